@@ -355,7 +355,7 @@ class Navigator:
         m["P"][:] += high * (everywhere @ everywhere.T)
         name, unit = self.aids[aid].name, {"position": "m", "velocity": "m/s", "attitude": "rad"}[shows]
         return (
-            f"{name!r} was refused {self.settings.patience} times in a row; the filter takes its {shows} for less certain, by "
+            f"{name!r} was rejected {self.settings.patience} times in a row; the filter widens its {shows} variance, by "
             f"{np.sqrt(high):.2g} {unit}, and uses it again"
         )
 

@@ -94,7 +94,7 @@ def test_a_course_goes_the_distance_on_a_line_and_on_an_arc():
     arc = Course((0.5, 0.0), 0.25, np.pi, ramp=0.5)  # half a circle of 2 m radius is 2π; a quarter is π
     there = arc.at(99.0, np.zeros(3))
     np.testing.assert_allclose([*there.xy, there.yaw], [2.0, 2.0, np.pi / 2], atol=1e-12)
-    with pytest.raises(ValueError, match="distance is 1, must be left out where the velocity is 0"):
+    with pytest.raises(ValueError, match="distance is 1, must be omitted where the velocity is 0"):
         Course((0.0, 0.0), 0.1, 1.0, ramp=1.0)
 
 

@@ -217,7 +217,7 @@ def test_every_guess_is_listed_and_kept_in_the_file(tmp_path):
     hm.save(model, tmp_path / "wet.yaml")
     loaded = hm.load(tmp_path / "wet.yaml")
     assert loaded.bodies[0].hydro == model.bodies[0].hydro
-    assert dict(loaded.sources)["arm: volume"].startswith("guessed, 0.00201")
+    assert dict(loaded.sources)["arm: volume"].startswith("estimated, 0.00201")
 
 
 def test_bad_meshes_and_names_are_refused_together(tmp_path):

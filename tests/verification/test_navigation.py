@@ -187,7 +187,7 @@ def test_outliers_are_refused(flight, instruments):
     assert np.abs(stubborn[40, :2]).max() < 1.0
     assert said[:2] == [
         "no measurement of 'depth' is used since t = 0 s; the filter continues",
-        "'depth' was refused 10 times in a row; the filter takes its position for less certain, by 3.1 m, and uses it again",
+        "'depth' was rejected 10 times in a row; the filter widens its position variance, by 3.1 m, and uses it again",
     ]
 
 
@@ -204,8 +204,8 @@ def test_recovers_from_a_jump_that_nothing_saw(flight, instruments):
     assert normalised[at : at + 40].max() > 20  # it knows nothing of it at first
     back = at + round(2.6 * RATE)  # 11 refusals of the DVL, its latency
     assert normalised[back:].max() < 4.5 and np.abs(errors[back:, :3]).max() < 0.5
-    words = [text for text in said if "refused" in text]
-    assert any(text.startswith("'dvl' was refused 10 times in a row; the filter takes its velocity") for text in words)
+    words = [text for text in said if "rejected" in text]
+    assert any(text.startswith("'dvl' was rejected 10 times in a row; the filter widens its velocity") for text in words)
     assert len([text for text in words if "'dvl'" in text]) == 1  # once is enough
 
 

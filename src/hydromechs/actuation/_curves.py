@@ -158,8 +158,8 @@ def t200_curve(voltage: Annotated[float, Bound(least=10.0, most=20.0)] = 16.0) -
     """Return the measured curve of the Blue Robotics T200: pulse width 1100 to 1900 µs to force, at rest in water.
 
     Between two measured voltages (10, 12, ... 20 V) the forces are interpolated. At five points of the six sheets the
-    measurements fall, by up to 0.14 N, where they should rise; there the middle of the least curve above them that never falls
-    and of the greatest one below them is taken.
+    measurements fall, by up to 0.14 N, where they should rise; there the middle of the smallest curve above them that
+    never falls and of the greatest one below them is taken.
 
     Args:
         voltage: Supply voltage [V], 10 to 20.

@@ -1,7 +1,7 @@
 """Operation counts of the algorithms for a model, and ours beside the papers'.
 
 The papers' way to count: [multiplications with divisions and square roots, additions with subtractions], sines and cosines
-left out. Their numbers are those of McMillan, Orin and McGhee 1995 and of McMillan 1994.
+omitted. Their numbers are those of McMillan, Orin and McGhee 1995 and of McMillan 1994.
 """
 
 from __future__ import annotations

@@ -403,7 +403,7 @@ def _times_there(arguments: list[str]) -> dict[str, Any]:
 
 
 def _least(runs: Sequence[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Rows of several processes as one: the least minimum, the median of medians."""
+    """Combine rows of several processes: the smallest minimum, the median of medians."""
     out = {}
     for key, row in runs[0].items():
         least = min(run[key]["minimum_ns"] for run in runs)

@@ -13,7 +13,7 @@ __all__ = ["DartPeer", "MujocoPeer", "PinocchioPeer", "import_peer"]
 
 
 def import_peer(name: str) -> ModuleType:
-    """The module `name` of another code, or an error that says how to get it."""
+    """Import the module `name` of another code, or raise an error with install instructions."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -21,7 +21,7 @@ def import_peer(name: str) -> ModuleType:
 
 
 class DartPeer:
-    """DART's skeleton of a model. Gravity acts on the rigid masses, drag and buoyancy are left out."""
+    """DART's skeleton of a model. Gravity acts on the rigid masses; drag and buoyancy are omitted."""
 
     def __init__(self, model: Model) -> None:
         inertias = np.stack([body.inertia.matrix for body in model.bodies]) + added_masses(model)

@@ -27,7 +27,7 @@ class InMujoco(NamedTuple):
 def to_mujoco(model: Model) -> InMujoco:
     """The mechanism as an `mujoco.MjModel`, with what an MJCF can carry.
 
-    Bodies, joints with their damping, friction and limits, shapes to collide with, looks, frames as sites, gravity and the
+    Bodies, joints with their damping, friction and limits, collision shapes, visuals, frames as sites, gravity and the
     start as the key frame "start" where the order of bodies allows it. The inertia is dry: MuJoCo has no added mass. Joints
     are named after the body that they carry, as `model.joint_parts` names them. Actuators, springs and armature are no part of
     a model; what a file has of them is in `import_file(...).components`.
@@ -36,18 +36,18 @@ def to_mujoco(model: Model) -> InMujoco:
     (w, x, y, z) as here. `coordinates` turns one into the other.
 
     Args:
-        model: The mechanism; it can have no helical joints, no joints of a user's own and no free joints on a body.
+        model: The mechanism; it can have no helical joints, no custom joints and no free joints on a body.
 
     Raises:
         ModuleNotFoundError: MuJoCo is not installed; it comes with the extra `mujoco`.
-        UnsupportedFeature: The model has something that MuJoCo refuses.
+        UnsupportedFeature: MuJoCo rejects a part of the model.
     """
     mujoco = import_extra("mujoco", "mujoco", "to_mujoco")
     text, lost = robot_text(model, ".xml")
     try:
         there = mujoco.MjModel.from_xml_string(text)
     except ValueError as error:
-        raise UnsupportedFeature(f"MuJoCo refuses {model.name!r}: {str(error).strip()}") from error
+        raise UnsupportedFeature(f"MuJoCo rejects {model.name!r}: {str(error).strip()}") from error
     q_of, v_of, free = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int), []
     for part in model.joint_parts.values():
         joint = there.joint(part.name)

@@ -249,7 +249,7 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except (ModelError, OSError, ModuleNotFoundError, ValueError, KeyError) as error:
-        if getattr(error, "__notes__", None):  # in a user's own code: show where
+        if getattr(error, "__notes__", None):  # in custom code: show where
             raise
         _print_error(f"error: {message_of(error)}")
         raise SystemExit(1) from None

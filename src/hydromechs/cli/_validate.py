@@ -30,7 +30,7 @@ def validate(
     as_json: JSON = False,
     code: CODE = False,
 ) -> None:
-    """Fit a model to recorded trials and predict held-out ones, leaving out each motion once."""
+    """Fit a model to recorded trials and predict held-out ones, holding out each motion once."""
     from hydromechs.identification import validation
 
     console = Console(stderr=True)

@@ -101,7 +101,7 @@ class Backend(abc.ABC):
     takes_loops: ClassVar[bool] = False
     """True if it compiles loops over bodies."""
     takes_divided_steps: ClassVar[bool] = False
-    """True if integrators that divide their steps or look back run with it; its arrays are NumPy's."""
+    """True if integrators with adaptive or multi-step methods run with it; its arrays are NumPy's."""
 
     # -- text and code ------------------------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ def c_body(
 ) -> list[str]:
     """The statements of a program.
 
-    Constants are literals where they are used and inputs are loaded right before their first use. `KINDS` says
+    Constants are literals where they are used and inputs are loaded right before their first use. `KINDS` states
     what each operation means.
 
     Args:

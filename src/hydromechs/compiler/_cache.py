@@ -61,7 +61,7 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
     """Return the result of `build`, from the cache if it is there and intact.
 
     Several processes may ask for the same key at once: one builds, the others wait for it where the system can lock files.
-    An entry is written to a file of its own and renamed, so that a reader finds a complete one or none. A folder that cannot
+    An entry is written to a separate file and renamed, so that a reader finds a complete one or none. A folder that cannot
     be written, or no home folder, means no cache, not an error.
     """
     folder = _private_folder()

@@ -21,7 +21,7 @@ def casadi_function(program: Program) -> casadi.Function:
     """The same as a CasADi function with named arguments and results, whose derivatives are finite at rest.
 
     Arrays are matrices of CasADi: a row of numbers is a column, an array of three dimensions has its first two on one
-    another, so that (nb, 4, 4) is 4 nb × 4. Names have `_` for dots. CasADi takes 0 for what is left out of a call by name.
+    another, so that (nb, 4, 4) is 4 nb × 4. Names have `_` for dots. CasADi takes 0 for arguments omitted in a call by name.
     Raises `UnsupportedFeature` for calls that CasADi's expressions cannot hold.
     """
     if program.calls:

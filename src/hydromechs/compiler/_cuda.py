@@ -190,7 +190,7 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
 
 
 def import_cupy() -> ModuleType:
-    """The cupy module on a machine with a GPU, or an error that says how to get it."""
+    """Import cupy on a machine with a GPU, or raise an error with install instructions."""
     try:
         import cupy
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from ._llvm_solve import Loops
 
 VECTORS = 'nounwind "stackrealign"'
-"""Attributes of a function of vectors. LLVM aligns the stack to lines of the cache only if it is told so before it gives out
+"""Attributes of a function of vectors. LLVM aligns the stack to lines of the cache only if that is set before it gives out
 registers; else vectors that wait there lie across two lines, or not, as the stack happens to begin in a process."""
 
 

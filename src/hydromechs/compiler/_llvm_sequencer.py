@@ -4,7 +4,7 @@
 worlds are in one workspace of packed entries: the values of all lanes side by side. The table holds, as 64-bit integers, what
 `RunTable` lists; the words are operations of `Op` with their operands. Offsets and sizes count packed entries of the workspace.
 
-A mask says which lanes an operation concerns. Masks are on a stack: `WHEN` and `WHILE` push the lanes whose condition is not 0,
+A mask selects the lanes of an operation. Masks are on a stack: `WHEN` and `WHILE` push the lanes whose condition is not 0,
 `POP` and `AGAIN` remove them.
 """
 

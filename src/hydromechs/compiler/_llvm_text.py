@@ -28,7 +28,7 @@ from ._rolled import Rolled
 from ._short_waits import ABREAST, OneLane, short_waits
 
 STRETCH = 32
-"""Operations on one lane that LLVM may put into an order of its own."""
+"""Operations on one lane that LLVM may reorder."""
 
 INTRINSICS = [way.name for k in KINDS.values() if isinstance(way := k.dialects["llvm"], Intrinsic)]
 """LLVM's own functions."""
@@ -43,7 +43,7 @@ class Module:
     """The functions that programs of one module call, each once, by name.
 
     A callee takes pointers to packed arrays: each entry holds the values of all lanes side by side. Where a function of one
-    lane evaluates several points on lanes, the functions for that many lanes are in a module of their own within this one.
+    lane evaluates several points on lanes, the functions for that many lanes are in a separate module within this one.
     For programs that are `rarely_called`, the time of compiling counts more than that of running.
     """
 

@@ -79,7 +79,7 @@ class Packed(Callee):
         return f"{self.points} x {self.program.name} {self.shared} {self.program.hash}"
 
     def llvm(self, name: str, module: Module) -> str:
-        raise TypeError(f"{self.program.name} at several points is no function of its own")
+        raise TypeError(f"{self.program.name} at several points is not a separate function")
 
     def llvm_call(self, emitter: Emitter, arguments: Sequence[Sequence[str]], given: Sequence[str]) -> Results:
         return emitter.call_packed(self, arguments)

@@ -1,7 +1,7 @@
 """A loop over the rows of a table in which every row runs a program: large trees, one body after another.
 
-A row says by its kind which program runs, and by its other entries where in which array the program's arguments are. So a sweep
-over five thousand bodies is the code of a few kinds of bodies and a table of whole numbers.
+A row selects by its kind which program runs, and by its other entries where in which array the program's arguments are.
+So a sweep over five thousand bodies is the code of a few kinds of bodies and a table of whole numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ._llvm_text import Module
 
 ROW = "row"
-"""The column that every table has without being told: the number of the row."""
+"""Implicit column of every table: the number of the row."""
 NUMBERS = "numbers"
 """The array of constants."""
 

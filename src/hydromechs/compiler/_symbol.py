@@ -240,7 +240,7 @@ def symbols(name: str, shape: tuple[int, ...]) -> Array:
 def column(array: ArrayLike) -> casadi.SX:
     """Entries of an array of symbols and numbers, row-major, as one column."""
     entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array).tolist()]
-    # an entry of a sparse matrix can be a zero that CasADi would leave out
+    # an entry of a sparse matrix can be a zero that CasADi would omit
     return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
 
 

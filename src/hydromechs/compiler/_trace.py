@@ -103,7 +103,7 @@ def program_of(
 ) -> Program:
     """The flat operations of a CasADi SX function with dense columns in and out.
 
-    CasADi's instructions name work slots that are used again; here every value has a place of its own. On the way equal
+    CasADi's instructions name work slots that are reused; here every value has a separate place. On the way equal
     operations are joined (also a + b with b + a), and squares, doubles and divisions by one number become products.
     The results of calls are further inputs of the function, after the program's, and their arguments further outputs.
     """

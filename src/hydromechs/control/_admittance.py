@@ -13,7 +13,7 @@ from hydromechs.spatial import where
 from hydromechs.values import Array, Scalar, nearest, number, positive
 
 KEYS = ("sensor", "stiffness", "damping", "start", "touched")
-"""Keys of what a scenario file says of it."""
+"""Keys of its section in a scenario file."""
 ZEROING = 0.5
 """Time over which the force at rest is averaged [s]."""
 

@@ -29,7 +29,7 @@ def carry_law(
     """Joint torques that move a held load along its reference, shape (nv,), zero where nothing is driven, and its error (6,).
 
     a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse
-    dynamics, with the force that the load needs shared among the grasps with the least sum of squares.
+    dynamics, with the force that the load needs shared among the grasps so that the sum of squares is minimal.
 
     Args:
         grasps: The grasps that hold it.

@@ -123,14 +123,14 @@ class JointTrajectory(TracedBlock):
 
 
 def _check_targets(joint: str, targets: Sequence[float], stops: JointStops, unit: str) -> None:
-    """Refuse targets of a joint that its stops do not let it reach [rad or m]."""
+    """Reject targets of a joint that its stops do not let it reach [rad or m]."""
     for k, x in enumerate(targets):
         if not stops.lower - BEYOND <= x <= stops.upper + BEYOND:
             degrees = unit == "rad" and stops.lower <= math.radians(x) <= stops.upper
             slip = f"{x:g}° is {math.radians(x):.4g} rad" if degrees else "lead it within"
             raise ValueError(
                 f"waypoint {k} leads joint {joint!r} to {x:g} {unit}, but its stops allow it from {stops.lower:g} to "
-                f"{stops.upper:g}; {slip}, or give the joint 'stops: none' or stops of its own"
+                f"{stops.upper:g}; {slip}, or give the joint 'stops: none' or custom stops"
             )
 
 

@@ -95,7 +95,7 @@ class Serpenoid(TracedBlock):
                 raise ValueError(f"joint {name!r} is not parallel to {self.joints[0]!r}; name joints that bend one way")
         aft = way[-1][:3, 3] - way[0][:3, 3]
         self._forward = -(X[head, :3, :3].T @ aft) / np.linalg.norm(aft)
-        """Where the head looks, in its own axes, shape (3,)."""
+        """Viewing direction of the head, in its own axes, shape (3,)."""
         self._axis = X[head, :3, :3].T @ axes[0]
         """Common axis of all joints, in the head's axes, shape (3,)."""
         self._head = model.q_slices[head]

@@ -63,7 +63,7 @@ def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, 
 
 
 def axes_of(names: Sequence[str]) -> list[int]:
-    """Which axes names are of, 0 to 5; refused if one is none, or comes twice."""
+    """Return the axes of the names, 0 to 5; reject unknown and repeated ones."""
     for name in names:
         if name not in AXES:
             raise ValueError(f"controlled has {name!r}{nearest(str(name), AXES)}")

@@ -44,7 +44,7 @@ class LqrFollowPath(LqrSpeed):
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
 
     The inner loop takes speeds over ground to their references without a lasting error, so the place is held in a current, too,
-    along the axes that are controlled; `notes` names the others, and a path that leads along nothing else is refused.
+    along the axes that are controlled; `notes` names the others, and a path that leads only along those is rejected.
     Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`, as are its further
     arguments.
 

@@ -177,7 +177,7 @@ def allocated(allocator: Allocator, wrench: Array) -> Allocation:
 
 
 def _bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, start: Array) -> Array:
-    """Forces (n,) within limits that minimise |A f − b|, with the least |f|, A (m, n): `start` if it is within them.
+    """Forces (n,) within limits that minimise |A f − b|, with minimum |f|, A (m, n): `start` if it is within them.
 
     The active-set method of `Allocator`, with masks: one pass of a loop that is skipped where no limit is exceeded. `weight` of
     |f| counts while it is decided which thrusters are at a limit.

@@ -2,7 +2,7 @@
 
 In these any Runge-Kutta method keeps its order (Munthe-Kaas 1999). A configuration is q ⊕ u with u (nv,) from a vector space:
 angles and displacements add, orientations turn by the exponential map, the position of a free joint moves in world axes, and
-a joint of a user's own moves in its chart. Every step of an integrator starts at u = 0 of a new chart.
+a custom joint moves in its chart. Every step of an integrator starts at u = 0 of a new chart.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def integrate(model: Model, q: Array, v: Array, dt: Scalar) -> Array:
     """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (nq,).
 
     Quaternions advance by the exponential map, q ⊗ exp(ω dt / 2); the position of a free joint by the exponential of
-    SE(3), p + R J_l(φ) u dt with φ = ω dt and J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃²; a joint of a user's own by its
+    SE(3), p + R J_l(φ) u dt with φ = ω dt and J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃²; a custom joint by its
     chart.
     """
     out = list(q)

@@ -68,7 +68,7 @@ def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobia
 
         J = (X J_before, ϕ),       J̇ = (X J̇_before − V_J × (X J_before), ϕ̇)
 
-    ϕ̇ = Σ ∂_k ϕ v_k is 0 but for joints of a user's own.
+    ϕ̇ = Σ ∂_k ϕ v_k is 0 but for custom joints.
     """
     out: list[BodyJacobian] = []
     root = BodyJacobian((), (), np.zeros((6, 0)), np.zeros((6, 0)))
@@ -157,7 +157,7 @@ def jacobian_derivatives(body: BodyJacobian) -> Array:
     """∂_k J of one body: column j is −J_k × J_j if j is upstream of k, else 0; [k, :, j], shape (n, 6, n).
 
     What lies before a moving frame is seen to move the other way; what lies in it or after it is not changed, but for the
-    subspaces of a user's own that change with their own coordinates.
+    subspaces of custom joints that change with their own coordinates.
     """
     n = len(body.dofs)
     out = np.zeros((n, 6, n), dtype=body.J.dtype)

@@ -1,7 +1,7 @@
 """Decoupled dynamics of a vehicle and what it carries (McMillan 1994, 7.5.2): the base does not feel the arm.
 
 The base is the one body without a parent, with all that is fixed to it. Its acceleration is known when the arm's is computed:
-given by a separate model of the vehicle, or from the vehicle's own equation, in which the arm's reaction is left out. Cheaper
+given by a separate model of the vehicle, or from the vehicle's own equation, without the arm's reaction. Cheaper
 than the full dynamics by the base's force, its articulated inertia and a 6×6 solve, and wrong by what the arm does to the base.
 """
 

@@ -24,7 +24,7 @@ def accelerations(
     """Accelerations a_i = X a_p + ϕ_i v̇_i + bias of all bodies, each of shape (6,).
 
     `bias` is `kin.zeta` or `kin.c`; `world` is (−g, 0) for accelerations biased by gravity, shape (6,); `known` are those that
-    are given whatever v̇ says, by index of the body, shape (6,) each.
+    are given independently of v̇, by index of the body, shape (6,) each.
     """
     a: list[Array] = []
     for i, (parent, path, phi) in enumerate(zip(model.parent, kin.paths, kin.subspaces, strict=True)):
@@ -43,7 +43,7 @@ def inverse_dynamics(model: Model, b: Balance, vdot: Array, known: Mapping[int, 
 
         f_i = I_i^H a'_i − F_i + Σ Xᵀ f_outboard,     τ_i = ϕ_iᵀ f_i
 
-    `known` are accelerations a' (6,) that are given whatever v̇ says, by index of the body.
+    `known` are accelerations a' (6,) that are given independently of v̇, by index of the body.
     """
     a = accelerations(model, b.kin, b.bias, vdot, world_acceleration(model), known)
     needed = [-F if I is None else I @ a_i - F for I, a_i, F in zip(b.inertia, a, b.force, strict=True)]

@@ -53,9 +53,9 @@ def inward(
     """Articulated inertias and forces of some bodies, from the tips inwards.
 
     The members are given by index, in the order of the model; `inertia` has I^H (6, 6) or None, and `force` F (6,), of these
-    and of bodies that carry them. What a member passes on to a parent without an entry in `inertia` is left out. `armature`
-    (nv,) is the inertia of geared rotors that each degree of freedom feels in addition, part of m*; `tau` (nv,) are joint
-    forces, `given` is v̇ (n,) of joints whose motion is given, by body.
+    and of bodies that carry them. The part that a member passes on to a parent without an entry in `inertia` is
+    dropped. `armature` (nv,) is the inertia of geared rotors that each degree of freedom feels in addition, part of m*;
+    `tau` (nv,) are joint forces, `given` is v̇ (n,) of joints whose motion is given, by body.
     """
     given = given or {}
     I_star = {i: np.zeros((6, 6)) if I is None else I for i, I in inertia.items()}
@@ -176,7 +176,7 @@ def accelerated(
 
 
 def world_acceleration(model: Model) -> Array:
-    """a' of the world: −g, so that weights need no forces of their own, shape (6,)."""
+    """a' of the world: −g, so that weights need no separate forces, shape (6,)."""
     return np.concatenate([-model.world.gravity_vector, np.zeros(3)])
 
 

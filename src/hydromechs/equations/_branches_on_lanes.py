@@ -72,7 +72,7 @@ class BranchesOnLanes:
         self._steps, self._offsets = _alike([branch.steps for branch in self.branches], self.branches[0].nq)
         own = [body.name for body in model.bodies if not isinstance(body.hydro, Hydro | None)]
         if own:
-            raise UnsupportedFeature(f"body {own[0]!r} has hydrodynamics of its own; on lanes there is the built-in one only")
+            raise UnsupportedFeature(f"body {own[0]!r} has custom hydrodynamics; lanes support the built-in one only")
 
     def check(self) -> None:
         """Raise `UnsupportedFeature` where branches differ in more than numbers."""
@@ -246,7 +246,7 @@ def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
 def _packed(thing: Any, carry: list, constants: bool) -> Any:
     """The shape of nested arrays; what is not known before goes into `carry`, and its place into the shape.
 
-    Zeros stay in the shape; so do other constants, if `constants` says that they are those of all branches.
+    Zeros stay in the shape; so do other constants, if `constants` states that they are those of all branches.
     """
     if isinstance(thing, dict):
         return {k: _packed(part, carry, constants) for k, part in thing.items()}

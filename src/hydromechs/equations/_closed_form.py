@@ -144,7 +144,7 @@ def _body_terms(b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array |
     still = motion._replace(a_fg=-down)
     viscous, static = hydro.viscous_wrench(body, still), hydro.total_buoyancy(body, still)
     moving = hydro.total_buoyancy(body, motion) - static
-    if not isinstance(body.hydro, Hydro):  # of a user's own force, what is left at rest is restoring
+    if not isinstance(body.hydro, Hydro):  # the part of a custom force that remains at rest is restoring
         at_rest = hydro.viscous_wrench(body, still._replace(velocity=0.0 * motion.velocity))
         moving = moving + hydro.viscous_wrench(body, motion) - viscous
         viscous, static = viscous - at_rest, static + at_rest
@@ -175,7 +175,7 @@ def damping_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: 
     `damping_force` is D v − Σ J_iᵀ D_i (u_i, 0), with u_i the velocity of the water at body i in its axes. If all roots are
     free and the current is uniform, this is D v_r with v_r as in `closed_form`.
 
-    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`; hydrodynamics of a user's own needs a method
+    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`; custom hydrodynamics needs a method
     `damping_matrix(body, motion)`.
     """
     b = _bodies(model, q, v, fluid_velocity)
@@ -212,7 +212,7 @@ def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: A
         F = np.zeros(6)
         if isinstance(body.hydro, Hydro):
             F = hydro.viscous_wrench(body, motion)
-        elif body.hydro is not None:  # what of a user's own force depends on the velocity
+        elif body.hydro is not None:  # the part of a custom force that depends on the velocity
             F = hydro.viscous_wrench(body, motion) - hydro.viscous_wrench(body, motion._replace(velocity=0.0 * motion.velocity))
         wrenches.append(-F)
     return dynamics.generalized_force(model, kin, wrenches)

@@ -147,7 +147,7 @@ def _moving(
 def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Energy:
     """Kinetic energy of bodies and water, potential energy of gravity and buoyancy [J].
 
-    Hydrodynamics of a user's own counts in the potential by its method `potential_energy(body, motion)`, if it has one.
+    Custom hydrodynamics counts in the potential by its method `potential_energy(body, motion)`, if it has one.
 
     `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """

@@ -206,7 +206,7 @@ def to_casadi(
 
     A row of numbers is a column of CasADi, M a matrix of nv × nv; poses `X_WB` stand below one another, 4 nb × 4, and
     velocities `V_WB_B` are nb × 6. Derivatives are finite at rest, where the root in a drag has no slope. In calls by name
-    what is left out is 0: `f(q=q, v=v)["vdot"]`; so quaternions must not be left out.
+    omitted arguments are 0: `f(q=q, v=v)["vdot"]`; so quaternions must be given.
 
     Args:
         model: The mechanism.
@@ -217,7 +217,7 @@ def to_casadi(
             end, with `_` for dots in their names.
 
     Raises:
-        UnsupportedFeature: An equation looks up tables, as hydrodynamics of your own can.
+        UnsupportedFeature: An equation looks up tables, as custom hydrodynamics can.
     """
     functions, inputs = ((x,) if isinstance(x, str) else tuple(x) for x in (functions, inputs))
     dyn = Dynamics(model_of(model), parameters=parameters)

@@ -12,7 +12,7 @@ Form: TypeAlias = Literal["specialised", "rolled", "branches"]
 """Compiled form of equations: straight-line code of all bodies; a loop over them; straight-line code in which forward dynamics
 of one state at a time has equal branches side by side on lanes."""
 LARGE = 40
-"""Bodies from which trees are rolled unless the caller says otherwise: LLVM takes seconds for straight-line code of more."""
+"""Bodies from which trees are rolled by default: LLVM takes seconds for straight-line code of more."""
 LARGER = 64
 """Bodies from which batches are rolled, too: below, they take a quarter less time as straight-line code, compiled once."""
 
@@ -25,7 +25,7 @@ STRAIGHT = ("forward_dynamics", "inverse_dynamics")
 def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
     """Return the compiled form of a model: as the caller wants, or by its size and shape if that is None."""
     if form not in (None, "specialised", "rolled", "branches"):
-        raise ValueError(f"form is {form!r}, must be 'specialised', 'rolled' or 'branches', or left out")
+        raise ValueError(f"form is {form!r}, must be 'specialised', 'rolled' or 'branches', or omitted")
     if form in ("rolled", "branches") and parameters:
         raise UnsupportedFeature(
             f"{model.name}: open parameters ({', '.join(parameters)}) need form='specialised'; "

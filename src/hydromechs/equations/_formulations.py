@@ -129,7 +129,7 @@ def singular_chain_dynamics(
     threshold: float = 1e8,
     **flow: Unpack[FlowOptions],
 ) -> tuple[dynamics.ClosedChains, dynamics.LoadSolution]:
-    """As `closed_chain_dynamics`, for floats, with arms at or near singularities; the load's solution says what was chosen.
+    """As `closed_chain_dynamics`, for floats, with arms at or near singularities; the load's solution reports the choice.
 
     Args:
         model: As in `closed_chain_dynamics`, like all that follow but one.

@@ -125,7 +125,7 @@ class ActingOn(NamedTuple):
     rigid: RigidBody | None
     """Its inertia with that of bodies fixed to it."""
     water: Any
-    """`Water`, or hydrodynamics of the user's own, or None."""
+    """`Water`, or custom hydrodynamics, or None."""
     mass: float
     """Its own mass [kg]."""
     com: Array

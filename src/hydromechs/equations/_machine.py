@@ -55,7 +55,7 @@ class CompiledEquations:
         self._wanted = form
         self.form: Form = form_of(self.model, form, parameters)
         """Compiled form of the equations of motion: "specialised", "rolled" or "branches"."""
-        # code of a user's own, in a class or a handler, can only be known by its trace
+        # custom code, in a class or a handler, can only be known by its trace
         self._identity = open_identity(self.model, parameters)
         self._made: dict[tuple, Compiled] = {}
         self._kept: dict[tuple, Any] = {}
@@ -170,7 +170,7 @@ class CompiledEquations:
     def _options(
         self, others: tuple[ArrayLike, ...], options: Mapping[str, ArrayLike | None]
     ) -> tuple[list[Array], tuple[Argument, ...]]:
-        """The optional arrays that were given, and their arguments; the caller says if rows of a fluid are worlds or bodies."""
+        """The given optional arrays and their arguments; the caller states if rows of a fluid are worlds or bodies."""
         given = {name: _numbers(x, name) for name, x in options.items() if x is not None}
         if not given:
             return [], ()

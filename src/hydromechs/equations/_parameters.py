@@ -19,7 +19,7 @@ OF_COMPONENTS = ("limits", "limit", "damping", "friction", "position", "velocity
 def identity_of(thing: Any) -> str | None:
     """A text with every number and class of a model, or of a dataclass that holds models: equal texts, equal equations.
 
-    None where a user's own class is inside, or where a user's own handler computes the added mass of an element of this
+    None where a custom class is inside, or where a custom handler computes the added mass of an element of this
     package: then
     only the traced program itself can tell.
     """

@@ -11,7 +11,7 @@ from . import _equations as equations
 from ._formulations import arm_dynamics, decoupled_dynamics, star_dynamics
 
 FLUID = ("fluid_velocity", "fluid_acceleration")
-"""Inputs that say how the water moves."""
+"""Inputs for the motion of the water."""
 CURRENT = FLUID[:1]
 FLOW = (*FLUID, "wrench")
 """All optional inputs."""

@@ -72,7 +72,7 @@ class Engine(abc.ABC):
     """Notes on its installation."""
 
     def library(self) -> ModuleType:
-        """Its module, or an error that says how to get it."""
+        """Its module, or an error with install instructions."""
         with quiet():
             return import_extra(
                 self.module, self.name, f"engine {self.name!r}", f"{self.hint}; or leave the engine out to use our own"

@@ -36,7 +36,7 @@ class Hybrid:
     """Third-party engine, and its treatment of added mass.
 
     The engine has the rigid bodies, joints and contacts. All else (water, weight, thrusters, drives, friction, stops, holding,
-    your own components) is computed by our compiled functions before each of its steps and applied as a force.
+    custom components) is computed by our compiled functions before each of its steps and applied as a force.
 
         sim = Hybrid(engine="mujoco").simulation(plant, step=0.002)
     """

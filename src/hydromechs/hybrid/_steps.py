@@ -24,7 +24,7 @@ SIX = ("X", "Y", "Z", "K", "M", "N")
 
 @dataclass(frozen=True, kw_only=True)
 class EngineMemory(Component):
-    """The acceleration that a scheme of added mass remembers from the last step, and what to say of the engine."""
+    """Acceleration that a scheme of added mass keeps from the last step, and messages about the engine."""
 
     name: str = "engine"
     said: tuple[str, ...] = field(default=(), compare=False)

@@ -186,7 +186,7 @@ def water_potential(body: Body, motion: WetMotion) -> Scalar:
 
     At a free surface it is |a_fg| m_f times the mean depth of the wet volume, zero in the air.
 
-    For custom hydrodynamics it is what its method `potential_energy(body, motion)` says, 0 without that method.
+    For custom hydrodynamics it is the result of its method `potential_energy(body, motion)`, 0 without that method.
     """
     if isinstance(body.hydro, Hydro):
         mass, moment = displaced_mass(body, motion.density)

@@ -237,7 +237,7 @@ def wave_surface(components: WaveComponents, p: Array, t: Scalar) -> WaveSurface
 
 
 def _above(k: Array, d: Scalar) -> tuple[Array, Array]:
-    """e^(−kd) and −1/k of its slope by d, above the mean surface as `wave_motion` says, with E = e^(kd) there:
+    """e^(−kd) and −1/k of its slope by d, above the mean surface as in `wave_motion`, with E = e^(kd) there:
 
     4 − 6 E + 4 E² − E³,   6 E − 8 E² + 3 E³
     """

@@ -20,7 +20,7 @@ from ._solve import Solution, solve
 from ._unknowns import Unknown, derived
 
 WEAK = 1.0
-"""Information of the data along a direction, relative to that before them, below which they cannot tell."""
+"""Information of the data along a direction, relative to the prior, below which it is undetermined."""
 UNTOLD = 1e10
 """Times the variance that an unknown would have if all others were known, from which nothing is known of it."""
 NAMED = 0.3
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 
 class Direction(NamedTuple):
-    """Unknowns that the data cannot tell apart, or not at all."""
+    """Unknowns that the data cannot distinguish or determine."""
 
     information: float
     """Information in the data along it relative to the prior: 0 for none."""
@@ -159,7 +159,7 @@ class Identification:
 
     @cached_property
     def directions(self) -> tuple[Direction, ...]:
-        """Directions along which the data say less than was known before, the least first; of what no bound holds."""
+        """Directions along which the data inform less than the prior, the weakest first; without unknowns held by a bound."""
         problem, g = self.problem, len(self.problem.guess)
         free = np.flatnonzero(self.solution.side == 0)
         if not len(free):
@@ -289,7 +289,7 @@ def identify(
         gain: The search ends where a whole step promises less than this part of the cost.
         before: Times up to which the starts of the trials are sought first with all else as it was taken for [s]; helps where
             starts are not known well.
-        shooting_interval: Length of pieces into which trials are cut, each with a start of its own that is found, too, so that
+        shooting_interval: Length of pieces into which trials are cut, each with an estimated start of its own, so that
             the pieces join [s]: for long records of machines that are unstable or chaotic, whose simulation as a
             whole diverges from any guess. Defaults to the whole trial.
         told: Called after each iteration with its number, the cost and the damping.
@@ -313,7 +313,7 @@ def identify(
 TIMES = 8
 """Corrections of a piece."""
 DAMPING = 1e-2
-"""Of the first of them, relative to what the samples tell of each coordinate."""
+"""Of the first of them, relative to the information of the samples on each coordinate."""
 ENOUGH = 1e-2
 """Part of the sum of squares that a correction must gain for another one."""
 
@@ -322,8 +322,8 @@ def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes
     """Estimate the trials' own unknowns, shape (n, l), and the nodes, along the trials with the shared ones fixed.
 
     Each piece is simulated from where the one before has ended; then its beginning is moved by damped Gauss-Newton steps to
-    where its own samples say it was. What they do not tell of it stays, and so do internal states, of which samples of a
-    body tell so little that a linear step can send them anywhere.
+    where its own samples place it. Coordinates without information stay, and so do internal states, of which samples of a
+    body contain so little that a linear step can send them anywhere.
     """
     own = np.zeros((len(problem.trials), len(problem.own_deviation)))
     count = len(problem.node_trials)
@@ -342,7 +342,7 @@ def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes
 def _corrected(
     problem: Problem, shared: np.ndarray, own: np.ndarray, nodes: Nodes, chosen: list[int]
 ) -> tuple[np.ndarray, Nodes, SensitiveState]:
-    """Beginnings of one piece of each trial moved to where their samples say they were, and the ends of these pieces."""
+    """Starts of one piece of each trial moved to where their samples place them, and the ends of these pieces."""
     pieces = [problem.pieces[p] for p in chosen]
     ns, moving = len(problem.free_start), 2 * problem.plant.model.nv
     deviation = problem.own_deviation[:ns]
@@ -412,7 +412,7 @@ def _seen(problem: Problem, shared: np.ndarray, own: np.ndarray, nodes: Nodes, c
 
 
 def _step(J: np.ndarray, residual: np.ndarray, damping: float) -> np.ndarray:
-    """A damped Gauss-Newton step, shape (k,), 0 for what the samples do not tell."""
+    """A damped Gauss-Newton step, shape (k,), 0 for coordinates without information."""
     size = np.sqrt(np.sum(J * J, axis=0))
     if not np.isfinite(size).all():
         return np.zeros_like(size)

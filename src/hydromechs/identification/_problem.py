@@ -30,7 +30,7 @@ class Evaluated(NamedTuple):
     by_shared: np.ndarray
     """∂/∂ what all trials share, shape (m, g)."""
     by_own: np.ndarray
-    """∂/∂ what the trial has of its own, shape (m, l)."""
+    """∂/∂ the trial's own unknowns, shape (m, l)."""
     by_nodes: np.ndarray
     """∂/∂ the nodes of the trial, one after the other, shape (m, nodes w)."""
     channel: np.ndarray
@@ -44,7 +44,7 @@ class Evaluated(NamedTuple):
 class Problem:
     """Unknowns of a plant and its trials, and the information in the data about them.
 
-    Methods take `shared`, what all trials share, shape (g,), `own`, what each trial has of its own, shape (n, l), and `nodes`,
+    Methods take `shared`, the unknowns shared by all trials, shape (g,), `own`, those of each trial, shape (n, l), and `nodes`,
     the states at which pieces begin that do not begin a trial.
 
     Args:
@@ -78,7 +78,7 @@ class Problem:
             for k in u.places(self.plant):
                 if k in owners:
                     names = f"{u.labels()[0]!r} and {owners[k].labels()[0]!r}"
-                    raise ValueError(f"one number is unknown twice, as {names}; leave out one of them")
+                    raise ValueError(f"one number is unknown twice, as {names}; omit one of them")
                 owners[k] = u
         self.columns = dict.fromkeys(owners)
         self.dynamics = Sensitivities(self.plant, list(self.columns))

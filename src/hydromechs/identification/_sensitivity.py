@@ -42,7 +42,7 @@ class SensitiveState(NamedTuple):
     q: np.ndarray
     """Configurations, shape (n, nq)."""
     x: np.ndarray
-    """Velocities and internal states without booked work, shape (n, nx)."""
+    """Velocities and internal states without work integrals, shape (n, nx)."""
     S: np.ndarray
     """∂(chart of q, x)/∂θ, shape (n, nv + nx, k)."""
 

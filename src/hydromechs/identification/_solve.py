@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt for problems in which trials share some unknowns and have others of their own."""
+"""Levenberg-Marquardt for problems in which trials share some unknowns and have separate ones besides."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

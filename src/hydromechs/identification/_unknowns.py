@@ -440,7 +440,7 @@ class AddedMass(Unknown):
         if not all(x > 0.0 and math.isfinite(x) for x in given):
             raise FieldError(f"{self.name}.deviation", self.deviation, "must be finite and > 0")
         if self.coupled and self.averaged:
-            raise ValueError(f"{self.name}: an added mass that is averaged has nothing off its diagonal; leave out coupled")
+            raise ValueError(f"{self.name}: an averaged added mass has no off-diagonal entries; omit coupled")
         if isinstance(self.deviation, tuple) and len(self.deviation) != len(self.labels()):
             raise ValueError(f"{self.name}: {len(self.deviation)} deviations; give one for all, or {len(self.labels())}")
 

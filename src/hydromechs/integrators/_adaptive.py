@@ -12,7 +12,7 @@ SMALLEST = 1e-10
 
 
 class AdaptiveSteps(Propagator):
-    """Adaptive steps of a Dormand-Prince stepper; the error of entries that the stepper does not count is left out."""
+    """Adaptive steps of a Dormand-Prince stepper; the error of entries that the stepper does not count is ignored."""
 
     def __init__(self, stepper: Stepper) -> None:
         if not isinstance(stepper.method, DormandPrince):

@@ -110,7 +110,7 @@ class BlockSteps(Propagator):
 
     @cached_property
     def _turning(self) -> tuple[list[int], list[int]]:
-        """Entries of q and v of joints with an orientation or a chart of their own: for these the chart matters."""
+        """Entries of q and v of joints with an orientation or a custom chart: for these the chart matters."""
         at_q: list[int] = []
         at_v: list[int] = []
         for step in dynamics.moving_steps(self.stepper.model):

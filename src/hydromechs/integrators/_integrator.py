@@ -115,7 +115,7 @@ class Integrator(abc.ABC):
     def remedy(self, step: float) -> str:
         """Return advice for a run with this step [s] that has diverged, or whose energy has."""
         if self.adaptive:
-            return "tighten its tolerances, or look for what grows without limit"
+            return "tighten its tolerances, or check which quantity grows without limit"
         return f"take a step below {step:g} s{', or ' if self.other else ''}{self.other}"
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:

@@ -27,7 +27,7 @@ class System(NamedTuple):
     derivative: Callable[..., Array]
     """ẏ = f(t, q, y), shape (n,)."""
     jacobian: Callable[..., Array]
-    """∂f/∂y (t, q, y) of all that is not `booked`, shape (n − booked, n − booked)."""
+    """∂f/∂y (t, q, y) of all but the work integrals, shape (n − booked, n − booked)."""
     solve: Callable[..., Array]
     """x = A⁻¹ b of (A, b)."""
     retract: Callable[..., Array]
@@ -95,7 +95,7 @@ class RungeKutta4(FixedStep):
     stages = 4
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: 2.6/|λ|, the least over all damping ratios."""
+        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: 2.6/|λ|, the minimum over all damping ratios."""
         return 2.6 / max(fastest_root(frequency, decay), 1e-300)
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
@@ -176,7 +176,7 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
     The error is that of the embedded solution of order 1, y + h k_1, the largest of all entries. An internal state's may be
     `RELATIVE` of its size, or as large as would change velocities by `ABSOLUTE` in the time `LASTING`: a pressure in Pa and a
     deflection in m are measured by what they do. One that does nothing yet, as the anchor of a contact that begins within the
-    step, is measured by how far it would go in that time. What is only booked does not count: it is summed by the trapezoidal
+    step, is measured by how far it would go in that time. Work integrals do not count: they are summed by the trapezoidal
     rule.
     """
     y, nv, n = _start(system, x), system.nv, system.nv + len(x) - system.booked

@@ -90,7 +90,7 @@ class Stepper:
 
     @cached_property
     def jacobian_program(self) -> compiler.Program:
-        """∂ẏ/∂y of all that is not booked, as a program."""
+        """∂ẏ/∂y of all but the work integrals, as a program."""
         n, booked = self.n - self.booked, np.zeros(self.booked)
         shapes = {"t": (), "q": (self.model.nq,), "y": (n,), **{a.name: a.shape for a in self.inputs}}
 

@@ -1,6 +1,6 @@
 """The arena of a task: worlds with actions, delays, noise and all that differs from episode to episode, for one world or many.
 
-Every world draws from a generator of its own, so what happens in it does not depend on how many there are beside it.
+Every world draws from a separate generator, so its numbers do not depend on how many others there are.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Arena:
     """Worlds in which a task is tried.
 
     Args:
-        task: What is to be done; the arena has a copy of its own.
+        task: Task of the agent; the arena keeps a copy.
         scenario: Where: see `mission`.
         worlds: How many.
         period: Time of one action [s], an integer number of steps.

@@ -64,7 +64,7 @@ def _check_mode(mode: str | None) -> None:
 
 
 def _checked(actions: Any, shape: tuple[int, ...], arena: Arena) -> Array:
-    """Actions as an array, refused unless they have the right shape and are numbers."""
+    """Actions as an array, rejected unless they have the right shape and are numbers."""
     given = np.asarray(actions)
     extra = "" if not arena.task.extra else f" and {arena.task.extra} of the task's own"
     if given.dtype.kind not in "fiu" or given.shape != shape:

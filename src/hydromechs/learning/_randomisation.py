@@ -58,7 +58,7 @@ def opened(plant: Plant, given: Randomisation) -> dict[str, tuple[str, float, fl
         if share and not found:
             raise ValueError(f"Randomisation.{kind} is {share:g}, but no body of {model.name} has any")
     for path, (low, high) in given.parameters:
-        registry.value(plant, path)  # a KeyError that says what there is
+        registry.value(plant, path)  # a KeyError that lists the known ones
         out[path] = (path, float(low), float(high))
     return out
 

@@ -13,7 +13,7 @@ from ._environments import WorldsVectorEnv
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
-except ImportError:  # said where one is made
+except ImportError:  # reported where one is made
     VecEnv = object
 
 

@@ -29,11 +29,11 @@ class Judgement(NamedTuple):
     lost: Array
     """True if there is no point in continuing, shape (n,)."""
     measures: Mapping[str, Array]
-    """Other numbers to tell, shape (n,) each; "is_success" is one of them."""
+    """Other numbers to report, shape (n,) each; "is_success" is one of them."""
 
 
 class Task(abc.ABC):
-    """Something to do in an `Arena`. A task of your own derives from it.
+    """Task in an `Arena`. Derive a class from it for a custom task.
 
     Its fields are options; arrays for its goals are made in `join`, one row per world.
     """
@@ -73,7 +73,7 @@ class Task(abc.ABC):
         """
 
     def begin(self, which: Array) -> None:
-        """Look at worlds, numbers of shape (k,), that have been put to their start."""
+        """Initialise worlds, numbers of shape (k,), that were reset."""
         return
 
     def act(self, actions: Array) -> None:

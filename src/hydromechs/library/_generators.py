@@ -229,7 +229,7 @@ def snake(
 ) -> Model:
     """A swimming snake: `n` equal modules in a row, joined about z and y in turn. World NED; the first, the head, is free.
 
-    All of it is an estimate. The head looks along −x, so that the other modules follow along x; frames "head" and "tail" are
+    All of it is an estimate. The head points along −x, so that the other modules follow along x; frames "head" and "tail" are
     its ends. Joints stop at 90°. Across, modules have the strip drag of cylinders; along, skin friction, and head and tail a
     face each, with a drag coefficient of 0.2 as of round ends.
 

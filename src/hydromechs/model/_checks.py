@@ -193,7 +193,7 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[st
         c.add(("hydro", "added_mass"), f"added mass has an entry of {np.abs(given).max():.6g}, {TOO_LARGE}")
         clean = False
     if not isinstance(inertia, Inertia) or not is_finite((inertia.mass, inertia.com, inertia.tensor)):
-        inertia = None  # what is wrong with it is said elsewhere
+        inertia = None  # its problems are reported elsewhere
     if clean and inertia is not None and is_small(inertia.matrix) and given.any() and not shaped:
         scale = np.abs(given).max()
         lowest = float(np.linalg.eigvalsh(given + inertia.matrix)[0])
@@ -225,7 +225,7 @@ def _element(c: _Collector, path: tuple, element: Any, remedies: dict[str, str] 
         if isinstance(element.shape, Placed):
             c.placement((*path, "shape", "origin"), element.shape.origin)
         if solid is not None and not isinstance(solid.shape, Box | Sphere | Cylinder | Ellipsoid):
-            must = "must be a box, sphere, cylinder or ellipsoid; give the element a shape of its own"
+            must = "must be a box, sphere, cylinder or ellipsoid; give the element a separate shape"
             c.add((*path, "shape"), f"{_dotted((*path, 'shape'))} is a {solid.shape.word}, {must}")
 
 

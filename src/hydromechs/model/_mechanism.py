@@ -30,7 +30,7 @@ def mechanism_faults(model: Model) -> list[Fault]:
     for which, q in configurations.items():
         if not faults:
             faults = _dependent_motions(model, q, which)
-    # with independent motions M cannot be singular where every moving body has a positive definite inertia of its own
+    # with independent motions M cannot be singular where every moving body has a positive definite inertia
     moving = [I for I, body in zip(inertia, model.bodies, strict=True) if body.joint.nv]
     if not faults and any(_relative_lowest(I, np.diag(I)) <= 1e-12 for I in moving):
         for q in configurations.values():
@@ -52,7 +52,7 @@ def dry_faults(model: Model) -> list[Fault]:
                 text = f"{fault.text}; its added mass acts only under water, and there is a free surface"
                 out.append(Fault(fault.path, text))
                 i = fault.path[1]
-                inertia[i] = inertia[i] + np.eye(6)  # as if it were mended, to find the next one
+                inertia[i] = inertia[i] + np.eye(6)  # as if it were repaired, to find the next one
     return out
 
 

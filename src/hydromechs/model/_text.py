@@ -1,4 +1,4 @@
-"""All that a description holds but its looks, as a text: two things with the same text behave the same."""
+"""Complete description without visuals, as a text: two things with the same text behave the same."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -12,7 +12,7 @@ GIVEN = {"given": True}
 def definition(thing: Any) -> str | None:
     """The classes and values of all fields that count (`compare`), of a model, a part of one or what is built on models alike.
 
-    Looks, and data that programs take as inputs, do not count. None where a class from outside this package is inside, whose
+    Visuals, and data that programs take as inputs, do not count. None where a class from outside this package is inside, whose
     behaviour
     no text can tell.
     """

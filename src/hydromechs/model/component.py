@@ -1,8 +1,8 @@
 """Components: the common interface of thrusters, drives, friction, stops, contacts, and custom classes.
 
 A component is a frozen dataclass with a method `act`, written in NumPy operations so that it can be traced. It sees the present
-instant (`Now`), its own states and inputs by name, and returns an `Action`; what an action leaves out is zero. The plant, the
-recording, the energy audit and the file format know components through this interface only.
+instant (`Now`), its own states and inputs by name, and returns an `Action`; omitted entries of an action are zero. The
+plant, the recording, the energy audit and the file format know components through this interface only.
 """
 
 from __future__ import annotations
@@ -397,7 +397,7 @@ class InJoints(Component):
     """A component with the same law in many joints. Simulations of large trees run its law in a loop.
 
     This requires that the joints have equally many coordinates, each is named once, and the class has no `act`, states,
-    inputs or outputs of its own; other ones run as all components do.
+    separate inputs or outputs; other ones run as all components do.
     """
 
     __slots__ = ()

@@ -48,22 +48,22 @@ class Guess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaterReport:
-    """All that `add_water` guessed, kept and left out. It prints as a table."""
+    """All that `add_water` estimated, kept and left dry. It prints as a table."""
 
     guesses: tuple[Guess, ...]
     kept: tuple[str, ...]
     """Bodies whose hydrodynamics were there already and stayed."""
     dry: tuple[str, ...]
-    """Bodies that move and stay dry, since nothing says how large they are."""
+    """Bodies that move and stay dry, since their size is unknown."""
     notes: tuple[str, ...]
     """Warnings."""
 
     def of(self, body: str) -> tuple[Guess, ...]:
-        """Guesses about one body, by its name."""
+        """Estimates for one body, by its name."""
         return tuple(guess for guess in self.guesses if guess.body == body)
 
     def __str__(self) -> str:
-        rows = [("body", "guessed", "value", "how"), *((g.body, g.quantity, g.numbers, g.how) for g in self.guesses)]
+        rows = [("body", "estimated", "value", "how"), *((g.body, g.quantity, g.numbers, g.how) for g in self.guesses)]
         widths = [max(len(row[k]) for row in rows) for k in range(3)]
         lines = ["  ".join([*(cell.ljust(w) for cell, w in zip(row[:3], widths, strict=True)), row[3]]) for row in rows]
         if self.kept:
@@ -84,10 +84,10 @@ SHARED = 0.01
 
 
 class WetModel(NamedTuple):
-    """A model in water, and what was guessed for it."""
+    """A model in water, and the estimates for it."""
 
     model: Model
-    """The model; its `sources` name the guesses."""
+    """The model; its `sources` name the estimates."""
     report: WaterReport
     """Estimated quantities, with uncertainties; prints as a table."""
 
@@ -171,7 +171,7 @@ def add_water(
     watered = tuple(replace(b, hydro=new[b.name]) if b.name in new else b for b in model.bodies)
     kept = tuple(b.name for b in model.bodies if b.hydro is not None and b.name not in new)
     dry = tuple(b.name for b in moving if b.hydro is None and b.name not in new and b.inertia.mass > 0.0)
-    sources = dict(model.sources) | {f"{g.body}: {g.quantity}": f"guessed, {g.numbers}: {g.how}" for g in guesses}
+    sources = dict(model.sources) | {f"{g.body}: {g.quantity}": f"estimated, {g.numbers}: {g.how}" for g in guesses}
     report = WaterReport(guesses=tuple(guesses), kept=kept, dry=dry, notes=tuple(notes))
     return WetModel(replace(model, bodies=watered, sources=tuple(sources.items())), report)
 
@@ -229,7 +229,7 @@ def _kept_note(name: str, hydro: Hydro) -> str:
 def _watered(
     body: Body, geometry: _Geometry, way: AddedMassMethod, density: float, *, volume_only: bool
 ) -> tuple[Hydro, list[Guess], list[str]]:
-    """Hydrodynamics of one body, with the guesses and the notes about it."""
+    """Hydrodynamics of one body, with its estimates and notes."""
     parts = geometry.parts
     whole, shared, error = union(parts)
     mass, drag = way.of(parts, density), drag_guess(parts)

@@ -23,7 +23,7 @@ LEAD, FOAM = 11_340.0, 200.0
 ARM = 0.01
 """Default height of the centre of buoyancy above that of mass, over the cube root of the volume."""
 LOW = 1e-3
-"""Part of the cost of a piece that says how high it is: of the same mass, weights go down and floats go up."""
+"""Part of the cost of a piece for its height: of the same mass, weights go down and floats go up."""
 ROUNDS = 50
 """Most rounds in which the mass of the pieces is found."""
 HALVINGS = 30
@@ -90,7 +90,7 @@ def ballast(
     weight_density: float = LEAD,
     float_density: float = FOAM,
 ) -> Ballast:
-    """The least ballast that gives a vehicle a buoyancy and an attitude at rest, joints held; `hm.trim` finds commands instead.
+    """Minimum ballast that gives a vehicle a buoyancy and an attitude at rest, joints held; `hm.trim` finds commands instead.
 
     With mass and first moment m, μ of the vehicle, those of the displaced water m_f, μ_f, and d down in body axes at the
     wanted attitude: m_f − m = buoyancy/g, and μ/m − μ_f/m_f, from the centre of buoyancy to that of mass, is along d and at
@@ -107,7 +107,7 @@ def ballast(
         stability: Minimum height of the centre of buoyancy above the centre of mass at rest, above 0 [m]; defaults to 1 % of
             the cube root of the displaced volume, since without any height the vehicle rests anyhow.
         box: Lowest and highest x, y, z that ballast can have in the body's frame [m]; the box around the body's shapes, or
-            around what it looks like, unless given.
+            around its estimated hull, by default.
         weight_density: Density of a weight, above that of water [kg/m³]; defaults to lead.
         float_density: Density of a float, below that of water [kg/m³]; defaults to light foam.
 
@@ -267,7 +267,7 @@ def _carrier(model: Model, name: str | None) -> tuple[int, int]:
     if index not in group:
         raise ValueError(f"ballast: body {name!r} is not fixed to {free!r}, which floats freely; give one of {names}")
     if index not in wet:
-        has = "no hydrodynamics" if model.bodies[index].hydro is None else "hydrodynamics of your own"
+        has = "no hydrodynamics" if model.bodies[index].hydro is None else "custom hydrodynamics"
         raise ValueError(f"ballast: body {name!r} has {has}; give body={model.body_names[wet[0]]!r}")
     return root, index
 
@@ -293,7 +293,7 @@ def _box(body: Body) -> tuple[Array, Array]:
 
 
 def _loaded(body: Body, pieces: Sequence[Piece]) -> Body:
-    """The body with the pieces on it, each a ball; their added mass and drag are left out."""
+    """The body with the pieces on it, each a ball; their added mass and drag are neglected."""
     own, hydro = body.inertia, _hydro(body)
     total = rigid_inertia(own.mass, np.array(own.com), tensor_matrix(own.tensor))
     volume, moment = hydro.volume, hydro.volume * np.array(hydro.buoyancy_center)

@@ -7,7 +7,7 @@ body far below the surface has, the same as at infinite frequency.
 Solved twice, on panels and on their quarters: the error of constant panels falls with their size to a power of 1 (edges) to 2
 (smooth bodies), so the two are extrapolated with 1.5, and what that changes is the uncertainty. A mesh that has too many
 triangles for that is solved once. The matrix must come out symmetric: what is missing of that shows panels that are too
-large for thin parts, and is refused.
+large for thin parts, and is rejected.
 """
 
 import logging
@@ -24,7 +24,7 @@ from hydromechs.values import Array
 ORDER = 1.5
 """Power of the panels' size with which the error is taken to fall."""
 CROOKED = 0.1
-"""Lack of symmetry from which a solution is refused, over the largest entry of a block."""
+"""Asymmetry above which a solution is rejected, over the largest entry of a block."""
 ONCE = 0.03
 """Likely error of a mesh that was solved once, as that."""
 LOST = 0.05

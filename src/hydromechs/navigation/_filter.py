@@ -33,7 +33,7 @@ class ErrorStateFilter:
     gate: Annotated[float, Bound(above=0.0, below=1.0)] = 0.9999
     """Probability with which a good measurement passes; those outside are not used [-]."""
     patience: Annotated[int, Bound(least=1, whole=True)] = 10
-    """Measurements of one sensor in a row that may be refused; then the filter doubts itself and uses the next [-]."""
+    """Rejected measurements of one sensor in a row after which the filter widens its covariance and uses the next [-]."""
 
     def __post_init__(self) -> None:
         check_fields(self)

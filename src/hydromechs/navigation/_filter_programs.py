@@ -143,11 +143,11 @@ def innovation(
     biases: Mapping[int, int],
     given: Mapping[str, Array],
 ) -> tuple[Array, ...]:
-    """Weigh a measurement. Return flags, refusals in a row, rows of Wᵀ, the change of all errors, and arguments of `raised`.
+    """Weigh a measurement. Return flags, rejections in a row, rows of Wᵀ, the change of all errors, and arguments of `raised`.
 
     The flags are whether it is used, and whether P must be widened first. Its use turns P into P − W Wᵀ.
 
-        S = H P Hᵀ + R = L D Lᵀ,   W = P Hᵀ L⁻ᵀ D^(−½),   z = D^(−½) L⁻¹ r,   δ = W z,   refused if z·z exceeds the gate
+        S = H P Hᵀ + R = L D Lᵀ,   W = P Hᵀ L⁻ᵀ D^(−½),   z = D^(−½) L⁻¹ r,   δ = W z,   rejected if z·z exceeds the gate
 
     Args:
         H_rows: For each channel, errors among 18 that it depends on; empty for channels that are not used.

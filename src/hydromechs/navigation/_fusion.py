@@ -140,7 +140,7 @@ class Fusion:
     def _widened_text(self, i: int) -> Callable[..., str]:
         s = self.aids[i]
         return (
-            f"{s.name!r} was refused {self.settings.patience} times in a row; the filter takes its {s.shows} for less certain, "
+            f"{s.name!r} was rejected {self.settings.patience} times in a row; the filter widens its {s.shows} variance, "
             f"by {{0:.2g}} {UNITS[s.shows]}, and uses it again"
         ).format
 
@@ -174,7 +174,7 @@ class Fusion:
             return op.kind != "const" or op.value != 0.0
 
         rows = [tuple(e for e in range(NE) if depends(NE * k + e)) for k in range(n)]
-        if not self.estimates_current:  # what depends on a current that is not estimated tells nothing
+        if not self.estimates_current:  # what depends on a current that is not estimated has no information
             rows = [row if not any(e >= C for e in row) else () for row in rows]
         return _See(both, tuple(rows))
 
@@ -379,7 +379,7 @@ class Fusion:
         r.call(recipe, [*places, number], places)
 
     def _use(self, r: Routine, shared: _Shared, i: int, value: Entries, reports: Entries) -> None:
-        """Append the use of a measurement: weigh it, widen P if it was refused for long, correct."""
+        """Append the use of a measurement: weigh it, widen P if it was rejected for long, correct."""
         n, aid, seen = self.layout, self.aids[i], self.expected[i]
         clones = n.clones_of(i)
         copy, places = (clones[-1].copy, clones[-1].places) if clones else (0, n.present)

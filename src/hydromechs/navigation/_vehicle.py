@@ -14,7 +14,7 @@ from hydromechs.values import Array
 
 
 def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
-    """Index of the body that a filter with these sensors navigates; an error says what it cannot use."""
+    """Index of the body that a filter with these sensors navigates; an error names unsupported sensors."""
     imus = [s for s in sensors if isinstance(s, Imu)]
     if len(imus) != 1:
         named = ", ".join(repr(s.name) for s in imus) or "none"

@@ -129,7 +129,7 @@ def _common(
 
 
 def _unlike(first: xarray.Dataset, second: xarray.Dataset) -> dict[str, str]:
-    """Variables of both that have other dimensions or units in the second: name, and what to say."""
+    """Variables of both with other dimensions or units in the second: name and message."""
     out = {}
     for name in (str(n) for n in first.data_vars if n in second.data_vars):
         a, b = first[name], second[name]

@@ -147,7 +147,7 @@ def _mat_name(name: str, used: set[str]) -> str:
 
 
 UNITS_OF = {"command": "command_units", "signal": "signal_units"}
-"""Variables whose entries have units of their own, and the attribute of the recording that has them."""
+"""Variables whose entries have separate units, and the attribute of the recording that has them."""
 
 
 def to_pandas(recording: xarray.Dataset, quantities: Iterable[str] = ()) -> pandas.DataFrame:

@@ -12,7 +12,7 @@ except ImportError:  # Windows
 
 
 class FolderInUse(OSError):
-    """A folder that another run writes into, or that holds an earlier run; the message says which."""
+    """A folder that another run writes into, or that holds an earlier run; the message states which."""
 
 
 def lock_folder(folder: Path, name: str, what: str) -> int:

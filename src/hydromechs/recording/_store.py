@@ -73,7 +73,7 @@ TIME_ATTRS = {"units": "s", "long_name": "time"}
 
 
 def _shapes(schema: Sequence[Variable], coords: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, ...]]:
-    """Shape of one sample of each variable; refuses names that clash and dimensions without coordinates."""
+    """Shape of one sample of each variable; rejects names that clash and dimensions without coordinates."""
     shapes: dict[str, tuple[int, ...]] = {}
     for variable in schema:
         if variable.name in shapes or variable.name in coords:
@@ -105,7 +105,7 @@ class RecordingWriter:
     """Writes a recording to disk during the run.
 
     When `append` returns, the operating system has the data: a killed process loses nothing that was appended. The length
-    of `time` is written last and says how much is complete; `load_recording` cuts the rest off.
+    of `time` is written last and counts the complete ones; `load_recording` cuts the rest off.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class RecordingWriter:
             (self.path / dim / "0").write_bytes(values.tobytes())
 
     def _write_length(self, name: str, dtype: np.dtype, length: int) -> None:
-        """Say how many samples a variable has.
+        """Set the number of samples of a variable.
 
         The header is written over the old one, of the same size, in one system call: a kill comes before or after it. (A new
         file renamed over the old one made an append of ten samples ten times as slow on ext4.)
@@ -268,7 +268,7 @@ class MemoryRecorder:
         self.samples += n
 
     def close(self, attrs: Mapping[str, Any] | None = None) -> None:
-        """Finish the recording, with attribute `finished` = 1 unless `attrs` says otherwise."""
+        """Finish the recording, with attribute `finished` = 1 unless `attrs` overrides it."""
         self.attrs = {**self.attrs, "finished": 1, **plain_attributes(attrs or {})}
 
     def dataset(self) -> xarray.Dataset:

@@ -1,7 +1,7 @@
 """One description per class: its dataclass fields. They define how files are read, written, specified and documented.
 
 A `Family` maps names in files to classes. `Reader`, `Writer` and `json_schema` walk over the annotations of the
-fields; no class has an entry of its own. Marks in an annotation specify what a type cannot express: `Ref`, `Pattern`,
+fields; no class has a separate entry. Marks in an annotation specify what a type cannot express: `Ref`, `Pattern`,
 `Degrees`, `Inline`, `Required`, `Hidden`.
 """
 

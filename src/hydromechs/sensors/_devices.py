@@ -31,7 +31,7 @@ class Device(NamedTuple):
     fields: Mapping[str, Any]
     """Its numbers."""
     source: str
-    """Where they come from; those that are estimates say so."""
+    """Sources; estimates are marked."""
 
 
 DEVICES: Mapping[str, Device] = {

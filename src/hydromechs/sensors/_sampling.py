@@ -27,7 +27,7 @@ HUGE = 1e300
 STREAMS = ("bias", "mounting", "noise", "walk", "dropout")
 """Streams of random numbers of a sensor."""
 TIMES = ("ratio", "delay", "period")
-"""Numbers that say when a sensor measures: ticks between samples, ticks until one arrives, time between samples."""
+"""Timing of a sensor: ticks between samples, ticks until one arrives, time between samples."""
 MORE = 2 + len(TIMES) + len(STREAMS)
 """Numbers of a sensor beside those of its channels: drop-outs, misalignment, times, streams."""
 NEVER = -2.0

@@ -19,7 +19,7 @@ class BodyWater(NamedTuple):
     """Forces of the water on one body in its axes about its origin [N, N·m], shape (6,) each, and their powers."""
 
     drag: Array
-    """Drag, damping and lift; all of a user's own hydrodynamics."""
+    """Drag, damping and lift; the total of custom hydrodynamics."""
     added_mass: Array
     """Of the added mass."""
     buoyancy: Array
@@ -90,7 +90,9 @@ def energies_of(
     if motion is not None and body.hydro is not None:
         fluid = hydro.fluid_energy(body, motion)
         still = motion._replace(a_fg=motion.R_WB.T @ -gravity)
-        if isinstance(body.hydro, Hydro) and not plant.waves_move_surface:  # all of a user's own work is booked as drag
+        if (
+            isinstance(body.hydro, Hydro) and not plant.waves_move_surface
+        ):  # all work of a custom force is accounted for as drag
             potential = potential + hydro.water_potential(body, still)
     return kinetic, fluid, potential
 

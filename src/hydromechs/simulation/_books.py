@@ -1,4 +1,4 @@
-"""The energy books of a run: what was stored and booked where they began, and what the recording says of them since."""
+"""Energy ledger of a run: stored and accounted energy at its start, and the recording's since then."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def size(layout: Layout) -> int:
 
 
 def booked(layout: Layout, x: np.ndarray) -> np.ndarray:
-    """Work of each cause that is booked in velocities and internal states [J], shape (..., nc)."""
+    """Work of each cause, integrated in velocities and internal states [J], shape (..., nc)."""
     return x[..., x.shape[-1] - len(layout.causes) :]
 
 
@@ -32,14 +32,14 @@ def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> 
 
 
 def unknown(layout: Layout) -> np.ndarray:
-    """Books of a state that was never recorded: stored energies that nobody looked at, no work."""
+    """Ledger of a state that was never recorded: unknown stored energies, no work."""
     return np.concatenate([np.full(len(STORED_ENERGIES), np.nan), np.zeros(len(layout.causes))])
 
 
 def audited(
     layout: Layout, books: np.ndarray, x: np.ndarray, observed: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Work of each cause and energy residual since the books began [J], shapes (..., nc) and (...).
+    """Work of each cause and energy residual since the ledger's start [J], shapes (..., nc) and (...).
 
         residual = Σ (E − E_0) − Σ (W − W_0)   over stored energies E and causes of work W
 

@@ -87,7 +87,7 @@ def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> 
     A model has two numbers of a joint's friction. How it sticks is chosen so that the default step can follow: the stick phase
     deflects by that of `JointFriction`, or by more where its natural frequency would be above `STICK_FREQUENCY` otherwise.
     Where viscous friction would stop a joint faster than `FRICTION_RATE`, the friction is that of a motor whose rotor the
-    description leaves out; the least inertia for that rate is added. All from the description, at its initial configuration.
+    description omits; the minimum inertia for that rate is added. All from the description, at its initial configuration.
     """
     out, m = [], None
     for name, part in model.joint_parts.items():
@@ -122,7 +122,7 @@ def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
 def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]:
     """Least inertia that a torque in each joint meets with all others free, added mass and rotors included [kg·m²].
 
-    It is refused where it is lost in rounding beside other inertias, or beside lengths.
+    It is rejected where it is lost in rounding beside other inertias, or beside lengths.
     """
     M = _geared_mass_matrix(model, rotors)
     try:

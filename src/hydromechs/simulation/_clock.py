@@ -1,4 +1,4 @@
-"""When a run looks up from compiled code: for the controller, events, progress, real time."""
+"""Stops of a run in compiled code: for the controller, events, progress, real time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hydromechs.integrators import MOST_STEPS, next_multiple
 from hydromechs.values import positive
 
 PACE = 0.01
-"""Time between two looks at the wall clock of a run in real time [s]."""
+"""Time between two checks of the wall clock of a run in real time [s]."""
 PROGRESS = 0.1
 """Seconds between two reports of progress."""
 MISSED = 1e-3
@@ -37,11 +37,11 @@ def size_faults(duration: float, step: float, record: float) -> list[tuple[str, 
 
 
 class Clock:
-    """The looks of one run.
+    """Stops of one run.
 
     Args:
         t: Time at the start [s].
-        periods: Times between looks of controller, events and recording [s].
+        periods: Times between stops of controller, events and recording [s].
         progress: Called now and then with the time reached [s]; None for no one.
         real_time: Pace of a run in real time, 1 as fast as the wall clock; None for as fast as possible.
     """
@@ -64,7 +64,7 @@ class Clock:
         return time.perf_counter() - self.started
 
     def next(self, t: float, until: float) -> float:
-        """Time of the next look after a time, at the latest that of another [s]."""
+        """Time of the next stop after a time, at the latest that of another [s]."""
         return min(until, *(next_multiple(t, period, self.step) for period in self.periods))
 
     def look(self, t: float) -> None:

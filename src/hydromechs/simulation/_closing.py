@@ -63,7 +63,7 @@ def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Comp
 
 
 def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Constraint], cause: str) -> tuple[Point, float]:
-    """The state after an impulse that makes velocities agree with constraints, with what is lost booked [J].
+    """The state after an impulse that makes velocities agree with constraints, with its energy loss accounted for [J].
 
         v⁺ = v − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v
 

@@ -96,7 +96,7 @@ def response(
     """
     nv = len(M)
     held = set(given)
-    if held:  # of infinite inertia: a row and column of their own, and no mobility
+    if held:  # of infinite inertia: a separate row and column, and no mobility
         M = np.array([[float(i == j) if i in held or j in held else M[i, j] for j in range(nv)] for i in range(nv)])
         still = np.array([0.0 if j in held else 1.0 for j in range(nv)])
         constraints = [c._replace(J=c.J * still) for c in constraints]

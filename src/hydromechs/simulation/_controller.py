@@ -46,7 +46,7 @@ class Controller(Described, abc.ABC):
     signal_values: np.ndarray = np.zeros(0)
     """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
     measured: Mapping[str, Measured] = MappingProxyType({})
-    """Sensors by name, set by what has them before `start` and each call; those that said nothing yet are left out then."""
+    """Sensors by name, set by their owner before `start` and each call; those without a reading yet are absent then."""
     notes: Sequence[str] = ()
     """Facts about it once it has started, as its margins, for the summary of a run."""
     messages: Sequence[str] = ()

@@ -13,7 +13,7 @@ from ._plant import Plant
 
 
 def check_derivable(who: str, plant: Plant, rates: compiler.Program) -> None:
-    """Refuse a plant whose equations have parts without derivatives, with the names of the components that bring them.
+    """Reject a plant whose equations have parts without derivatives, with the names of their components.
 
     Args:
         who: What needs derivatives, for the message.

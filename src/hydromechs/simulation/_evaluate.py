@@ -96,7 +96,7 @@ class Acted(NamedTuple):
     """Actions of components in one instant."""
 
     actions: list[Action]
-    """As they say."""
+    """Their own kinds and units."""
     power: dict[str, Scalar]
     """Power by cause [W]; those of the water are still 0."""
     pushed: dict[str, list[Array]]
@@ -284,7 +284,7 @@ def _check_armature(plant: Plant, numbers: Collection[int], actions: Sequence[Ac
 
 
 def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
-    """Power that is booked for a component [W]."""
+    """Power of a component in the energy balance [W]."""
     if action.power is not None:
         return action.power
     total: Scalar = 0.0

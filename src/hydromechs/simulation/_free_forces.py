@@ -1,4 +1,4 @@
-"""When constraint forces could have any value and were set to 0: what a run says of it, once for each group."""
+"""Message of a run for constraint forces that are undetermined and were set to 0, once for each group."""
 
 from __future__ import annotations
 

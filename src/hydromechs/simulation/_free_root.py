@@ -11,12 +11,12 @@ from hydromechs.model import Model
 def check_free_in_world(model: Model, body: int) -> None:
     """Raise `ValueError` unless position and orientation of a body's free joint are those of the body in the world.
 
-    They are not if the joint has an origin of its own, or is on a body that can move or is not at the world's origin.
+    They are not if the joint has an offset origin, or is on a body that can move or is not at the world's origin.
     """
     name, parent = model.body_names[body], model.parent[body]
     if parent >= 0 and model.moves[parent]:
         text = f"the free joint of {name!r} is on {model.body_names[parent]!r}, which moves"
-        raise ValueError(f"{text}; control needs its pose in the world: leave out the parent")
+        raise ValueError(f"{text}; control needs its pose in the world: remove the parent")
     q = model.initial().q.copy()
     q[model.q_slices[body]] = (0, 0, 0, 1, 0, 0, 0)
     kin = kinematics(model, q, np.zeros(model.nv))

@@ -33,12 +33,12 @@ class Guards:
         self._quantities = QuantitiesNow(programs, [e.quantity for e in self.events], signals)
 
     def add(self, r: Routine, t: Entries, parts: Mapping[str, Entries], last: Entries, paused: Entries) -> None:
-        """Add a look at the present instant; see `QuantitiesNow.call`."""
+        """Add a check at the present instant; see `QuantitiesNow.call`."""
         identity = repr([(e.level, e.direction, period_of(e.quantity)) for e in self.events])
         self._quantities.call(r, t, parts, self._look, {"last": last, "paused": paused}, "guards", identity)
 
     def _look(self, t: Scalar, values: Sequence[Scalar], last: Array, paused: Array) -> tuple[Array, Array]:
-        """True if a guard crossed 0 since the last look; then the world pauses, and the last values stay."""
+        """True if a guard crossed 0 since the last check; then the world pauses, and the last values stay."""
         out, now = paused[0], []
         for e, value, before in zip(self.events, values, last, strict=True):
             period = period_of(e.quantity)

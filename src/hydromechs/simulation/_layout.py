@@ -23,7 +23,7 @@ class Data(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The order of z, the internal states and booked work, and of u: commands, held inputs, data of the run."""
+    """The order of z, the internal states and work integrals, and of u: commands, held inputs, data of the run."""
 
     states: tuple[str, ...]
     """Names of the internal states, then "work.CAUSE" of each cause."""
@@ -50,7 +50,7 @@ class Layout(NamedTuple):
 
     @property
     def nz(self) -> int:
-        """Number of internal states, booked work included."""
+        """Number of internal states, work integrals included."""
         return len(self.states)
 
     def of_component(self, k: int, z: Array, u: Array) -> tuple[dict[str, Scalar], dict[str, Scalar]]:

@@ -52,7 +52,7 @@ class LiveRun:
         progress: Called now and then with the time reached [s]; None for no one.
         saved: Called with the state when the samples up to it are recorded.
         real_time: Pace of a run in real time; None for as fast as possible.
-        notes: What it has to say from the beginning.
+        notes: Messages from the start.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class LiveRun:
         often = self._watch or sim.method.restarts_at_stops  # so that a run can be resumed at every sample
         periods = [x for x in (sim.period, sim.record if often else None) if x] or [100.0 * sim.record]
         self.clock = Clock(sim._at.t, sim.step_size, periods, progress, real_time)
-        """When it looks up from compiled code."""
+        """Stops in compiled code."""
         self._stops = SoftStops(sim.plant)
         march = sim.mission_march
         self._mission = None if march is None else MissionRun(sim, march)

@@ -209,7 +209,7 @@ class MissionMarch:
         return r
 
     def _looked_at(self, r: Routine) -> dict[str, Entries]:
-        """Where guards and statistics find what they look at."""
+        """Places of guards' and statistics' inputs."""
         nq, na, told = self.plant.model.nq, len(self.plant.layout.commands), self._sizes["told"]
         parts = {"q": r.part("y", 0, nq), "x": r.part("y", nq, self._sizes["y"] - nq), "inputs": r["inputs"]}
         parts |= {"command": r.part("inputs", 0, na), "held_input": r.part("inputs", na, told - na)}
@@ -241,7 +241,7 @@ class MissionMarch:
             self._control(r, TickPlaces(t, tick, got.seen_q, got.seen_v, inputs, r["control"], got.measured, shown, said))
 
     def _control(self, r: Routine, at: TickPlaces) -> None:
-        """Add a tick of the blocks, and look at the ranges of their commands."""
+        """Add a tick of the blocks, and check the ranges of their commands."""
         assert self.mission is not None
         self.mission.add(r, at)
         if self._sizes["outside"]:

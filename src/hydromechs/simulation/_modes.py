@@ -63,7 +63,7 @@ class Mode(NamedTuple):
 
     @property
     def who(self) -> tuple[str, ...]:
-        """Names of what has a tenth or more in it, the most first; at least one."""
+        """Names of coordinates with a tenth or more, the largest first; at least one."""
         ordered = sorted(self.share, key=lambda name: -self.share[name])
         return tuple(name for k, name in enumerate(ordered) if k == 0 or self.share[name] >= SHARE)
 

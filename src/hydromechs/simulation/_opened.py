@@ -30,7 +30,7 @@ def opened_faults(plant: Plant) -> dict[str, str]:
         read, out = _read(plant, plant.parameters), {}
     except NEEDED:
         if not _evaluates(plant):
-            return {}  # code of a user's own that cannot be traced says so when it is
+            return {}  # custom code that cannot be traced reports so when it is
         alone = {name: _alone(plant, name) for name in plant.parameters}
         read = {name: found for name, found in alone.items() if isinstance(found, bool)}
         out = {name: found for name, found in alone.items() if isinstance(found, str)}
@@ -70,7 +70,7 @@ def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[st
 
     Args:
         names: Which parameters; others have the model's values.
-        state: Whether time, state and all other inputs are symbols, too: slow, and nothing is left out.
+        state: Whether time, state and all other inputs are symbols, too: slow, and complete.
     """
     plant = _with_open(plant, names)
     start, layout, nv = plant.start, plant.layout, plant.model.nv

@@ -39,7 +39,7 @@ from ._rolled_plant import RolledPlant, rolled_plant
 Waves: TypeAlias = tuple[WaveComponents, Array]
 """Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
 
-COMPONENTS = "components; derive a class of your own from hydromechs.Component"
+COMPONENTS = "components; derive a custom class from hydromechs.Component"
 """Required interface of components."""
 DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
 DIMENSIONS |= {"constraint_group", "channel"}
@@ -86,7 +86,7 @@ class Plant:
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
         named = (self.parameters,) if isinstance(self.parameters, str) else tuple(self.parameters)
         object.__setattr__(self, "parameters", named)
-        _ = self._open_values  # a KeyError that says what there is
+        _ = self._open_values  # a KeyError that lists the known ones
         if "world.gravity" in named and self.environment.waves:
             raise ValueError(
                 "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
@@ -369,7 +369,7 @@ class Plant:
 
     @cached_property
     def given_motion(self) -> tuple[int, ...]:
-        """Bodies whose joint moves as a component says, by index."""
+        """Bodies whose joint moves as a component prescribes, by index."""
         owners: dict[int, int] = {}
         for k, action in enumerate(self.first_actions):
             for dof in (dof for moved in action.motions for dof in range(self.model.nv)[moved.dofs]):
@@ -535,9 +535,9 @@ class Plant:
 
     @cached_property
     def identity(self) -> str | None:
-        """A text that fixes the plant's programs together with the package's source; None with code of a user's own.
+        """A text that fixes the plant's programs together with the package's source; None with custom code.
 
-        It leaves out the numbers that are inputs.
+        It omits the numbers that are inputs.
         """
         masked = {
             name: OPEN for name in self.parameters if not registry.is_factor(name)

@@ -72,7 +72,7 @@ class PlantPrograms:
             return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self.motion)
 
         layout = plant.layout
-        booked = len(layout.causes)  # work is only booked: its error does not count
+        booked = len(layout.causes)  # work is integrated for the balance only: its error does not count
         return Stepper(
             plant.model,
             ydot,

@@ -1,4 +1,4 @@
-"""Inputs as a caller gives them: by name or in order; commands in their ranges, or what to say of those that are not."""
+"""A caller's inputs, by name or in order: commands in their ranges, or messages about those that are not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 
 
 class CommandRanges:
-    """Looks at commands and remembers which actuators got one outside of its range.
+    """Checks commands and remembers which actuators got one outside of its range.
 
     Args:
         layout: Where the commands of a plant are.
@@ -61,7 +61,7 @@ class CommandRanges:
         return out
 
     def look(self, values: np.ndarray) -> list[str]:
-        """Count commands that are outside; what to say of actuators for which it is the first time.
+        """Count commands that are outside their range; return messages of actuators for which it is the first time.
 
         Args:
             values: All commands, shape (na,), or of many worlds and steps, shape (..., na).
@@ -78,7 +78,7 @@ class CommandRanges:
 
 
 class HeldRanges:
-    """Refuses held inputs outside of their range. What switches a constraint is 0 or 1 and nothing between.
+    """Reject held inputs outside of their range. Switches of constraints are 0 or 1.
 
     Args:
         plant: What they act on.

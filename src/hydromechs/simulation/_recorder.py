@@ -37,7 +37,7 @@ class Recorder:
         path: Folder on disk to write to; in memory if None.
         attrs: Attributes of the recording.
         signals: Signals of the controller, name to unit.
-        books: Where the energy books begin, as in `State`.
+        books: Initial energy ledger, as in `State`.
     """
 
     def __init__(

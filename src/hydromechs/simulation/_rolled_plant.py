@@ -37,7 +37,7 @@ def rolled_plant(plant: Plant) -> RolledPlant | None:
     if plant.form == "rolled" and against:
         raise UnsupportedFeature(f"{plant.model.name}: a plant with {' and '.join(against)} cannot be rolled; leave form out")
     if plant.form not in (None, "specialised", "rolled"):
-        raise ValueError(f"form is {plant.form!r}, must be 'specialised' or 'rolled', or left out")
+        raise ValueError(f"form is {plant.form!r}, must be 'specialised' or 'rolled', or omitted")
     large = plant.form is None and plant.model.nb >= equations.LARGE and not against
     return RolledPlant(plant) if large or plant.form == "rolled" else None
 
@@ -86,7 +86,7 @@ class RolledPlant:
 
     @cached_property
     def rates(self) -> Rolled:
-        """v̇ of (q, v, tau, ...), and the powers of what is booked."""
+        """v̇ of (q, v, tau, ...), and the powers in the energy balance."""
         return self.tree.forward_dynamics(self.extra, After(self._powers, {}, self.booked) if self.booked else None)
 
     @cached_property

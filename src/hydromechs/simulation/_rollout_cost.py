@@ -36,7 +36,7 @@ class CostGradient(NamedTuple):
     v: np.ndarray
     """∂J/∂v of the start, shape (nv,)."""
     internal: np.ndarray
-    """∂J/∂z of the internal states at the start, booked work left out, shape (nz,)."""
+    """∂J/∂z of the internal states at the start, without work integrals, shape (nz,)."""
     parameters: dict[str, Any]
     """∂J/∂p of the plant's open parameters, by name, shaped as these."""
 
@@ -92,7 +92,7 @@ class RolloutCost:
 
     @cached_property
     def _rates(self) -> compiler.Program:
-        """ẏ of (t, q, a) with a = (d, y, inputs), in the chart around q ⊕ d, without booked work."""
+        """ẏ of (t, q, a) with a = (d, y, inputs), in the chart around q ⊕ d, without work integrals."""
         plant, nv, nx, work = self.plant, self.nv, self.nx, np.zeros(self.booked)
 
         def rates(t: Scalar, q: Array, a: Array) -> Array:

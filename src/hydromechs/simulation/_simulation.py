@@ -308,7 +308,7 @@ class Simulation:
             warnings.warn(text, stacklevel=2)
 
     def _set_command(self, command: Commands) -> list[str]:
-        """Set commands; what to say of those that are outside of their range for the first time."""
+        """Set commands; return messages for those outside their range for the first time."""
         if command is None:
             return []
         if isinstance(command, Mapping):
@@ -432,7 +432,7 @@ class Simulation:
         return self.state
 
     def control(self) -> list[str]:
-        """Ask the controller if its time has come, as a run does; while control is off, it is idle. What there is to say."""
+        """Call the controller if it is due, as a run does; while control is off, it is idle. Return its messages."""
         controller, said = self.controller, []
         if controller is None or not is_multiple(self._at.t, controller.period, self.step_size):
             return []

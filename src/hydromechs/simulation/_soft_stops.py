@@ -10,11 +10,11 @@ import numpy as np
 from ._plant import Plant
 
 FAR = 0.05
-"""Share of its travel by which a joint goes beyond a limit before that is said."""
+"""Share of its travel by which a joint goes beyond a limit before a message."""
 
 
 class SoftStops:
-    """Looks at the joints of a plant whose stops have numbers from the model's limits and inertia, as none were given."""
+    """Checks of joints whose stops have assumed numbers, from the model's limits and inertia."""
 
     def __init__(self, plant: Plant) -> None:
         assumed: list[Any] = [c for c in plant.components if getattr(c, "assumed", False)]

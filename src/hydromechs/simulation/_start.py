@@ -24,7 +24,7 @@ def check_is_state(given: object) -> None:
 
 
 def check_start(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], step: float) -> None:
-    """Refuse numbers of a state that have another shape, are not finite, or start too late for the step."""
+    """Reject numbers of a state that have another shape, are not finite, or start too late for the step."""
     for name, shape in shapes.items():
         if np.shape(values[name]) != shape:
             words = f"state.{name} must have shape {shape}, got {np.shape(values[name])}"

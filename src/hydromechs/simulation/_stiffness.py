@@ -173,7 +173,7 @@ def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list
 
 
 class StepChecks:
-    """Refuses steps that are too long for a plant, once for the same step and the same values of its open parameters."""
+    """Rejects steps that are too long for a plant, once for the same step and the same values of its open parameters."""
 
     def __init__(self, plant: Plant, method: Integrator) -> None:
         self.plant, self.method = plant, method

@@ -110,7 +110,7 @@ class TracedBlock(Controller):
     commanded: tuple[str, ...] = ()
     """Names of the commands and settings that it gives; `prepare` may set them."""
     message_texts: Mapping[str, Callable[..., str]] = NOTHING
-    """By key, a function from four numbers to a text, as "refused {0:.0f} times".format."""
+    """By key, a function from four numbers to a text, as "rejected {0:.0f} times".format."""
     stop_texts: Mapping[str, Callable[..., str]] = NOTHING
     """The same for conditions that end the mission."""
     stop_error: ClassVar[type[Exception]] = RuntimeError

@@ -26,7 +26,7 @@ from ._start import check_is_state, check_start
 TOLERANCE = 1e-8
 """Largest acceleration of an equilibrium, and rate of an internal state relative to its size [m/s², rad/s², 1/s]."""
 WEAK = 1e-5
-"""Weight of the unknowns beside the accelerations, so that of many solutions the one with the least effort is found."""
+"""Weight of the unknowns beside the accelerations, so that the solution with minimum effort is found."""
 ZERO = 1e-12
 """Part of its typical value below which a sought command is rounding of 0."""
 KEPT = 1e-9
@@ -73,8 +73,8 @@ def trim(
         v̇(q ⊕ δ, v, z, u) = 0,    ż(q ⊕ δ, v, z, u) = 0
 
     for the displacements δ of the degrees of freedom that are `free`, the internal states z and the commands u that are not
-    given, by least squares on compiled derivatives; of many solutions that with the least thrust. Velocities are those of
-    `state`: a vehicle that drives on steadily is in equilibrium, too. Water moves as the plant says, if it does so steadily.
+    given, by least squares on compiled derivatives; of many solutions that with minimum thrust. Velocities are those of
+    `state`: a vehicle that drives on steadily is in equilibrium, too. Water moves as the plant states, if it does so steadily.
     Internal states and commands that are part of the configuration, as the length of a line, stay as `state` has them.
 
     Thrusters are sought by their thrust in the moving water, in which the balance is linear; the thrust at rest, and from it

@@ -34,7 +34,7 @@ def unstable_together(
     """Return a warning about a step that lets motions of the parts together grow; nothing of one that is short enough.
 
     The compiled step Φ_h itself is differentiated at the start, and the eigenvalues of ∂Φ_h tell how much a small motion grows
-    in it. Nothing is said of methods that choose their step, of large plants, and of parts that are all far from their limit.
+    in it. Methods that choose their step, large plants, and parts that are all far from their limit are not checked.
 
     Args:
         propagator: It, for this plant, compiled.
@@ -63,7 +63,7 @@ def unstable_together(
 
 
 class _Slopes:
-    """Derivatives of steps from one point, in coordinates (δ, v, z) of q ⊕ δ; booked work is left out."""
+    """Derivatives of steps from one point, in coordinates (δ, v, z) of q ⊕ δ; without work integrals."""
 
     def __init__(self, plant: Plant, propagator: Propagator, at: Point, inputs: Array) -> None:
         self.plant, self.propagator, self.at, self.inputs = plant, propagator, at, inputs

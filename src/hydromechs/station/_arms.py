@@ -91,7 +91,7 @@ class Arm:
         return self._loop.tool(q).p
 
     def still(self, state: State, m: Mapping[str, np.ndarray]) -> None:
-        """Remember where the servos are told to be, at the first call."""
+        """Store the servos' targets at the first call."""
         if np.isnan(m["targets"]).any():
             m["targets"][:] = self._loop.servos.targets(state)
 

@@ -11,7 +11,7 @@ from hydromechs.viewer import Scene
 CLEAR = 0.05
 """Distance from the hull to a camera in front of it [m]."""
 TILT = np.radians(30.0)
-"""Angle by which a camera on top of the bow looks down [rad]."""
+"""Downward angle of a camera on top of the bow [rad]."""
 FREE = 0.75
 """Length of the line of sight that must be unobstructed, over the size of the vehicle."""
 
@@ -20,7 +20,7 @@ def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, 
     """Return body, position [m] and axes of the onboard camera, in the body's axes; x is its line of sight.
 
     The camera is the frame of the vehicle whose name ends with `camera`, moved out of the vehicle's own hull. If there is none,
-    or if an arm blocks its view at the start, the camera is on top of the bow and looks slightly down.
+    or if an arm blocks its view at the start, the camera is on top of the bow and points slightly down.
     """
     own = model.body_names[vehicle]
     hull = joined(s.triangles for s in scene.solids if s.frame == own and s.layer == "looks")

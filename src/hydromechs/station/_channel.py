@@ -70,7 +70,7 @@ class AcousticChannel:
 
     While it is busy with a message, for n ticks, it takes no other, and nothing waits in a queue: a sender offers what holds at
     present at every tick, so that what goes out is never old. Messages arrive in the order in which they were sent. Of a lost
-    one the receiver sees nothing: what it was told before stays, until the next message comes through. Whether message k is
+    one the receiver gets nothing: the previous message stays in force until the next one comes through. Whether message k is
     lost depends on the link's seed and on k alone. The sender does not know.
 
     Args:

@@ -31,7 +31,7 @@ PERIOD = 0.04
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """The scenarios that can be chosen, and how to read one: files are above the station, so whoever starts it says how."""
+    """Scenarios to choose from, and their reader: files are above the station, so whoever starts it provides it."""
 
     files: Mapping[str, str]
     """Paths of the scenario files, by the name that is shown."""
@@ -72,7 +72,7 @@ class Changes:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Changes:
-        """Changes by name, as a page sends them; names that there are not are refused."""
+        """Changes by name, as a page sends them; unknown names are rejected."""
         known = [f.name for f in fields(cls)]
         for name in values:
             if name not in known:

@@ -65,7 +65,7 @@ class Delayed:
         """Delay, message time and loss of each direction."""
         self.down, self.up = AcousticChannel(link, period), AcousticChannel(replace(link, seed=link.seed + 1), period)
         self.last_received = snapshot
-        """The vehicle as the last telemetry told."""
+        """Vehicle state of the last telemetry."""
         self.problem = ""
         """Why the ghost has stopped; empty while it moves."""
         self._tick = round(state.t / period)
@@ -94,7 +94,7 @@ class Delayed:
                 self._inputs.asked = told.asked
 
     def carry(self, tick: int, asked: Operator) -> Operator:
-        """Send what the operator asks for; what the vehicle has been told by now."""
+        """Send the operator's input; return the input that has reached the vehicle by now."""
         self._tick = tick
         self.ghost.sent(self.down.send(tick, asked))
         for message in self.down.receive(tick):

@@ -27,7 +27,7 @@ STATIC = {
 }
 """Files of the page, by their path behind the token."""
 LOOK = 0.25 / 30.0
-"""Time between two looks for a new frame [s]."""
+"""Time between two checks for a new frame [s]."""
 IDLE = 0.25
 """Longest time between two frames to a page [s]."""
 SEAT = 16

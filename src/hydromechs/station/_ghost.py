@@ -28,12 +28,12 @@ def as_commands(simulation: Simulation, content: Any) -> None:
 
 
 def warn(text: str) -> None:
-    """Tell as a warning what a vehicle has to say."""
+    """Report a vehicle's messages as warnings."""
     warnings.warn(text, stacklevel=3)
 
 
 def unheard(text: str) -> None:
-    """Drop what a ghost's controller says: the vehicle's says it in its own run."""
+    """Drop messages of a ghost's controller: the vehicle's sends them in its own run."""
 
 
 def advance(
@@ -68,10 +68,10 @@ class Telemetry(NamedTuple):
     tick: int
     """Tick at which it was so, before messages that arrive at that tick are delivered."""
     state: State
-    """Its state as far as it is told: q and v always; other arrays may be empty, and the ghost takes its own. A t of 0 is not
-    told, nor is a control of 1 in a state without `internal`: the time is that of the tick, control as the ghost has it."""
+    """Reported part of its state: q and v always; other arrays may be empty, and the ghost takes its own. A t of 0 is not
+    reported, nor is a control of 1 in a state without `internal`: the time is that of the tick, control as the ghost has it."""
     received: int | None = None
-    """Number of the last message that had been delivered, -1 if none; None where it is not told, and none counts as lost."""
+    """Number of the last message that had been delivered, -1 if none; None if it is not reported, and none counts as lost."""
     control: bool | None = None
     """True if its controller is active; None if the state specifies it, or nothing does."""
 
@@ -82,11 +82,11 @@ class Ghost:
     From the last telemetry it simulates to any tick with the messages under way, each delivered at the tick of its arrival.
     `ghost.predict(now + channel.latency)` is where the vehicle will be when a command sent now arrives. That moment is the one
     to fly by: the pilot's command acts on this ghost at once, as if there were no delay, and all that acts on the vehicle until
-    then is sent already, so that nothing of the pilot's future is guessed. Earlier moments, the present too, come from the
+    then is sent already, so that no input of the pilot is predicted. Earlier moments, the present too, come from the
     same path at no cost.
 
     With the vehicle's own plant, step and water it is exact. A message is taken to arrive until telemetry shows that it was
-    lost. Between two telemetries only one tick is added at a time; telemetry that says something else than was predicted has
+    lost. Between two telemetries only one tick is added at a time; telemetry that differs from the prediction has
     the whole interval simulated again. Events of a scenario are not looked for: what they change comes with the telemetry.
 
     Args:
@@ -132,9 +132,9 @@ class Ghost:
     def hear(self, telemetry: Telemetry) -> State:
         """Start from a newer telemetry; an older one than the last is of no use. Returns what is predicted for its moment.
 
-        Telemetry that says what was predicted, to the last bit, changes nothing and costs nothing. Messages that should have
+        Telemetry equal to the prediction, to the last bit, changes nothing and costs nothing. Messages that should have
         been there by then and were not are lost, and the interval from the last telemetry is simulated again without
-        them. What the telemetry leaves out is taken from there: states of actuators, commands and integrals of
+        them. Parts missing in the telemetry are taken from there: states of actuators, commands and integrals of
         controllers need not travel.
         """
         tick, told = telemetry.tick, telemetry.state
@@ -188,7 +188,7 @@ class Ghost:
             due = [m.content for m in self._under_way if m.arrives == self._head]
             try:
                 self._path.append(advance(self.simulation, due, self.tick, self.deliver, self.told))
-            except (KeyError, TypeError, ValueError):  # what cannot be obeyed is said once, and then left out
+            except (KeyError, TypeError, ValueError):  # invalid content is reported once and then ignored
                 self._under_way = [m for m in self._under_way if m.arrives != self._head]
                 raise
             self._at = self._head

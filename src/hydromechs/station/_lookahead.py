@@ -1,4 +1,4 @@
-"""Look-ahead: where the strategies open to an operator lead, seconds of motion in milliseconds, in coarse steps."""
+"""Look-ahead: outcomes of an operator's strategies, seconds of motion in milliseconds, in coarse steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ._pilot import Pilot
 
 @dataclass(frozen=True, slots=True)
 class SetPoint:
-    """A strategy: what a message tells the vehicle's on-board controller, which then flies by it."""
+    """Strategy: the message for the vehicle's on-board controller, which then flies by it."""
 
     content: Any
     """Content of the message, as `deliver` takes it."""
@@ -74,7 +74,7 @@ class LookAhead:
     object.
 
     Args:
-        simulation: The vehicle; for the look-ahead alone, which moves it. Its plant, method, step and controller are used.
+        simulation: The vehicle, reserved for the look-ahead, which moves it. Its plant, method, step and controller are used.
         deliver: Action of a setpoint on the vehicle. Defaults to setting commands.
         told: Receives the messages of the on-board controller. Defaults to warnings.
     """
@@ -148,7 +148,7 @@ class LookAhead:
         return self.simulation.state
 
     def _set_point(self, start: State, set_point: SetPoint, rows: int, every: float) -> _Row:
-        """A strategy that tells the on-board controller something."""
+        """Strategy with a message for the on-board controller."""
         sim = self.simulation
         states, contents = [sim.reset(start)], [set_point.content]
         until = start.t + rows * every
@@ -166,7 +166,7 @@ class LookAhead:
 AHEAD = 10.0
 """Look-ahead time [s]."""
 PERIOD = 0.2
-"""Time between two commands of the pilot that looks ahead, and between two points of a path [s]."""
+"""Time between two commands of the predicted pilot, and between two points of a path [s]."""
 STEP = 0.01
 """Longest step of its simulation [s]."""
 

@@ -114,7 +114,7 @@ class LiveInputs(Inputs):
         self.log: InputLog | None = None
         """Where changes are written to; None for nowhere."""
         self.link: Callable[[int, Operator], Operator] | None = None
-        """From a tick and what is asked for then to what the vehicle has been told by then; None where that is the same."""
+        """From a tick and the operator's input then to the input that has reached the vehicle; None where that is the same."""
 
     @property
     def now(self) -> Operator:
@@ -122,7 +122,7 @@ class LiveInputs(Inputs):
         return self._now
 
     def set(self, **changes: Any) -> Operator:
-        """Change some fields; what then holds. A wrong value is refused with an error, and nothing changes."""
+        """Change some fields and return the result. A wrong value raises an error, and nothing changes."""
         with self._lock:
             self._now = Operator.of(changes, self._now)
             return self._now

@@ -1,4 +1,4 @@
-"""A piloted scenario that runs in a thread of its own, in real time: start, pause, step, reset, time scale; telemetry."""
+"""Piloted scenario that runs in a separate thread, in real time: start, pause, step, reset, time scale; telemetry."""
 
 import contextlib
 import math
@@ -307,7 +307,7 @@ class Session:
                 self._fail(f"stopped: {said}", None)
 
     def _listen(self) -> None:
-        """At ticks of the control, let the vehicle behind a link tell of itself."""
+        """At ticks of the control, let the vehicle behind a link send its telemetry."""
         t, period = self._live.t, self._pilot.period
         if self._delayed is not None and is_multiple(t, period, self._sim.step_size):
             self._delayed.tell(round(t / period), self._sim.state, lambda: self._display.snapshot(0, self._runs))
@@ -365,7 +365,7 @@ class Session:
             self._publish()
 
     def _behind(self, link: AcousticLink, told: Operator) -> Delayed:
-        """The vehicle behind a link; the ghost has a simulation of its own, made once."""
+        """The vehicle behind a link; the ghost has a separate simulation, made once."""
         inputs = DueInputs(told)
         if self._ghosts is None or self._ghosts[0] is not self.configured:
             self._ghosts = self.configured, piloted(self.configured.scenario, inputs)

@@ -112,7 +112,7 @@ class Scenes:
                 self.outside.line(f"way {k}", outlook.points[k], color)
 
     def look(self, snapshot: Snapshot) -> None:
-        """Put the cameras of all who look from on board where the camera is: x is its line of sight."""
+        """Aim the cameras of all viewers on board along the camera's line of sight, x."""
         if time.monotonic() - self._looked < 2.0 * FRAME:
             return
         self._looked = time.monotonic()

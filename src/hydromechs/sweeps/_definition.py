@@ -165,7 +165,7 @@ class ParameterSweep(SweepSettings):
 
     @cached_property
     def own_seeds(self) -> bool:
-        """True if each run has a seed of its own."""
+        """True if each run has a separate seed."""
         return self.run_seeds == "own" and not any(map(self._sets_seed, self.parameters))
 
     def _sets_seed(self, parameter: Parameter) -> bool:

@@ -67,7 +67,7 @@ class _Alone(Workers):
 
 @dataclass(frozen=True)
 class Serial(SweepEngine):
-    """One run after the other in this process: to look for faults."""
+    """One run after the other in this process, for debugging."""
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:

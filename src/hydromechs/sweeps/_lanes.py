@@ -110,7 +110,7 @@ class LaneRunner:
         return worlds
 
     def _run(self, starts: Mapping[int, _Start], seeds: Sequence[int]) -> dict[int, Row]:
-        """Rows of runs by number. Where runs together are refused, each is run alone to find out which of them is to blame."""
+        """Rows of runs by number. If a batch of runs is rejected, each runs alone to find the cause."""
         if not starts:
             return {}
         try:

@@ -112,7 +112,7 @@ class Runner:
 
     @cached_property
     def _lanes(self) -> LaneRunner | None:
-        """Runs on lanes; None for a sweep whose runs are simulations of their own."""
+        """Runs on lanes; None for a sweep whose runs are separate simulations."""
         from ._lanes import LaneRunner
 
         return LaneRunner(self.sweep) if self.sweep.on_lanes else None

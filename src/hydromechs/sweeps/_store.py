@@ -79,7 +79,7 @@ class SweepStore:
                 self.folder.rmdir()
 
     def _check_same(self, attrs: Mapping[str, Any]) -> None:
-        """Refuse the store of another sweep, or of another version of this package."""
+        """Reject the store of another sweep, or of another version of this package."""
         found, remedy = _attributes(self.path), "choose another folder, or replace it (--force, or replace=True)"
         if MARK not in found:
             raise ValueError(f"{self.path} is not the store of a sweep; choose another folder")

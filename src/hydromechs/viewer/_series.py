@@ -82,7 +82,7 @@ class PlotGroup:
     columns: int = 1
     """Number of panels side by side."""
     heading: str = ""
-    """Subject of all panels if their own titles do not say it."""
+    """Subject of all panels if their own titles lack it."""
     folded: bool = False
     """True for details that a page shows on demand."""
     plan: PlanView | None = None

@@ -43,7 +43,7 @@ class ArticulatedDrive(TracedBlock):
 
     - The height of each wheel follows a profile of the ground: what the wheel rolls on, with ramps before and behind whatever
       is higher. On a ramp the wheels of a module hang in the air and the other modules carry it.
-    - Pitch and roll of each module follow from the heights of its wheels and of its ball joint; the ball joints are told the
+    - Pitch and roll of each module follow from the heights of its wheels and of its ball joint; the ball joints receive the
       rotation between the modules. The middle module has the slope from the front wheels to the rear ones.
     - Wheels turn at the speed of the course, and faster or slower by the error of the way. The ball joints steer: front and
       rear module turn in opposite senses by the errors of heading and place.

@@ -36,7 +36,7 @@ class Course:
         self.turn_rate, self.ramp = number(turn_rate, "turn_rate"), positive(ramp, "ramp")
         speed = float(np.linalg.norm(self.velocity))
         if distance is not None and speed == 0.0:
-            raise FieldError("distance", distance, "must be left out where the velocity is 0")
+            raise FieldError("distance", distance, "must be omitted where the velocity is 0")
         self.end = np.inf if distance is None else max(positive(distance, "distance") / speed, self.ramp) + self.ramp
         """Time at which it stands [s]."""
 

@@ -14,7 +14,7 @@ from hydromechs.values import Array, Scalar, nearest
 class JointServos:
     """Makes joints follow positions and rates, whatever drives them.
 
-    A servo is told both. A motor gets the voltage at which it would turn, without load, at the wanted rate and a part of the
+    A servo receives both. A motor gets the voltage at which it would turn, without load, at the wanted rate and a part of the
     error per second,
 
         V = K_e N (q̇_ref + ω (q_ref − q))

@@ -21,7 +21,7 @@ REACHED = 2e-3
 NONE = -1e300
 """Heights below are those of no ground [m]."""
 ON_THE_WAY = np.linspace(0.0, 1.0, 12)
-"""Parts of the way at which a swing looks at the ground."""
+"""Parts of the way at which a swing checks the ground."""
 DISC = np.concatenate([np.zeros((1, 2)), 0.5 * RING, RING[:, ::-1]])
 """Places in a disc of radius 1, the middle first, shape (13, 2)."""
 

@@ -118,7 +118,7 @@ class Step(NamedTuple):
 
 
 class SupportGait(Described):
-    """Equal steps of both halves in turn. Derive a class from it, with `step`, for a gait of your own.
+    """Equal steps of both halves in turn. Derive a class from it, with `step`, for a custom gait.
 
     Args:
         stride: See `Step` [m].

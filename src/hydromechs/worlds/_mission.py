@@ -254,7 +254,7 @@ class MissionRun(PlantRun):
             if not behind.any():
                 break
             begun, start = time.perf_counter(), float(now[behind].min())
-            # between passes of the loop: splits no step, and guards look at the same instants
+            # between passes of the loop: splits no step, and guards check the same instants
             stop = min(until, next_multiple(start + min(span, (ROWS - 1) * record), grid, step))
             goal = np.tile(_grid(np.array([stop]), step), (len(now), 1))
             self._advance(goal, keep if loop.reduction is None else None)
@@ -320,7 +320,7 @@ class MissionRun(PlantRun):
         return count
 
     def _prepare(self, now: np.ndarray) -> None:
-        """Do what is to be done at the present instant before the next tick: water, constraints, first looks of guards."""
+        """Prepare the present instant before the next tick: water, constraints, first checks of guards."""
         self._renew(now)
         if self.plant.constrained:
             self._switch({}, 0, 1)

@@ -229,7 +229,7 @@ class PlantRun(Run):
         """
         step, now = self.home.step, self._now()
         if np.ptp(now) > 0.0:
-            raise ValueError("worlds that were reset apart have times of their own; reset all, or take steps")
+            raise ValueError("worlds that were reset separately have different times; reset all, or take steps")
         every, t = whole_steps(record, step, "record"), float(now.max(initial=0.0))
         left = whole_steps(until - t, step, "until") if until > t + slack(t, step) else 0
         while left:

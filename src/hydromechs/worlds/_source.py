@@ -216,7 +216,7 @@ def check_target(source: Source, backend: Backend) -> None:
     if not isinstance(source.method, FixedStep) and not backend.takes_divided_steps:
         known = ", ".join(name for name, method in METHODS.items() if issubclass(method, FixedStep))
         raise UnsupportedFeature(
-            f"integrator {source.method.name!r} divides its steps or looks back, which target {backend.target!r} cannot; use "
+            f"integrator {source.method.name!r} needs adaptive or earlier steps, which target {backend.target!r} lacks; use "
             f"one of {known}, or target='{NATIVE.target}'"
         )
     if source.stepper.loops is not None and not backend.takes_loops:

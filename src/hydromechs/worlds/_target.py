@@ -105,7 +105,7 @@ class Target(Home):
         self.number, self.q, self.x = a.zeros(worlds), a.zeros(worlds, model.nq), a.zeros(worlds, model.nv + stepper.nz)
         self.inputs = [a.zeros(worlds, *x.shape) for x in stepper.inputs]
         self.kernel: Any = backend.marcher(stepper.march, precision) if isinstance(stepper.method, FixedStep) else None
-        """Many steps of all worlds; None for a method that divides its steps or looks back."""
+        """Many steps of all worlds; None for an adaptive or multi-step method."""
         self._stuck = a.mask(worlds)
         self._grid = [a.full(step), a.full(offset)]
 
@@ -140,7 +140,7 @@ class Target(Home):
         return path
 
     def _divided(self, inputs: Sequence[Any], steps: int, stride: int) -> Marched:
-        """The same with a method that divides its steps or looks back, whose arrays are NumPy's."""
+        """The same with an adaptive or multi-step method, whose arrays are NumPy's."""
         stretch = Stretch(self.offset, self.number, self.q, self.x, list(inputs), self.step, steps, stride)
         got, stuck = self.stepper.propagator.march(stretch), self._stuck
         good = np.where(stuck, 0.0, got.good)

@@ -146,8 +146,8 @@ class Worlds:
         if sim is not None and isinstance(source, PlantSource):
             if not compiled:
                 raise UnsupportedFeature(
-                    "controllers, sensors and events run in float64 with an integrator that neither divides its steps nor "
-                    f"looks back; got {self.method.name!r} in {precision!r}; use rk4 or semi_implicit_euler"
+                    "controllers, sensors and events run in float64 with an integrator that needs neither adaptive nor "
+                    f"earlier steps; got {self.method.name!r} in {precision!r}; use rk4 or semi_implicit_euler"
                 )
             of = model.name if self.scenario is None else f"scenario {self.scenario.name!r}"
             march = march_of(source, sim, of, target, self._checks, None if samples else names)
@@ -538,7 +538,7 @@ class Worlds:
 
 
 def check_record(steps: int, record: int) -> None:
-    """Reject a number of steps from record to record that leaves out the end."""
+    """Reject a number of steps from record to record that omits the end."""
     if steps % record:
         least = -(-steps // record) * record
         words = f"steps is {steps}, must be a multiple of record, {record}, so that the end is recorded"

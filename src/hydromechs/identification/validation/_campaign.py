@@ -27,13 +27,13 @@ from ._variants import varied
 REPEATED = 0.2
 """Longest time for which a joint may repeat its last position before that counts as a sample [s]."""
 MEDIAN = 2.0
-"""Time over which the median is taken that outliers are told by [s]."""
+"""Length of the median filter for detecting outliers [s]."""
 LONG_AGO, NEAR = 1e6, 100.0
 """Time from which a clock counts from long ago, and the time before the motion from which it is counted then [s]."""
 SLOW = 5.0
 """Time between two samples beyond which a log is no record of a motion [s]."""
 CUT = 0.1
-"""Part of a trial that may be lost to a log that ends early before that is told."""
+"""Part of a trial that may be lost to a log that stops early without a note."""
 LONGER = 100.0
 """Maximum duration of a log relative to another log of the same trial."""
 FASTEST = 0.1
@@ -255,7 +255,7 @@ def _from_zero(begins: float, logs: dict[str, LogFile]) -> tuple[float, dict[str
 
 
 def _span(study: ValidationStudy, name: str, logs: dict[str, LogFile], begins: float) -> tuple[float, float]:
-    """When a trial starts and ends [s]; clocks that do not fit together are refused."""
+    """Start and end of a trial [s]; inconsistent clocks are rejected."""
     for log in logs.values():
         usual = float(np.median(np.diff(log.time)))
         if usual > SLOW:
@@ -279,7 +279,7 @@ def _end(study: ValidationStudy, logs: dict[str, LogFile]) -> float:
 
 
 def _refuse_sparse(logs: dict[str, LogFile], start: float, end: float) -> None:
-    """Refuse logs that have next to nothing of a trial, or that are far longer than others: their times are in another unit."""
+    """Reject logs that cover hardly any of a trial, or that are far longer than others: their times are in another unit."""
     lengths = {key: float(np.ptp(log.time)) for key, log in logs.items()}
     shortest = min(lengths, key=lambda key: lengths[key])
     for key, log in logs.items():

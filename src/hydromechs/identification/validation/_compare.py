@@ -58,7 +58,7 @@ def compare_variants(
         kept: Folder in which each fit is kept when it is done, and from which fits of the same study, model and logs are taken:
             an interrupted run continues there. If omitted, none are kept.
         workers: Processes that share the work; defaults to the number of processors.
-        told: Called with lines that say what is done.
+        told: Called with lines of progress.
         telling: Called after each iteration of a fit.
     """
     if not study.variants:
@@ -124,7 +124,7 @@ def _differences(row: dict[str, Any], base: dict[str, Any], channel: str) -> np.
 
 
 def _fold(study: ValidationStudy, data: str, kept: Path | None, left_out: tuple[str, ...], telling: Telling) -> list[Fold]:
-    """All models, each fitted to all trials but those of some motions, and what they say of these."""
+    """All models, each fitted to all trials but those of some motions, and their predictions of these."""
     out: list[Fold] = []
     start: dict[str, Any] = {}
     for name in (BASE, *study.variants):

@@ -13,7 +13,7 @@ from .. import ChannelSamples
 STILL = 0.02
 """Largest distance of a joint from where it stays [rad]."""
 PERIODS, CLEAR, LARGE = 1.5, 5.0, math.radians(0.1)
-"""A swing is told by this many periods, by an amplitude of so many times what it leaves, and of at least this [rad]."""
+"""A swing is detected by this many periods, by an amplitude of so many times what it leaves, and of at least this [rad]."""
 FREQUENCIES, RATES = np.geomspace(0.5, 8.0, 60), np.array([0.0, 0.1, 0.2, 0.4, 0.8])
 """Where the search for frequency [rad/s] and rate of decay [1/s] begins."""
 

@@ -1,4 +1,4 @@
-"""Logs of a vehicle: tables and messages over time, with what is wrong with them found and told."""
+"""Logs of a vehicle: tables and messages over time, with their problems found and reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UNITS = {
 """Units that columns can be in, and what they are multiplied by."""
 
 GAP = 10.0
-"""Times the usual time between two samples from which a pause is told."""
+"""Length of a pause, in usual times between two samples."""
 JUMPED, LONG = 0.05, 100.0
 """Part of all samples that may come too early, and times the usual time between two that a pause may have."""
 SELDOM, HOUR = 0.5, 3600.0
@@ -110,7 +110,7 @@ def read_log(
     Tables, plain or compressed, have the names of their columns in the first line.
 
     Rows that are not whole, and samples whose time does not come after all before it, as of a clock that jumps back, are left
-    out; pauses of more than ten times the usual time between two samples are told.
+    out; pauses of more than ten times the usual time between two samples are reported.
 
     Args:
         path: The file, or the folder of a bag.

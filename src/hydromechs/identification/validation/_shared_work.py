@@ -1,4 +1,4 @@
-"""Fits in processes of their own, which tell how far they are while they run."""
+"""Fits in separate processes, which report their progress while they run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -10,7 +10,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 OFTEN = 0.25
-"""Time between two looks at what processes have told [s]."""
+"""Time between two checks for progress of processes [s]."""
 
 
 class Iteration(NamedTuple):

@@ -32,7 +32,7 @@ def check_units(
     attitude: Mapping[str, np.ndarray] | None = None,
     limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> None:
-    """Refuse columns, by quantity, whose numbers can hardly be in m, rad, m/s and rad/s, with what they look like.
+    """Reject columns, by quantity, whose numbers can hardly be in m, rad, m/s and rad/s, with their likely unit.
 
     Rates are compared with the attitude of the same instrument, roll, pitch and yaw [rad], shape (n,) each; joints with their
     limits [rad].
@@ -54,7 +54,7 @@ def check_units(
 
 
 def _check_angle(log: LogFile, quantity: str, name: str, limits: tuple[float, float] | None) -> None:
-    """Refuse an angle that is larger or quicker than such angles are."""
+    """Reject an angle that is larger or quicker than such angles are."""
     x, why = log.column(name), ""
     if np.percentile(np.abs(x), 90) > TURNS.get(quantity, 4.0 * math.pi):
         why = f"is {np.abs(x).max():.4g} rad"
@@ -67,7 +67,7 @@ def _check_angle(log: LogFile, quantity: str, name: str, limits: tuple[float, fl
 
 
 def _check_rate(log: LogFile, name: str, angle: np.ndarray, of: str) -> None:
-    """Refuse a rate and an angle of which one is in degrees and the other is not."""
+    """Reject a rate and an angle of which one is in degrees and the other is not."""
     turns, rate = float(np.std(np.gradient(angle, log.time))), float(np.std(log.column(name)))
     if NEAR_DEGREES[0] * turns < rate < NEAR_DEGREES[1] * turns and turns > MOVES:
         raise ValueError(

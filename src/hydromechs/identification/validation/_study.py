@@ -263,7 +263,7 @@ class ValidationStudy(Checked):
 
 
 def _identity(unknown: Unknown) -> tuple[Any, ...]:
-    """Return what tells one unknown from another: its type, name and index."""
+    """Return the identity of an unknown: its type, name and index."""
     return type(unknown), unknown.name, getattr(unknown, "index", ())
 
 

@@ -25,7 +25,7 @@ from ._study import ValidationStudy
 ITERATIONS, GAIN = 30, 1e-3
 """Most iterations of a fit, and the part of the cost that another step must promise."""
 TOLD = 20
-"""Notes on logs that are told before the fits."""
+"""Notes on logs that are reported before the fits."""
 
 
 class Predicted(NamedTuple):
@@ -51,7 +51,7 @@ class Predicted(NamedTuple):
     """When it ends [s]."""
 
     def decays(self, channel: str) -> tuple[Decay, Decay] | None:
-        """The swing of a channel after the joints have stopped, measured and predicted; None where there is none to be told."""
+        """The swing of a channel after the joints have stopped, measured and predicted; None if none is detected."""
         measured = decay_of(self.measured[channel], self.still, self.end)
         predicted = decay_of(self.simulated[channel], self.still, self.end)
         return (measured, predicted) if measured and predicted and measured.told else None
@@ -71,7 +71,7 @@ class Fitted(NamedTuple):
     seconds: float
     """Computing time [s]."""
     details: dict[str, Any]
-    """Directions that the data cannot tell, whiteness and correlations, of a fit to all."""
+    """Directions that the data cannot determine, whiteness and correlations, of a fit to all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ def validate(
     Args:
         data: Folder of the logs.
         workers: Processes that share the fits; defaults to the number of processors.
-        told: Called with lines that say what is done.
+        told: Called with lines of progress.
         telling: Called after each iteration of a fit.
     """
     began = time.perf_counter()
@@ -156,7 +156,7 @@ def _line(fitted: Fitted, rows: Sequence[Predicted]) -> str:
 
 
 def _fold_alone(study: ValidationStudy, data: str, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
-    """One fit in a process of its own."""
+    """One fit in a separate process."""
     return _fold(read_campaign(study, data), group, telling)
 
 

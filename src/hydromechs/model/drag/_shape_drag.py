@@ -111,7 +111,7 @@ class Strips(NamedTuple):
         v(s) = v_r + ω × (c + s e),   f = −ρ C_D r ∫ |vⁿ| vⁿ ds,   n = c × f − ρ C_D r ∫ |vⁿ| s e × vⁿ ds,
 
     by Gauss quadrature, c the middle of the axis; the end faces together feel the velocity along it,
-    f_e = −½ ρ C_e π r² |v_e| v_e (eq. 22). Shear drag is left out, as in the papers. Gauss points lie in pairs at ±s with one
+    f_e = −½ ρ C_e π r² |v_e| v_e (eq. 22). Shear drag is neglected, as in the papers. Gauss points lie in pairs at ±s with one
     weight, which share s ω, and add up their forces before the weight and the lever are applied.
     """
 

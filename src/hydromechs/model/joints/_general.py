@@ -135,7 +135,7 @@ class _OpenFields(NamedTuple):
 
 
 class OpenStep(_OpenFields, _OfJoint):
-    """The same with its fields apart, so that numbers of several joints of a class can be told from what they share."""
+    """The same with its fields apart, to separate numbers of several joints of a class from what they share."""
 
     __slots__ = ()
 

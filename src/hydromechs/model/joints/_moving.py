@@ -13,7 +13,7 @@ from hydromechs.values import Array, Scalar
 
 
 class StepPlace(NamedTuple):
-    """Fields of a step without numbers of its own: where its coordinates and velocities start."""
+    """Fields of a step without numbers: where its coordinates and velocities start."""
 
     iq: int
     iv: int
