@@ -13,18 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.compiler import NATIVE, TARGETS
-from hydromechs.integrators import whole_steps
 from hydromechs.model import State
-from hydromechs.recording import STORED_ENERGIES, find_terms, source_of, statistic_of, values_of
-from hydromechs.simulation import CommandRanges, coordinates, quantities
+from hydromechs.recording import statistic_of
+from hydromechs.simulation import CommandRanges
 from hydromechs.values import Array
 from hydromechs.worlds import Worlds
 
 from ._definition import ParameterSweep
 from ._runner import Row, Task, done_row, failed_row, refused_row
-
-AUDIT = "energy_residual"
-"""Inputs at the start of a run besides the present instant."""
 
 
 class _Start(NamedTuple):
@@ -46,22 +42,14 @@ class LaneRunner:
         plant, seeded = self._scenario.plant, self._scenario.environment
         self._seeded = seeded.gusts is not None or bool(seeded.waves)
         self._ranges = CommandRanges(plant.layout)
-        self._every = whole_steps(self._scenario.record, self._scenario.step, "record")
-        self._samples = whole_steps(self._scenario.duration, self._scenario.record, "duration")
         wanted = [*(result.quantity for result in sweep.results), *(check.quantity for check in self._scenario.checks)]
-        variables, labels = quantities(plant), coordinates(plant)
-        self._terms = {name: find_terms(name, variables, labels) for name in wanted if name != "time"}
-        heads = {source_of(head) for head, _ in self._terms.values()}
-        self._audited = AUDIT in heads
-        audit = {*STORED_ENERGIES, "work"} & variables.keys() if self._audited else set()
-        self._needed = sorted(heads - {AUDIT} | audit)
+        self._watched = list(dict.fromkeys(wanted))
 
     def compile(self, values: Sequence[Any]) -> None:
         """See `Runner.compile`."""
         worlds = self._worlds([self._start(values)], [0])
         worlds.step_faults()
-        worlds.step()
-        self._seen(worlds)
+        worlds.run(worlds.offset + self._scenario.record)
 
     def rows(self, task: Task) -> list[Row]:
         """The rows of some runs, in their order."""
@@ -101,6 +89,8 @@ class LaneRunner:
             parameters=opened,
             step=scenario.step,
             method=scenario.integrator,
+            record=scenario.record,
+            watch=self._watched,
             seed=list(seeds) if self._seeded else None,
             target=self.sweep.target if self._gpu else NATIVE.target,
         )
@@ -126,42 +116,20 @@ class LaneRunner:
     def _together(self, starts: Mapping[int, _Start], seeds: Sequence[int]) -> dict[int, Row]:
         worlds = self._worlds(list(starts.values()), seeds)
         faults = worlds.step_faults()
-        time, seen = [float(worlds.offset)], [self._seen(worlds)]
-        for k in range(1, self._samples + 1):
-            worlds.step(steps=self._every)
-            time.append(worlds.offset + worlds.step_size * (k * self._every))
-            seen.append(self._seen(worlds))
-        samples = {name: np.stack([row[name] for row in seen], axis=1) for name in seen[0]}
-        lost = dict(zip(np.flatnonzero(worlds.frozen).tolist(), worlds.report(), strict=True))
+        worlds.run(worlds.offset + self._scenario.duration)
+        lost, ends = worlds.ended, worlds.target.get(worlds.t)
+        samples = {name: worlds.samples(name) for name in self._watched}
         out = {}
         for i, k in enumerate(starts):
             if faults[i]:
                 out[k] = refused_row(self.sweep, ValueError(faults[i]))
             elif i in lost:
-                out[k] = failed_row(
-                    self.sweep, f"diverged: {lost[i].partition(': ')[2]}", float(worlds.target.get(worlds.t)[i])
-                )
+                out[k] = failed_row(self.sweep, f"diverged: t = {ends[i]:.6g} s: {lost[i]}", float(ends[i]))
             else:
-                out[k] = self._judged(np.array(time), {name: x[i] for name, x in samples.items()})
+                out[k] = self._judged(worlds.times[i], {name: x[i] for name, x in samples.items()})
         return out
 
-    def _seen(self, worlds: Worlds) -> dict[str, Array]:
-        """All that is judged at the present instant, of each world, by the name of the quantity, shape (n,) each."""
-        found = {name: worlds.target.get(x) for name, x in worlds.observe(*self._needed).items()}
-        if self._audited:
-            found[AUDIT] = sum(found[name] for name in STORED_ENERGIES)
-            found[AUDIT] = found[AUDIT] - (found["work"].sum(axis=1) if "work" in found else 0.0)
-        return {
-            name: values_of(head, np.asarray(found[source_of(head)], dtype=float), terms)
-            for name, (head, terms) in self._terms.items()
-        }
-
-    def _judged(self, time: Array, samples: dict[str, Array]) -> Row:
-        samples["time"] = time
-        if AUDIT in samples:
-            samples[AUDIT] = samples[AUDIT] - samples[AUDIT][0]
-        for name in [name for name, (head, _) in self._terms.items() if head == "work"]:
-            samples[name] = samples[name] - samples[name][0]
+    def _judged(self, time: Array, samples: Mapping[str, Array]) -> Row:
         checks = [check.judge_samples(time, samples[check.quantity]) for check in self._scenario.checks]
         results = [statistic_of(time, samples[r.quantity], r.statistic, **r.how)[0] for r in self.sweep.results]
         return done_row(float(time[-1]), results, checks)._replace(on_gpu=self._gpu)

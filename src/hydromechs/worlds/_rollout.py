@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.equations import FLOW, Dynamics, shape_of
+from hydromechs.equations import FLOW, Dynamics
 from hydromechs.integrators import EQUAL_STEPS, Integrator, method_named
 from hydromechs.model import State
 from hydromechs.simulation import Plant, TracedBlock, check_time
 from hydromechs.values import finite, nearest, positive, whole
 
-from ._plant import PlantSource
+from ._copied import source_of
 from ._results import Rollout
 from ._shapes import as_array, batch_of, check_quaternions, each_world, flat, leading, rows_of, shape_text
+from ._source import Source
 from ._worlds import Worlds, check_record
 
 
@@ -70,126 +71,56 @@ def rollout(
     chosen = method_named(method)
     if chosen.adaptive:
         raise ValueError(f"a rollout takes steps of one length; {EQUAL_STEPS}")
-    opened = dict(parameters or {})
+    options: dict[str, Any] = {"controller": controller, "lanes": lanes, "threads": threads}
     if isinstance(what, Dynamics):
-        given = {"controller": controller, "internal": internal, "memory": memory, "t": t, "lanes": lanes, "threads": threads}
-        extra = [name for name, x in given.items() if x is not None]
-        if extra:
-            raise ValueError(f"{extra[0]} goes with a plant; build one, hm.Plant(model=..., components=...), and roll it out")
-        return _model_rollout(what, chosen, q, v, inputs, dt, steps, record, opened)
-    if not isinstance(what, Plant):
+        for name, x in {**options, "internal": internal, "memory": memory, "t": t}.items():
+            if x is not None:
+                raise ValueError(f"{name} goes with a plant; build one, hm.Plant(model=..., components=...), and roll it out")
+        given = inputs if isinstance(inputs, Mapping) else {"tau": inputs}
+        options["inputs"] = [name for name in FLOW if name in given]
+    elif not isinstance(what, Plant):
         raise TypeError(f"a rollout takes a compiled model, hm.compile(model), or a Plant; got {type(what).__name__}")
-    if memory is not None and controller is None:
+    elif memory is not None and controller is None:
         raise ValueError("memory goes with a controller; give one, or leave memory out")
-    options = {"controller": controller, "lanes": lanes, "threads": 1 if threads is None else threads}
-    options |= {"method": chosen, "step": dt}
-    return _plant_rollout(what, begin, q, v, inputs, steps, record, internal, memory, opened, options)
-
-
-def _model_rollout(
-    dyn: Dynamics,
-    method: Integrator,
-    q: Any,
-    v: Any,
-    inputs: Any,
-    dt: float,
-    steps: int,
-    record: int,
-    parameters: Mapping[str, Any],
-) -> Rollout:
-    given = dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
-    unknown = set(given) - {"tau", *FLOW}
-    if unknown:
-        raise KeyError(f"no input {sorted(unknown)[0]!r}; there are tau, {', '.join(FLOW)}")
-    unknown = set(parameters) - set(dyn.parameters)
-    if unknown:
-        name = sorted(unknown)[0]
-        raise KeyError(f"no open parameter {name!r}{nearest(name, dyn.parameters)}; name it in hm.compile(parameters=[...])")
-    model = dyn.model
-    given.setdefault("tau", np.zeros(model.nv))
-    names = ["tau", *(name for name in FLOW if name in given)]
-    shapes = {name: shape_of(name, model) for name in names} | {name: x.shape for name, x in dyn.parameters.items()}
-    given |= {**dyn.parameters, **parameters}
-    q, v, batch = _starts(model, q, v)
-    arrays = {name: as_array(given[name], name) for name in shapes}
-    leads = {name: leading(x, name, shapes[name], batch, steps) for name, x in arrays.items()}
-    batch = batch_of({"q and v": batch, **leads})
-    n = int(np.prod(batch))
-    flattened = {name: flat(x, leads[name], batch, n) for name, x in arrays.items()}
-    worlds = Worlds(
-        dyn, n, step=dt, method=method, inputs=names[1:], parameters={name: flattened[name] for name in dyn.parameters}
-    )
-    worlds.q[:], worlds.v[:] = (each_world(x, batch, n) for x in (q, v))
-    rolled = worlds.rollout({name: flattened[name] for name in names}, steps, record)
-    return _in_batch(rolled, batch, dt * record * np.arange(steps // record + 1))
-
-
-def _plant_rollout(
-    plant: Plant,
-    begin: float,
-    q: Any,
-    v: Any,
-    inputs: Any,
-    steps: int,
-    record: int,
-    internal: Any,
-    memory: Any,
-    parameters: Mapping[str, Any],
-    options: dict[str, Any],
-) -> Rollout:
-    layout, model = plant.layout, plant.model
-    q, v, batch = _starts(model, q, v)
-    source = PlantSource(plant, options["method"], options["lanes"], options["threads"])
-    arrays = {name: as_array(x, name) for name, x in source.named(inputs).items()}
-    leads = {name: leading(x, repr(name), (), batch, steps) for name, x in arrays.items()}
-    opened = _parameters(plant, parameters)
-    shapes = {"q and v": batch, **leads}
-    shapes |= {name: x.shape[: x.ndim - len(shape)] for name, (x, shape) in opened.items()}
-    if internal is not None:
-        internal = rows_of(internal, "internal", layout.nz)
-        shapes["internal"] = internal.shape[:-1]
-    if memory is not None:
-        memory = as_array(memory, "memory")
-        shapes["memory"] = memory.shape[:-1]
-    batch = batch_of(shapes)
-    n = int(np.prod(batch))
-    values = {name: np.broadcast_to(x, (*batch, *shape)).reshape(n, *shape) for name, (x, shape) in opened.items()}
-    start = State(t=begin, q=each_world(q, batch, n), v=each_world(v, batch, n))
-    if internal is not None:
-        start = replace(start, internal=each_world(internal, batch, n))
-    if memory is not None:
-        start = replace(start, memory=each_world(memory, batch, n))
-    worlds = Worlds(plant, n, start=start, parameters=values, **options)
-    given = {}
-    for name, x in arrays.items():
-        each = (*batch, steps) if x.ndim > len(leads[name]) else batch
-        given[name] = np.broadcast_to(x, each).reshape(n, *each[len(batch) :])
-    times = begin + worlds.step_size * record * np.arange(steps // record + 1)
-    return _in_batch(worlds.rollout(given, steps, record), batch, times)
-
-
-def _starts(model: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
-    """Starts as arrays, and the batch's dimensions."""
+    model, source = what.model, source_of(what, chosen, options.get("inputs", ()), (), lanes, threads)
     q, v = rows_of(q, "q", model.nq), rows_of(v, "v", model.nv)
     check_quaternions(model, q)
-    return q, v, batch_of({"q": q.shape[:-1], "v": v.shape[:-1]})
+    batch = batch_of({"q": q.shape[:-1], "v": v.shape[:-1]})
+    arrays = {name: as_array(x, name) for name, x in source.named(inputs).items()}
+    leads = {name: leading(x, name, source.places[name].shape, batch, steps) for name, x in arrays.items()}
+    opened = _opened(source, parameters or {}, "hm.compile" if isinstance(what, Dynamics) else "Plant")
+    start, starts = State(t=begin, q=q, v=v), dict[str, Any](q=q, v=v)
+    if internal is not None:
+        starts["internal"] = rows_of(internal, "internal", source.nz)
+    if memory is not None:
+        starts["memory"] = as_array(memory, "memory")
+    shapes = {"q and v": batch, **leads, **{name: lead for name, (_, lead) in opened.items()}}
+    batch = batch_of(shapes | {name: x.shape[:-1] for name, x in starts.items() if name not in ("q", "v")})
+    n = int(np.prod(batch))
+    worlds = Worlds(
+        what,
+        n,
+        step=dt,
+        method=chosen,
+        start=replace(start, **{name: each_world(x, batch, n) for name, x in starts.items()}),
+        parameters={
+            name: np.broadcast_to(flat(x, lead, batch, n), (n, *x.shape[len(lead) :])) for name, (x, lead) in opened.items()
+        },
+        **options,
+    )
+    rolled = worlds.rollout({name: flat(x, leads[name], batch, n) for name, x in arrays.items()}, steps, record)
+    rest = {name: x.reshape((*batch, *x.shape[1:])) for name, x in rolled._asdict().items() if name not in ("t", "readings")}
+    return Rollout(t=begin + dt * record * np.arange(steps // record + 1), **rest)
 
 
-def _parameters(plant: Plant, given: Mapping[str, Any]) -> dict[str, tuple[np.ndarray, tuple[int, ...]]]:
-    """Values of open parameters, and the shape of one world's, by name."""
+def _opened(source: Source, given: Mapping[str, Any], where: str) -> dict[str, tuple[np.ndarray, tuple[int, ...]]]:
+    """Values of open parameters and their leading dimensions, by name."""
     out = {}
     for name, value in given.items():
-        if name not in plant.parameters:
-            hint = nearest(name, plant.parameters)
-            raise KeyError(f"no open parameter {name!r}{hint}; name it in Plant(parameters=[...])")
-        x, (_, shape) = np.asarray(value, dtype=float), plant.layout.data[f"parameter.{name}"]
+        if name not in source.opened:
+            raise KeyError(f"no open parameter {name!r}{nearest(name, source.opened)}; name it in {where}(parameters=[...])")
+        x, shape = as_array(value, name), source.opened[name].shape
         if x.shape[x.ndim - len(shape) :] != shape:
             raise ValueError(f"parameter {name!r} must have shape {shape_text(shape)}, got {x.shape}")
-        out[name] = x, shape
+        out[name] = x, x.shape[: x.ndim - len(shape)]
     return out
-
-
-def _in_batch(rolled: Rollout, batch: tuple[int, ...], times: np.ndarray) -> Rollout:
-    """A rollout with the batch's dimensions."""
-    rest = {name: x.reshape((*batch, *x.shape[1:])) for name, x in rolled._asdict().items() if name not in ("t", "readings")}
-    return Rollout(t=times, **rest)
