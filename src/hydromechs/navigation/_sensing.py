@@ -9,8 +9,8 @@ import numpy as np
 
 from hydromechs.compiler import Entries, Routine, draw
 from hydromechs.contact import Terrain
-from hydromechs.sensors import REPORT, PlainSensing, Readings, SensingPlaces, Sensor, part_of, recipe_of
-from hydromechs.simulation import Plant
+from hydromechs.sensors import REPORT, PlainSensing, Readings, Sensor, part_of, recipe_of
+from hydromechs.simulation import Plant, SensingPlaces
 from hydromechs.spatial import positive_part, quaternion_matrix, where
 from hydromechs.values import Array, Scalar
 
@@ -19,7 +19,7 @@ from ._filter_programs import NX, ROW, start_of
 from ._fusion import Arrived, Fusion
 
 if TYPE_CHECKING:
-    from ._navigated import Navigation
+    from ._navigation import Navigation
 
 AXES, TURNS, RATES = ("x", "y", "z"), ("roll", "pitch", "yaw"), ("u", "v", "w", "p", "q", "r")
 ESTIMATED = {

@@ -19,8 +19,7 @@ from hydromechs import __version__, files
 from hydromechs.errors import ScenarioError, SimulationDiverged, SimulationInterrupted
 from hydromechs.model import State
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
-from hydromechs.sensors import Measuring
-from hydromechs.simulation import Controller, Plant, Run, Simulation, run_warnings, sigterm_interrupts
+from hydromechs.simulation import Plant, Run, Simulation, run_warnings, sigterm_interrupts
 from hydromechs.values import positive
 
 from ._judge import stiff_faults
@@ -261,21 +260,11 @@ def _setup(sim: Simulation) -> list[tuple[str, str]]:
         ("Water", _water(plant)),
         ("Actuators", ", ".join(plant.layout.commands) or "none"),
         ("Components", ", ".join(_counted(plant)) or "none"),
-        ("Controller", _controller(sim.controller)),
-        *((DESIGN, note) for note in (sim.controller.notes if sim.controller else ())),
+        ("Controller", sim.mission.description if sim.mission else "none"),
+        *((DESIGN, note) for note in (sim.mission.notes if sim.mission else ())),
         ("Integrator", f"{sim.method.name}, step {sim.step_size:g} s"),
         ("Seed", str(plant.seed)),
     ]
-
-
-def _controller(controller: Controller | None) -> str:
-    if controller is None:
-        return "none"
-    if isinstance(controller, Measuring):
-        sensors = ", ".join(f"{s.name} at {s.rate:g} Hz" for s in controller.sensors)
-        reads = f", reads the {controller.reads}" if controller.reads else ""
-        return f"{_controller(controller.controller)}{reads}; sensors: {sensors}"
-    return f"{type(controller).__name__}, every {controller.period:g} s"
 
 
 def _counted(plant: Plant) -> list[str]:

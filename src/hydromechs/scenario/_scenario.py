@@ -24,7 +24,6 @@ from hydromechs.simulation import (
     BLOCKS,
     SWITCH,
     Block,
-    Controller,
     Event,
     Plant,
     PythonBlock,
@@ -33,8 +32,8 @@ from hydromechs.simulation import (
     Simulation,
     SimulationSource,
     components_of,
-    controller_of,
     coordinates,
+    mission_of,
     quantities,
     watchable,
 )
@@ -230,10 +229,6 @@ class Scenario(SimulationSource):
         """The simulated plant."""
         return Plant(model=self.model, environment=self.environment, components=self.plant_components, seed=self.seed)
 
-    def control(self) -> Controller | None:
-        """Return the controller for a simulation, which takes a copy: all controllers, downstream of sensors and filter."""
-        return controller_of(self.blocks, self.components)
-
     def simulation(self, *, parameters: Mapping[str, Any] | None = None, **how: Any) -> Simulation:
         """Return the simulation in its initial state; raise `ScenarioError` with the part that it rejects.
 
@@ -272,7 +267,7 @@ class Scenario(SimulationSource):
         plant, method = (plant, self.integrator) if self.engine is None else self.engine.on(plant, self.start)
         return Setup(
             plant=plant,
-            controller=self.control(),
+            mission=mission_of(self.blocks, self.components),
             events=self.events,
             integrator=method,
             engine="" if self.engine is None else self.engine.engine,

@@ -12,11 +12,11 @@ from ._force_torque import ForceTorque
 from ._imu import Imu
 from ._instant import Instant, MountedFrame
 from ._instruments import Instruments, Reading
-from ._measuring import Measuring
 from ._noise import Noise
-from ._sampling import Readings, SensingPlaces, SensorNodes, common_period, equations_of, part_of, recipe_of, whole_periods
+from ._sampling import Readings, SensorNodes, common_period, equations_of, part_of, recipe_of, whole_periods
 from ._sensing import REPORT, PlainSensing, Sensed, messages_of
 from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Sensor
+from ._suite import SensorSuite
 from ._tachometer import Tachometer
 from ._usbl import Usbl
 from ._world_inputs import SEEDS, WorldInputs, world_arrays, world_places
@@ -40,7 +40,6 @@ __all__ = [
     "Instant",
     "Instruments",
     "JointEncoders",
-    "Measuring",
     "Mounted",
     "MountedFrame",
     "Noise",
@@ -48,9 +47,9 @@ __all__ = [
     "Reading",
     "Readings",
     "Sensed",
-    "SensingPlaces",
     "Sensor",
     "SensorNodes",
+    "SensorSuite",
     "Tachometer",
     "Usbl",
     "WorldInputs",

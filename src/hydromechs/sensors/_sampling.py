@@ -14,7 +14,7 @@ from hydromechs.compiler import Argument, Entries, Recipe, Routine, draw, stream
 from hydromechs.contact import Terrain
 from hydromechs.equations import identity_of
 from hydromechs.integrators import whole_steps
-from hydromechs.simulation import Plant
+from hydromechs.simulation import Plant, SensingPlaces
 from hydromechs.spatial import nearest_integer, where
 from hydromechs.values import Array, Scalar
 
@@ -32,25 +32,6 @@ MORE = 2 + len(TIMES) + len(STREAMS)
 """Numbers of a sensor beside those of its channels: drop-outs, misalignment, times, streams."""
 NEVER = -2.0
 """Number of the last sample before the first: not the one before any sample."""
-
-
-class SensingPlaces(NamedTuple):
-    """Where sensors and filter find the state of a world."""
-
-    t: Entries
-    """Time [s]."""
-    tick: Entries
-    """Number of the tick of the fastest sensor since t = 0."""
-    q: Entries
-    """Configuration."""
-    x: Entries
-    """Velocity and internal states."""
-    inputs: Entries
-    """Inputs of the plant."""
-    seed: Entries
-    """Seed of the errors."""
-    world: Entries
-    """Number of the world among those of the same seed."""
 
 
 class Readings(NamedTuple):

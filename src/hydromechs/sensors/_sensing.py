@@ -9,14 +9,14 @@ import numpy as np
 
 from hydromechs.compiler import Entries, Routine
 from hydromechs.contact import Terrain
-from hydromechs.simulation import Plant
+from hydromechs.simulation import Measured, Plant, SensingPlaces
 from hydromechs.spatial import where
 from hydromechs.values import Array, Scalar
 
 from ._encoders import JointEncoders
 from ._imu import Imu
-from ._sampling import HUGE, Readings, SensingPlaces, SensorNodes, part_of, recipe_of
-from ._sensor import Aid, Sensor
+from ._sampling import HUGE, Readings, SensorNodes, part_of, recipe_of
+from ._sensor import Aid, Mounted, Sensor
 
 REPORT = 5
 """Numbers of a report: a condition, then four numbers of the text."""
@@ -65,8 +65,12 @@ class PlainSensing:
         """Arrays that a routine is given for a run, with their values."""
         self.signals: dict[str, str] = {}
         """Names of the signals, with their units."""
+        self.measured: dict[str, Measured] = {}
+        """Sensors by name, with values that are NaN."""
         for s, channels in zip(self.sampling.sensors, self.sampling.channels, strict=True):
             self.signals |= {f"{s.name}.{c.label}": c.unit for c in channels}
+            frame = s.frame if isinstance(s, Mounted) else ""
+            self.measured[s.name] = Measured(frame, np.full(len(channels), np.nan))
         self.texts: list[Callable[..., str]] = []
         """Texts of messages from four numbers."""
         self._prepare(controlled)

@@ -14,7 +14,7 @@ from hydromechs.contact import Terrain
 from hydromechs.errors import FieldError
 from hydromechs.model import Model, World
 from hydromechs.model.component import Component
-from hydromechs.simulation import Block, Controller
+from hydromechs.simulation import Block, SensingSource
 from hydromechs.spatial import clamp, nearest_integer, where
 from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields
 
@@ -147,16 +147,14 @@ class Sensor(Block):
         rows = zip(y, errors.resolution, errors.limit, strict=True)
         return np.array([_limited(_rounded(x, step), limit) for x, step, limit in rows])
 
-    def before(
-        self, controller: Controller | None, blocks: Sequence[Block], components: Sequence[Component]
-    ) -> Controller | None:
-        """Put all sensors in front of a controller, if no other sensor or filter has."""
-        from ._measuring import Measuring
+    def sensing(
+        self, source: SensingSource | None, blocks: Sequence[Block], components: Sequence[Component]
+    ) -> SensingSource | None:
+        """Return all sensors, unless they are there already."""
+        from ._suite import SensorSuite
 
-        if isinstance(controller, Measuring):
-            return controller
-        terrain = [part for part in components if isinstance(part, Terrain)]
-        return Measuring(controller, sensors=[block for block in blocks if isinstance(block, Sensor)], terrain=terrain)
+        terrain = tuple(part for part in components if isinstance(part, Terrain))
+        return source or SensorSuite(tuple(block for block in blocks if isinstance(block, Sensor)), terrain)
 
     @property
     def period(self) -> float:

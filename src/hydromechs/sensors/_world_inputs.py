@@ -10,10 +10,8 @@ import numpy as np
 from hydromechs.compiler import Routine
 from hydromechs.integrators import rounding
 from hydromechs.model import State
-from hydromechs.simulation import Plant
+from hydromechs.simulation import Plant, SensingPlaces
 from hydromechs.values import Array
-
-from ._sampling import SensingPlaces
 
 NONE: Mapping[str, Array] = MappingProxyType({})
 SEEDS = 2**53

@@ -1,4 +1,4 @@
-"""Blocks: parts of a mission that run at their own ticks. Today they run in Python, between the steps of the plant."""
+"""Blocks: parts of a mission that run at their own ticks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import abc
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydromechs.errors import FieldError
 from hydromechs.model import State
@@ -14,6 +14,9 @@ from hydromechs.model.component import Component
 from hydromechs.values import Finite, Number, check_fields
 
 from ._controller import Commands, Controller, as_controller
+
+if TYPE_CHECKING:
+    from ._mission import SensingSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +41,17 @@ class Block(abc.ABC):
     name: str
     """Name, unique among the blocks."""
 
-    def before(
-        self, controller: Controller | None, blocks: Sequence[Block], components: Sequence[Component]
-    ) -> Controller | None:
-        """Return a controller with this block and others of its kind in front of it; by default, the controller itself.
+    def sensing(
+        self, source: SensingSource | None, blocks: Sequence[Block], components: Sequence[Component]
+    ) -> SensingSource | None:
+        """Return what controllers read, with this block; by default, `source` itself.
 
         Args:
-            controller: The controllers, joined, with what other blocks put in front of them; None without.
+            source: Sensors and filter of the blocks before this one; None without.
             blocks: All blocks.
             components: Components of the simulation, among them terrain.
         """
-        return controller
+        return source
 
 
 BLOCKS = "blocks: sensors, Navigation(...), PythonBlock(controller=...)"

@@ -15,7 +15,6 @@ from hydromechs.registry import Described
 from hydromechs.values import positive
 
 if TYPE_CHECKING:
-    from ._mission import Mission
     from ._simulation import Simulation
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
@@ -61,10 +60,6 @@ class Controller(Described, abc.ABC):
             simulation: The simulation that it will control.
         """
 
-    def compiled_parts(self) -> tuple[Any, Mission | None] | None:
-        """Return sensors and blocks (None where there are none) for the compiled loop; None if a part is Python code."""
-        return None
-
     @abc.abstractmethod
     def __call__(self, state: State) -> Commands:
         """Commands at a state."""
@@ -76,16 +71,6 @@ class Controller(Described, abc.ABC):
             state: The state.
         """
         self.signal_values, self.messages = np.full(len(self.signals), np.nan), ()
-
-    def signals_at_end(self, state: State) -> np.ndarray:
-        """Return the signals for the last sample of a run, at which sensors measure but the controller is not called.
-
-        The call changes no state: a run that resumes from here calls the controller as usual.
-
-        Args:
-            state: The final state, at a sampling time of the controller.
-        """
-        return np.asarray(self.signal_values, dtype=float)
 
 
 class FunctionController(Controller):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs.errors import SimulationDiverged, SimulationInterrupted
-from hydromechs.integrators import Point, is_multiple, next_multiple, slack
+from hydromechs.integrators import Point, next_multiple, slack
 from hydromechs.model import State
 from hydromechs.recording import real_time_factor
 
@@ -78,8 +78,7 @@ class LiveRun:
         self.clock = Clock(sim._at.t, sim.step_size, periods, progress, real_time)
         """Stops in compiled code."""
         self._stops = SoftStops(sim.plant)
-        march = sim.mission_march
-        self._mission = None if march is None else MissionRun(sim, march)
+        self._mission = MissionRun(sim, sim.march)
         self._stretch = STRETCH * sim.record
         """Time that the compiled loop runs without returning [s]."""
         self._finished: tuple[float, float] | None = None
@@ -103,7 +102,7 @@ class LiveRun:
             return self.stopped
         try:
             with Interrupt() as interrupt:
-                self.stopped = (self._advance if self._mission is None else self._march)(until, interrupt)
+                self.stopped = self._advance(until, interrupt)
             if interrupt.signal is not None:
                 raise self._interrupted(interrupt.signal)
         except BaseException as error:
@@ -125,29 +124,8 @@ class LiveRun:
         return error
 
     def _advance(self, until: float, interrupt: Interrupt) -> str | None:
-        """The loop of a run; why it stopped before its time, or None. An interrupt ends it at the next sample."""
-        sim, recording, watch = self.simulation, self.recorder, self._watch
-        while True:
-            self._ask()
-            before = sim._at
-            if interrupt.asked:
-                until = min(until, next_multiple(before.t, sim.record, sim.step_size))
-            sim._at = sim._advance(before, self.clock.next(before.t, until), None if watch else recording)
-            self.clock.look(sim._at.t)
-            for text in self._stops.look(sim._at.q):
-                self.log.say(f"t = {self.t:g} s: {text}")
-            stopped = self._handle_events(before)
-            if watch and (stopped or is_multiple(sim._at.t, sim.record, sim.step_size)):
-                recording.sample(sim._at, self._inputs)
-            if recording.commit():
-                self._saved(sim.state)
-            if stopped or sim._at.t >= until - slack(until, sim.step_size):
-                return stopped  # at the end the controller is not asked: the next advance, or run, asks
-
-    def _march(self, until: float, interrupt: Interrupt) -> str | None:
-        """The same for a mission that is compiled as a whole."""
+        """Run up to a time; why it stopped before, or None. An interrupt ends it at the next sample."""
         sim, mission = self.simulation, self._mission
-        assert mission is not None
         guards = mission.march.guards
         compiled = [] if guards is None else [w for w in self._watch if w.event in guards.events]
         looks = self.clock.pace is not None or any(
@@ -162,10 +140,13 @@ class LiveRun:
             stop = self.clock.next(before.t, stop) if looks else stop
             if compiled:
                 mission.state["guard"][0] = [w.last for w in compiled]
-            for text in mission.advance(stop, self.recorder):
-                self.log.say(text)
+            try:
+                mission.advance(stop, self.recorder, lambda began=began: interrupt.asked or perf_counter() - began > PATIENCE)
+            finally:
+                for t, text in mission.said:
+                    self.log.say(f"t = {t:g} s: {text}")
             if mission.diverged:
-                raise sim._diverged("the next step is not finite")
+                raise sim._diverged(mission.march.reason)
             if perf_counter() - began < 0.5 * PATIENCE:
                 self._stretch = min(2.0 * self._stretch, MAX_SAMPLES * sim.record)
             elif perf_counter() - began > PATIENCE:
@@ -176,7 +157,7 @@ class LiveRun:
                     self.log.say(f"t = {t:g} s: {text}")
             for w, last in zip(compiled, mission.state["guard"][0] if compiled else (), strict=True):
                 w.last = float(last)
-            stopped = self._handle_events(mission.start() if compiled else before)
+            stopped = self._handle_events(mission.start())
             if self.recorder.commit():
                 self._saved(sim.state)
             if stopped or sim._at.t >= until - slack(until, sim.step_size):
@@ -187,28 +168,12 @@ class LiveRun:
         levels = (event.level for event in self.simulation.events if event.quantity == "time")
         return [level for level in levels if level > t + slack(t, self.simulation.step_size)]
 
-    @property
-    def _inputs(self) -> np.ndarray:
-        """Inputs that hold from now on, shape (nu,)."""
-        return self.simulation._inputs(self.t)[0]
-
-    def _ask(self) -> None:
-        """Ask the controller if its time has come, and record what holds from now on."""
-        sim, recording = self.simulation, self.recorder
-        for text in sim.control():
-            self.log.say(f"t = {self.t:g} s: {text}")
-        recording.signal = sim._signal
-        if recording.empty:
-            recording.sample(sim._at, self._inputs)
-        else:
-            recording.renew(self.t, self._inputs)
-
     def _handle_events(self, before: Point) -> str | None:
         """Find events since a point and do what they ask for; why the run stops, or None."""
         sim, watch, log = self.simulation, self._watch, self.log
         if not watch:
             return None
-        found, sim._at = first_crossings(watch, before, sim._at, lambda at, t: sim._advance(at, t, None), sim.step_size)
+        found, sim._at = first_crossings(watch, before, sim._at, sim._advance, sim.step_size)
         stopped = None
         for at, watched in found:
             event = watched.event
@@ -223,22 +188,21 @@ class LiveRun:
                 for text in event.closing(lost, sim.plant, sim._at.q):
                     log.say(f"t = {at.t:.6f} s: {text}")
             sim._controlled = event.control == "on" if event.control else sim._controlled
-            if event.control == "off" and sim.controller is not None:  # until it is asked again, or measures
+            if event.control == "off" and sim.mission is not None:  # until it is asked again, or measures
                 sim._signal = np.full(len(sim.signals), np.nan)
-                sim.controller.signal_values = sim._signal.copy()
+                sim.mission.show(sim._signal)
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
         for watched in watch:
             watched.look(sim._at)
         return stopped
 
     def _sample_end(self) -> None:
-        """Record the last sample; the controller is not called, but sensors that are due measure."""
+        """Record the last sample; controllers are not called, but sensors that are due measure."""
         sim, recording = self.simulation, self.recorder
-        controller = sim.controller
-        recording.sample(sim._at, self._inputs)
-        if controller is not None and is_multiple(self.t, controller.period, sim.step_size):
-            recording.signal = np.array(controller.signals_at_end(sim.state), dtype=float)
-            recording.renew(self.t, self._inputs)
+        recording.sample(sim._at, sim.inputs)
+        if sim.mission is not None:
+            recording.signal = self._mission.last_signals()
+            recording.renew(self.t, sim.inputs)
 
     def close(self) -> Run:
         """End the run and its recording. What was closed already stays as it is."""

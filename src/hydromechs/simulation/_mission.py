@@ -1,37 +1,113 @@
-"""A mission: blocks in their order, each at its own period and in its own phase, as calls of compiled programs."""
+"""A mission: sensors and a filter, then blocks in their order, each at its own period and in its own phase."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Entries, Recipe, Routine, RoutineCode
+from hydromechs.compiler import Argument, Entries, Recipe, Routine
 from hydromechs.errors import placed
-from hydromechs.integrators import whole_steps
+from hydromechs.integrators import is_multiple, whole_steps
 from hydromechs.model import State
 from hydromechs.spatial import where
-from hydromechs.values import Array, Scalar, positive
+from hydromechs.values import Array, Scalar
 
 from ._block import Phase
-from ._controller import Controller
+from ._controller import Commands, Controller, Measured, own_controller, signals_of
+from ._held import settled_targets
+from ._plant import Plant
 from ._traced_block import Site, TracedBlock
 
+if TYPE_CHECKING:
+    from ._simulation import Simulation
+
 TIMES = 1e-6
-"""BlockPart of a period within which times count as equal."""
+"""Part of a period within which times count as equal."""
+LARGEST = 1e300
+"""No command is larger; NaN is not below it."""
+
+
+class SensingPlaces(NamedTuple):
+    """Where sensors and filter find the state of a world."""
+
+    t: Entries
+    """Time [s]."""
+    tick: Entries
+    """Number of the tick of the fastest sensor since t = 0."""
+    q: Entries
+    """Configuration."""
+    x: Entries
+    """Velocity and internal states."""
+    inputs: Entries
+    """Inputs of the plant."""
+    seed: Entries
+    """Seed of the errors."""
+    world: Entries
+    """Number of the world among those of the same seed."""
+
+
+class Sensing(Protocol):
+    """Sensors and a filter in front of the blocks of a mission, as nodes of a routine."""
+
+    period: float
+    """Time between two ticks [s]."""
+    state: dict[str, Array]
+    """Arrays that are kept, with their initial values."""
+    inputs: dict[str, Array]
+    """Arrays for a run, with their values."""
+    signals: dict[str, str]
+    """Signals, name to unit."""
+    texts: list[Callable[..., str]]
+    """Texts of messages from four numbers."""
+    measured: dict[str, Measured]
+    """Sensors by name, with values that are NaN."""
+
+    def add(self, routine: Routine, at: SensingPlaces) -> Any:
+        """Append what happens at a tick; see `sensors.PlainSensing`."""
+
+
+class SensingSource(Protocol):
+    """Sensors and a filter before they are prepared for a plant."""
+
+    @property
+    def period(self) -> float:
+        """Time between two ticks [s]."""
+
+    @property
+    def description(self) -> str:
+        """What controllers read, and the sensors."""
+
+    def check(self, controller: Controller) -> None:
+        """Raise `ValueError` if the period of a controller does not fit."""
+
+    def on(self, plant: Plant, step: float, *, controlled: bool) -> Sensing:
+        """Return sensors and filter for a plant.
+
+        Args:
+            step: Step of the integrator [s].
+            controlled: True if a controller reads what is sensed.
+        """
 
 
 class BlockPart(NamedTuple):
-    """A block of a mission."""
+    """A controller of a mission."""
 
-    block: TracedBlock
-    """The block."""
+    block: Controller
+    """The controller; all but traced blocks run in Python."""
     name: str = ""
     """Prefix of its signals; none if empty."""
     phase: Phase = Phase()
     """Time in which it runs."""
+
+    @property
+    def traced(self) -> TracedBlock | None:
+        """The block, if it is compiled."""
+        return self.block if isinstance(self.block, TracedBlock) and self.block.compiled else None
 
 
 class TickPlaces(NamedTuple):
@@ -57,110 +133,240 @@ class TickPlaces(NamedTuple):
     """Where the reports go; None for the array of that name."""
 
 
-class Mission(Controller):
-    """Several controllers side by side, or one after the other, in one compiled routine. A controller.
+class Mission:
+    """Sensors and a filter, and controllers side by side or one after the other, of which those that are traced are compiled.
 
     A part runs in its phase; its commands then stay, and servo targets that it moved stop. Where two parts give the same
     command, the later one in the list counts. Signals are those of all parts: NaN before a part runs and while control is off,
-    and kept after its phase.
+    and kept after its phase. Parts in Python see the state before the tick.
 
     Args:
         parts: The parts, in their order.
-        period: Time between two ticks [s]; periods of the parts are integer multiples of it. Defaults to the shortest.
+        source: Sensors and filter; None: parts read the truth.
     """
 
-    def __init__(self, *, parts: Sequence[BlockPart | TracedBlock], period: float | None = None) -> None:
-        self.parts = [part if isinstance(part, BlockPart) else BlockPart(part) for part in parts]
-        if not self.parts:
-            raise ValueError("parts is empty; give at least one controller")
-        self.period = min(p.block.period for p in self.parts) if period is None else positive(period, "period")
-        self._every = [whole_steps(p.block.period, self.period, "period of a part") for p in self.parts]
+    def __init__(self, parts: Sequence[BlockPart], source: SensingSource | None = None) -> None:
+        self.parts, self.source = tuple(parts), source
+        self.sensing: Sensing | None = None
+        """Sensors and filter, once it is prepared."""
+        self.signals: dict[str, str] = {}
+        """Signals of sensors, filter and parts, name to unit, once it is prepared."""
+        self.notes: list[str] = []
+        """Notes of the parts, once it is prepared."""
+        self.period = min((part.block.period for part in self.parts), default=0.0)
+        """Time between two ticks of the parts [s]; 0 without."""
+        for part in self.parts:
+            if source is not None:
+                source.check(part.block)
+        for part in self.parts:
+            whole_steps(part.block.period, self.period, "period of a part")
 
-    @classmethod
-    def of(cls, block: TracedBlock, site: Site) -> Mission:
-        """Return the mission of one block that is prepared; it has the memory of the block."""
-        mission = cls(parts=[block])
-        mission._lay_out(site)
-        return mission
+    def own(self) -> Mission:
+        """Return a mission with copies of the parts, for one simulation alone."""
+        return Mission([part._replace(block=own_controller(part.block)) for part in self.parts], self.source)
 
-    def compiled_parts(self) -> tuple[Any, Mission | None] | None:
-        own = type(self).__call__ is Mission.__call__  # else a subclass does more at its ticks
-        return (None, self) if own else None
+    @property
+    def tick_period(self) -> float:
+        """Time between two ticks of sensors or parts [s]."""
+        return self.period if self.source is None else self.source.period
 
-    def start(self, simulation: Any) -> None:
-        """Prepare the parts for a simulation."""
-        site = Site(simulation.plant, simulation.step_size, simulation.start_q, self.measured)
+    @property
+    def description(self) -> str:
+        """The controllers and what they read."""
+        said = "; ".join(f"{type(part.block).__name__}, every {part.block.period:g} s" for part in self.parts) or "none"
+        return said if self.source is None else f"{said}{self.source.description}"
+
+    @property
+    def python(self) -> list[BlockPart]:
+        """Parts that run in Python."""
+        return [part for part in self.parts if part.traced is None]
+
+    @property
+    def asking(self) -> list[int]:
+        """Ticks of the mission between two of each part in Python; 1 for those that end."""
+        return [1 if np.isfinite(p.phase.end) else k for p, k in zip(self.parts, self._every, strict=True) if p.traced is None]
+
+    def prepare(self, simulation: Any) -> None:
+        """Prepare sensors and parts for a simulation."""
+        self._plant = plant = simulation.plant
+        measured: Mapping[str, Measured] = {}
+        if self.source is not None:
+            self.sensing = self.source.on(plant, simulation.step_size, controlled=bool(self.parts))
+            measured = self.sensing.measured
+        site = Site(plant, simulation.step_size, simulation.start_q, measured)
         said: dict[str, list[str]] = {}
         for k, part in enumerate(self.parts):
             with placed(part.name):
-                part.block.prepared(site)
+                if part.traced is not None:
+                    part.traced.prepared(site)
+                else:
+                    part.block.measured = measured
+                    part.block.start(simulation)
             for note in part.block.notes:
                 said.setdefault(note, []).append(part.name or f"part {k} ({type(part.block).__name__})")
         self.notes = [f"{', '.join(names)}: {note}" for note, names in said.items()]
         if len(self.parts) == 1:
             self.notes = list(self.parts[0].block.notes)
-        self._lay_out(site)
+        self._lay_out()
 
-    def _lay_out(self, site: Site) -> None:
+    def _lay_out(self) -> None:
         """Find the places of all parts in arrays."""
-        self.site = site
-        self.signals = {}
+        self._every = [whole_steps(part.block.period, self.period, "period of a part") for part in self.parts]
+        self.signals = {} if self.sensing is None else dict(self.sensing.signals)
         for part in self.parts:
             before = f"{part.name}." if part.name else ""
             for name, unit in part.block.signals.items():
                 if before + name in self.signals:
                     raise ValueError(f"two parts have the signal {before + name!r}; give one of them a name, as name: arm")
-                self.signals = {**self.signals, before + name: unit}
-        self._ending = [k for k, p in enumerate(self.parts) if np.isfinite(p.phase.end)]
-        self.memory = np.concatenate([*(p.block.memory for p in self.parts), np.zeros(len(self._ending))])
-        self.signal_values = np.full(len(self.signals), np.nan)
-        self._programs = [p.block.program().recipe for p in self.parts]
+                self.signals[before + name] = unit
+        first = 0 if self.sensing is None else len(self.sensing.signals)
+        self._shown = _slices([len(part.block.signals) for part in self.parts], first)
+        self._ending = [k for k, p in enumerate(self.parts) if p.traced and np.isfinite(p.phase.end)]
+        self._shapes = [np.shape(part.block.memory) for part in self.parts]
+        self._sizes = [int(np.prod(shape)) for shape in self._shapes]
+        kept: Mapping[str, Array] = {} if self.sensing is None else self.sensing.state
+        self._kept = np.concatenate([np.zeros(0), *(np.ravel(x) for x in kept.values())])
+        self._flags = np.zeros(len(self._ending) + len(self.python) * len(self._plant.layout.commands))
+        self._programs = [None if part.traced is None else part.traced.program() for part in self.parts]
+
+    @property
+    def block_memory(self) -> Array:
+        """What the parts remember, in one array."""
+        return np.concatenate([*(np.ravel(np.asarray(part.block.memory, dtype=float)) for part in self.parts), self._flags])
+
+    @property
+    def memory(self) -> Array:
+        """What sensors, filter and parts remember, in one array."""
+        return np.concatenate([self._kept, self.block_memory])
+
+    @memory.setter
+    def memory(self, values: Array) -> None:
+        kept, *own, flags = np.split(np.array(values, dtype=float), np.cumsum([len(self._kept), *self._sizes]))
+        self._kept, self._flags = kept, flags
+        for part, x, shape in zip(self.parts, own, self._shapes, strict=True):
+            part.block.memory = x.reshape(shape)
+
+    def show(self, signals: Array) -> None:
+        """Give the parts the values of their signals, from those of all, shape (ns,)."""
+        for part, at in zip(self.parts, self._shown, strict=True):
+            part.block.signal_values = signals[at].copy()
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the arrays of its state: memory, signals, reports."""
-        reports = sum(p.block.report_size for p in self.parts)
-        return {"memory": len(self.memory), "signals": len(self.signals), "reports": reports}
+        """Sizes of the arrays of the parts."""
+        plant = self._plant
+        shown = sum(len(part.block.signals) for part in self.parts)
+        reports = sum(part.traced.report_size for part in self.parts if part.traced)
+        out = {"memory": sum(self._sizes) + len(self._flags), "signals": shown, "reports": reports}
+        if self.python:
+            told = len(plant.layout.commands) + len(plant.layout.held)
+            measured = 0 if self.sensing is None else sum(len(m.values) for m in self.sensing.measured.values())
+            out |= {"stage": 1, "seen": plant.model.nq + plant.model.nv, "measured": measured}
+            out["given"] = told * len(self.python)
+        return out
 
     @property
     def given(self) -> dict[str, Array]:
         """Arrays for a run, shape (1, n) each."""
-        design = np.concatenate([np.zeros(0), *(p.block.design_values for p in self.parts)])
-        unset = np.full(max(len(p.block.signals) for p in self.parts), np.nan)
+        traced = [part.traced for part in self.parts if part.traced]
+        design = np.concatenate([np.zeros(0), *(block.design_values for block in traced)])
+        unset = np.full(max((len(block.signals) for block in traced), default=0), np.nan)
         return {"design": design[None], "unset": unset[None]}
 
-    # -- routine --------------------------------------------------------------------------------------------------------------
+    # -- parts in Python -------------------------------------------------------------------------------------------------------
+
+    def ask(self, simulation: Simulation, seen: tuple[Array, Array] | None, measured: Array) -> tuple[Array, list[str]]:
+        """Call the parts in Python whose time it is; while control is off, they are idle.
+
+        Args:
+            seen: Configuration and velocity as sensors and filter have them; None for the true ones.
+            measured: Last received values of all sensors.
+
+        Returns:
+            Commands and settings that each gives, NaN where it gives none, shape (parts, n), and messages.
+        """
+        layout, true = self._plant.layout, simulation.state
+        t, near, na = true.t, TIMES * self.period, len(layout.commands)
+        state = true if seen is None else replace(true, q=seen[0], v=seen[1])
+        led = self._flags[len(self._ending) :].reshape(len(self.python), na)
+        given, said = np.full((len(led), na + len(layout.held)), np.nan), []
+        parts = [(k, part) for k, part in enumerate(self.parts) if part.traced is None]
+        for row, moved, (k, part) in zip(given, led, parts, strict=True):
+            block, commands = part.block, None
+            inside = part.phase.start - near <= t < part.phase.end - near
+            if inside and is_multiple(t, block.period, self.period):
+                block.measured = self._received(measured)
+                try:
+                    commands = self._called(k, state, simulation._controlled)
+                    simulation._signal[self._shown[k]] = signals_of(block, block.signals)
+                except Exception as error:
+                    error.add_note(f"in the controller {type(block).__name__} at t = {t:g} s")
+                    raise
+                said += block.messages
+            elif t >= part.phase.end - near and moved.any():  # nothing updates its servo targets from here on
+                names = {name for name, on in zip(layout.commands, moved, strict=True) if on}
+                commands = settled_targets(layout, state.command, state.held, t, names)
+            row[:] = simulation._taken(commands)
+            moved[:] = inside * np.maximum(moved, np.isfinite(row[:na]))
+        return given, said
+
+    def _called(self, k: int, state: State, controlled: bool) -> Commands:
+        """Call a part, or let it be idle."""
+        block = self.parts[k].block
+        if not controlled:
+            block.idle(state)
+            return None
+        given = block(state)
+        if len(self.parts) > 1 and given is not None and not isinstance(given, Mapping):
+            name = type(block).__name__
+            raise ValueError(f"part {k} ({name}) gives its commands in order; of several, each must give them by name")
+        return given
+
+    def _received(self, values: Array) -> dict[str, Measured]:
+        """Return the last values of the sensors of which something was received."""
+        measured = {} if self.sensing is None else self.sensing.measured
+        places = _slices([len(m.values) for m in measured.values()])
+        got = {name: m._replace(values=values[at].copy()) for (name, m), at in zip(measured.items(), places, strict=True)}
+        return {name: m for name, m in got.items() if np.isfinite(m.values).any()}
+
+    # -- routine ---------------------------------------------------------------------------------------------------------------
 
     def add(self, r: Routine, at: TickPlaces) -> None:
         """Add what happens at a tick to a routine with the arrays of `sizes` and `given`."""
         n, m = len(self.parts), len(self._ending)
         runs, idle, ends = (r.scratch(name, size) for name, size in (("runs", n), ("idle", n), ("ends", m)))
-        settled = r.part("memory", len(self.memory) - m, m)
+        settled = r.part("memory", sum(self._sizes), m)
         begun = [r.part("memory", self._memory_starts[k], 1) for k in self._ending]
         r.call(self._schedule, [at.t, at.tick, at.control, begun, settled], [runs, idle, ends, settled])
-        layout = self.site.plant.layout
+        layout = self._plant.layout
         names = [*layout.commands, *layout.held]
         places = {name: Entries(at.inputs.array, at.inputs.start + k, 1) for k, name in enumerate(names)}
-        measured = r.scratch("measured", 0) if at.measured is None else at.measured
+        measured = r.scratch("none", 0) if at.measured is None else at.measured
         shown = r["signals"] if at.signals is None else at.signals
         said = r["reports"] if at.reports is None else at.reports
-        signal_at = report_at = design_at = 0
-        for k, (part, recipe) in enumerate(zip(self.parts, self._programs, strict=True)):
-            block = part.block
+        signal_at = report_at = design_at = given_at = 0
+        for k, (part, program) in enumerate(zip(self.parts, self._programs, strict=True)):
+            signals = Entries(shown.array, shown.start + signal_at, len(part.block.signals))
+            signal_at += len(part.block.signals)
+            block = part.traced
+            if block is None or program is None:
+                row = r.part("given", given_at, len(names))
+                r.call(self._take, [at.inputs, row], [at.inputs, row])
+                given_at += len(names)
+                continue
             memory = r.part("memory", self._memory_starts[k], block.pack.size)
-            signals = Entries(shown.array, shown.start + signal_at, len(block.signals))
             reports = Entries(said.array, said.start + report_at, block.report_size)
             design = r.part("design", design_at, len(block.design_values))
             with r.when(Entries(runs.array, runs.start + k, 1)):
                 given = [at.t, at.q, at.v, at.inputs, measured, memory, design]
-                r.call(recipe, given, [[places[name] for name in block.commanded], memory, signals, reports])
+                r.call(program.recipe, given, [[places[name] for name in block.commanded], memory, signals, reports])
             if block.signals:
                 with r.when(Entries(idle.array, idle.start + k, 1)):
                     r.copy(r.part("unset", 0, len(block.signals)), signals)
-            signal_at, report_at = signal_at + len(block.signals), report_at + block.report_size
-            design_at += len(block.design_values)
+            report_at, design_at = report_at + block.report_size, design_at + len(block.design_values)
         for j, k in enumerate(self._ending):
-            servos = [x for x in self.parts[k].block.commanded if f"{x}.rate" in self.parts[k].block.commanded]
+            commanded = self.parts[k].block.commanded
+            servos = [x for x in commanded if f"{x}.rate" in commanded]
             if not servos:
                 continue
             with r.when(Entries(ends.array, ends.start + j, 1)):
@@ -170,7 +376,7 @@ class Mission(Controller):
 
     @property
     def _memory_starts(self) -> list[int]:
-        return [0, *np.cumsum([p.block.pack.size for p in self.parts]).tolist()]
+        return [0, *np.cumsum(self._sizes).tolist()]
 
     @cached_property
     def _schedule(self) -> Recipe:
@@ -202,7 +408,8 @@ class Mission(Controller):
         A controller sets the target of a servo and the rate at which it moves until the next tick. Without a next tick the
         target would move on, past the stops.
         """
-        others = {x: [i for i, p in enumerate(self.parts) if i != k and x in p.block.commanded] for x in servos}
+        traced = [(i, p.traced) for i, p in enumerate(self.parts) if i != k and p.traced]
+        others = {x: [i for i, block in traced if x in block.commanded] for x in servos}
 
         def settle(t: Scalar, runs: Array, targets: Array) -> Array:
             t, rows = np.asarray(t)[()], np.reshape(np.asarray(targets), (-1, 3))
@@ -216,61 +423,32 @@ class Mission(Controller):
         inputs = Argument("t", ()), Argument("runs", (len(self.parts),)), Argument("targets", (3 * len(servos),))
         return Recipe("settle", settle, inputs, (Argument("stopped", (3 * len(servos),)),), repr(others), rarely_called=True)
 
+    @cached_property
+    def _take(self) -> Recipe:
+        """Commands that a part in Python gave at this tick."""
+        n = len(self._plant.layout.commands) + len(self._plant.layout.held)
+
+        def take(inputs: Array, given: Array) -> tuple[Array, Array]:
+            new = [where(abs(y) <= LARGEST, y, x) for x, y in zip(inputs, given, strict=True)]
+            return np.array(new), np.full(n, np.nan)
+
+        arguments = tuple(Argument(name, (n,)) for name in ("inputs", "given", "inputs_after", "given_after"))
+        return Recipe("take", take, arguments[:2], arguments[2:], str(n), rarely_called=True)
+
     def texts(self, t: float, reports: Array) -> list[str]:
         """Return the texts of reports (n,) made at a time [s]; raise the error of the first stop."""
         said, at = [], 0
-        for part in self.parts:
-            own = reports[at : at + part.block.report_size]
-            messages, stops = part.block.reported(own)
-            at += part.block.report_size
+        for block in (part.traced for part in self.parts if part.traced):
+            own = reports[at : at + block.report_size]
+            messages, stops = block.reported(own)
+            at += block.report_size
             said += messages
             if stops:
-                raise part.block.stopped(own)(f"t = {t:.3f} s: {stops[0]}")
+                raise block.stopped(own)(f"t = {t:.3f} s: {stops[0]}")
         return said
 
-    # -- as a controller ---------------------------------------------------------------------------------------
 
-    @cached_property
-    def _tick(self) -> RoutineCode:
-        """One tick as a routine."""
-        model, layout = self.site.model, self.site.plant.layout
-        nu = len(layout.commands) + len(layout.held)
-        sizes = {"t": 1, "tick": 1, "control": 1, "q": model.nq, "v": model.nv, "inputs": nu, **self.sizes}
-        sizes["measured"] = len(self.parts[0].block.received({}))
-        r = Routine("tick", sizes, {name: x.shape[1] for name, x in self.given.items()})
-        self.add(r, TickPlaces(*(r[name] for name in ("t", "tick", "q", "v", "inputs", "control", "measured"))))
-        return RoutineCode(r, 1, 1)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but what `start` makes again."""
-        made = ("site", "_programs", "_tick", "_schedule")
-        return {name: x for name, x in self.__dict__.items() if name not in made}
-
-    def __call__(self, state: State) -> dict[str, float]:
-        """Return the commands of all parts."""
-        return self._ask(state, 1.0)
-
-    def idle(self, state: State) -> None:
-        """Let the parts whose time it is be idle."""
-        self._ask(state, 0.0)
-
-    def _ask(self, state: State, control: float) -> dict[str, float]:
-        layout = self.site.plant.layout
-        arrays: Mapping[str, Array] = {
-            "t": np.array([state.t]),
-            "tick": np.array([round(state.t / self.period)], dtype=float),
-            "control": np.array([control]),
-            "q": np.array(state.q, dtype=float),
-            "v": np.array(state.v, dtype=float),
-            "inputs": np.concatenate([state.command, state.held]),
-            "memory": np.array(self.memory, dtype=float),
-            "signals": np.array(self.signal_values, dtype=float),
-            "reports": np.zeros(self.sizes["reports"]),
-            "measured": self.parts[0].block.received(self.measured),
-        }
-        rows = {name: x[None] for name, x in arrays.items()}
-        self._tick.run(rows, self.given, 1)
-        self.memory, self.signal_values = arrays["memory"], arrays["signals"]
-        self.messages = self.texts(state.t, arrays["reports"])
-        after = dict(zip((*layout.commands, *layout.held), arrays["inputs"].tolist(), strict=True))
-        return {name: after[name] for part in self.parts for name in part.block.commanded}
+def _slices(sizes: Sequence[int], first: int = 0) -> list[slice]:
+    """Places of arrays one after the other."""
+    ends = np.cumsum([first, *sizes]).tolist()
+    return [slice(a, b) for a, b in itertools.pairwise(ends)]

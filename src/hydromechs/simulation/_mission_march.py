@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,12 @@ from hydromechs.compiler import (
     RoutineCode,
     StepPlaces,
 )
-from hydromechs.integrators import NotFinite, Point, rounding, whole_steps
+from hydromechs.integrators import NotFinite, Point, rounding, slack, whole_steps
 from hydromechs.spatial import floor, minimum, where
 from hydromechs.values import Array, Scalar
 
 from ._guards import Guards
-from ._mission import Mission, TickPlaces
+from ._mission import Mission, Sensing, SensingPlaces, TickPlaces
 from ._programs import PlantPrograms
 from ._reduction import Reduction
 
@@ -34,6 +34,8 @@ SNAP = 1e-10
 """Distance from the grid within which a time counts as on it [s]; a tenth of the accuracy of events."""
 REPORT = 5
 """Numbers of a report: a condition, then four numbers of its text."""
+ASKS, ANSWERED = 1.0, 2.0
+"""Stages of a tick with parts in Python: these are due, or have run; 0 before and after."""
 SAMPLED = ("n", "part", "y", "told", "signals")
 """Arrays of a row of the records."""
 
@@ -60,49 +62,29 @@ class GridTime(NamedTuple):
         return self.n * step + self.part
 
 
-class Sensing(Protocol):
-    """Sensors and a filter in front of the blocks of a mission, as nodes of a routine."""
+class Ticks(NamedTuple):
+    """Where it is what a tick does."""
 
-    period: float
-    """Time between two ticks [s]."""
-    state: dict[str, Array]
-    """Arrays that are kept, with their initial values."""
-    inputs: dict[str, Array]
-    """Arrays for a run, with their values."""
-    signals: dict[str, str]
-    """Signals, name to unit."""
-    texts: list[Callable[..., str]]
-    """Texts of messages from four numbers."""
-
-    def add(self, routine: Routine, at: Any) -> Any:
-        """Append what happens at a tick; see `sensors.PlainSensing`."""
-
-
-class SensingPlaces(NamedTuple):
-    """Where sensors find the state of a world."""
-
+    active: Entries
+    """Not 0 in worlds that are at a tick, and do not wait."""
     t: Entries
     """Time [s]."""
+    ticks: Entries
+    """Not 0 where blocks are due."""
     tick: Entries
-    """Number of the tick since t = 0."""
-    q: Entries
-    """Configuration."""
-    x: Entries
-    """Velocity and internal states."""
-    inputs: Entries
-    """Inputs of the plant."""
-    seed: Entries
-    """Seed of the errors."""
-    world: Entries
-    """Number of the world among those of the same seed."""
+    """Number of their tick since t = 0."""
+    senses: Entries
+    """Not 0 where sensors are due."""
+    sense: Entries
+    """Number of their tick since t = 0."""
 
 
 class MissionMarch:
     """The compiled loop of a mission.
 
     One pass goes from one instant to the next: blocks that are due, a sample if one is due, then steps up to the next tick or
-    sample. A world leaves the loop, and waits, where it reaches its end, where a block reports something, and where its next
-    step is not finite.
+    sample. A world leaves the loop, and waits, where it reaches its end, where a block reports something, where its next step
+    is not finite, and between sensors and blocks where a part of the mission in Python is due (see `MissionRun`).
 
     Args:
         mission: Blocks; None for a plant without.
@@ -128,20 +110,44 @@ class MissionMarch:
         target: str = NATIVE.target,
         reduction: Reduction | None = None,
     ) -> None:
-        self.plant, self.mission, self.step, self._programs = programs.plant, mission, step, programs
+        self._set(programs, mission, step, sensing)
         self._lanes, self._threads, self._target = lanes, threads, target
-        self._codes: dict[int, PackedCode] = {}
-        self.sensing = sensing
         self.guards = guards if guards is not None and guards.events else None
         self.reduction = reduction
         self.every = whole_steps(record, step, "record")
         """Steps from sample to sample."""
-        self.ticking = 0 if mission is None else whole_steps(mission.period, step, "period")
+        self.ticking = 0 if self.mission is None else whole_steps(self.mission.period, step, "period")
         """Steps from tick to tick of the blocks; 0 without."""
         self.sensing_every = 0 if sensing is None else whole_steps(sensing.period, step, "period of the fastest sensor")
         """Steps from tick to tick of the fastest sensor; 0 without."""
         self._step = programs.stepper.march.recipe
         self.code = self._coded(self._routine)
+
+    def _set(self, programs: PlantPrograms, mission: Mission | None, step: float, sensing: Sensing | None) -> None:
+        """Set what ticks need."""
+        self.plant, self.step, self._programs, self.sensing = programs.plant, step, programs, sensing
+        self.mission = mission if mission is not None and mission.parts else None
+        self.python = [] if self.mission is None else self.mission.python
+        """Parts of the mission that run in Python."""
+        self._lanes, self._threads, self._target = 1, 1, NATIVE.target
+        self._codes: dict[int, PackedCode] = {}
+        self.reason = "the next step is not finite"
+        """Why a world is not alive any more."""
+
+    def compile(self) -> None:
+        """Make the machine code now."""
+        self.code.compile()
+
+    def grid(self, t: float) -> GridTime:
+        """Return a time [s] as the state of a world has it."""
+        return GridTime.of(t, self.step)
+
+    def ticked(self, state: Mapping[str, Array]) -> float:
+        """Return the time of the last tick of one world [s]."""
+        n, part = float(state["n"][0, 0]), float(state["part"][0, 0])
+        every = self.sensing_every or self.ticking
+        before = n // every if state["alive"][0, 0] == 0.0 else -(-(n + (part > 0.0)) // every) - 1.0
+        return float(before * every * self.step)
 
     def _coded(self, routine: Routine) -> RoutineCode | CudaRoutine:
         """Return a routine in code of the target; machine code of programs is shared."""
@@ -181,16 +187,9 @@ class MissionMarch:
         r.call(self._plan, at, [active, ticks, senses, t, tick, sense, due, goal, r["sample"]])
         nq, told = self.plant.model.nq, self._sizes["told"]
         inputs = r.part("inputs", 0, told)
+        active = self._stages(r, active, ticks, senses, tick)
+        self._look_and_control(r, Ticks(active, t, ticks, tick, senses, sense))
         with r.when(active):
-            if self.sensing is not None:
-                with r.when(senses):
-                    self._sense_and_control(r, t, sense, ticks, tick)
-            elif self.mission is not None:
-                with r.when(ticks):
-                    q, v = r.part("y", 0, nq), r.part("y", nq, self.plant.model.nv)
-                    self._control(r, TickPlaces(t, tick, q, v, inputs, r["control"]))
-            if self._sizes["reports"]:
-                r.call(self._pause, [r["reports"], r["paused"]], [r["paused"]])
             with r.when(due):
                 if self.reduction is not None:
                     self.reduction.add(r, t, self._looked_at(r), r["totals"])
@@ -215,6 +214,61 @@ class MissionMarch:
         parts |= {"command": r.part("inputs", 0, na), "held_input": r.part("inputs", na, told - na)}
         return parts | {"signal": r["signals"]}
 
+    def _stages(self, r: Routine, active: Entries, ticks: Entries, senses: Entries, tick: Entries) -> Entries:
+        """Add what lets a world wait for parts in Python. Return where a world is that does not."""
+        if not self.python:
+            return active
+        every = [float(k) for k in self.mission.asking] if self.mission is not None else []
+
+        def stages(
+            active: Scalar, ticks: Scalar, senses: Scalar, tick: Scalar, stage: Scalar, paused: Scalar
+        ) -> tuple[Scalar, ...]:
+            active, ticks, senses, tick, stage, paused = (
+                np.asarray(x)[()] for x in (active, ticks, senses, tick, stage, paused)
+            )
+            due = where(stage == 0.0, where(active != 0.0, ticks, 0.0), 0.0)
+            asks = where(sum((where(tick % k == 0.0, 1.0, 0.0) for k in every), 0.0) != 0.0, due, 0.0)
+            goes = where(asks != 0.0, 0.0, active)
+            after = where(asks != 0.0, ASKS, where(goes != 0.0, 0.0, stage))
+            first = where(active != 0.0, where(stage == 0.0, senses, 0.0), 0.0)
+            return goes, first, after, where(asks != 0.0, 1.0, paused)
+
+        inputs = tuple(Argument(x, ()) for x in ("active", "ticks", "senses", "tick", "stage", "paused"))
+        outputs = tuple(Argument(x, ()) for x in ("goes", "senses_after", "stage_after", "paused_after"))
+        goes = r.scratch("goes", 1)
+        recipe = Recipe("stages", stages, inputs, outputs, repr(every), rarely_called=True)
+        r.call(recipe, [active, ticks, senses, tick, r["stage"], r["paused"]], [goes, senses, r["stage"], r["paused"]])
+        return goes
+
+    def _look_and_control(self, r: Routine, at: Ticks) -> None:
+        """Add a tick of sensors and filter, then of the blocks; a world pauses where something reports."""
+        nq, nv, told = self.plant.model.nq, self.plant.model.nv, self._sizes["told"]
+        q, v, measured = r.part("y", 0, nq), r.part("y", nq, nv), None
+        inputs, shown, said = r.part("inputs", 0, told), None, None
+        if self.sensing is not None:
+            first, ends = REPORT * len(self.sensing.texts), len(self.sensing.signals)
+            shown = r.part("signals", ends, self._sizes["signals"] - ends)
+            said = r.part("reports", first, self._sizes["reports"] - first)
+        if self.sensing is not None and self.python:  # what was seen is kept until these have run
+            with r.when(at.senses):
+                got = self._sense(r, at.t, at.sense)
+                q, v, measured = r.part("seen", 0, nq), r.part("seen", nq, nv), r["measured"]
+                for source, target in ((got.seen_q, q), (got.seen_v, v), (got.measured, measured)):
+                    r.copy(source, target)
+        with r.when(at.active):
+            if self.sensing is not None and not self.python:
+                with r.when(at.senses):
+                    got = self._sense(r, at.t, at.sense)
+                    if self.mission is not None:
+                        seen = got.seen_q, got.seen_v, inputs, r["control"], got.measured
+                        with r.when(at.ticks):
+                            self._control(r, TickPlaces(at.t, at.tick, *seen, shown, said))
+            elif self.mission is not None:
+                with r.when(at.ticks):
+                    self._control(r, TickPlaces(at.t, at.tick, q, v, inputs, r["control"], measured, shown, said))
+            if self._sizes["reports"]:
+                r.call(self._pause, [r["reports"], r["paused"]], [r["paused"]])
+
     def _sense(self, r: Routine, t: Entries, tick: Entries) -> Any:
         """Add a tick of sensors and filter. Return where its results are."""
         assert self.sensing is not None
@@ -227,19 +281,6 @@ class MissionMarch:
             r.copy(got.reports, r.part("reports", 0, REPORT * len(self.sensing.texts)))
         return got
 
-    def _sense_and_control(self, r: Routine, t: Entries, sense: Entries, ticks: Entries, tick: Entries) -> None:
-        """Add sensors and filter, then the blocks that read them."""
-        got, sensing, mission = self._sense(r, t, sense), self.sensing, self.mission
-        assert sensing is not None
-        if mission is None:
-            return
-        first, at = REPORT * len(sensing.texts), len(sensing.signals)
-        shown = r.part("signals", at, self._sizes["signals"] - at)
-        said = r.part("reports", first, self._sizes["reports"] - first)
-        inputs = r.part("inputs", 0, self._sizes["told"])
-        with r.when(ticks):
-            self._control(r, TickPlaces(t, tick, got.seen_q, got.seen_v, inputs, r["control"], got.measured, shown, said))
-
     def _control(self, r: Routine, at: TickPlaces) -> None:
         """Add a tick of the blocks, and check the ranges of their commands."""
         assert self.mission is not None
@@ -249,33 +290,53 @@ class MissionMarch:
             counted = [r["outside"], r["extreme"], r["paused"]]
             r.call(self._ranges, [commands, *counted], counted)
 
-    @cached_property
-    def last_look(self) -> RoutineCode | CudaRoutine | None:
-        """Sensors and filter at the end of a run, where no block runs; None without sensors."""
-        if self.sensing is None:
-            return None
+    # -- a tick alone ----------------------------------------------------------------------------------------------------------
+
+    def _tick_routine(self, controlled: bool) -> RoutineCode | CudaRoutine:
+        """A tick of sensors, filter and, if `controlled`, blocks; nothing moves. Its input `now` is that of `Ticks`."""
         given = {name: x.shape[1] for name, x in self.given.items()}
-        r = Routine("last look", self._sizes, {"until": 2, **given})
-        t, tick = r.scratch("t", 1), r.scratch("tick", 1)
-        r.call(self._now, [r["n"], r["part"], r["h"]], [t])
-        every = float(self.sensing_every)
-        inputs, outputs = (Argument("n", ()),), (Argument("tick", ()),)
-        number = Recipe("number", lambda n: floor(n / every + 0.5), inputs, outputs, f"{every}", rarely_called=True)
-        r.call(number, [r["n"]], [tick])
-        self._sense(r, t, tick)
+        r = Routine("tick", self._sizes, {"now": len(Ticks._fields), **given})
+        at = Ticks(*(r.scratch(name, 1) for name in Ticks._fields))
+        for k, place in enumerate(at):
+            r.copy(r.part("now", k, 1), place)
+        if controlled:
+            active = self._stages(r, at.active, at.ticks, at.senses, at.tick)
+            self._look_and_control(r, at._replace(active=active))
+        else:
+            with r.when(at.senses):
+                self._sense(r, at.t, at.sense)
         return self._coded(r)
 
+    @cached_property
+    def _tick(self) -> RoutineCode | CudaRoutine:
+        return self._tick_routine(True)
+
+    @cached_property
+    def _last_look(self) -> RoutineCode | CudaRoutine:
+        return self._tick_routine(False)
+
+    def _run_tick(self, code: RoutineCode | CudaRoutine, state: Mapping[str, Array], t: Array) -> bool:
+        """Run a tick in the worlds where one is due at their times (worlds,) [s]. Return True if it is in one."""
+        now = [np.ones(len(t)), t]
+        for period in (0.0 if x is None else x.period for x in (self.mission, self.sensing)):
+            number = np.rint(t / period) if period else np.zeros(len(t))
+            near = np.abs(t - number * period) <= slack(float(t.max(initial=0.0)), self.step)
+            now += [near & (period > 0.0), number]
+        if due := bool(now[2].any() or now[4].any()):
+            code.run(state, {"now": np.array(now, dtype=float).T.copy(), **self.given}, 1)
+        return due
+
+    def tick(self, state: Mapping[str, Array], t: float) -> bool:
+        """Run sensors, filter and blocks of one world at a time [s], if they are due. Return True if so."""
+        return self._run_tick(self._tick, state, np.array([t]))
+
     def look_last(self, state: Mapping[str, Array]) -> Array:
-        """Return the signals at the end of a run, shape (worlds, ns); `state` does not change."""
-        signals = state["signals"].copy()
-        if self.last_look is None:
-            return signals
-        due = (state["part"][:, 0] == 0.0) & (state["n"][:, 0] % self.sensing_every == 0.0)
-        if due.any():
-            copied = {name: x[due] for name, x in state.items()}
-            self.last_look.run(copied, {"until": np.zeros((1, 2)), **self.given}, 1)
-            signals[due] = copied["signals"]
-        return signals
+        """Return the signals at the end of a run, where no block runs, shape (worlds, ns); `state` does not change."""
+        if self.sensing is None:
+            return state["signals"].copy()
+        copied = {name: x.copy() for name, x in state.items()}
+        self._run_tick(self._last_look, copied, (state["n"] * self.step + state["part"])[:, 0])
+        return copied["signals"]
 
     @cached_property
     def _last_sample(self) -> RoutineCode | CudaRoutine:
@@ -392,7 +453,7 @@ class MissionMarch:
     def first_memory(self) -> Array:
         """Initial memory of sensors, filter and blocks, in one array."""
         sensing = [] if self.sensing is None else [np.ravel(x) for x in self.sensing.state.values()]
-        return np.concatenate([*sensing, np.zeros(0) if self.mission is None else self.mission.memory])
+        return np.concatenate([*sensing, np.zeros(0) if self.mission is None else self.mission.block_memory])
 
     def remember(self, state: Mapping[str, Array], worlds: Any, memory: Array) -> None:
         """Put the memory of sensors, filter and blocks, in one array (..., nm), into some worlds."""

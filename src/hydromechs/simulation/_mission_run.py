@@ -1,14 +1,16 @@
-"""One world of a compiled mission: between a simulation and the arrays of the compiled loop."""
+"""One world of a mission: between a simulation and the arrays of its loop."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hydromechs.integrators import Point
+from hydromechs.integrators import Point, next_multiple
+from hydromechs.values import Array
 
-from ._mission_march import SAMPLED, GridTime, MissionMarch
+from ._mission_march import ANSWERED, ASKS, SAMPLED, GridTime, MissionMarch
 from ._recorder import Recorder
 
 SEEDS = 2**53
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MissionRun:
-    """A simulation in the compiled loop.
+    """A simulation in the loop of its mission.
 
     Args:
         march: The loop, on one lane.
@@ -30,46 +32,122 @@ class MissionRun:
         self.state = march.new(1)
         self.seen: list[tuple[float, np.ndarray]] = []
         """Times [s] and configurations of the samples of the last stretch, and its end."""
+        self.said: list[tuple[float, str]] = []
+        """Messages of the last stretch, and when."""
+        self._began = simulation._at
 
-    def advance(self, until: float, recorder: Recorder) -> list[str]:
-        """Run up to a time at which inputs may change [s], or to a report. Return messages; raise what stops the mission."""
+    # -- between the simulation and the arrays ---------------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        """Take the simulation into the arrays."""
         sim, march, state = self.simulation, self.march, self.state
-        at, end = GridTime.of(sim._at.t, march.step), GridTime.of(until, march.step)
-        inputs, _ = sim._inputs(sim._at.t)
-        nq = len(sim._at.q)
-        state["n"][0], state["part"][0] = at
+        nq, self._began = len(sim._at.q), sim._at
+        state["n"][0], state["part"][0] = march.grid(sim._at.t)
         state["y"][0, :nq], state["y"][0, nq:] = sim._at.q, sim._at.x
-        state["inputs"][0], state["control"][0], state["sample"][0] = inputs, sim._controlled, recorder.empty
-        state["alive"][0], state["paused"][0], state["reports"][:] = 1.0, 0.0, 0.0
-        controller = sim.controller
-        if controller is not None:
-            march.remember(state, 0, controller.memory)
+        state["inputs"][0], state["control"][0], state["paused"][0] = sim._inputs(sim._at.t)[0], sim._controlled, 0.0
+        if sim.mission is not None:
+            march.remember(state, 0, sim.mission.memory)
             state["signals"][0] = sim._signal
-        if march.sensing is not None:
-            state["seed"][0] = sim.plant.seed % SEEDS
-        passes = march.passes(at, end)
-        records = {name: np.empty((1, passes, state[name].shape[1])) for name in SAMPLED}
-        rows = int(march.run(state, np.array([[end.n, end.part]]), passes, records)[0])
+
+    def _begin(self) -> None:
+        """The same at the beginning of a stretch."""
+        self._load()
+        state, self.said = self.state, []
+        state["alive"][0], state["reports"][:] = 1.0, 0.0
+        if self.march.sensing is not None:
+            state["seed"][0] = self.simulation.plant.seed % SEEDS
+        if self.march.python:
+            state["stage"][0] = 0.0
+
+    def _store(self) -> None:
+        """Give what the arrays have to the simulation."""
+        sim, state = self.simulation, self.state
+        nq, na, told = len(sim._at.q), len(sim._command), state["told"].shape[1]
         there = GridTime(float(state["n"][0, 0]), float(state["part"][0, 0]))
-        sim._at = Point(there.time(march.step), state["y"][0, :nq].copy(), state["y"][0, nq:].copy())
-        na, told = len(sim._command), state["told"].shape[1]
+        sim._at = Point(there.time(self.march.step), state["y"][0, :nq].copy(), state["y"][0, nq:].copy())
         sim._command, sim._held = state["inputs"][0, :na].copy(), state["inputs"][0, na:told].copy()
-        if controller is not None:
-            controller.memory, sim._signal = march.memory(state, 0), state["signals"][0].copy()
-            controller.signal_values = sim._signal.copy()
+        if sim.mission is not None:
+            sim.mission.memory, sim._signal = self.march.memory(state, 0), state["signals"][0].copy()
+            sim.mission.show(sim._signal)
+
+    # -- parts in Python -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _asks(self) -> bool:
+        """True if parts in Python are due."""
+        return bool(self.march.python) and self.state["stage"][0, 0] == ASKS
+
+    def _ask(self) -> None:
+        """Run the parts in Python that are due."""
+        self._store()
+        sim, state, nq = self.simulation, self.state, self.simulation.model.nq
+        assert sim.mission is not None
+        seen = None if self.march.sensing is None else (state["seen"][0, :nq].copy(), state["seen"][0, nq:].copy())
+        given, said = sim.mission.ask(sim, seen, state["measured"][0])
+        self.said += [(sim._at.t, text) for text in said]
+        self._load()
+        state["given"][0], state["stage"][0] = np.ravel(given), ANSWERED
+
+    # -- running ---------------------------------------------------------------------------------------------------------------
+
+    def advance(self, until: float, recorder: Recorder, hurry: Callable[[], bool]) -> None:
+        """Run up to a time at which inputs may change [s], or to a report; raise what stops the mission. See `said`.
+
+        Args:
+            hurry: Asked after each call of Python: True ends the stretch at the next sample.
+        """
+        sim, march, state = self.simulation, self.march, self.state
+        self._begin()
         self.seen = []
-        if rows:
-            got = {name: x[0, :rows] for name, x in records.items()}
-            times = got["n"][:, 0] * march.step + got["part"][:, 0]
-            own = np.concatenate([got["told"], np.broadcast_to(inputs[told:], (rows, len(inputs) - told))], axis=1)
-            recorder.take(times, got["y"][:, :nq], got["y"][:, nq:], own, got["signals"])
-            self.seen = list(zip(times.tolist(), got["y"][:, :nq], strict=True))
+        while True:
+            state["sample"][0] = recorder.empty
+            at, end = march.grid(sim._at.t), march.grid(until)
+            passes = march.passes(at, end)
+            records = {name: np.empty((1, passes, state[name].shape[1])) for name in SAMPLED}
+            rows = int(march.run(state, np.array([[end.n, end.part]]), passes, records)[0])
+            if rows:
+                self._record({name: x[0, :rows] for name, x in records.items()}, recorder)
+            if not self._asks:
+                break
+            self._ask()
+            if hurry():
+                until = min(until, next_multiple(sim._at.t, sim.record, sim.step_size))
+        self._store()
         self.seen.append((sim._at.t, sim._at.q))
         recorder.signal = sim._signal
-        return self._said(there)
+        self._hear()
+
+    def _record(self, got: dict[str, Array], recorder: Recorder) -> None:
+        """Hand on rows of the records."""
+        nq, told, inputs = self.simulation.model.nq, got["told"], self.state["inputs"][0]
+        times = got["n"][:, 0] * self.march.step + got["part"][:, 0]
+        data = np.broadcast_to(inputs[told.shape[1] :], (len(times), len(inputs) - told.shape[1]))
+        own = np.concatenate([told, data], axis=1)
+        recorder.take(times, got["y"][:, :nq], got["y"][:, nq:], own, got["signals"])
+        self.seen += zip(times.tolist(), got["y"][:, :nq], strict=True)
+
+    def tick(self) -> list[str]:
+        """Run sensors, filter and parts now, if they are due. Return messages; raise what stops the mission."""
+        sim, march = self.simulation, self.march
+        self._begin()
+        if not march.tick(self.state, sim._at.t):
+            return []
+        if self._asks:
+            self._ask()
+            march.tick(self.state, sim._at.t)
+        self._store()
+        self._hear(sim._at.t)
+        return [text for _, text in self.said]
+
+    def last_signals(self) -> Array:
+        """Return the signals at the end of a run: sensors that are due measure, and nothing else changes."""
+        self._begin()
+        return self.march.look_last(self.state)[0].copy()
 
     def start(self) -> Point:
         """Return the point at which the last steps began."""
+        if self.march.guards is None:
+            return self._began
         n, part, *y = self.state["start"][0]
         nq = self.simulation.model.nq
         return Point(GridTime(n, part).time(self.march.step), np.array(y[:nq]), np.array(y[nq:]))
@@ -79,13 +157,10 @@ class MissionRun:
         """True if the next step is not finite."""
         return self.state["alive"][0, 0] == 0.0
 
-    def _said(self, there: GridTime) -> list[str]:
-        """Report of the last tick before a time."""
+    def _hear(self, t: float | None = None) -> None:
+        """Add what the last tick reported, before what parts in Python said then."""
         out = self.simulation._ranges.found(self.state["outside"][0], self.state["extreme"][0])
-        every = self.march.sensing_every or self.march.ticking
-        if every and self.state["paused"][0, 0]:
-            k = there.n + (there.part > 0.0)
-            n = there.n // every if self.diverged else -(-k // every) - 1.0
-            t = n * every * self.march.step
-            out = [f"t = {t:g} s: {text}" for text in [*out, *self.march.texts(t, self.state["reports"][0])]]
-        return out
+        if self.state["paused"][0, 0] and (self.march.mission is not None or self.march.sensing is not None):
+            t = self.march.ticked(self.state) if t is None else t
+            out += self.march.texts(t, self.state["reports"][0])
+        self.said = sorted([*((t or 0.0, text) for text in out), *self.said], key=lambda said: said[0])

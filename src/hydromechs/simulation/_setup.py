@@ -15,9 +15,9 @@ from hydromechs.values import instances
 
 from ._block import BLOCKS, Block
 from ._build import components_of
-from ._controller import Controller
-from ._controller_of import controller_of
 from ._events import Event
+from ._mission import Mission
+from ._mission_of import mission_of
 from ._plant import COMPONENTS, Plant
 
 
@@ -27,8 +27,8 @@ class Setup:
 
     plant: Plant
     """Simulated plant."""
-    controller: Controller | None = None
-    """Gives commands; optional."""
+    mission: Mission | None = None
+    """Sensors, filter and controllers; optional."""
     events: tuple[Event, ...] = ()
     """Things to watch for."""
     integrator: str | Integrator = "rk4"
@@ -86,7 +86,7 @@ def setup_of(
             seed=0 if seed is None else seed,
             parameters=instances(list(parameters), str, "parameters", "paths of numbers"),
         )
-        return Setup(plant=plant, controller=controller_of(blocks, parts))
+        return Setup(plant=plant, mission=mission_of(blocks, parts))
     if not isinstance(what, Plant | Setup | SimulationSource):
         raise TypeError(f"a simulation needs a Model, a Plant or a Scenario, got {kind}; hm.load gives a model")
     given = {"environment": environment is not None, "components": bool(parts)}
@@ -97,6 +97,6 @@ def setup_of(
     for name in (name for name, is_given in given.items() if is_given):
         raise TypeError(f"{name} is given beside a {kind}, which has its own; change it there, with dataclasses.replace")
     if isinstance(what, Plant):
-        return Setup(plant=what, controller=controller_of(blocks, what.components))
+        return Setup(plant=what, mission=mission_of(blocks, what.components))
     setup = what.setup(tuple(parameters)) if isinstance(what, SimulationSource) else what
     return setup if seed is None else replace(setup, plant=replace(setup.plant, seed=seed))

@@ -1,4 +1,4 @@
-"""A simulation: a plant, an integrator, a controller at its own rate, events and a recording."""
+"""A simulation: a plant, an integrator, sensors and controllers at their own rates, events and a recording."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from hydromechs.integrators import (
     Integrator,
     NotFinite,
     Point,
-    is_multiple,
     method_named,
     reached,
     rounding,
@@ -35,16 +34,19 @@ from . import _books
 from ._block import Block
 from ._clock import size_faults
 from ._closing import closed, switched_off
-from ._controller import Commands, Controller, as_controller, own_controller, signals_of
+from ._controller import Commands, Controller, as_controller
 from ._events import Event, check_events
 from ._guards import Guards
 from ._held import switch_places, wrench_places
 from ._initial_instant import InitialInstant
 from ._live import LiveRun
+from ._mission import BlockPart, Mission
 from ._mission_march import MissionMarch
+from ._mission_run import MissionRun
 from ._observe import coordinates, quantities
 from ._plant import Plant
 from ._programs import PlantPrograms
+from ._propagated import PropagatedMarch
 from ._ranges import CommandRanges, HeldRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Run
@@ -121,11 +123,13 @@ class Simulation:
         self.step_size = positive(setup.step if step is None else step, "step")
         if controller is not None and blocks:
             raise TypeError("controller is given beside blocks; add PythonBlock(controller=...) to the blocks")
-        controller = setup.controller if controller is None else controller
-        self.controller = own_controller(as_controller(controller, period))
+        given = as_controller(controller, period)
+        mission = setup.mission if given is None else Mission([BlockPart(given)])
+        self.mission = None if mission is None else mission.own()
+        """Sensors, filter and controllers; None without."""
         self.events: tuple[Event, ...] = ()
         """Events that it watches for."""
-        self.period = None if self.controller is None else self._multiple(self.controller.period, "period")
+        self.period = None if self.mission is None else self._multiple(self.mission.tick_period, "period")
         self.record = self._multiple(setup.record if record is None else record, "record")
         gusts = self.plant.environment.gusts
         if gusts is not None:
@@ -137,7 +141,6 @@ class Simulation:
         """Values of the open parameters, by name. Set them between two runs; `reset` sets them to those of its state."""
         self._flow = self.plant.flow()
         self._programs, self._target = PlantPrograms(self.plant, self.method, lanes=lanes), target
-        self._propagator = self._programs.stepper.propagator
         self._together: dict[tuple[float, bytes], list[str]] = {}
         valued = self.plant.with_values(self._first_parameters)
         layout = valued.laid_out() if self.plant.opens_components else self.plant.layout
@@ -149,11 +152,11 @@ class Simulation:
         for text in self._ranges.faults(self._first_commands).values():
             raise ValueError(f"commands: {text}")
         self._first_memory = np.zeros(0)
-        if self.controller is not None:
+        if self.mission is not None:
             with placed("controller"):
-                self.controller.start(self)
-            self._first_memory = np.array(self.controller.memory, dtype=float)
-        self.signals: dict[str, str] = {} if self.controller is None else dict(self.controller.signals)
+                self.mission.prepare(self)
+            self._first_memory = self.mission.memory
+        self.signals: dict[str, str] = {} if self.mission is None else dict(self.mission.signals)
         """Signals of the controller, name to unit."""
         self._quantities = quantities(self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
@@ -173,7 +176,8 @@ class Simulation:
             raise ValueError(f"event {event.name!r}: {text}")
         check_events(events, self.plant, self.signals, self._at.t)
         self.events = events
-        self.__dict__.pop("mission_march", None)
+        for made in ("march", "_ticks"):
+            self.__dict__.pop(made, None)
 
     # -- construction -------------------------------------------------------------------------------------------------------
 
@@ -203,6 +207,11 @@ class Simulation:
         if np.abs(q - given.q).max(initial=0.0) < KEPT:
             q = np.array(given.q, dtype=float)  # to the last bit, as a resumed run needs it
         return q
+
+    @property
+    def controller(self) -> Controller | None:
+        """The controller, if there is just one; with sensors, it reads what they measure."""
+        return self.mission.parts[0].block if self.mission is not None and len(self.mission.parts) == 1 else None
 
     @property
     def actuators(self) -> tuple[str, ...]:
@@ -268,17 +277,16 @@ class Simulation:
             raise
         self._programs.checks.begin(self._at.q)
         self._controlled, self._books = bool(given.control), np.array(values.get("books", ()), dtype=float)
-        if self.controller is not None:
-            self.controller.memory = np.array(values["memory"])
-            self._signal = np.array(values["signal"])
-            self.controller.signal_values = self._signal.copy()
+        if self.mission is not None:
+            self.mission.memory, self._signal = values["memory"], np.array(values["signal"])
+            self.mission.show(self._signal)
         return self.state
 
     @property
     def state(self) -> State:
         """Complete state for a restart; a copy. Set it to continue from there."""
         nv = self.model.nv
-        memory = np.zeros(0) if self.controller is None else np.array(self.controller.memory, dtype=float)
+        memory = np.zeros(0) if self.mission is None else self.mission.memory
         return State(
             t=self._at.t,
             q=self._at.q.copy(),
@@ -304,20 +312,29 @@ class Simulation:
 
     @command.setter
     def command(self, command: Commands) -> None:
-        for text in self._set_command(command):
+        if command is None:
+            return
+        taken = self._taken(command)[: len(self._command)]
+        self._command = np.where(np.isfinite(taken), taken, self._command)
+        for text in self._ranges.look(self._command):
             warnings.warn(text, stacklevel=2)
 
-    def _set_command(self, command: Commands) -> list[str]:
-        """Set commands; return messages for those outside their range for the first time."""
-        if command is None:
-            return []
-        if isinstance(command, Mapping):
-            held = {name: x for name, x in command.items() if name in self.plant.layout.held}
+    def _taken(self, given: Commands) -> np.ndarray:
+        """Set held inputs that are given by name. Return them and commands, NaN where nothing is given, shape (na + nh,)."""
+        na = len(self._command)
+        out = np.full(na + len(self._held), np.nan)
+        if isinstance(given, Mapping):
+            held = {name: x for name, x in given.items() if name in self.plant.layout.held}
             if held:
                 self.held = held
-                command = {name: x for name, x in command.items() if name not in held}
-        self._command = input_values(command, self._command, self.actuators, "actuator", self._at.t)
-        return self._ranges.look(self._command)
+                places = [self.plant.layout.held.index(name) for name in held]
+                out[[na + k for k in places]] = self._held[places]
+            given = {name: x for name, x in given.items() if name not in held}
+        if given is not None:
+            values = input_values(given, self._command, self.actuators, "actuator", self._at.t)
+            named = [k for k, name in enumerate(self.actuators) if not isinstance(given, Mapping) or name in given]
+            out[named] = values[named]
+        return out
 
     @property
     def held(self) -> np.ndarray:
@@ -397,26 +414,31 @@ class Simulation:
         self._held = values
         return lost
 
-    # -- running ------------------------------------------------------------------------------------------------------------
+    # -- running ------------------------------------------------------------------------------------------
 
     def compile(self) -> None:
         """Make the machine code now instead of at the first step."""
-        if self.mission_march is None:
-            self._propagator.compile()
-        else:
-            self.mission_march.code.compile()
+        self.march.compile()
         self._programs.observer.code(1)
 
     @cached_property
-    def mission_march(self) -> MissionMarch | None:
-        """The compiled loop of plant and controller; None if a part of them runs in Python or divides its steps."""
-        parts = (None, None) if self.controller is None else self.controller.compiled_parts()
-        if not isinstance(self.method, FixedStep) or parts is None:
-            return None
-        sensing, mission = parts
+    def march(self) -> MissionMarch:
+        """The loop of sensors, controllers and steps."""
+        if not isinstance(self.method, FixedStep):
+            return PropagatedMarch(self._programs, self.mission, self.step_size, self.record)
+        sensing = None if self.mission is None else self.mission.sensing
         guards = Guards(self._programs, self.events, self.signals)
         how = self._programs.lanes, 1, guards, sensing, self._target
-        return MissionMarch(self._programs, mission, self.step_size, self.record, *how)
+        return MissionMarch(self._programs, self.mission, self.step_size, self.record, *how)
+
+    @property
+    def mission_march(self) -> MissionMarch | None:
+        """The loop, if many worlds can run in it: None if a part is in Python or its integrator divides steps."""
+        return None if self.march.python or isinstance(self.march, PropagatedMarch) else self.march
+
+    @cached_property
+    def _ticks(self) -> MissionRun:
+        return MissionRun(self, self.march)
 
     def step(self, command: Commands = None, duration: float | None = None) -> State:
         """Advance with held commands and without the controller: by one step, or for a duration.
@@ -428,24 +450,12 @@ class Simulation:
         duration = self.step_size if duration is None else positive(duration, "duration")
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
         self.command = command
-        self._at = self._advance(self._at, self._at.t + duration, None)
+        self._at = self._advance(self._at, self._at.t + duration)
         return self.state
 
     def control(self) -> list[str]:
-        """Call the controller if it is due, as a run does; while control is off, it is idle. Return its messages."""
-        controller, said = self.controller, []
-        if controller is None or not is_multiple(self._at.t, controller.period, self.step_size):
-            return []
-        try:
-            if self._controlled:
-                said = self._set_command(controller(self.state))
-            else:
-                controller.idle(self.state)
-            self._signal = signals_of(controller, self.signals)
-        except Exception as error:
-            error.add_note(f"in the controller {type(controller).__name__} at t = {self._at.t:g} s")
-            raise
-        return [*said, *controller.messages]
+        """Run sensors and controllers that are due, as a run does; while control is off, these are idle. Return messages."""
+        return [] if self.mission is None else self._ticks.tick()
 
     def begin(
         self,
@@ -481,7 +491,7 @@ class Simulation:
         water = below_the_bed(self.model, self.plant.environment, self._at.q)
         key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
         if key not in self._together:
-            arguments = self.plant, self.method, self._propagator, self._at, self.inputs
+            arguments = self.plant, self.method, self._programs.stepper.propagator, self._at, self.inputs
             self._together[key] = unstable_together(*arguments, self.step_size)
         return [*parts, *unrepresented_contacts(self.model, self.plant.components), *water, *self._together[key]]
 
@@ -514,20 +524,12 @@ class Simulation:
         live.advance(self._at.t + duration)
         return live.close()
 
-    def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
+    def _advance(self, at: Point, t_end: float) -> Point:
         """From a point to a time, with held commands."""
-        march = None if recording is not None else self.mission_march
         try:
             while not reached(at.t, t_end, self.step_size):
                 inputs, until = self._inputs(at.t)
-                if march is not None:
-                    at = march.bare.advanced(at, inputs, min(t_end, until))
-                    if t_end <= until:
-                        return at
-                    continue
-                if recording is not None:
-                    recording.renew(at.t, inputs)
-                at = self._propagator.advance(at, inputs, min(t_end, until), self.step_size, recording)
+                at = self.march.bare.advanced(at, inputs, min(t_end, until))
         except NotFinite as failure:
             self._at = failure.at
             raise self._diverged(failure.reason) from None
@@ -583,5 +585,6 @@ class Simulation:
         q, v = self.model.coordinate_names
         layout, opened = self.plant.layout, self.plant.parameters
         groups = (q, v, layout.states, layout.commands, layout.held, *([opened] if opened else []))
-        remembers = f"; {type(self.controller).__name__} remembers {len(self._first_memory)}" if len(self._first_memory) else ""
+        kinds = ", ".join(type(part.block).__name__ for part in self.mission.parts) if self.mission is not None else ""
+        remembers = f"; {kinds or 'sensors'} remembers {len(self._first_memory)}" if len(self._first_memory) else ""
         return "; ".join(",".join(names) for names in groups) + remembers

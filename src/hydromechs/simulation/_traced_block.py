@@ -5,20 +5,17 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Compiled, Recipe, compile_function
+from hydromechs.compiler import Compiled, compile_function
 from hydromechs.model import Model, State
 from hydromechs.values import Array, Scalar
 
 from ._controller import Controller, Measured
 from ._pack import Pack
 from ._plant import Plant
-
-if TYPE_CHECKING:
-    from ._mission import Mission
 
 NUMBERS = 4
 """Maximum of numbers in a report."""
@@ -128,7 +125,7 @@ class TracedBlock(Controller):
     def update(self, tick: Tick) -> Update:
         """Return what the block does at a tick, in NumPy operations."""
 
-    # -- compiled -------------------------------------------------------------------------------------------------------------
+    # -- compiled --------------------------------------------------------------------------------------------------------------
 
     def prepared(self, site: Site) -> TracedBlock:
         """Prepare for a site and lay out the memory. Return the block."""
@@ -233,46 +230,24 @@ class TracedBlock(Controller):
         held = [key for key, row in zip(self.stop_texts, rows, strict=True) if row[0] != 0.0]
         return self.stop_errors.get(held[0], self.stop_error) if held else self.stop_error
 
-    # -- as a controller of one simulation ------------------------------------------------------------------------------------
-
-    def compiled_parts(self) -> tuple[Any, Mission | None] | None:
-        from ._mission import Mission
-
-        own = type(self).__call__ is TracedBlock.__call__  # else a subclass does more at its ticks
-        return (None, Mission.of(self, self.site)) if self.compiled and own else None
+    # -- in floats -------------------------------------------------------------------------------------------------------------
 
     def start(self, simulation: Any) -> None:
         self.prepared(Site(simulation.plant, simulation.step_size, simulation.start_q, self.measured))
-        self._code = self.program()
-        if self.compiled:
-            self._code.code(1)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but what `start` makes again."""
-        made = ("site", "_code")
-        return {name: x for name, x in self.__dict__.items() if name not in made}
-
-    def received(self, measured: Mapping[str, Measured]) -> Array:
-        """Return the last received values of all sensors of the site in one array, NaN where nothing was received."""
-        out = np.full(self._sensors.size, np.nan)
-        for name, place in self._sensors.views(out).items():
-            if name in measured:
-                place[:] = measured[name].values
-        return out
+        """Everything but what `prepared` makes again."""
+        return {name: x for name, x in self.__dict__.items() if name != "site"}
 
     def __call__(self, state: State) -> dict[str, float]:
-        """Return the commands at a state, by name."""
-        given = (
-            np.asarray(float(state.t)),
-            np.asarray(state.q, dtype=float),
-            np.asarray(state.v, dtype=float),
-            np.concatenate([state.command, state.held]),
-            self.received(self.measured),
-            np.array(self.memory, dtype=float),
-            self.design_values,
-        )
-        results = self._code.single_results(*given) if self.compiled else _floats(self._code.recipe, given)
-        commands, self.memory, self.signal_values, reports = results
+        """Return the commands at a state, by name; `update` runs in floats."""
+        measured = np.full(self._sensors.size, np.nan)
+        for name, place in self._sensors.views(measured).items():
+            if name in self.measured:
+                place[:] = self.measured[name].values
+        inputs, design = np.concatenate([state.command, state.held]), self.design_values
+        found = self.evaluate(state.t, np.array(state.q), np.array(state.v), inputs, measured, np.array(self.memory), design)
+        commands, self.memory, self.signal_values, reports = (np.asarray(x, dtype=float) for x in found)
         self.messages, stops = self.reported(reports)
         if stops:
             raise self.stopped(reports)(f"t = {state.t:.3f} s: {stops[0]}")
@@ -282,10 +257,3 @@ class TracedBlock(Controller):
 def _arrays(design: Any) -> dict[str, Array]:
     """Arrays of a dataclass, by name."""
     return {name: x for name, x in vars(design).items() if isinstance(x, np.ndarray)}
-
-
-def _floats(recipe: Recipe, given: tuple[Array, ...]) -> list[Array]:
-    """Results of the NumPy function itself."""
-    assert recipe.function is not None
-    arrays = {a.name: x if a.shape else x[()] for a, x in zip(recipe.inputs, given, strict=True)}
-    return [np.asarray(y, dtype=float) for y in recipe.function(**arrays)]

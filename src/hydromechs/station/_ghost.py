@@ -51,14 +51,14 @@ def advance(
     """
     for content in contents:
         deliver(simulation, content)
-    controller, step = simulation.controller, simulation.step_size
-    if controller is None:
+    period, step = simulation.period, simulation.step_size
+    if period is None:
         return simulation.step(None, duration)
     state, t_end = simulation.state, simulation.state.t + duration
     while not reached(state.t, t_end, step):
         for text in simulation.control():
             told(text)
-        state = simulation.step(None, min(t_end, next_multiple(state.t, controller.period, step)) - state.t)
+        state = simulation.step(None, min(t_end, next_multiple(state.t, period, step)) - state.t)
     return state
 
 

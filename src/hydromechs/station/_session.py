@@ -19,7 +19,6 @@ from hydromechs.errors import SimulationDiverged
 from hydromechs.integrators import is_multiple
 from hydromechs.recording import RunFolder, load_recording
 from hydromechs.scenario import Checkpoints, RunResult, Scenario, conclude_run, recording_attrs, run_scenario
-from hydromechs.sensors import Measuring
 from hydromechs.simulation import LiveRun, PythonBlock, Simulation
 from hydromechs.values import positive
 
@@ -57,11 +56,9 @@ def piloted(scenario: Scenario, inputs: Inputs) -> Simulation:
 
 
 def pilot_of(simulation: Simulation) -> Pilot:
-    """The pilot of a simulation, behind its sensors or not."""
-    controller = simulation.controller
-    inner = controller.controller if isinstance(controller, Measuring) else controller
-    assert isinstance(inner, Pilot)
-    return inner
+    """The pilot of a simulation."""
+    assert isinstance(simulation.controller, Pilot)
+    return simulation.controller
 
 
 def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.PathLike[str] | RunFolder) -> RunResult:
