@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from tests.sensed import sensed as sensed_by
 
 import hydromechs as hm
 from hydromechs import contact, geometry
@@ -15,7 +16,6 @@ from hydromechs.hydro import Current, Gusts, RegularWave
 from hydromechs.integrators import method_named
 from hydromechs.library import load_scenario, scenario_names
 from hydromechs.model import added_mass, drag, joints
-from hydromechs.navigation import Navigated
 from hydromechs.sensors import Channel, DepthGauge, Dvl, Imu, Mounted, Noise, Usbl
 from hydromechs.simulation import components_of
 from hydromechs.spatial import quaternion_from_matrix
@@ -300,7 +300,7 @@ def sensed(swimmer):
 @pytest.mark.parametrize(("world", "seed"), [(0, 3), (2, 3), (1, 11)])
 def test_readings_are_those_of_a_simulation(swimmer, sensed, world, seed):
     """All kinds of errors, gusts of two seeds: the same numbers to 1e-12, the same ones missing."""
-    measuring = Navigated(None, sensors=SENSORS, terrain=[GROUND])
+    measuring = sensed_by(sensors=SENSORS, terrain=[GROUND])
     sim = hm.Simulation(replace(swimmer, seed=seed), controller=measuring, step=STEP, record=STEP, commands={"port": 0.3})
     signal = sim.run(100 * STEP).recording.signal
     for name, readings in sensed.readings.items():
@@ -329,7 +329,7 @@ def test_readings_do_not_depend_on_other_worlds(swimmer, sensed):
 def test_readings_see_what_has_closed(plant):
     """The grasp that closes at the start has changed velocities when they are first measured, in worlds as in a simulation."""
     speed = Speed(name="speed", frame="hull", rate=100.0)
-    sim = hm.Simulation(plant, controller=Navigated(None, sensors=[speed]), step=STEP, record=5 * STEP)
+    sim = hm.Simulation(plant, controller=sensed_by(sensors=[speed]), step=STEP, record=5 * STEP)
     want = sim.run(5 * STEP).recording.signal.values[0]
     worlds = hm.Worlds(plant, 2, step=STEP, sensors=[speed])
     assert np.abs(want - worlds.v[1, :3]).max() > 0.05 and difference(worlds.readings["speed"][1], want) < 1e-12

@@ -469,7 +469,7 @@ def test_controllers_of_files(tmp_path):
     assert (sim.controller.gain, sim.controller.period, sim.period) == (2.0, 0.1, 0.1)
     assert scenario.simulation().controller is not sim.controller
     assert controlled(tmp_path, type="own.py:nothing").simulation().period == 0.1
-    assert controlled(tmp_path, type="operator:neg").control().function is __import__("operator").neg
+    assert controlled(tmp_path, type="operator:neg").simulation().controller.function is __import__("operator").neg
     for one in (scenario, controlled(tmp_path, type="own.py:nothing")):
         assert read(dumps_scenario(one, tmp_path), tmp_path) == one
 

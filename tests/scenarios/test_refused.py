@@ -5,13 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from tests.sensed import sensed
 
 import hydromechs as hm
 from hydromechs.contact import Grasp
 from hydromechs.control import HoldPose, JointTrajectory, LqrHoldPose
 from hydromechs.model import joints
 from hydromechs.model.component import Action, Output
-from hydromechs.navigation import Navigated, Navigation
+from hydromechs.navigation import Navigation
 from hydromechs.recording import summarise
 from hydromechs.sensors import DepthGauge, Imu
 from hydromechs.simulation import components_of, coordinates
@@ -252,8 +253,7 @@ def test_friction_needs_a_joint():
     [
         lambda: HoldPose(position=(0, 0, 5)),
         lambda: LqrHoldPose(position=(0, 0, 5), controlled=["surge"]),
-        lambda: Navigated(
-            None,
+        lambda: sensed(
             sensors=[Imu(name="imu", frame="hull", rate=100.0), DepthGauge(name="depth", frame="hull", rate=10.0)],
             navigation=Navigation(),
         ),

@@ -130,7 +130,7 @@ def test_events_watch_every_variable_of_the_recording():
         quantity = ".".join([str(name), *labels])
         events.append(hm.Event(name=quantity, quantity=quantity, level=np.float32(1e9)))
     assert len(events) > 20
-    hm.Simulation(scenario.plant, controller=scenario.control(), events=events)
+    hm.Simulation(scenario.plant, blocks=scenario.blocks, events=events)
 
 
 @pytest.mark.parametrize("integrator", ["b1pc5", "b4pc5", "rk4", "dormand_prince"])

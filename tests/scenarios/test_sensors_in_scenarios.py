@@ -29,7 +29,7 @@ def test_position_hold_in_gusts():
     assert np.sqrt((p**2).sum(axis=1).mean()) < 0.15
     assert np.degrees(np.sqrt((angle**2).mean())) < 1.5
     assert not [text for text in run.messages if not text.startswith("contact of ")]  # it never touches the seabed
-    shown = dict(zip(sim.controller.signals, sim.controller.signal_values, strict=True))
+    shown = dict(zip(sim.signals, sim.state.signal, strict=True))
     for x in "xyz":
         assert abs(shown[f"navigation.error_{x}"]) < 4.5 * shown[f"navigation.sigma_{x}"] + 0.02  # a bias of the depth gauge
 
@@ -61,7 +61,7 @@ def test_sensors_of_a_simulation_measure_without_a_controller():
     imu, depth = Imu(name="imu", frame="vehicle", rate=50.0), DepthGauge(name="depth", frame="vehicle", rate=10.0)
     sim = hm.Simulation(plant, blocks=[depth, imu])
     sim.run(0.1)
-    assert next(iter(sim.signals)) == "depth.depth" and np.isfinite(sim.controller.signal_values).all()
+    assert next(iter(sim.signals)) == "depth.depth" and np.isfinite(sim.state.signal).all()
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_other_seeds_and_errors_of_sensors_compile_nothing(tmp_path, monkeypatch
     def measured(scenario):
         sim = scenario.simulation()
         sim.run(0.1)
-        return sim.controller.signal_values
+        return sim.state.signal
 
     first = measured(scenario)
     made, _ = sorted(tmp_path.rglob("*.o")), traced.clear()

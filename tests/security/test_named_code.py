@@ -45,7 +45,7 @@ def test_with_code_it_runs(name, hostile, ran):
 READERS = {
     "joint": hm.load,
     "part": hm.load,
-    "controller": lambda file, **code: hm.load_scenario(file, **code).control(),
+    "controller": lambda file, **code: hm.load_scenario(file, **code).simulation(),
     "component": hm.load_plant,
     "of_model": hm.load_plant,
     "of_plant": hm.load_plant,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.sensed import sensed
 
 import hydromechs as hm
 from hydromechs import sensors
@@ -9,8 +10,7 @@ from hydromechs.actuation import drives
 from hydromechs.contact import Grip
 from hydromechs.control import Admittance, CartesianMotion
 from hydromechs.model import joints
-from hydromechs.navigation import Navigated
-from hydromechs.simulation import Measured, Together
+from hydromechs.simulation import Measured
 from hydromechs.spatial import matrix_from_rpy
 
 K, D, T = 1000.0, 2000.0, 0.02
@@ -56,9 +56,7 @@ def held(**times):
         ],
         commands=START,
         events=[hm.Event(name="grip", quantity="time", level=2.0, grasp="jaws")],
-        controller=Navigated(
-            Together(parts=[lead], period=T), sensors=[sensors.ForceTorque(name="ft", frame="wrist", rate=50)]
-        ),
+        controller=sensed(lead, sensors=[sensors.ForceTorque(name="ft", frame="wrist", rate=50)]),
         step=0.001,
         record=0.1,
     )

@@ -24,7 +24,7 @@ from hydromechs.control import (
     reach_pose,
 )
 from hydromechs.model import added_mass, drag, joints
-from hydromechs.simulation import Part, Phase, Together
+from hydromechs.simulation import BlockPart, Mission, Phase
 
 RNG = np.random.default_rng(5)
 
@@ -254,14 +254,14 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
     model = rover()
     p = np.array(hm.frame_pose(model, model.initial().q, "tool"), dtype=float)[:3, 3].tolist()
     parts = [
-        Part(LqrSpeed(waypoints=[{"t": 0.0}, {"t": 1.0, "surge": 0.1}], period=0.05), "drive", -np.inf, 2.0),
-        Part(LqrHoldPose(position=[0.1, 0, 0], period=0.1), "", 2.0, np.inf),
-        CartesianMotion(frame="tool", waypoints=[{"position": p}], period=0.05),
+        BlockPart(LqrSpeed(waypoints=[{"t": 0.0}, {"t": 1.0, "surge": 0.1}], period=0.05), "drive", Phase(end=2.0)),
+        BlockPart(LqrHoldPose(position=[0.1, 0, 0], period=0.1), "", Phase(start=2.0)),
+        BlockPart(CartesianMotion(frame="tool", waypoints=[{"position": p}], period=0.05)),
     ]
 
     def sim():
-        controller = Together(parts=parts, period=0.05)
-        return hm.Simulation(model, components=[*thrusters(), *SERVOS], controller=controller, step=2e-3, record=0.05)
+        mission = Mission(parts)
+        return hm.Simulation(model, components=[*thrusters(), *SERVOS], controller=mission, step=2e-3, record=0.05)
 
     whole = sim().run(3.0)
     ds = whole.recording
@@ -274,18 +274,16 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
     second.state = hm.load_state(tmp_path / "s.json")
     assert second.run(0.98).state == whole.state
     with pytest.raises(ValueError, match="two parts have the signal 'reference.surge'; give one of them a name"):
-        hm.Simulation(model, components=[*thrusters()], controller=Together(parts=[parts[0].controller, parts[1]]))
-    with pytest.raises(ValueError, match="parts is empty; give at least one controller"):
-        Together(parts=[])
+        hm.Simulation(model, components=[*thrusters()], controller=Mission([BlockPart(parts[0].block), parts[1]]))
     with pytest.raises(ValueError, match="start is 5, must be before end, 2 s"):
         Phase(start=5.0, end=2.0)
 
 
-@pytest.mark.parametrize("ends", ["part", "control off"])
+@pytest.mark.parametrize("ends", ["part", "part in Python", "control off"])
 def test_targets_stand_still_when_no_one_leads_them(ends):
     """A servo's target moves on at its rate until the next call; where there is none, it must not run into the stop."""
     from hydromechs.control import JointTrajectory
-    from hydromechs.simulation import Event, Part, Together
+    from hydromechs.simulation import Event
 
     link = hm.Body(
         name="link",
@@ -293,12 +291,13 @@ def test_targets_stand_still_when_no_one_leads_them(ends):
         inertia=hm.Inertia(mass=1.0, com=(0.3, 0, 0), tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
     )
     motion = JointTrajectory(waypoints=[{"t": 0.0, "link": 0.0}, {"t": 2.0, "link": 0.9}], period=0.1)
-    parts = [Part(motion, "", -np.inf, 1.0)]
+    motion.compiled = ends != "part in Python"
+    parts = [BlockPart(motion, "", Phase(end=1.0))]
     sim = hm.Simulation(
         hm.Model(name="arm", bodies=[link]),
         components=[hm.drives.Servo(joint="link", stiffness=200.0, damping=20.0)],
-        controller=Together(parts=parts, period=0.1) if ends == "part" else motion,
-        events=[] if ends == "part" else [Event(name="off", quantity="time", level=1.0, control="off")],
+        controller=motion if ends == "control off" else Mission(parts),
+        events=[Event(name="off", quantity="time", level=1.0, control="off")] if ends == "control off" else [],
         step=0.005,
         record=0.1,
     )

@@ -17,7 +17,7 @@ from hydromechs.control._vehicle import Vehicle
 from hydromechs.hydro import Current
 from hydromechs.model import added_mass, drag, joints
 from hydromechs.recording import DESIGN, Summary
-from hydromechs.simulation import Part, Together
+from hydromechs.simulation import BlockPart, Mission, Phase
 from hydromechs.station import LiveInputs, Pilot
 
 FRAMES = {
@@ -342,8 +342,9 @@ def test_a_loop_that_its_actuators_make_unstable_has_no_margins(lag):
 
 def test_margins_are_shown_and_small_ones_are_said(capsys):
     """In the set-up of a run and where it is printed, also of a controller within others."""
-    together = Together(parts=[LqrSpeed(waypoints=[{"t": 0.0}])])
-    (note,) = simulation(together).controller.notes
+    way = [{"t": 0.0}]
+    twice = Mission([BlockPart(LqrSpeed(waypoints=way), name) for name in ("", "other")])
+    note = simulation(twice).mission.notes[0].replace("part 0 (LqrSpeed), other", "part 0 (LqrSpeed)")
     d = simulation(LqrSpeed(waypoints=[{"t": 0.0}])).controller.design
     assert f"gain {d.gain_margin_db:.1f} dB" in note and f"phase {d.phase_margin_deg:.1f}°" in note and "should" not in note
     (fast,) = simulation(LqrSpeed(waypoints=[{"t": 0.0}], bandwidth=30.0)).controller.notes
@@ -351,6 +352,6 @@ def test_margins_are_shown_and_small_ones_are_said(capsys):
     print_summary(Summary(setup=((DESIGN, note),)), Console(width=300))
     assert note in capsys.readouterr().out
     assert note.startswith("part 0 (LqrSpeed): servo LQR")
-    way = [{"t": 0.0}]
-    parts = [Part(LqrSpeed(waypoints=way), "come", -np.inf, 5.0), Part(LqrSpeed(waypoints=way), "lift", 5.0, np.inf)]
-    assert simulation(Together(parts=parts)).controller.notes == [note.replace("part 0 (LqrSpeed)", "come, lift")]
+    phases = {"come": Phase(end=5.0), "lift": Phase(start=5.0)}
+    mission = Mission([BlockPart(LqrSpeed(waypoints=way), name, phase) for name, phase in phases.items()])
+    assert simulation(mission).mission.notes == [note.replace("part 0 (LqrSpeed)", "come, lift")]

@@ -20,10 +20,11 @@ from benchmarks.navigation_study import (
     measure_navigation,
     small_vehicle,
 )
+from tests.sensed import Watch, sensed, watch_of
 
 import hydromechs as hm
 from hydromechs.control import FollowPath
-from hydromechs.navigation import ErrorStateFilter, Navigated, Navigation, log_of
+from hydromechs.navigation import ErrorStateFilter, Navigation, log_of
 from hydromechs.sensors import DepthGauge, Dvl, Imu, JointEncoders, Noise, Reading, Usbl
 from hydromechs.spatial import quaternion_exp
 
@@ -231,21 +232,12 @@ def test_a_constant_bias_is_not_averaged_out():
 
 def hovering(sensors, duration, controller=None, **options):
     """A vehicle that holds its place by its estimate; errors of the estimate (n, 3), its sigma (n, 3), the run."""
-
-    class Watch(Navigated):
-        rows = ()
-
-        def __call__(self, state):
-            out = super().__call__(state)
-            self.rows = [*self.rows, self.signal_values]
-            return out
-
     hold = controller or FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.2)
-    watch = Watch(hold, sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(position=0.3)), terrain=[FLOOR])
-    sim = hm.Simulation(small_vehicle(), components=[*THRUSTERS], controller=watch, step=0.02, record=0.2, **options)
+    navigation = Navigation(filter=ErrorStateFilter(position=0.3))
+    mission = sensed(hold, Watch(sensors), sensors=sensors, navigation=navigation, terrain=[FLOOR])
+    sim = hm.Simulation(small_vehicle(), components=[*THRUSTERS], controller=mission, step=0.02, record=0.2, **options)
     run = sim.run(duration)
-    watch = sim.controller
-    table = dict(zip(watch.signals, np.array(watch.rows).T, strict=True))
+    table = dict(zip(["t", *sim.signals], np.array(watch_of(sim).rows).T, strict=True))
     return tuple(np.stack([table[f"navigation.{kind}_{x}"] for x in "xyz"], axis=1) for kind in ("error", "sigma")), run
 
 
@@ -270,14 +262,13 @@ def test_water_track_estimates_the_current():
     dvl = Dvl(name="dvl", frame="dvl", rate=5.0, noise=Noise(sigma=0.01), water_noise=Noise(sigma=0.01), range=5.0)
     usbl = Usbl(name="usbl", frame="hull", rate=1.0, transceiver=(5, -5, 0), range_sigma=0.05, bearing_sigma=0.005)
     sensors = (IMU, dvl, DEPTH, SENSORS[3], usbl)
-    watch = Navigated(
-        None, sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(current=0.5, current_time=1000.0)), terrain=[FLOOR]
+    mission = sensed(
+        sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(current=0.5, current_time=1000.0)), terrain=[FLOOR]
     )
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
-    sim = hm.Simulation(small_vehicle(), controller=watch, environment=current, step=0.02, record=0.2)
+    sim = hm.Simulation(small_vehicle(), controller=mission, environment=current, step=0.02, record=0.2)
     sim.run(60.0)
-    watch = sim.controller
-    signals = dict(zip(watch.signals, watch.signal_values, strict=True))
+    signals = dict(zip(sim.signals, sim.state.signal, strict=True))
     found = [signals[f"navigation.current_{x}"] for x in "xyz"]
     np.testing.assert_allclose(found, [0.3, -0.2, 0.0], atol=0.03)
     assert all(math.isnan(signals[f"dvl.bottom_{k}"]) for k in (1, 2, 3, 4))
@@ -287,7 +278,7 @@ def test_water_track_is_not_taken_for_ground_track():
     """A filter that does not estimate the current leaves it alone, and says that it goes on without the DVL."""
     dvl = Dvl(name="dvl", frame="dvl", rate=5.0, noise=Noise(sigma=0.01), water_noise=Noise(sigma=0.01), range=5.0)
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
-    navigated = Navigated(None, sensors=(IMU, dvl, DEPTH), navigation=Navigation(filter=FILTER), terrain=[FLOOR])
+    navigated = sensed(sensors=(IMU, dvl, DEPTH), navigation=Navigation(filter=FILTER), terrain=[FLOOR])
     run = hm.Simulation(small_vehicle(), controller=navigated, environment=current, step=0.02, record=0.2).run(2.0)
     assert run.messages == ["t = 0.64 s: no measurement of 'dvl' is used since t = 0 s; the filter continues"]
 
@@ -300,7 +291,7 @@ def test_resumes_to_the_last_bit(tmp_path):
 
     def simulation():
         inner = FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.08)
-        navigated = Navigated(inner, sensors=SENSORS, navigation=Navigation(filter=FILTER), terrain=[FLOOR])
+        navigated = sensed(inner, sensors=SENSORS, navigation=Navigation(filter=FILTER), terrain=[FLOOR])
         return hm.Simulation(small_vehicle(), components=[*THRUSTERS], controller=navigated, step=0.01, record=0.04, seed=3)
 
     sim = simulation()
@@ -310,14 +301,14 @@ def test_resumes_to_the_last_bit(tmp_path):
     other = simulation()
     other.state = hm.load_state(tmp_path / "state.json")
     assert other.run(1.08).state == whole
-    copied = hm.Simulation(small_vehicle(), components=[*THRUSTERS], controller=sim.controller, step=0.01, record=0.04, seed=3)
+    copied = hm.Simulation(small_vehicle(), components=[*THRUSTERS], controller=sim.mission, step=0.01, record=0.04, seed=3)
     assert copied.run(2.0).state == whole  # a controller that is at work can be used for another simulation
 
 
 def holding(*events):
     """A vehicle that holds its place by its estimate, in a current."""
     inner = FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.08)
-    navigated = Navigated(inner, sensors=SENSORS, navigation=Navigation(filter=FILTER), terrain=[FLOOR])
+    navigated = sensed(inner, sensors=SENSORS, navigation=Navigation(filter=FILTER), terrain=[FLOOR])
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
     return hm.Simulation(
         small_vehicle(),
@@ -393,17 +384,14 @@ def test_log_comes_out_of_recorded_signals():
     late = DepthGauge(name="late", frame="hull", rate=2.5, latency=0.17, dropout=0.3)
     sensors = (*SENSORS, late)
 
-    class Keep(Navigated):
-        rows = ()
-
+    class Keep(Watch):
         def __call__(self, state):
-            super().__call__(state)
-            self.rows = [*self.rows, (state.t, self.signal_values, state)]
+            self.rows.append((state.t, self.simulation.state.signal, state))
 
-    sim = hm.Simulation(small_vehicle(), controller=Keep(None, sensors=sensors, terrain=[FLOOR]), step=0.01)
+    sim = hm.Simulation(small_vehicle(), controller=sensed(Keep(sensors), sensors=sensors, terrain=[FLOOR]), step=0.01)
     sim.run(4.0)
-    times, values, states = zip(*sim.controller.rows, strict=True)
-    coords = {"time": list(times), "channel": list(sim.controller.signals)}
+    times, values, states = zip(*watch_of(sim).rows, strict=True)
+    coords = {"time": list(times), "channel": list(sim.signals)}
     recording = xarray.Dataset({"signal": (("time", "channel"), np.array(values))}, coords)
     log = log_of(recording, sim.model, sensors)
     assert [len(log[s.name][0]) for s in sensors] == [100, 19, 20, 20, 4, 10]
@@ -436,7 +424,7 @@ def test_inner_controller_reads_estimate_encoders_or_truth():
             self.told = state.q.copy()
 
     for read in ("estimate", "truth"):
-        navigated = Navigated(
+        navigated = sensed(
             Told(),
             sensors=(*SENSORS, encoders),
             navigation=Navigation(filter=FILTER, read=read),
@@ -444,13 +432,13 @@ def test_inner_controller_reads_estimate_encoders_or_truth():
         )
         sim = hm.Simulation(small_vehicle(arm), controller=navigated, step=0.01)
         sim.run(0.01)
-        same = sim.controller.controller.told == sim.model.initial().q
+        same = sim.controller.told == sim.model.initial().q
         assert same.all() if read == "truth" else not same[[0, 1, 2, 4, 5, 6, 7]].any()
         assert not sim.run(0.01).messages
-    alone = Navigated(Told(), sensors=(*SENSORS, encoders), terrain=[FLOOR])
+    alone = sensed(Told(), sensors=(*SENSORS, encoders), terrain=[FLOOR])
     sim = hm.Simulation(small_vehicle(arm), controller=alone, step=0.01)
     run = sim.run(0.01)
-    assert np.array_equal(sim.controller.controller.told[:7], sim.model.initial().q[:7])  # and that is said
+    assert np.array_equal(sim.controller.told[:7], sim.model.initial().q[:7])  # and that is said
     assert any("the true pose and velocity: 'imu', " in text and "add Navigation()" in text for text in run.messages)
 
 
@@ -471,10 +459,8 @@ def test_what_a_filter_cannot_use_is_named(sensors, words):
 
 
 def test_periods_that_do_not_fit_are_named():
-    with pytest.raises(TypeError, match="must be a Controller or None; a function as FunctionController"):
-        Navigated(lambda state: None, sensors=SENSORS)
     with pytest.raises(ValueError, match=r"period of FollowPath is 0.05 s, must be an integer.*0.04 s: try 0.04 s"):
-        Navigated(FollowPath(waypoints=[{"position": (0, 0, 1)}], period=0.05), sensors=SENSORS)
+        sensed(FollowPath(waypoints=[{"position": (0, 0, 1)}], period=0.05), sensors=SENSORS)
 
 
 def test_encoders_that_fail_leave_their_last_reading():
@@ -492,7 +478,7 @@ def test_encoders_that_fail_leave_their_last_reading():
             self.told = state.q[0], state.v[0]
 
     model = hm.Model(name="swing", world=hm.World(gravity=0.0), bodies=[arm])
-    sim = hm.Simulation(model, controller=Navigated(Told(), sensors=[encoders]), step=0.01)
+    sim = hm.Simulation(model, controller=sensed(Told(), sensors=[encoders]), step=0.01)
     sim.run(1.0)
-    assert sim.controller.controller.told == pytest.approx((0.125, 0.5), abs=1e-12)  # of t = 0.25 s
-    assert math.isnan(sim.controller.signal_values[0])
+    assert sim.controller.told == pytest.approx((0.125, 0.5), abs=1e-12)  # of t = 0.25 s
+    assert math.isnan(sim.state.signal[0])

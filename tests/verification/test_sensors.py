@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.sensed import Watch, sensed
 
 import hydromechs as hm
 from hydromechs import geometry
 from hydromechs.contact import Grasp, LinearContact, Material, Terrain
-from hydromechs.navigation import ErrorStateFilter, Navigated
+from hydromechs.navigation import ErrorStateFilter
 from hydromechs.navigation._equations import difference, moved
 from hydromechs.sensors import (
     Compass,
@@ -44,23 +45,12 @@ def body(wet=False, velocity=(0.0,) * 6, tensor=(0.3, 0.4, 0.5, 0, 0, 0), com=(0
     )
 
 
-class Watch(Navigated):
-    """Keeps all signals."""
-
-    def __call__(self, state):
-        out = super().__call__(state)
-        self.rows = [*getattr(self, "rows", []), (state.t, *self.signal_values)]
-        return out
-
-
 def watched(model, sensors, duration, **options):
     """Times (n,) and signals by name (n,) of a run without control."""
-    watch = Watch(None, sensors=sensors)
-    sim = hm.Simulation(model, controller=watch, **options)
+    sim = hm.Simulation(model, controller=sensed(Watch(sensors), sensors=sensors), **options)
     run = sim.run(duration)
-    watch = sim.controller
-    rows = np.array(watch.rows)
-    return rows[:, 0], dict(zip(watch.signals, rows[:, 1:].T, strict=True)), run
+    rows = np.array(sim.controller.rows)
+    return rows[:, 0], dict(zip(sim.signals, rows[:, 1:].T, strict=True)), run
 
 
 def readings(model, sensors, terrain=(), **options):
@@ -486,4 +476,4 @@ def test_noise_does_not_depend_on_other_sensors_or_on_the_start():
 )  # fmt: skip
 def test_what_is_refused_is_named(make, words):
     with pytest.raises((ValueError, KeyError), match=words):
-        hm.Simulation(hm.Model(name="free", bodies=[body()]), controller=Navigated(None, sensors=make()))
+        hm.Simulation(hm.Model(name="free", bodies=[body()]), controller=sensed(sensors=make()))

@@ -2,7 +2,7 @@
 
 from ._filter import ErrorStateFilter
 from ._log import Track, log_of
-from ._navigation import Navigation
+from ._navigation import NavigatedSuite, Navigation
 from ._navigator import Estimate, Navigator
 from ._sensing import Sensing
 from ._vehicle import vehicle_of
@@ -10,6 +10,7 @@ from ._vehicle import vehicle_of
 __all__ = [
     "ErrorStateFilter",
     "Estimate",
+    "NavigatedSuite",
     "Navigation",
     "Navigator",
     "Sensing",

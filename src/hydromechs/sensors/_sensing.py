@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Entries, Routine
+from hydromechs.compiler import Entries, PackedCode, Routine
 from hydromechs.contact import Terrain
 from hydromechs.simulation import Measured, Plant, SensingPlaces
 from hydromechs.spatial import where
@@ -85,6 +85,10 @@ class PlainSensing:
             )
             self.state["sensing reported"] = np.zeros(1)
             self.texts.append(lambda *numbers: text)
+
+    def check(self) -> None:
+        """Raise what is wrong with a sensor on this plant: compile what they measure."""
+        PackedCode(self.sampling.truth, 1, 1).code(1)
 
     def add(self, routine: Routine, at: SensingPlaces) -> Sensed:
         """Append everything that happens at one tick of the fastest sensor."""

@@ -129,7 +129,7 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
     return FunctionController(controller, period)
 
 
-def own_controller(controller: Controller | None) -> Controller | None:
+def own_controller(controller: Controller) -> Controller:
     """A controller for one simulation alone: a copy, so that others with the same object do not mix with it.
 
     Args:

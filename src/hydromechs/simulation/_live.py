@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs.errors import SimulationDiverged, SimulationInterrupted
-from hydromechs.integrators import Point, next_multiple, slack
+from hydromechs.integrators import Point, is_multiple, next_multiple, slack
 from hydromechs.model import State
 from hydromechs.recording import real_time_factor
 
@@ -131,17 +131,21 @@ class LiveRun:
         looks = self.clock.pace is not None or any(
             e.quantity != "time" for e in sim.events if e not in [w.event for w in compiled]
         )
+
+        def hurry() -> bool:
+            return interrupt.asked or perf_counter() - began > PATIENCE
+
         while True:
-            before, began = sim._at, perf_counter()
+            t, began = sim._at.t, perf_counter()
             if interrupt.asked:
-                until = min(until, next_multiple(before.t, sim.record, sim.step_size))
-            end = next_multiple(before.t + self._stretch - sim.record, sim.record, sim.step_size)  # splits no step
-            stop = min(until, end, sim._inputs(before.t)[1], *self._instants(before.t))
-            stop = self.clock.next(before.t, stop) if looks else stop
+                until = min(until, next_multiple(t, sim.record, sim.step_size))
+            end = next_multiple(t + self._stretch - sim.record, sim.record, sim.step_size)  # splits no step
+            stop = min(until, end, sim._inputs(t)[1], *self._instants(t))
+            stop = self.clock.next(t, stop) if looks else stop
             if compiled:
                 mission.state["guard"][0] = [w.last for w in compiled]
             try:
-                mission.advance(stop, self.recorder, lambda began=began: interrupt.asked or perf_counter() - began > PATIENCE)
+                mission.advance(stop, self.recorder, hurry)
             finally:
                 for t, text in mission.said:
                     self.log.say(f"t = {t:g} s: {text}")
@@ -160,7 +164,8 @@ class LiveRun:
             stopped = self._handle_events(mission.start())
             if self.recorder.commit():
                 self._saved(sim.state)
-            if stopped or sim._at.t >= until - slack(until, sim.step_size):
+            interrupted = interrupt.asked and is_multiple(sim._at.t, sim.record, sim.step_size)
+            if stopped or interrupted or sim._at.t >= until - slack(until, sim.step_size):
                 return stopped
 
     def _instants(self, t: float) -> list[float]:

@@ -67,6 +67,9 @@ class Sensing(Protocol):
     measured: dict[str, Measured]
     """Sensors by name, with values that are NaN."""
 
+    def check(self) -> None:
+        """Raise what is wrong with a sensor on this plant."""
+
     def add(self, routine: Routine, at: SensingPlaces) -> Any:
         """Append what happens at a tick; see `sensors.PlainSensing`."""
 
@@ -163,7 +166,7 @@ class Mission:
 
     def own(self) -> Mission:
         """Return a mission with copies of the parts, for one simulation alone."""
-        return Mission([part._replace(block=own_controller(part.block)) for part in self.parts], self.source)
+        return Mission([BlockPart(own_controller(block), name, phase) for block, name, phase in self.parts], self.source)
 
     @property
     def tick_period(self) -> float:
@@ -192,6 +195,7 @@ class Mission:
         measured: Mapping[str, Measured] = {}
         if self.source is not None:
             self.sensing = self.source.on(plant, simulation.step_size, controlled=bool(self.parts))
+            self.sensing.check()
             measured = self.sensing.measured
         site = Site(plant, simulation.step_size, simulation.start_q, measured)
         said: dict[str, list[str]] = {}
@@ -226,8 +230,9 @@ class Mission:
         self._sizes = [int(np.prod(shape)) for shape in self._shapes]
         kept: Mapping[str, Array] = {} if self.sensing is None else self.sensing.state
         self._kept = np.concatenate([np.zeros(0), *(np.ravel(x) for x in kept.values())])
-        self._flags = np.zeros(len(self._ending) + len(self.python) * len(self._plant.layout.commands))
-        self._programs = [None if part.traced is None else part.traced.program() for part in self.parts]
+        ending = sum(bool(np.isfinite(part.phase.end)) for part in self.python)  # it is kept which actuators these moved
+        self._flags = np.zeros(len(self._ending) + ending * len(self._plant.layout.commands))
+        self._programs = [None if part.traced is None else _traced(part.traced) for part in self.parts]
 
     @property
     def block_memory(self) -> Array:
@@ -288,11 +293,13 @@ class Mission:
         layout, true = self._plant.layout, simulation.state
         t, near, na = true.t, TIMES * self.period, len(layout.commands)
         state = true if seen is None else replace(true, q=seen[0], v=seen[1])
-        led = self._flags[len(self._ending) :].reshape(len(self.python), na)
-        given, said = np.full((len(led), na + len(layout.held)), np.nan), []
+        given = np.full((len(self.python), na + len(layout.held)), np.nan)
+        said: list[str] = []
+        moved = iter(self._flags[len(self._ending) :].reshape(-1, max(na, 1)))
         parts = [(k, part) for k, part in enumerate(self.parts) if part.traced is None]
-        for row, moved, (k, part) in zip(given, led, parts, strict=True):
+        for row, (k, part) in zip(given, parts, strict=True):
             block, commands = part.block, None
+            led = next(moved) if np.isfinite(part.phase.end) else np.zeros(na)
             inside = part.phase.start - near <= t < part.phase.end - near
             if inside and is_multiple(t, block.period, self.period):
                 block.measured = self._received(measured)
@@ -303,11 +310,11 @@ class Mission:
                     error.add_note(f"in the controller {type(block).__name__} at t = {t:g} s")
                     raise
                 said += block.messages
-            elif t >= part.phase.end - near and moved.any():  # nothing updates its servo targets from here on
-                names = {name for name, on in zip(layout.commands, moved, strict=True) if on}
+            elif t >= part.phase.end - near and led.any():  # nothing updates its servo targets from here on
+                names = {name for name, on in zip(layout.commands, led, strict=True) if on}
                 commands = settled_targets(layout, state.command, state.held, t, names)
             row[:] = simulation._taken(commands)
-            moved[:] = inside * np.maximum(moved, np.isfinite(row[:na]))
+            led[:] = inside * np.maximum(led, np.isfinite(row[:na]))
         return given, said
 
     def _called(self, k: int, state: State, controlled: bool) -> Commands:
@@ -345,11 +352,11 @@ class Mission:
         shown = r["signals"] if at.signals is None else at.signals
         said = r["reports"] if at.reports is None else at.reports
         signal_at = report_at = design_at = given_at = 0
-        for k, (part, program) in enumerate(zip(self.parts, self._programs, strict=True)):
+        for k, (part, recipe) in enumerate(zip(self.parts, self._programs, strict=True)):
             signals = Entries(shown.array, shown.start + signal_at, len(part.block.signals))
             signal_at += len(part.block.signals)
             block = part.traced
-            if block is None or program is None:
+            if block is None or recipe is None:
                 row = r.part("given", given_at, len(names))
                 r.call(self._take, [at.inputs, row], [at.inputs, row])
                 given_at += len(names)
@@ -359,13 +366,14 @@ class Mission:
             design = r.part("design", design_at, len(block.design_values))
             with r.when(Entries(runs.array, runs.start + k, 1)):
                 given = [at.t, at.q, at.v, at.inputs, measured, memory, design]
-                r.call(program.recipe, given, [[places[name] for name in block.commanded], memory, signals, reports])
+                r.call(recipe, given, [[places[name] for name in block.commanded], memory, signals, reports])
             if block.signals:
                 with r.when(Entries(idle.array, idle.start + k, 1)):
                     r.copy(r.part("unset", 0, len(block.signals)), signals)
             report_at, design_at = report_at + block.report_size, design_at + len(block.design_values)
         for j, k in enumerate(self._ending):
-            commanded = self.parts[k].block.commanded
+            traced = self.parts[k].traced
+            commanded = () if traced is None else traced.commanded
             servos = [x for x in commanded if f"{x}.rate" in commanded]
             if not servos:
                 continue
@@ -446,6 +454,13 @@ class Mission:
             if stops:
                 raise block.stopped(own)(f"t = {t:.3f} s: {stops[0]}")
         return said
+
+
+def _traced(block: TracedBlock) -> Recipe:
+    """The recipe of a block, traced now: what is wrong with it is said before a run, and lanes need no other trace."""
+    recipe = block.program().recipe
+    program = recipe.program()
+    return recipe._replace(rolled=lambda: program)
 
 
 def _slices(sizes: Sequence[int], first: int = 0) -> list[slice]:

@@ -10,7 +10,7 @@ import numpy as np
 from hydromechs.integrators import NotFinite, Point, is_multiple, next_multiple, reached
 from hydromechs.values import Array
 
-from ._mission_march import ASKS, SAMPLED, GridTime, MissionMarch
+from ._mission_march import ASKS, GridTime, MissionMarch
 
 if TYPE_CHECKING:
     from ._mission import Mission
@@ -65,8 +65,8 @@ class PropagatedMarch(MissionMarch):
                     break
             if state["sample"][0, 0] or is_multiple(t, self.record, self.step):
                 state["told"][0] = state["inputs"][0, : state["told"].shape[1]]
-                for name in SAMPLED if records is not None else ():
-                    records[name][0, rows] = state[name][0]
+                for name, x in () if records is None else records.items():
+                    x[0, rows] = state[name][0]
                 state["sample"][0], rows = 0.0, rows + 1
             stop = min(end, *(next_multiple(t, period, self.step) for period in self._periods))
             self._propagate(state, t, stop)

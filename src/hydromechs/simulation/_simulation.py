@@ -78,8 +78,8 @@ class Simulation:
         blocks: Sensors, a navigation filter and controllers (`PythonBlock`), in place of `controller`.
         parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass", or their values at the start by
             name; beside a `Plant`, values of those that it has open. See `parameters`.
-        controller: A `Controller`, of which the simulation takes a copy, or a function of the state; gives commands every
-            `period`.
+        controller: A `Controller` or a `Mission`, of which it takes a copy, or a function of the state; gives commands
+            every `period`.
         period: Time between two calls of a function [s]; a `Controller` has its own.
         events: Things to watch for.
         integrator: A method or its name: rk4 (the default), semi_implicit_euler, euler, linearly_implicit, dormand_prince,
@@ -102,7 +102,7 @@ class Simulation:
         components: Iterable[Component] = (),
         blocks: Iterable[Block] = (),
         parameters: Iterable[str] | Mapping[str, Any] = (),
-        controller: Controller | Callable[[State], Commands] | None = None,
+        controller: Controller | Mission | Callable[[State], Commands] | None = None,
         period: float | None = None,
         events: Iterable[Event] | None = None,
         integrator: str | Integrator | None = None,
@@ -123,8 +123,9 @@ class Simulation:
         self.step_size = positive(setup.step if step is None else step, "step")
         if controller is not None and blocks:
             raise TypeError("controller is given beside blocks; add PythonBlock(controller=...) to the blocks")
-        given = as_controller(controller, period)
-        mission = setup.mission if given is None else Mission([BlockPart(given)])
+        mission = controller if isinstance(controller, Mission) else setup.mission
+        if not isinstance(controller, Mission) and (given := as_controller(controller, period)) is not None:
+            mission = Mission([BlockPart(given)])
         self.mission = None if mission is None else mission.own()
         """Sensors, filter and controllers; None without."""
         self.events: tuple[Event, ...] = ()
