@@ -22,7 +22,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._interrupt": ("sigterm_interrupts",),
         "._linearize": ("Linearization", "linearize"),
         "._live": ("LiveRun",),
-        "._mission": ("BlockPart", "Mission", "Sensing", "SensingPlaces", "SensingSource"),
+        "._mission": ("BlockPart", "Mission", "SensingPlaces", "SensingSource"),
         "._mission_march": ("SAMPLED", "SNAP", "GridTime", "MissionMarch"),
         "._mission_of": ("mission_of",),
         "._mission_run": ("SEEDS",),

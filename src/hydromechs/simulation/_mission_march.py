@@ -97,6 +97,11 @@ class MissionMarch:
         reduction: Statistics that are accumulated at samples, instead of records.
     """
 
+    guards: Guards | None = None
+    """Guards of events that are compiled."""
+    reduction: Reduction | None = None
+    """Statistics in place of samples."""
+
     def __init__(
         self,
         programs: PlantPrograms,

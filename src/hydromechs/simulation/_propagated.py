@@ -25,8 +25,6 @@ class PropagatedMarch(MissionMarch):
         record: Time between two samples [s].
     """
 
-    guards = None
-
     def __init__(self, programs: PlantPrograms, mission: Mission | None, step: float, record: float) -> None:
         self._set(programs, mission, step, None if mission is None else mission.sensing)
         self.record = record
