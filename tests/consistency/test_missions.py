@@ -28,7 +28,7 @@ def shortened(scenario):
 def compiled(name):
     scenario = shortened(hm.load_scenario(name))
     sim = scenario.simulation()
-    assert sim.mission_march is not None
+    assert not sim.march.python
     return scenario, sim
 
 

@@ -26,7 +26,7 @@ from hydromechs.spatial import floor, minimum, where
 from hydromechs.values import Array, Scalar
 
 from ._guards import Guards
-from ._mission import Mission, Sensing, SensingPlaces, TickPlaces
+from ._mission import Mission, SensingPlaces, TickPlaces
 from ._programs import PlantPrograms
 from ._reduction import Reduction
 
@@ -87,9 +87,8 @@ class MissionMarch:
     is not finite, and between sensors and blocks where a part of the mission in Python is due (see `MissionRun`).
 
     Args:
-        mission: Blocks; None for a plant without.
+        mission: Sensors, filter and blocks; None for a plant without.
         guards: Guards of events: a world leaves the loop where one crosses its level.
-        sensing: Sensors and filter that the blocks read; None if they read the truth.
         record: Time between two samples [s].
         lanes: Worlds per vector operation.
         threads: Threads that share worlds.
@@ -111,11 +110,10 @@ class MissionMarch:
         lanes: int,
         threads: int,
         guards: Guards | None = None,
-        sensing: Sensing | None = None,
         target: str = NATIVE.target,
         reduction: Reduction | None = None,
     ) -> None:
-        self._set(programs, mission, step, sensing)
+        self._set(programs, mission, step)
         self._lanes, self._threads, self._target = lanes, threads, target
         self.guards = guards if guards is not None and guards.events else None
         self.reduction = reduction
@@ -123,14 +121,18 @@ class MissionMarch:
         """Steps from sample to sample."""
         self.ticking = 0 if self.mission is None else whole_steps(self.mission.period, step, "period")
         """Steps from tick to tick of the blocks; 0 without."""
-        self.sensing_every = 0 if sensing is None else whole_steps(sensing.period, step, "period of the fastest sensor")
+        self.sensing_every = (
+            0 if self.sensing is None else whole_steps(self.sensing.period, step, "period of the fastest sensor")
+        )
         """Steps from tick to tick of the fastest sensor; 0 without."""
         self._step = programs.stepper.march.recipe
         self.code = self._coded(self._routine)
 
-    def _set(self, programs: PlantPrograms, mission: Mission | None, step: float, sensing: Sensing | None) -> None:
+    def _set(self, programs: PlantPrograms, mission: Mission | None, step: float) -> None:
         """Set what ticks need."""
-        self.plant, self.step, self._programs, self.sensing = programs.plant, step, programs, sensing
+        self.plant, self.step, self._programs = programs.plant, step, programs
+        self.sensing = None if mission is None else mission.sensing
+        """Sensors and filter that the blocks read; None if they read the truth."""
         self.mission = mission if mission is not None and mission.parts else None
         self.python = [] if self.mission is None else self.mission.python
         """Parts of the mission that run in Python."""

@@ -26,7 +26,7 @@ class PropagatedMarch(MissionMarch):
     """
 
     def __init__(self, programs: PlantPrograms, mission: Mission | None, step: float, record: float) -> None:
-        self._set(programs, mission, step, None if mission is None else mission.sensing)
+        self._set(programs, mission, step)
         self.record = record
         self.propagator = programs.stepper.propagator
         parts = (self.mission, self.sensing)

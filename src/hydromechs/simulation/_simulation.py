@@ -427,15 +427,9 @@ class Simulation:
         """The loop of sensors, controllers and steps."""
         if not isinstance(self.method, FixedStep):
             return PropagatedMarch(self._programs, self.mission, self.step_size, self.record)
-        sensing = None if self.mission is None else self.mission.sensing
         guards = Guards(self._programs, self.events, self.signals)
-        how = self._programs.lanes, 1, guards, sensing, self._target
+        how = self._programs.lanes, 1, guards, self._target
         return MissionMarch(self._programs, self.mission, self.step_size, self.record, *how)
-
-    @property
-    def mission_march(self) -> MissionMarch | None:
-        """The loop, if many worlds can run in it: None if a part is in Python or its integrator divides steps."""
-        return None if self.march.python or isinstance(self.march, PropagatedMarch) else self.march
 
     @cached_property
     def _ticks(self) -> MissionRun:

@@ -15,8 +15,8 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import Integrator
 from hydromechs.model import Model, State
 from hydromechs.scenario import Scenario
-from hydromechs.sensors import Measuring, Sensor
-from hydromechs.simulation import Plant, Simulation, TracedBlock
+from hydromechs.sensors import Sensor, SensorSuite
+from hydromechs.simulation import BlockPart, Mission, Plant, Simulation, TracedBlock
 
 from ._mechanism import Mechanism
 from ._plant import PlantSource
@@ -82,6 +82,7 @@ def simulation_of(
         raise TypeError(f"controller is {controller!r}, must be a TracedBlock, which is written in NumPy operations")
     if controller is None and not sensors:
         return None
-    asked = Measuring(controller, sensors=sensors, terrain=ground) if sensors else controller
+    suite = SensorSuite(tuple(sensors), tuple(ground)) if sensors else None
+    mission = Mission([] if controller is None else [BlockPart(controller)], suite)
     same = start is not None and all(np.ndim(getattr(start, f.name)) <= 1 for f in fields(start))
-    return Simulation(what, controller=asked, state=start if same else None, **how)
+    return Simulation(what, controller=mission, state=start if same else None, **how)

@@ -475,13 +475,11 @@ def march_of(
         checks: Checks of which it accumulates statistics.
         quantities: Quantities of which it accumulates statistics; None to record samples instead.
     """
-    parts = (None, None) if sim.controller is None else sim.controller.compiled_parts()
-    if parts is None:
-        kind = type(sim.controller).__name__
+    for part in () if sim.mission is None else sim.mission.python:
+        kind = type(part.block).__name__
         raise UnsupportedFeature(
             f"{name}: worlds need compiled blocks, and {kind!r} is Python code; derive it from TracedBlock"
         )
-    sensing, mission = parts
     programs, signals = source.programs, sim.signals
     guards = Guards(programs, sim.events, signals)
     for event in (e for e in sim.events if e.quantity != "time" and e not in guards.events):
@@ -490,8 +488,8 @@ def march_of(
             "or run one world"
         )
     reduction = None if quantities is None else Reduction(programs, checks, quantities, signals)
-    how = source.lanes, source.threads, guards, sensing, target, reduction
-    return MissionMarch(programs, mission, sim.step_size, sim.record, *how)
+    how = source.lanes, source.threads, guards, target, reduction
+    return MissionMarch(programs, sim.mission, sim.step_size, sim.record, *how)
 
 
 def _check_start(t: float, step: float) -> None:
