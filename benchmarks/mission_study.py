@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,8 @@ import xarray
 
 from hydromechs.bench._machine import machine, versions
 from hydromechs.recording import CheckResult, samples_of
-from hydromechs.scenario import Scenario
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.sweeps import Choices, Grid, Local, ParameterSweep, Progress, Result, Serial, run_sweep
+from hydromechs.sweeps import MissionCampaign, run_campaign
 from hydromechs.values import Array
 
 from .mission_flights import OURS, Flight, Said, chosen_engines, chosen_missions, fly, mission, quiet
@@ -112,55 +109,23 @@ def _rms(x: Array) -> float:
     return float(np.sqrt(np.mean(x * x)))
 
 
-@dataclass(frozen=True, kw_only=True)
-class NavigationError(Result):
-    """Error of the filter's position over a run, rms [m]."""
-
-    quantity: str = "signal.navigation.error_x"
-
-    def of(self, recording: xarray.Dataset) -> float:
-        """See `Result.of`."""
-        return navigation_error(recording)
-
-
-def seeds_sweep(scenario: Scenario, seeds: int) -> ParameterSweep:
-    """A mission with other seeds of sensors, gusts and waves.
-
-    Args:
-        scenario: The mission.
-        seeds: How many.
-    """
-    return ParameterSweep(
-        name=f"{scenario.name}_{seeds}_seeds",
-        title=f"{scenario.name} with other seeds of sensors, gusts and waves",
-        scenario=scenario,
-        parameters=(Choices(name="drawn", path="seed", values=tuple(range(1000, 1000 + seeds))),),
-        sampling=Grid(),
-        results=(NavigationError(name="navigation"),),
-    )
-
-
 def _seeds(name: str, seeds: int, duration: float | None, folder: Path, said: Said) -> dict[str, Any]:
-    """One mission with other seeds, in our engine, on all cores; runs that are in the folder are not run again."""
-    sweep = seeds_sweep(mission(name, OURS, duration=duration), seeds)
-    what, each = f"{name}, {seeds} seeds", sweep.scenario.duration
-    engine = Serial() if seeds == 1 else Local(min(seeds, os.cpu_count() or 1))
-
-    def told(progress: Progress) -> None:
-        said(what, progress.done * each, seeds * each)
-
-    found = run_sweep(sweep, folder / sweep.name, engine=engine, progress=told).dataset
-    lost, passed = (found.status != 1).values, found.passed.values
-    failed = {str(check): int(n) for check, n in zip(found.check.values, (~passed[~lost]).sum(axis=0), strict=True) if n}
-    failed |= {"it ends": int(lost.sum())} if lost.any() else {}
-    errors = found.navigation.values[~lost]
+    """One mission with other seeds as a campaign of our engine; worlds that are in the folder are not flown again."""
+    scenario = mission(name, OURS, duration=duration)
+    what, each = f"{name}, {seeds} seeds", scenario.duration
+    errors = [f"signal.navigation.error_{x}" for x in "xyz"]
+    plan = MissionCampaign(scenario=scenario, worlds=seeds, watch=errors)
+    results = run_campaign(plan, folder / name, progress=lambda p: said(what, p.done * each, seeds * each))
+    lost = int(results.dataset.failed.sum())
+    failed = {c.name: c.rate.worlds - c.rate.count for c in results.checks if c.rate.count < c.rate.worlds}
+    rms = np.linalg.norm(results.dataset.rms.sel(quantity=errors).values, axis=1)
     return dict(
         mission=name,
         seeds=seeds,
-        passed=int(passed.all(axis=1).sum()),
-        failed=failed,
-        navigation_mean=float(np.mean(errors)) if errors.size else None,
-        navigation_worst=float(errors.max()) if errors.size else None,
+        passed=results.success.count,
+        failed=failed | ({"it ends": lost} if lost else {}),
+        navigation_mean=_number(float(rms.mean())),
+        navigation_worst=_number(float(rms.max())),
     )
 
 
@@ -180,7 +145,7 @@ def measure_missions(
         engines: Names of engines; defaults to ours and all that are installed.
         seeds: How many other seeds to fly in our engine.
         duration: Simulated part of each mission [s]; defaults to all.
-        out: Folder for pictures and the sweeps of the seeds, which is made; optional.
+        out: Folder for pictures and the campaigns of the seeds, which is made; optional.
         said: Told how far it is.
     """
     from .mission_pictures import draw_mission
@@ -210,9 +175,9 @@ def measure_missions(
 
 
 def _all_seeds(names: list[str], seeds: int, duration: float | None, out: Path | None, said: Said) -> list[dict[str, Any]]:
-    """All missions with other seeds; a sweep that was killed is resumed if there is a folder."""
+    """All missions with other seeds; a campaign that was killed is resumed if there is a folder."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) if out is None else out / "sweeps"
+        folder = Path(temporary) if out is None else out / "campaigns"
         return [_seeds(name, seeds, duration, folder, said) for name in names]
 
 
