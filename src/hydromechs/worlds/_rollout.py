@@ -97,17 +97,9 @@ def rollout(
     shapes = {"q and v": batch, **leads, **{name: lead for name, (_, lead) in opened.items()}}
     batch = batch_of(shapes | {name: x.shape[:-1] for name, x in starts.items() if name not in ("q", "v")})
     n = int(np.prod(batch))
-    worlds = Worlds(
-        what,
-        n,
-        step=dt,
-        method=chosen,
-        start=replace(start, **{name: each_world(x, batch, n) for name, x in starts.items()}),
-        parameters={
-            name: np.broadcast_to(flat(x, lead, batch, n), (n, *x.shape[len(lead) :])) for name, (x, lead) in opened.items()
-        },
-        **options,
-    )
+    start = replace(start, **dict[str, Any]({name: each_world(x, batch, n) for name, x in starts.items()}))
+    values = {name: flat(x, lead, batch, n) for name, (x, lead) in opened.items()}
+    worlds = Worlds(what, n, step=dt, method=chosen, start=start, parameters=values, **options)
     rolled = worlds.rollout({name: flat(x, leads[name], batch, n) for name, x in arrays.items()}, steps, record)
     rest = {name: x.reshape((*batch, *x.shape[1:])) for name, x in rolled._asdict().items() if name not in ("t", "readings")}
     return Rollout(t=begin + dt * record * np.arange(steps // record + 1), **rest)
