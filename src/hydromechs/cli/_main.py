@@ -17,6 +17,7 @@ from ._convert import convert
 from ._demo import demo
 from ._kinds import SuggestingCommand, expect
 from ._modes import modes
+from ._new import new
 from ._options import BROWSER, CODE, PORT, SET, robot_command
 from ._plot import compare, plot
 from ._save import save
@@ -230,6 +231,7 @@ bench.command("dynamics")(bench_dynamics)
 bench.command("worlds")(bench_worlds)
 
 app.command()(convert)
+app.command()(new)
 app.command()(validate)
 
 for _group in (app, bench):
