@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A closed chain
 #
-# A four-bar linkage: crank, coupler and rocker between two pivots on the ground. A tree of bodies cannot close the loop; a
-# *grasp* between two frames does ([closed chains](../closed_chains.md)). The crank is driven, in air and then in water.
+# A four-bar linkage has a crank, a coupler and a rocker between two fixed pivots. A tree of bodies cannot close the loop; a
+# *grasp* between two frames does ([closed chains](../closed_chains.md)). The crank is driven, first in air and then in water.
 
 # %%
 import matplotlib.pyplot as plt
@@ -35,10 +35,10 @@ def rod(name, parent, length, placement, start):
 
 
 # %% [markdown]
-# ## Where it starts
+# ## Initial configuration
 #
-# The ends of coupler and rocker must meet. With the crank at 60° the two other angles follow from the triangle of coupler,
-# rocker and the line between crank end and the second pivot.
+# The ends of coupler and rocker must meet. With the crank at 60°, the other two angles follow from the triangle of coupler,
+# rocker and the line from the end of the crank to the second pivot.
 
 # %%
 theta = np.deg2rad(60.0)
@@ -68,7 +68,7 @@ def linkage(density):
 # %% [markdown]
 # ## The loop
 #
-# The grasp holds two frames together and leaves the rotation about y free: a hinge. Its forces come out, too.
+# The grasp joins two frames and leaves the rotation about y free, like a hinge. The recording contains its forces.
 
 # %%
 hinge = Grasp(name="hinge", holder="coupler_end", held="rocker_end", free=("ry",), tolerance=1e-6)
@@ -108,7 +108,7 @@ plt.show()
 # %% [markdown]
 # ## The coupler curve
 #
-# The path of the middle of the coupler, with the linkage drawn at a few instants.
+# The path of the midpoint of the coupler, with the linkage at a few instants.
 
 # %%
 recording = runs["air"]
@@ -126,5 +126,5 @@ rocker_tip = D[:, None] + ROCKER * np.stack([np.cos(c), np.sin(c)])
 assert np.abs(tip - rocker_tip).max() < 1e-8
 
 # %% [markdown]
-# Grasps close and open during a run, with the impulse that this takes; arms that hold one load are chains of this kind, as in
-# the scenario `four_puma_lift` ([gallery](../gallery.md)).
+# Grasps can close and open during a run, with an impulse. Several arms that hold one load form such chains, as in the scenario
+# `four_puma_lift` ([gallery](../gallery.md)).

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # First steps
 #
-# A vehicle of the library: look at it, ask for its equations of motion, let it hold its place in a current, and plot what
-# happened. You need `pip install hydromechs` and half an hour; [the tutorial](../tutorial.md) goes on from here with a
-# vehicle of your own.
+# Take a vehicle of the library: look at it, evaluate its equations of motion, let it hold station in a current, and plot the
+# recording. You need an [installation](../install.md) and half an hour. [The tutorial](../tutorial.md) continues with a
+# custom vehicle.
 
 # %%
 import matplotlib.pyplot as plt
@@ -16,9 +16,9 @@ model = hm.load("bluerov2_heavy_alpha5")
 print(model.name, "has", model.nb, "bodies and", model.nv, "degrees of freedom:", ", ".join(model.body_names))
 
 # %% [markdown]
-# ## What does it look like?
+# ## A picture
 #
-# `hydromechs view bluerov2_heavy_alpha5` opens a page with joints to move. A picture needs neither a display nor a browser:
+# `hydromechs view bluerov2_heavy_alpha5` opens a page with movable joints. A picture needs neither a display nor a browser:
 
 # %%
 scene = hm.viewer.model_scene(model)
@@ -31,9 +31,9 @@ plt.show()
 # %% [markdown]
 # ## Equations
 #
-# `q` and `v` are flat arrays: here position and quaternion of the vehicle, then four joints; and its velocity in its own
-# axes, then four rates ([conventions](../conventions.md)). What force accelerates the vehicle ahead by 1 m/s² from rest, and
-# what would it be in air?
+# `q` contains position and quaternion of the vehicle and four joint angles; `v` contains the velocity in vehicle axes and four
+# joint rates ([conventions](../conventions.md)). Which force accelerates the vehicle forward by 1 m/s² from rest, in water
+# and in air?
 
 # %%
 state = model.initial()
@@ -47,8 +47,7 @@ print(f"{in_water[0]:.1f} N in water, {mass:.1f} N in air: the difference is add
 # ## A run
 #
 # Eight thrusters with the measured curve of a T200, servos in the arm, a current of 0.22 m/s, and a controller that holds the
-# vehicle where it starts. All of this is compiled before the first step; then the run goes on in machine code between two
-# ticks of the controller.
+# initial position. Everything is compiled before the first step.
 
 # %%
 frames = [name for name in model.frames if name.startswith("thruster")]
@@ -70,8 +69,8 @@ print(run.recording.sizes)
 # %% [markdown]
 # ## The recording
 #
-# It is an [xarray](https://docs.xarray.dev) dataset with names, units and labels; [recordings](../recording.md) lists the
-# variables.
+# A recording is an [xarray](https://docs.xarray.dev) dataset with names, units and labels. [Recordings](../recording.md) lists
+# the variables.
 
 # %%
 recording = run.recording
@@ -83,10 +82,10 @@ below.set(title="forces of the eight thrusters")
 plt.show()
 
 # %% [markdown]
-# ## Can it be trusted?
+# ## The energy audit
 #
-# Every run comes with an [energy audit](../integrators.md#the-energy-audit): stored energy less all work is an error of the
-# integrator and rounding, nothing else.
+# Every run has an [energy audit](../integrators.md#the-energy-audit). The difference of stored energy and all work is the error
+# of the integrator and rounding.
 
 # %%
 work = recording.work.isel(time=-1)

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # LQR with `linearize`
 #
-# A controller for all degrees of freedom of a vehicle with an arm at once: linearise the compiled equations of motion about a
-# hover, solve a Riccati equation, and fly the nonlinear vehicle with the result.
+# Control all degrees of freedom of a vehicle with an arm: linearise the compiled equations of motion about a hover, solve a
+# Riccati equation, and fly the nonlinear vehicle with the gains.
 #
 # $$\frac{d}{dt}\begin{pmatrix}\delta\\ \delta v\end{pmatrix} = A \begin{pmatrix}\delta\\ \delta v\end{pmatrix} + B\,\delta\tau,
 # \qquad q = q_0 \oplus \delta$$
 #
-# δ displaces the configuration on its manifold: three numbers for a quaternion, and no constraint to take care of.
+# δ displaces the configuration on its manifold: three numbers for an orientation, and no constraint.
 
 # %%
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ print("largest real part of a pole:", np.linalg.eigvals(A).real.max().round(3), 
 # %% [markdown]
 # ## From forces to commands
 #
-# The inputs are the thrusters and three joint torques. `allocation_matrix` has the wrench of one newton of each thruster.
+# The inputs are the thrusters and three joint torques. `allocation_matrix` returns the wrench of each thruster per newton.
 
 # %%
 frames = [name for name in model.frames if name.startswith("thruster")]
@@ -46,7 +46,7 @@ print("commands that hold it [N, N·m]:", u0.round(2))
 # %% [markdown]
 # ## Gains
 #
-# Bryson's rule: each weight is one over the square of the largest deviation that is acceptable.
+# Bryson's rule: each weight is the inverse square of the largest acceptable deviation.
 
 # %%
 largest_error = np.r_[[0.2] * 3, [0.1] * 3, [0.1] * len(joints), [0.3] * 3, [0.2] * 3, [0.5] * len(joints)]
@@ -60,9 +60,8 @@ assert closed.real.max() < 0.0
 # %% [markdown]
 # ## The nonlinear vehicle
 #
-# A controller is a function of the state that gives commands by name. `hm.difference` is the δ of above. The vehicle starts
-# half a metre away, turned by 25° and with its elbow bent; thrusters saturate and lag by 150 ms, which the design knows
-# nothing of.
+# A controller is a function of the state that returns commands by name. `hm.difference` computes δ. The vehicle starts half a
+# metre away, turned by 25° and with its elbow bent. Its thrusters saturate and lag by 150 ms, which the design ignores.
 
 
 # %%
@@ -104,5 +103,5 @@ print("error at the end:", np.abs(errors[-1, :3]).max().round(4), "m,", np.rad2d
 assert np.abs(errors[-1, :6]).max() < 0.5 * np.abs(errors[0, :6]).max()
 
 # %% [markdown]
-# Nothing pushes the vehicle here. A current would leave an error; `control.servo_lqr` adds the integrators that remove it, and
-# the [ready controllers](../controllers.md#lqrspeed) `lqr_speed`, `lqr_hold_pose` and `lqr_follow_path` are made with it.
+# There is no disturbance here. A current would cause a steady error. `control.servo_lqr` adds integrators that remove it; the
+# [library controllers](../controllers.md#lqrspeed) `lqr_speed`, `lqr_hold_pose` and `lqr_follow_path` use it.

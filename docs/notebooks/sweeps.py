@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Sweeps and plots
 #
-# Three kinds of "what if?", from the fastest to the most complete: many worlds of the bare mechanism in one call, open
-# parameters of a model, and whole simulations with thrusters and a controller in a loop.
+# Three ways to vary numbers, from the fastest to the most complete: many worlds of the mechanism in one call, open parameters
+# of a model, and whole simulations with thrusters and a controller.
 
 # %%
 import time
@@ -16,9 +16,9 @@ from hydromechs.control import HoldPose
 model = hm.load("bluerov2_heavy_alpha5")
 
 # %% [markdown]
-# ## Where does the current take it?
+# ## Drift in a current
 #
-# The power fails. `hm.rollout` marches a grid of worlds, one current each, through 20 s in compiled code.
+# The power fails. `hm.rollout` simulates a grid of worlds, one current each, for 20 s in compiled code.
 
 # %%
 dyn = hm.compile(model)
@@ -43,10 +43,10 @@ ax.set(xlabel="speed of the current [m/s]", ylabel="direction, from the bow [°]
 plt.show()
 
 # %% [markdown]
-# ## Numbers of the model that stay open
+# ## Open parameters
 #
-# `parameters` names numbers of a model that are inputs of the compiled code: they change without compiling anew. How far
-# does the vehicle sink without thrust, from fresh water to brine?
+# `parameters` names numbers of a model that are inputs of the compiled code: other values need no compilation. How far does
+# the vehicle sink without thrust, from fresh water to brine?
 
 # %%
 open_density = hm.compile(model, parameters=["world.water_density"])
@@ -66,7 +66,7 @@ assert (np.diff(deeper[:, -1]) < 0).all()
 # %% [markdown]
 # ## Whole simulations
 #
-# Thrusters that saturate, a controller at 50 Hz, gusts with a seed: a `Simulation` each. Only the first one compiles. How
+# Each run is a `Simulation` with saturating thrusters, a controller at 50 Hz and seeded gusts. Only the first one compiles. How
 # stiff should the controller be, in gusts of 0.1 m/s?
 
 # %%
@@ -110,5 +110,5 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# Rollouts of a whole plant, with thrusters, contact and a control law that is compiled too, take a `hm.Plant` in place of the
-# compiled model.
+# For rollouts with thrusters, contact and a compiled controller, pass an `hm.Plant` instead of the compiled model. For sweeps of
+# scenario files on all cores or a cluster, use [`hydromechs sweep`](../sweeps.md).

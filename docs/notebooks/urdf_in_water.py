@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Your URDF in water
 #
-# A URDF has masses and shapes, and nothing of water. Read it, see what was guessed, give it hydrodynamics from its shapes,
-# ballast it until it floats level, and let it move. [Your robot](../your_robot.md) and [water on a dry
+# A URDF contains masses and shapes, but no hydrodynamics. Read it, review the assumptions, add hydrodynamics from its shapes,
+# ballast it until it floats level, and simulate it. [Your robot](../your_robot.md) and [water on a dry
 # robot](../water_on_a_dry_robot.md) describe each step.
 
 # %%
@@ -36,13 +36,11 @@ for note in imported.notes:
     print("-", note)
 
 # %% [markdown]
-# Nothing is dropped quietly: what the file does not say was guessed, and what a model cannot hold was left out, with its
-# line.
+# The notes list every assumption and every ignored element with its line.
 #
 # ## Water
 #
-# `hm.add_water` takes volume, centre of buoyancy, added mass and drag from the shapes, and says how far off each number may
-# be.
+# `hm.add_water` estimates volume, centre of buoyancy, added mass and drag from the shapes, each with its uncertainty.
 
 # %%
 wet, report = hm.add_water(imported.model)
@@ -59,17 +57,17 @@ for warning in rest.warnings:
     print("-", warning)
 
 # %% [markdown]
-# It rises, and lies out of trim. `hm.ballast` finds the least weight and float that make it rest level, here with 1.5 N of
-# buoyancy left and its centre of buoyancy at least 2 cm above the centre of mass.
+# It is too light and out of trim. `hm.ballast` finds the smallest weight and float that level it, here with 1.5 N of net
+# buoyancy and the centre of buoyancy at least 2 cm above the centre of mass.
 
 # %%
 level = hm.ballast(wet, buoyancy=1.5, stability=0.02)
 print(level)
 
 # %% [markdown]
-# ## Let it go
+# ## Free motion
 #
-# Both vehicles start with 20° of list, their arms held by the drive that the URDF's effort limit gave.
+# Both vehicles start with a roll of 20°. A drive with the effort limit of the URDF holds the arm.
 
 
 # %%
@@ -101,7 +99,7 @@ axes[2].set_xlabel("time [s]")
 plt.show()
 
 # %% [markdown]
-# A file keeps the model together with where each number came from; `hydromechs info crawler.yaml --sources` prints them.
+# A model file also contains the source of each number; `hydromechs info crawler.yaml --sources` prints them.
 
 # %%
 hm.save(level.model, "crawler.yaml")

@@ -51,7 +51,7 @@ def render(file: Path) -> Rendered:
             if picture is not None:
                 pictures[name] = picture
             parts.append(f'<div class="output" markdown>\n\n{text}\n</div>\n')
-    note = f"[This notebook]({file.name}) was run as it stands; download it to change it."
+    note = f"[This notebook]({file.name}) was executed as shown; download it to change it."
     first, *rest = parts
     title, _, lead = first.partition("\n")
     return Rendered("\n".join([title, "", note, "", lead.strip(), "", *rest]), pictures)
