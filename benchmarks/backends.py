@@ -102,7 +102,7 @@ def _compile_c(model: Model, folder: Path) -> tuple[ctypes.CDLL, str] | None:
 
 
 class BackendComparison(NamedTuple):
-    """What a comparison of the back ends on many models has found."""
+    """Result of a comparison of the back ends on many models."""
 
     models: int
     """Number of library models."""
@@ -115,7 +115,7 @@ class BackendComparison(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether every difference is within what is allowed for it."""
+        """True if every difference is within its tolerance."""
         return all(a.relative <= a.allowed for agreements in self.found.values() for a in agreements)
 
 

@@ -21,8 +21,8 @@ def study_files(
 ) -> None:
     """Change model and scenario files at random; load, build and run each for 0.2 s. Status 1 unless all end as they should.
 
-    A file should run, or be refused with an error that says what is wrong. With --robots they are robot descriptions of other
-    programs, which are read, moved for an instant, written in every format and read again.
+    A file should run, or be rejected with an error that explains the problem. With --robots they are robot descriptions
+    of other programs, which are read, moved for an instant, written in every format and read again.
     """
     from benchmarks.file_study import OWN_FILES
     from benchmarks.file_study import study_files as try_files

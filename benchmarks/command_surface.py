@@ -16,7 +16,7 @@ __all__ = ["study_surface"]
 def study_surface(
     study: Annotated[str, typer.Argument(help="Validation file whose unknowns include surface_height.")],
     data: Annotated[str, typer.Argument(help="Folder with the logs.")],
-    trial: Annotated[str, typer.Argument(help="Trial to predict; its motion is left out of the fit.")],
+    trial: Annotated[str, typer.Argument(help="Trial to predict; its motion is held out of the fit.")],
     heights: Annotated[list[float], typer.Argument(help="Heights of the surface besides the fitted one [m].")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

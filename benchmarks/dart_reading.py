@@ -30,7 +30,7 @@ def dart_difference(imported: Imported, rng: np.random.Generator) -> float:
 
     Roots are tilted and move, positions, velocities and joint forces are random. It compares joints of one coordinate, and the
     roots that are free; ball joints are at rest at their zero, and not compared, since DART has other axes for them. It is dry
-    but for `<fluid_added_mass>`, which is read here by itself.
+    but for `<fluid_added_mass>`, which is read here separately.
 
     Args:
         imported: What we have read; without buoyancy and drag.
@@ -134,9 +134,9 @@ def _one_state(
 def _model_alone(imported: Imported) -> Any:
     """The only model of a file, outside of its world and without shapes, which DART takes long to load or stumbles over.
 
-    Inertias that we have mended are those of the mended model, so that both codes have the same robot.
+    Inertias that we have repaired are those of the repaired model, so that both codes have the same robot.
     """
-    root = ElementTree.parse(imported.source).getroot()  # read before by a parser that refuses entities
+    root = ElementTree.parse(imported.source).getroot()  # read before by a parser that rejects entities
     mended = {note.element for note in imported.notes if note.kind == "repaired" and "kg·m²" in note.value}
     models = root.findall("model") or root.findall("world/model")
     if len(models) != 1 or models[0].findall("model"):

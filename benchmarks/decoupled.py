@@ -38,13 +38,13 @@ ONE_ARM_HZ = 0.5
 START = (-0.5, 0.2, -0.6, 0.0, 0.0, 0.0)
 """Posture of the arm at the start [rad]."""
 SWING = (1.0, 0.4, 0.3, 0.0, 0.0, 0.0)
-"""How far the joints go [rad]."""
+"""Amplitude of the joints [rad]."""
 MOTION = 10.0
 """Simulated time times the arm's bandwidth [rad]: the arm has arrived to within 0.3 % of its way."""
 
 
 class DecoupledCases(NamedTuple):
-    """What the study varies; as it stands, the whole study."""
+    """Parameters of the study; by default the whole study."""
 
     ratios: tuple[float, ...] = (1.0, 2.0, 5.0, 10.0, 20.0, 47.5, 100.0)
     """Masses of the vehicle over that of the arm; 47.5 is `tiburon_titan2` itself."""
@@ -71,7 +71,7 @@ def scaled_vehicle(ratio: float, *, with_arm: bool) -> Model:
     Args:
         ratio: Mass of the vehicle over that of the arm.
         with_arm: Whether the arm's weight counts in the trim, as it must for the full model; the vehicle of the
-            decoupled model floats level by itself.
+            decoupled model floats level on its own.
     """
     model = load("tiburon_titan2")
     vehicle, *arm = model.bodies

@@ -1,4 +1,4 @@
-"""Whatever happens to a model or scenario file: it is simulated, or refused with an error of ours, and nothing else.
+"""Robustness to damaged files: each model or scenario file is simulated, or rejected with an error of ours, and nothing else.
 
 Files are changed at random, written, read, written and read again, built and run for a moment, in processes of their own with
 limits on time and memory.
@@ -38,7 +38,7 @@ from .mutations import flow_yaml, mutated_bytes, mutated_data, mutated_text
 __all__ = ["OWN_FILES", "Changed", "FileStudy", "Outcome", "mutant", "raised_on_purpose", "study_files", "try_file"]
 
 MOMENT = 0.2
-"""How long a file that loads is simulated [s]."""
+"""Simulated duration of a file that loads [s]."""
 STEPS = 1000
 """Steps, samples or ticks after which it is enough."""
 LIMIT = 300.0
@@ -51,12 +51,12 @@ ROOT = Path(hydromechs.__file__).parent
 
 
 class Outcome(NamedTuple):
-    """What became of a file."""
+    """Outcome of a file."""
 
     number: int
     """Number of the file in its study."""
     kind: str
-    """What happened, as "simulated" or "refused by the reader"."""
+    """Kind of outcome, as "simulated" or "refused by the reader"."""
     failure: str = ""
     """Traceback, or why it is a failure; empty where it is none."""
 
@@ -67,13 +67,13 @@ class Changed(NamedTuple):
     mutant: Callable[[int, int], tuple[str, bytes]]
     """Ending and content of a changed file, from the seed of the study and the number of the file."""
     attempt: Callable[[Path], tuple[str, str]]
-    """What happens with a file: a kind, and a traceback if it is not to happen."""
+    """Return the outcome of a file: a kind, and a traceback if it is a failure."""
     beside: Callable[[], list[Path]]
     """Files that must lie in the same folder."""
 
 
 class FileStudy(NamedTuple):
-    """What became of many files."""
+    """Outcomes of many files."""
 
     kinds: dict[str, int]
     """Number of files by what happened."""
@@ -82,7 +82,7 @@ class FileStudy(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether every file was simulated or refused with an error of ours."""
+        """True if every file was simulated or rejected with an error of ours."""
         return not self.failures
 
 
@@ -120,7 +120,7 @@ def mutant(seed: int, number: int) -> bytes:
 
 
 def try_file(path: Path, *, simulate: bool = True) -> tuple[str, str]:
-    """What happens with a file: a kind, and a traceback if it is not to happen.
+    """Return the outcome of a file: a kind, and a traceback if it is a failure.
 
     Args:
         path: The file.
@@ -150,7 +150,7 @@ def try_file(path: Path, *, simulate: bool = True) -> tuple[str, str]:
 
 
 def _again(thing: Model | Scenario, folder: Path) -> Model | Scenario:
-    """What is read from what is written."""
+    """Read the written file again."""
     text = _text(thing, folder)
     if isinstance(thing, Model):
         return formats.loads(text)
@@ -158,12 +158,12 @@ def _again(thing: Model | Scenario, folder: Path) -> Model | Scenario:
 
 
 def _text(thing: Model | Scenario, folder: Path) -> str:
-    """What is written."""
+    """Written file."""
     return formats.dumps(thing) if isinstance(thing, Model) else formats.dumps_scenario(thing, folder)
 
 
 def _moment(thing: Model | Scenario, sim: Simulation) -> float:
-    """How long to run, so that it does not take long [s]."""
+    """Duration of a run that computes quickly [s]."""
     if isinstance(thing, Model):
         return MOMENT
     longest = thing.integrator.largest if sim.method.adaptive else thing.step  # type: ignore[union-attr]
@@ -171,7 +171,7 @@ def _moment(thing: Model | Scenario, sim: Simulation) -> float:
 
 
 def _ours(error: BaseException, stage: str) -> bool:
-    """Whether an error is one of ours: of our classes, or raised on purpose."""
+    """True if an error is one of ours: of our classes, or raised on purpose."""
     if isinstance(error, ModelError | ScenarioError):
         placed = all(p.startswith("line ") or "not checked, because its Python code" in p for p in error.problems)
         return bool(error.problems) and (stage != "read" or placed)
@@ -181,7 +181,7 @@ def _ours(error: BaseException, stage: str) -> bool:
 
 
 def raised_on_purpose(error: BaseException) -> bool:
-    """Whether an error is a ValueError or KeyError of a `raise` in our files.
+    """True if an error is a ValueError or KeyError of a `raise` in our files.
 
     Args:
         error: The error.
@@ -240,7 +240,7 @@ class _Worker:
         self.ask.send(number)
 
     def answer(self) -> Outcome | None:
-        """What became of its file, or that it died or hangs; None if it is still at work."""
+        """Return the outcome of its file, or that it died or hangs; None if it is still at work."""
         try:
             if self.ask.poll():
                 return self.ask.recv()
@@ -258,7 +258,7 @@ class _Worker:
 
 
 def _outcomes(changed: Changed, count: int, seed: int, processes: int, folder: Path) -> Iterator[Outcome]:
-    """What became of each file, in the order in which they are done."""
+    """Yield the outcome of each file, in order of completion."""
     left = iter(range(count))
     workers = [_Worker(changed, seed, folder) for _ in range(min(processes, count))]
     try:

@@ -16,7 +16,7 @@ from .mjx_speed import MJX
 __all__ = ["GOALS", "print_targets", "target", "with_targets"]
 
 COMPARISONS = {"≥": operator.ge, ">": operator.gt, "≤": operator.le, "<": operator.lt, "=": operator.eq}
-"""How goals compare what was measured with a limit."""
+"""Goals: comparisons of measurements with limits."""
 
 
 WANTED = {"semi_implicit_euler": 30.0, "rk4": 20.0}

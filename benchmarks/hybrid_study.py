@@ -1,4 +1,4 @@
-"""What does added mass as an outside force cost in other engines? Razzanelli et al. 2019: Lemmas 1 and 2, eq. 51; and limits.
+"""Added mass as an external force in other engines, and its cost. Razzanelli et al. 2019: Lemmas 1 and 2, eq. 51; and limits.
 
 A ball of 10 kg, neutral in water, with any added mass, is pushed along x; nothing else acts. Mechanisms of the library drift
 from a tilted start with random velocities. All engines that are installed take part.
@@ -38,7 +38,7 @@ SCHEMES: tuple[Scheme, ...] = (Exact(), Iterated(), Causal(), Filtered(weight=0.
 
 
 class HybridCases(NamedTuple):
-    """How much of the study is run."""
+    """Extent of the study."""
 
     steps: tuple[float, ...]
     """Steps T of eq. 51 [s]."""
@@ -53,9 +53,9 @@ class HybridCases(NamedTuple):
     halvings: tuple[float, ...]
     """Steps of the convergence [s]."""
     drift: float
-    """How long they drift [s]."""
+    """Duration of the drift [s]."""
     long: float
-    """How long the ball with three times its mass of water runs [s]."""
+    """Duration of the run of the ball with three times its mass of water [s]."""
     bisections: int
     """Of each stability limit."""
     engines: tuple[str, ...] = tuple(ENGINES)
@@ -115,7 +115,7 @@ class BallPath(NamedTuple):
     remembered: Array
     """Acceleration that the scheme remembers [m/s²], shape (n,)."""
     finished: bool
-    """Whether it did not diverge."""
+    """True if it did not diverge."""
 
 
 class Ball:
@@ -239,7 +239,7 @@ def tilted(model: hm.Model) -> State:
 
 
 def _mechanism_limit(name: str, engine: str, cases: HybridCases) -> dict[str, Any]:
-    """The factor on the vehicle's added mass at which the causal scheme turns unstable, foretold and found."""
+    """The factor on the vehicle's added mass at which the causal scheme turns unstable, predicted and found."""
     model = load(name)
     start, first = tilted(model), model.bodies[0]
     assert isinstance(first.hydro, hm.Hydro)
@@ -407,7 +407,7 @@ def plot_hybrid(report: Mapping[str, Any], out: str | Path) -> Path:
         left.set(
             xlabel="$M_A / M_{RB}$",
             ylabel="growth of an error per step",
-            title="Lines foretold, marks measured",
+            title="Lines predicted, marks measured",
             ylim=(-0.2, 4),
         )
         left.legend(fontsize=8)

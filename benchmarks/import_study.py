@@ -1,7 +1,7 @@
-"""Robot descriptions that others wrote: does each load, what is left out, and do its dry accelerations agree with another code.
+"""Third-party robot descriptions: does each load, what is ignored, and do its dry accelerations agree with another code.
 
-The other code reads the same file by itself. Links whose inertia was mended get the mended one there, too, and joints that were
-held because they carry no mass are locked there: their accelerations are undefined.
+The other code reads the same file itself. Links whose inertia was repaired get the repaired one there, too, and joints
+that were held because they carry no mass are locked there: their accelerations are undefined.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STATES = 3
 
 
 class ImportRow(NamedTuple):
-    """What became of one file."""
+    """Outcome of one file."""
 
     file: str
     """The file."""
@@ -43,13 +43,13 @@ class ImportRow(NamedTuple):
     dof: int
     """Degrees of freedom."""
     summary: str
-    """How much was left out, guessed and mended."""
+    """Number of ignored, assumed and repaired entries."""
     relative: float | None
     """Largest difference of accelerations from the other code, over the largest one; None where there is no other reading."""
     problem: str
     """Why it was not read or not compared; empty where it was."""
     notes: tuple[str, ...]
-    """What was left out, guessed or mended."""
+    """Ignored, assumed or repaired entries."""
 
 
 def robot_files(paths: Iterable[str | Path]) -> list[Path]:
@@ -138,12 +138,12 @@ def _locked(pin: Any, peer: Any, imported: Imported) -> Any:
 
 
 def _with_mended(imported: Imported) -> str:
-    """The text of the file with the inertias that we have mended; empty where there are none."""
+    """The text of the file with the repaired inertias; empty where there are none."""
     mended = {note.element for note in imported.notes if note.kind == "repaired" and note.element.startswith("link ")}
     bodies = {body.name: body for body in imported.model.bodies if f"link {body.name!r}" in mended}
     if not bodies:
         return ""
-    root = ElementTree.parse(imported.source).getroot()  # read before by a parser that refuses entities
+    root = ElementTree.parse(imported.source).getroot()  # read before by a parser that rejects entities
     for link in root.findall("link"):
         body = bodies.get((link.get("name") or "").strip())
         if body is not None:
@@ -213,4 +213,4 @@ READINGS: dict[str, Callable[[Imported, np.random.Generator], float]] = {
     "SDF": dart_difference,
     "MJCF": mujoco_difference,
 }
-"""Other codes that read a format by themselves, as the difference of our accelerations from theirs."""
+"""Other codes that read a format themselves, as the difference of our accelerations from theirs."""

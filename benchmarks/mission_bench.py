@@ -1,4 +1,4 @@
-"""How fast are the missions in each engine, with sensors, filter and control on?"""
+"""Speed of the missions in each engine, with sensors, filter and control on."""
 
 from __future__ import annotations
 

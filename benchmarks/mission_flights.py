@@ -30,11 +30,11 @@ class Flight(NamedTuple):
     """One run of a mission."""
 
     scenario: Scenario
-    """What was flown."""
+    """Flown mission."""
     engine: str
     """In which engine."""
     recording: xarray.Dataset
-    """What was recorded."""
+    """Recording."""
     compile_time: float
     """Time to get ready, with what is in the cache [s]."""
     wall_time: float
@@ -44,7 +44,7 @@ class Flight(NamedTuple):
 
     @property
     def duration(self) -> float:
-        """How long it is [s]."""
+        """Duration [s]."""
         return self.scenario.duration
 
 
@@ -120,4 +120,4 @@ def fly(name: str, engine: str, *, said: Said, duration: float | None = None, ro
 
 
 def quiet(what: str, t: float, duration: float) -> None:
-    """Says nothing."""
+    """Silent progress."""

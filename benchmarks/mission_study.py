@@ -26,7 +26,7 @@ LOST = 0.3
 
 
 def angles(recording: xarray.Dataset, body: str) -> tuple[Array, Array]:
-    """Pitch and heading of a body [deg], shape (time,) each; the heading goes on past 180°.
+    """Pitch and heading of a body [deg], shape (time,) each; the heading continues past 180°.
 
     Args:
         recording: The recording.
@@ -80,7 +80,7 @@ def judged(flight: Flight) -> list[CheckResult]:
 
 
 def _row(flight: Flight, ours: Flight) -> dict[str, Any]:
-    """What one flight came to, and how it differs from ours."""
+    """Outcome of one flight, and its differences from ours."""
     body = flight.scenario.model.body_names[0]
     (pitch, heading), (our_pitch, our_heading) = (angles(f.recording, body) for f in (flight, ours))
     force, our_force = (samples_of(f.recording, f"force_thrust.{body}.Z") for f in (flight, ours))
@@ -153,7 +153,7 @@ def measure_missions(
     used, names, where = chosen_engines(engines), chosen_missions(missions), machine()
     rows: list[dict[str, Any]] = []
     pictures: list[str] = []
-    drawn = _all_seeds(names, seeds, duration, out, said) if seeds else []  # first: a folder of others is refused at once
+    drawn = _all_seeds(names, seeds, duration, out, said) if seeds else []  # first: another study's folder is rejected at once
     for name in names:
         flights: dict[str, Flight] = {}
         for engine in used:
@@ -182,5 +182,5 @@ def _all_seeds(names: list[str], seeds: int, duration: float | None, out: Path |
 
 
 def passed(row: Mapping[str, Any]) -> bool:
-    """Whether a flight passed all its checks and knew where it was."""
+    """True if a flight passed all its checks and knew where it was."""
     return row["passed"] == len(row["checks"]) and row["navigation_rms"] < LOST

@@ -17,7 +17,7 @@ from hydromechs.model import Model
 __all__ = ["mjx_rows"]
 
 MJX = "MJX"
-"""What a row of MuJoCo in JAX is called."""
+"""Label of a row of MuJoCo in JAX."""
 
 
 def mjx_rows(model: Model, quick: bool) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def mjx_times(model: Model, integrator: str, step: float, n: int, steps: int, ro
 
     States stay on JAX's device between calls, as ours do.
     """
-    with contextlib.redirect_stdout(sys.stderr):  # it says what else it could have
+    with contextlib.redirect_stdout(sys.stderr):  # it prints suggestions
         import jax
         from mujoco import mjx
 
@@ -64,5 +64,5 @@ def mjx_times(model: Model, integrator: str, step: float, n: int, steps: int, ro
         worlds = jax.block_until_ready(call(worlds))
         seconds.append(time.perf_counter() - begin)
     if not np.isfinite(np.asarray(worlds.qpos)).all():
-        raise FloatingPointError("MJX's worlds diverged; its times say nothing")
+        raise FloatingPointError("MJX's worlds diverged; its times are meaningless")
     return seconds, compiling

@@ -21,7 +21,7 @@ __all__ = ["mujoco_difference"]
 STATES = 5
 """Random states of each robot."""
 OFF = ("CONTACT", "CONSTRAINT", "ACTUATION", "SPRING", "DAMPER", "PASSIVE")
-"""What MuJoCo computes without."""
+"""Quantities that MuJoCo computes without."""
 
 
 def mujoco_difference(imported: Imported, rng: np.random.Generator) -> float:

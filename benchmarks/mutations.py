@@ -26,7 +26,7 @@ def places(data: Any, path: tuple = ()) -> list[tuple]:
 
 
 def at(data: Any, path: tuple) -> Any:
-    """What is at a path."""
+    """Return the value at a path."""
     for step in path:
         data = data[step]
     return data
@@ -137,7 +137,7 @@ def mutated_bytes(raw: bytes, rng: Random) -> bytes:
 
 
 def flow_yaml(value: Any) -> str:
-    """YAML of anything on one line, also of what our own writer refuses."""
+    """YAML of anything on one line, also of values that our own writer rejects."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{flow_yaml(k)}: {flow_yaml(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):

@@ -61,7 +61,7 @@ FLOOR = Terrain(
 )
 """The seabed."""
 THRUSTERS = tuple(Thruster(name=f"t{k}", frame=f"t{k}", curve=ideal_curve(50.0, 50.0), time_constant=0.2) for k in range(4))
-"""What pushes the vehicle."""
+"""Disturbances of the vehicle."""
 PUSHES = {"t0": (15.0, 10.0, 0.7), "t1": (15.0, -9.0, 0.9), "t2": (0.0, 8.0, 0.5), "t3": (0.0, 6.0, 1.1)}
 """Of each thruster, mean and amplitude [N] and frequency [rad/s]."""
 IMU = Imu(
@@ -89,7 +89,7 @@ ROWS = 240
 
 
 def small_vehicle(*others: hm.Body) -> hm.Model:
-    """A hull of 20 kg with an IMU and a DVL that are mounted askew, and four thrusters.
+    """A hull of 20 kg with an IMU and a DVL that are mounted misaligned, and four thrusters.
 
     Args:
         others: More bodies.
@@ -124,9 +124,9 @@ class Flown(NamedTuple):
     covariances: Array
     """P, shape (n, 15, 15)."""
     messages: list[str]
-    """What the filter had to say."""
+    """Messages of the filter."""
     memory: dict[str, Array]
-    """What it remembers at the end."""
+    """Memory at the end."""
 
     def normalised(self, block: slice) -> Array:
         """ε = δᵀ P⁻¹ δ of a part of δ, shape (n,)."""
@@ -159,7 +159,7 @@ class Flight:
         self.navigator: Navigator = FILTER.on(model, SENSORS)
         """The filter."""
         self.truth = np.array([self.navigator.true(s) for s in rows])
-        """What it should believe, but for the biases, shape (n, 19)."""
+        """True values of the estimates, but for the biases, shape (n, 19)."""
 
     def instruments(self, gaps: Mapping[str, tuple[float, float]]) -> Instruments:
         """The sensors, compiled.
@@ -204,12 +204,12 @@ class Flight:
 
 
 class NavigationCases(NamedTuple):
-    """How much of the study is run."""
+    """Extent of the study."""
 
     seeds: int
     """Number of seeds."""
     duration: float
-    """How long the vehicle flies [s]."""
+    """Duration of the flight [s]."""
     gaps: dict[str, dict[str, tuple[float, float]]]
     """Of each case, times between which a sensor measures nothing [s], by its name."""
 

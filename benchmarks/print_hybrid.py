@@ -51,12 +51,12 @@ def print_hybrid(report: dict[str, Any], console: Console) -> None:
     )
     show(
         "Largest M_A/M_RB at which errors shrink",
-        ("engine", "scheme", "measured", "foretold"),
+        ("engine", "scheme", "measured", "predicted"),
         ((r["engine"], r["scheme"], f"{r['measured']:.4g}", f"{r['foretold']:.4g}") for r in report["limits"]),
     )
     show(
         "Causal scheme in mechanisms: factor on the vehicle's added mass at which errors grow",
-        ("model", "engine", "eigenvalue at 1", "measured", "foretold"),
+        ("model", "engine", "eigenvalue at 1", "measured", "predicted"),
         ((r["model"], r["engine"], *(f"{r[k]:.4g}" for k in ("ratio", "measured", "foretold"))) for r in report["mechanisms"]),
     )
     show(
@@ -80,7 +80,9 @@ def print_hybrid(report: dict[str, Any], console: Console) -> None:
             (
                 r["engine"],
                 r["scheme"],
-                f"ran {r['until']:g} s" if r["finished"] else f"diverged at {r['until']:.3g} s, foretold {r['foretold']:.3g} s",
+                f"ran {r['until']:g} s"
+                if r["finished"]
+                else f"diverged at {r['until']:.3g} s, predicted {r['foretold']:.3g} s",
                 "" if r["error"] is None else f"{r['error']:.1e}",
             )
             for r in report["long"]

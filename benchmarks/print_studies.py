@@ -60,7 +60,7 @@ def print_backends(result: BackendComparison, console: Console) -> None:
         table.add_row(backend, str(len(agreements)), f"{worst.relative:.1e}", worst.equation, f"{median:.0e}", good)
     console.print(table)
     if "C" not in result.found:
-        console.print("C was left out: there is no C compiler (gcc or cc) here", highlight=False)
+        console.print("C was skipped: there is no C compiler (gcc or cc) here", highlight=False)
 
 
 def print_files(result: FileStudy, console: Console) -> None:

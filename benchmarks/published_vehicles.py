@@ -27,7 +27,7 @@ class Beside(NamedTuple):
     vehicle: str
     """Which."""
     quantity: str
-    """What it is."""
+    """Quantity."""
     unit: str
     """Its unit."""
     published: float
@@ -52,7 +52,7 @@ LENGTH, DIAMETER, DENSITY, BELOW = 1.6, 0.19, 1026.0, 0.02
 ADDED = (0.8389085933377652, 29.43763661573727, 29.43763661573727, 0.03360482392879167, 3.4262101147236135, 3.4262101147236135)
 """Added mass [kg, kg·m²]."""
 ROLL, PITCH = (6.206727283960466, 0.3), (0.9029853726567426, 0.8)
-"""Natural frequency [rad/s] and damping ratio, each of one axis by itself."""
+"""Natural frequency [rad/s] and damping ratio, each of one axis on its own."""
 TIMES = {"surge": 20.0, "sway": 20.0, "heave": 20.0, "yaw": 1.0}
 """Time constants of the others [s]."""
 
@@ -142,7 +142,7 @@ def _vehicle(s: Sheet) -> Model:
 
 
 def _blue_rov_2() -> list[Beside]:
-    """How fast vehicles rise or sink by themselves, and what it takes to move them at half a metre a second."""
+    """Passive sinking and rising speeds of vehicles, and the effort to move them at half a metre a second."""
     rows = []
     for s in SHEETS:
         model, name = _vehicle(s), "BlueROV2"

@@ -34,7 +34,7 @@ BAD = (
     *("", "nan", "inf", "-1", "1e400", "x", "0", "0 0 0", "1e-300", "'", "<", "{", "}", '"', "&amp;", "&a;", "world"),
     *("1e30", "1e160", "-0.0", "1e-9", "__model__", "a::b", "é", "../x.stl", "9" * 400, "0x10", "1_0", "/", "2 1"),
 )
-"""What a word becomes."""
+"""Return the replacement of a word."""
 WORD = re.compile(r"[-\w.:]+")
 VALUE = re.compile(r"""(?<=["'> ])[-\w.:]+(?=["'< ])""")
 """A word that is more often a value than the name of an element."""
@@ -72,7 +72,7 @@ def robot_mutant(seed: int, number: int) -> tuple[str, bytes]:
 
 
 def _changed(text: str, rng: Random) -> str:
-    """The text with one change: a word, an element left out, doubled or taken from elsewhere, some characters cut."""
+    """The text with one change: a word, an element removed, doubled or taken from elsewhere, some characters cut."""
     kind = rng.random()
     pattern = rng.choice((VALUE, VALUE, NUMBER, NUMBER, NUMBER, WORD))
     words, elements = list(pattern.finditer(text)), list(ELEMENT.finditer(text))
@@ -90,7 +90,7 @@ def _changed(text: str, rng: Random) -> str:
 
 
 def try_robot(path: Path) -> tuple[str, str]:
-    """What happens with a robot description: a kind, and a traceback if it is not to happen.
+    """Return the outcome of a robot description: a kind, and a traceback if it is a failure.
 
     Args:
         path: The file.
@@ -124,7 +124,7 @@ def try_robot(path: Path) -> tuple[str, str]:
 def _lost(model: Model, native: str) -> Iterator[tuple[str, str]]:
     """Formats in which a model cannot be read again as it was written, and what became of it there.
 
-    It is compared dry and at zero, for formats leave out water and starts; the eigenvalues of the mass matrix do not depend on
+    It is compared dry and at zero, for formats omit water and starts; the eigenvalues of the mass matrix do not depend on
     the order of joints. What cannot be written, or cannot move without its water, is passed over.
 
     Args:
@@ -140,7 +140,7 @@ def _lost(model: Model, native: str) -> Iterator[tuple[str, str]]:
         except (UnsupportedFeature, ModelError):
             continue
         try:
-            free = formats.ImportOptions(base="free")  # an SDF does not say whether a root without mass is
+            free = formats.ImportOptions(base="free")  # an SDF does not specify whether a root without mass is
             again = formats.loads_robot(text, f"again{suffix}", options=free).model
         except ModelError:
             if not wide:

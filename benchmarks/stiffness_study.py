@@ -1,4 +1,4 @@
-"""How does the real-time factor of a walking machine depend on the stiffness of its contacts?
+"""Dependence of the real-time factor of a walking machine on the stiffness of its contacts.
 
 A contact of stiffness k moves at √(k/m) and needs steps below some part of √(m/k); McMillan (1994, sec. 8.4.4) leaves open
 whether real time can be kept up. A scenario is run with all of its terrain stiffer or softer: springs of friction by the same
@@ -33,14 +33,14 @@ STEPS = (5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5)
 
 
 class StiffnessCases(NamedTuple):
-    """What is run."""
+    """Parameters of the study."""
 
     scenario: str
     """Name of the scenario."""
     stiffnesses: tuple[float, ...]
     """Of a contact [N/m]."""
     methods: tuple[str, ...]
-    """Integrators; "dormand_prince" chooses its steps by itself."""
+    """Integrators; "dormand_prince" chooses its steps automatically."""
     duration: float
     """Of a run [s]."""
 

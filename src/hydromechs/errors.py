@@ -228,7 +228,7 @@ def rejections(path: tuple, check: Callable[..., object], *values: Any, prefix: 
 
 
 def faults_of(error: Exception) -> list[Fault]:
-    """Return the faults of an error: those that it lists, or one at the path where it was raised."""
+    """Return the problems of an error: those that it lists, or one at the path where it was raised."""
     return list(error.faults) if isinstance(error, _Faulty) else [Fault(error.__dict__.get("path", ()), message_of(error))]
 
 

@@ -80,7 +80,7 @@ class Case(NamedTuple):
 Marcher = Callable[[Sequence[Any], Sequence[Any], Any, int, int], tuple[list[Any], Any]]
 """Takes steps in place: (state, inputs, frozen, steps, stride) to records of each part of the state, shape (worlds, rows, ...),
 and the number of steps taken, shape (worlds,). Parts of the state have shape (worlds, ...). The first input is the step; other
-inputs are held, shape (worlds or 1, ...), or given for each step, (worlds or 1, steps, ...). Frozen worlds, of type bool and
+inputs are held, shape (worlds or 1, ...), or given for each step, (worlds or 1, steps, ...). Stopped worlds, of type bool and
 shape (worlds,), stay where they are. There are no records if the stride is 0."""
 
 

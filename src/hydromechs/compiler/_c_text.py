@@ -1,7 +1,7 @@
 """A program as C99: one statement per operation. CUDA shares the statements.
 
-`c_body` writes the statements of one function; `c_header`, `c_source` and `c_test` write a pair of files that stands by
-itself (no allocation, no globals, nothing of the C library but math.h) and a `main` that checks it on a few cases.
+`c_body` writes the statements of one function; `c_header`, `c_source` and `c_test` write a self-contained pair of
+files (no allocation, no globals, nothing of the C library but math.h) and a `main` that checks it on a few cases.
 """
 
 import re

@@ -29,7 +29,7 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
 
     Its arguments: number of worlds, of steps, steps from one record to the next (0 for none); of each part of the state its
     address, of each other input its address and its strides over worlds, entries and steps in numbers, of each part of the
-    state the address of its records; which worlds are frozen, and the number of steps taken.
+    state the address of its records; which worlds have stopped, and the number of steps taken.
     """
     if precision not in REALS:
         raise ValueError(f"precision is {precision!r}, must be 'float32' or 'float64'")

@@ -6,7 +6,7 @@ each part of the state address and stride of the records, then of the ends; and 
 All strides count numbers.
 
 A step whose result is not finite is not taken, and none after it: the world stays where it was, and its number of good steps
-says when.
+states when.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sums and the order of operations for one world at a time, where a core waits for results more than it computes.
 
 On lanes every operation works on many worlds and the core is busy. On one lane most operations wait for another: what counts
-is the longest chain of operations, and that there is other work to do beside it. A core looks only some hundred operations
+is the longest chain of operations, and that there is other work to do beside it. A core sees only some hundred operations
 ahead, so other work must stand nearby in the code. LLVM keeps few values alive instead, and orders a sum by how deep its
 terms are nested, not by when they are known.
 """

@@ -245,7 +245,7 @@ def column(array: ArrayLike) -> casadi.SX:
 
 
 def _called(callee: Callee, arguments: Sequence[ArrayLike]) -> list[Array]:
-    """Results of a call as new symbols; the call goes on the tape."""
+    """Results of a call as new symbols; the call is recorded on the tape."""
     tape = TAPE.get()
     if tape is None:
         raise TypeError("symbols can be passed to a call only in a function that is being traced")

@@ -286,8 +286,8 @@ class LqrSpeed(TracedBlock):
     reference and error of each axis, as "reference.surge"; NaN where it is not controlled.
 
     Args:
-        waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°], all 0
-            unless given; from each to the next smoothly.
+        waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°],
+            all default 0; from each to the next smoothly.
         arm: Waypoints of servo-driven joints, as `JointTrajectory` takes them; optional.
         body: Name of the vehicle's body; defaults to the first free one.
         controlled: Controlled axes, of surge, sway, heave, roll, pitch, yaw_rate; defaults to all that the thrusters

@@ -233,7 +233,7 @@ class TaskPriority(TracedBlock):
 
     Joint limits come first: a joint nears a limit less a margin with at most 2/s of the distance, and the tasks are done with
     what is left. Then come the tasks as `prioritised` does them. The vehicle's part of the velocity goes to its servo LQR (roll
-    and pitch as integrated angles). The vehicle is slow: so the joints' rates, which go to their servos, are solved anew for
+    and pitch as integrated angles). The vehicle is slow: so the joints' rates, which go to their servos, are solved again for
     the velocity that it has. Its signals are those of `LqrSpeed`, and reference and error of each tool, as "reference.tool.x".
 
     Args:

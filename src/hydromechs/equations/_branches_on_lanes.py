@@ -199,7 +199,7 @@ class BranchesOnLanes:
 
 
 def _branches(model: Model) -> list[list[int]]:
-    """Bodies of each branch of body 0 that goes on lanes, in order: the largest set of equally ordered branches."""
+    """Bodies of each branch of body 0 that uses lanes, in order: the largest set of equally ordered branches."""
     if model.parent.count(-1) != 1:
         raise UnsupportedFeature(f"{model.name} has several roots; branches on lanes need one body that carries all others")
     groups: dict[int, list[int]] = {}

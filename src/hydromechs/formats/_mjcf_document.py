@@ -21,7 +21,7 @@ ACTUATORS = (
 MOST_INCLUDED = 200
 """Maximum number of included files, counting nested ones."""
 WHY = {
-    "asset": "looks only",
+    "asset": "visual only",
     "camera": "models have no cameras; put a sensor on a frame",
     "composite": "not expanded; write its bodies in full",
     "contact": "a scenario specifies which bodies touch",
@@ -31,16 +31,16 @@ WHY = {
     "exclude": "a scenario specifies which bodies touch",
     "flexcomp": "all bodies are rigid here",
     "keyframe": "the initial state is the file's zero position; set joint positions to change it",
-    "light": "looks only",
-    "material": "looks only",
+    "light": "visual only",
+    "material": "visual only",
     "attach": "not read; write its bodies in full",
     "sensor": "put sensors of hydromechs.sensors on frames",
     "size": "internal state of another program",
-    "skin": "looks only",
-    "statistic": "looks only",
+    "skin": "visual only",
+    "statistic": "visual only",
     "tendon": "models have no tendons; their joints move freely",
-    "texture": "looks only",
-    "visual": "looks only",
+    "texture": "visual only",
+    "visual": "visual only",
 }  # fmt: skip
 """Consequence of ignoring an element."""
 

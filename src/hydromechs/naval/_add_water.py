@@ -139,8 +139,7 @@ def add_water(
         raise TypeError(f"add_water: meshes is {meshes!r}, must be meshes by the name of a body: {{'hull': 'hull.stl'}}")
     if added_mass is not None and not isinstance(added_mass, AddedMassMethod):
         raise TypeError(
-            f"add_water: added_mass is {added_mass!r}, must be naval.FromShapes() or naval.FromPanels(), or an AddedMass of "
-            "your own"
+            f"add_water: added_mass is {added_mass!r}, must be naval.FromShapes() or naval.FromPanels(), or a custom AddedMass"
         )
     given = dict(meshes or {})
     moving = [b for b, moves in zip(model.bodies, model.moves, strict=True) if moves]
@@ -179,7 +178,7 @@ def add_water(
 def _geometries(
     model: Model, chosen: list[str], given: Mapping[str, str | Path | Triangles], folder: Path
 ) -> dict[str, _Geometry]:
-    """Parts of the chosen bodies that have some, by name; all faults of meshes in one error."""
+    """Parts of the chosen bodies that have some, by name; all problems of meshes in one error."""
     out: dict[str, _Geometry] = {}
     faults = []
     for name in chosen:

@@ -153,7 +153,7 @@ def innovation(
         H_rows: For each channel, errors among 18 that it depends on; empty for channels that are not used.
         places: For each of 18 errors, its number in P at the time of the measurement.
         biases: Number among biases of aids by channel.
-        given: P, expected, H, value, biases, variance, gates, patience, refused, force, since.
+        given: P, expected, H, value, biases, variance, gates, patience, `refused`, force, since.
     """
     value, S_all = given["value"], layout.matrix(given["P"])
     n = len(value)

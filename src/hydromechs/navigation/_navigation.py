@@ -22,7 +22,7 @@ class Navigation(Block):
     """Navigation filter that estimates the motion of the vehicle for the controllers."""
 
     read: Literal["estimate", "truth"] = "estimate"
-    """What the controller is told: the estimate, or the truth while sensors and filter run along."""
+    """Input of the controller: the estimate, or the truth while sensors and filter run along."""
     filter: Annotated[ErrorStateFilter, Inline()] = field(default_factory=ErrorStateFilter)
     """The filter."""
     name: str = "navigation"
@@ -53,7 +53,7 @@ class NavigatedSuite(SensorSuite):
 
     @property
     def description(self) -> str:
-        """What controllers read, and the sensors."""
+        """Inputs of controllers, and the sensors."""
         return f", reads the {self.navigation.read}{super().description}"
 
     def on(self, plant: Plant, step: float, *, controlled: bool) -> Sensing:

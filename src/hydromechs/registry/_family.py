@@ -99,7 +99,7 @@ class Family:
 
     @property
     def named(self) -> bool:
-        """True if every member has a name, so that several form a mapping from name to object."""
+        """True if every member is named, so that several form a mapping from name to object."""
         holder = self.holder
         return self.by_name or all(
             "name" in members(holder.owner if holder is not None and self.holds(cls) else cls) for cls in self.table.values()

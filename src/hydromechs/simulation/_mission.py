@@ -83,7 +83,7 @@ class SensingSource(Protocol):
 
     @property
     def description(self) -> str:
-        """What controllers read, and the sensors."""
+        """Inputs of controllers, and the sensors."""
 
     def check(self, controller: Controller) -> None:
         """Raise `ValueError` if the period of a controller does not fit."""
@@ -236,12 +236,12 @@ class Mission:
 
     @property
     def block_memory(self) -> Array:
-        """What the parts remember, in one array."""
+        """Memory of the parts, in one array."""
         return np.concatenate([*(np.ravel(np.asarray(part.block.memory, dtype=float)) for part in self.parts), self._flags])
 
     @property
     def memory(self) -> Array:
-        """What sensors, filter and parts remember, in one array."""
+        """Memory of sensors, filter and parts, in one array."""
         return np.concatenate([self._kept, self.block_memory])
 
     @memory.setter

@@ -156,7 +156,7 @@ def _check_outputs(plant: Plant, recorded: set[str]) -> None:
         for o in c.outputs:
             who = f"component {c.name!r} ({type(c).__name__}): its output {o.name!r}"
             if o.name in own:
-                raise ValueError(f"{who} has a name that recordings reserve; rename it, for example {o.name + '_2'!r}")
+                raise ValueError(f"{who} is reserved for recordings; rename it, for example {o.name + '_2'!r}")
             taken = o.dimension in {"", *own, *outputs} - {*AXES}
             if o.labels and (taken or along.setdefault(o.dimension, o.labels) != o.labels):
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""A plant: a mechanism in its water with all that acts on it. It knows components by their interface only."""
+"""Plant: a mechanism in its water with all its components. It knows components by their interface only."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ class Plant:
     parameters: tuple[str, ...] = ()
     """Paths of numbers that stay open: of the model, components, terrain and environment, as "vehicle.inertia.mass"."""
     form: Form | None = None
-    """Compiled form: "specialised" for straight-line code of all bodies, "rolled" for loops over them; by the number of
-    bodies unless given."""
+    """Compiled form: "specialised" for straight-line code of all bodies, "rolled" for loops over them; by default
+    by the number of bodies."""
 
     def __post_init__(self) -> None:
         model_of(self.model)

@@ -61,7 +61,7 @@ KEPT = 1e-9
 
 
 class Simulation:
-    """A mechanism in water with all that acts on it, a controller and a recording.
+    """Simulation of a mechanism in water with its components, a controller and a recording.
 
         sim = hm.Simulation(model, components=[hm.Thruster(...)], controller=my_controller, period=0.02)
         run = sim.run(60.0)

@@ -81,9 +81,9 @@ class Ghost:
 
     From the last telemetry it simulates to any tick with the messages under way, each delivered at the tick of its arrival.
     `ghost.predict(now + channel.latency)` is where the vehicle will be when a command sent now arrives. That moment is the one
-    to fly by: the pilot's command acts on this ghost at once, as if there were no delay, and all that acts on the vehicle until
-    then is sent already, so that no input of the pilot is predicted. Earlier moments, the present too, come from the
-    same path at no cost.
+    to fly by: the pilot's command acts on this ghost at once, as if there were no delay, and everything that reaches
+    the vehicle until then is sent already, so that no input of the pilot is predicted. Earlier moments, the present
+    too, come from the same path at no cost.
 
     With the vehicle's own plant, step and water it is exact. A message is taken to arrive until telemetry shows that it was
     lost. Between two telemetries only one tick is added at a time; telemetry that differs from the prediction has

@@ -85,7 +85,7 @@ class LookAhead:
             raise ValueError(f"a look-ahead needs a fixed step; {simulation.method.name} does not: use rk4")
         if not simulation.method.many_worlds:
             words = f"a look-ahead needs several worlds; {simulation.method.name} holds one world"
-            raise ValueError(f"{words}: give it a Simulation of the plant without an engine of others")
+            raise ValueError(f"{words}: give it a Simulation of the plant without a third-party engine")
         self._poses = simulation.plant.poses
 
     def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Predictions:

@@ -91,7 +91,7 @@ class Pilot(Controller):
         return self._loop.vehicle
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out compiled code; `start` makes it again."""
+        """Drop compiled code; `start` makes it again."""
         return {name: x for name, x in self.__dict__.items() if name not in ("_simulation", "_loop", "arms")} | {"arms": []}
 
     def __call__(self, state: State) -> dict[str, float]:

@@ -249,7 +249,7 @@ class ParameterSweep(SweepSettings):
         heads = {keys[0]: {k[1:]: x for k, x in edits.items() if k[0] == keys[0]} for keys in edits}
         return {str(head): registry.edited(getattr(self.scenario, str(head)), own) for head, own in heads.items()}, opened
 
-    # -- faults ---------------------------------------------------------------------------------------------------------------
+    # -- problems -------------------------------------------------------------------------------------------------------------
 
     def _name_faults(self) -> list[Fault]:
         out = []

@@ -45,7 +45,7 @@ class TimeMark(NamedTuple):
     t: float
     """Time [s]."""
     text: str
-    """What happened."""
+    """Message."""
 
 
 def time_marks(messages: Iterable[str]) -> tuple[list[TimeMark], list[str]]:

@@ -278,7 +278,7 @@ def page_policy(page: bytes) -> str:
     """Return the content security policy of a page: it allows only scripts in the page itself and those that they load."""
     inline = re.findall(rb"<script\b[^>]*>(.*?)</script>", page, re.DOTALL)
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in inline if body)
-    # viser evaluates its own code; scripts, event handlers and frames in inserted HTML do not run
+    # viser evaluates its scripts; scripts, event handlers and frames in inserted HTML do not run
     scripts = f"{hashes} 'strict-dynamic' 'unsafe-eval'" if any(inline) else "'self'"
     return (
         f"default-src 'self'; script-src {scripts}; worker-src 'self' blob: data:; style-src 'self' 'unsafe-inline'; "

@@ -1,4 +1,4 @@
-"""Worlds of a plant: all that acts on a mechanism, and its water."""
+"""Worlds of a plant: a mechanism with its actuators, sensors, forces and water."""
 
 from __future__ import annotations
 

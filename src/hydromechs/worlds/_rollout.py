@@ -42,7 +42,7 @@ def rollout(
     """March worlds through time without returning to Python but for a control law: `Worlds` for one use.
 
     Args:
-        what: A compiled model, whose lanes and threads are used; or a plant, for all that acts on it.
+        what: A compiled model, whose lanes and threads are used; or a plant, with all its components.
         q: Configurations at the start, shape (..., nq).
         v: Velocities at the start, shape (..., nv).
         inputs: Of a model, the generalised force tau, or a mapping with tau and optionally fluid_velocity (3,),

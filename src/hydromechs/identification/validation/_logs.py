@@ -109,8 +109,8 @@ def read_log(
 
     Tables, plain or compressed, have the names of their columns in the first line.
 
-    Rows that are not whole, and samples whose time does not come after all before it, as of a clock that jumps back, are left
-    out; pauses of more than ten times the usual time between two samples are reported.
+    Rows that are not whole, and samples whose time does not come after all before it, as of a clock that jumps back, are
+    ignored; pauses of more than ten times the usual time between two samples are reported.
 
     Args:
         path: The file, or the folder of a bag.

@@ -74,7 +74,7 @@ class AtDensity(NamedTuple):
 
 
 def unfit(label: str, name: str, value: object, must: str, remedy: str = "") -> Fault:
-    """Return the fault of a field."""
+    """Return the problem of a field."""
     text = f"{label}.{name} is {plain(value)}, {must}{'; ' if remedy else ''}{remedy}"
     return Fault((name,), text, value, must, remedy)
 
