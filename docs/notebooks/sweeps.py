@@ -110,5 +110,5 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# For rollouts with thrusters, contact and a compiled controller, pass an `hm.Plant` instead of the compiled model. For sweeps of
+# For rollouts with thrusters, contact and a compiled controller, pass an `hm.Plant` instead of the compiled model. To sweep
 # scenario files on all cores or a cluster, use [`hydromechs sweep`](../sweeps.md).
