@@ -12,14 +12,19 @@ import os
 import secrets
 import shutil
 import stat
+from collections import Counter
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO
 
 __all__ = [
+    "LIMITS",
     "MAX_BYTES",
     "PARTIAL",
     "UnreadableFile",
+    "count",
+    "one_load",
     "open_file",
     "open_lock",
     "read_bytes",
@@ -42,8 +47,34 @@ FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """Flags for opening a file to read, as far as the system has them."""
 
 
+LIMITS = {"files": 5000, "bytes": 512 * 2**20, "values": 1_000_000, "vertices": 20_000_000}
+"""Limits of all files of one load: number, size [bytes], values (0.7 kB of memory each; a chain of 5,000 bodies has 300,000),
+vertices of meshes."""
+_load: ContextVar[Counter[str] | None] = ContextVar("load", default=None)
+
+
 class UnreadableFile(OSError):
     """A file cannot be read; the message names the file, the reason and the fix."""
+
+
+@contextlib.contextmanager
+def one_load() -> Iterator[None]:
+    """Limit what is read within the block, with all files that a file includes or names, to `LIMITS`; blocks may nest."""
+    token = _load.set(Counter()) if _load.get() is None else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            _load.reset(token)
+
+
+def count(what: str, number: int) -> None:
+    """Count something that the current load reads; raise `UnreadableFile` above its limit in `LIMITS`."""
+    load = _load.get()
+    if load is not None:
+        load[what] += number
+        if load[what] > LIMITS[what]:
+            raise UnreadableFile(f"more than {LIMITS[what]} {what} are read in one load, with all included files; split it")
 
 
 def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Path:
@@ -69,10 +100,12 @@ def open_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> BinaryIO:
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes."""
+    count("files", 1)
     raw = bytearray()
     with open_file(path, limit) as file:  # kernel files report size 0, and other files may grow
         while part := file.read(2**20):
             raw += part
+            count("bytes", len(part))
             if len(raw) > limit:
                 raise _too_large(path, limit)
     return bytes(raw)

@@ -436,13 +436,22 @@ PART = 3
 """Minimum length of a part of a name for which the complete name is suggested."""
 
 
+def closest(word: str, known: Iterable[str]) -> list[str]:
+    """Return the known word nearest to a word, if there is one.
+
+    The search takes quadratic time: it is limited to words of 64 letters and to 300 known ones.
+    """
+    short = [name for name in itertools.islice(known, 300) if len(name) <= 64]
+    return difflib.get_close_matches(word, short, 1, 0.6) if len(word) <= 64 else []
+
+
 def nearest(word: object, known: Iterable[str]) -> str:
     """Return a suggestion of the known word nearest to `word`, which may be no text, and a list of all."""
     known = list(known)
     listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
     if not isinstance(word, str):
         return f"; names must be text; there are {listed or 'none'}"
-    close = difflib.get_close_matches(word, known, 1, 0.6)
+    close = closest(word, known)
     if not close and len(word) >= PART:  # part of a longer name, such as "bluerov2" of "bluerov2_heavy_alpha5"
         close = [name for name in known if word.lower() in name.lower()][:3]
     meant = " or ".join(map(repr, close))

@@ -93,6 +93,10 @@ class ImportOptions:
     """Values of xacro arguments."""
 
 
+MAX_FAULTS = 200
+"""Errors after which a file is rejected without looking for more."""
+
+
 class Findings:
     """Collects the errors and notes of one import."""
 
@@ -108,6 +112,8 @@ class Findings:
         if at is not None and at.file and at.file != self.source:
             words = f"{at.file}: {words}"
         self.faults.append(Fault((), words, value, remedy=remedy, line=None if at is None else at.line))
+        if len(self.faults) >= MAX_FAULTS:
+            self.raise_faults()
 
     def note(self, kind: Kind, at: Element | None, element: str, value: str, done: str) -> None:
         """Add a note on an element, such as "joint 'elbow'", with the file's value and the action taken; see `Note`."""

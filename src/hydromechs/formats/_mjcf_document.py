@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+from hydromechs import files
+
 from ._imported import Findings, Kind
 from ._robot_files import Missing, RobotFiles
-from ._xml import MOST_ELEMENTS, Element, parse_xml, read_bytes
+from ._xml import Element, parse_xml, read_bytes
 
 ACTUATORS = (
     "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor", "plugin",
 )  # fmt: skip
 """Elements of <actuator>: short forms of one element, which share their defaults."""
-MOST_INCLUDED = 200
-"""Maximum number of included files, counting nested ones."""
 WHY = {
     "asset": "visual only",
     "camera": "models have no cameras; put a sensor on a frame",
@@ -201,7 +201,7 @@ class Document:
             except Missing as missing:
                 self.findings.fault(child, f"<include>: {missing}", written)
                 continue
-            if path in self._included or len(self._included) >= MOST_INCLUDED or depth > 20:
+            if path in self._included or depth > 20:
                 self.findings.fault(child, f"<include>: {written!r} is included twice, or includes itself", written, "keep one")
                 continue
             self._included.append(path)
@@ -289,7 +289,6 @@ def replicate(root: Element, findings: Findings) -> None:
 class _Copies:
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
-        self.made = 0
         self.names: dict[str, list[str]] = {}
         """Names of the copies of a name."""
         self.was: dict[str, str] = {}
@@ -313,14 +312,15 @@ class _Copies:
         size = sum(1 for _ in element.walk())
         if len(self.findings.faults) == before and not (count >= 1.0 and count == int(count)):
             self.findings.fault(element, f"<replicate>: count is {words[:20]!r}, must be an integer from 1", words)
-        elif self.made + count * size > MOST_ELEMENTS:
-            text = f"<replicate>: {words[:20]} copies make more than {MOST_ELEMENTS} elements"
-            self.findings.fault(element, text, words, "reduce the count")
+        else:
+            try:
+                files.count("values", 4 * size * int(count))
+            except files.UnreadableFile as error:
+                self.findings.fault(element, f"<replicate>: {words[:20]} copies: {error}", words, "reduce the count")
         if len(self.findings.faults) > before:
             element.children = []
             return
         n = int(count)
-        self.made += n * size
         separator, width = element.attributes.get("sep", ""), len(str(n))
         suffixes = [f"{separator}{k:0{width}d}" for k in range(n)]
         for name in dict.fromkeys(e.attributes["name"] for c in element.children for e in c.walk() if "name" in e.attributes):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hydromechs import files
 from hydromechs.errors import Fault, ModelError
 from hydromechs.geometry import Mesh
 from hydromechs.model import FAMILIES, Body, BodyShape, Model, World, body_faults, joints, tree_faults, world_faults
@@ -19,6 +20,7 @@ MODEL_KEY, MODEL_VERSION = FILE_KINDS["model"].key, FILE_KINDS["model"].version
 """First key of a model file, and the supported version."""
 
 
+@files.one_load()
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
     """Read a model file, or a third-party robot description (see `import_file`).
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from hydromechs.errors import Fault, ModelError, UnsupportedFeature
+from hydromechs.files import one_load
 from hydromechs.model import Model
 
 from ._imported import Findings, Imported, ImportOptions
@@ -69,6 +70,7 @@ def is_robot_file(path: str | os.PathLike) -> bool:
     return Path(path).suffix.lower() in SUFFIXES
 
 
+@one_load()
 def import_file(
     path: str | os.PathLike,
     *,
@@ -105,6 +107,7 @@ def import_file(
     return _read(read_bytes(path), os.fspath(path), Path(path).parent, options)
 
 
+@one_load()
 def loads_robot(
     text: str | bytes, source: str = "<text>", folder: str | os.PathLike = ".", options: ImportOptions | None = None
 ) -> Imported:

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from hydromechs import files
 from hydromechs.actuation import ExternalWrench, JointMotion, Thruster
 from hydromechs.actuation.drives import Drive
 from hydromechs.actuation.motions import recorded_file
@@ -33,10 +35,15 @@ ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "accel
 """Quantities available in every scenario."""
 TURNS = ("heading_deg", "rpy_deg", "quaternion")
 """Keys of an orientation; a file has at most one."""
+MAX_PLANTS = 4
+"""Maximum nesting of files whose models are vehicles of other files."""
+_open: ContextVar[tuple[Path, ...]] = ContextVar("open", default=())
+"""Scenario files that are being read."""
 PLANT = {"thrusters", "joints", "terrain", "materials", "contact", "external", "components", "grasps", "tethers", "models"}
 """Sections that define the plant."""
 
 
+@files.one_load()
 def load_scenario_file(
     path: str | Path,
     library: Callable[[str], Model] | None = None,
@@ -55,8 +62,14 @@ def load_scenario_file(
     Returns:
         The scenario. All errors of the file are listed in one `ScenarioError`.
     """
-    path = Path(path)
-    return loads_scenario(scenario_text(path), str(path), path.parent, library, plants, code=code)
+    path, above = Path(path), _open.get()
+    if len(above) > MAX_PLANTS or path.resolve() in above:
+        raise ScenarioError(str(path), ["the file names itself as a plant, or is too deep in files that do; give a vehicle"])
+    token = _open.set((*above, path.resolve()))
+    try:
+        return loads_scenario(scenario_text(path), str(path), path.parent, library, plants, code=code)
+    finally:
+        _open.reset(token)
 
 
 def scenario_text(path: str | Path) -> str:
@@ -64,6 +77,7 @@ def scenario_text(path: str | Path) -> str:
     return read_text(Path(path), "scenario", ScenarioError)
 
 
+@files.one_load()
 def loads_scenario(
     text: str,
     source: str = "<text>",

@@ -219,6 +219,11 @@ class Frames:
             if reference is not None:
                 kind, _, held = reference
                 return inner.full(last) if kind == "link" else self.link(inner, held, at, depth + 1)
+        if depth >= 100:
+            self.findings.fault(
+                at, f"frame {name!r}: more than 100 frames are attached to each other; attach it to a link", name
+            )
+            return None
         inside = [f"{model}::{link}" for model, inner in scope.models.items() for link in inner.links]
         words = (
             f"there is no link {name!r} in {scope.name or 'the world'!r}{nearest(name, [*scope.links, *scope.frames, *inside])}"

@@ -37,8 +37,6 @@ JOINTS: dict[str, type[joints.OneAxis]] = {
 """Joints with one axis, by type in the file."""
 INCLUDES = 8
 """Maximum nesting of included files."""
-MAX_INCLUDED = 500
-"""Maximum number of included files, counting nested ones, which could otherwise multiply without limit."""
 
 
 @dataclass(slots=True, eq=False)
@@ -77,8 +75,6 @@ class _Sdf:
         self.components: list[Component] = []
         self.missing: dict[str, str] = {}
         """Included models that were not found, with reasons."""
-        self.included = 0
-        """Number of included models so far."""
         version = root.attributes.get("version", "1.12").split(".")
         self.version = tuple(int(x) for x in version[:2] if x.isdigit()) or (1, 12)
 
@@ -171,10 +167,6 @@ class _Sdf:
             if depth >= INCLUDES:
                 f.fault(include, f"{owner}: more than {INCLUDES} levels of nested files", uri, "write their contents in full")
                 return None
-            self.included += 1
-            if self.included > MAX_INCLUDED:
-                f.fault(include, f"{owner}: more than {MAX_INCLUDED} files are included", uri, "split the world")
-                f.raise_faults()
             self.files.included.add(str(path))
             root = parse_xml(read_bytes(path), str(path))
             model = root.first("model")

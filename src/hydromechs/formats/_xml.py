@@ -13,8 +13,6 @@ from hydromechs.errors import Fault, ModelError
 
 ROOTS = ("robot", "sdf", "mujoco")
 """First elements of robot descriptions; messages do not quote files of other kinds."""
-MOST_ELEMENTS = 500_000
-"""Maximum number of elements of a file."""
 DEEPEST = 100
 """Maximum depth of nesting; MJCF nests each body of a chain in the previous one."""
 
@@ -73,7 +71,8 @@ def read_bytes(path: str | os.PathLike) -> bytes:
 
 def parse_xml(raw: str | bytes, source: str) -> Element:
     """Return the root element of an XML text or its encoded bytes; `ModelError` with the line if invalid or unsafe."""
-    return _Parser(source).parsed(raw)
+    with files.one_load():
+        return _Parser(source).parsed(raw)
 
 
 class _Parser:
@@ -82,7 +81,6 @@ class _Parser:
         self.root: Element | None = None
         self.open: list[Element] = []
         self.texts: list[list[str]] = []
-        self.count = 0
         self.expat = expat.ParserCreate()
         self.expat.buffer_text = True
         self.expat.StartElementHandler = self._start
@@ -121,11 +119,12 @@ class _Parser:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         line = self.expat.CurrentLineNumber
-        self.count += 1
         if len(self.open) >= DEEPEST:
             self._refuse(line, f"<{name}> is nested more than {DEEPEST} levels deep; a robot needs a dozen")
-        if self.count > MOST_ELEMENTS:
-            self._refuse(line, f"the file has more than {MOST_ELEMENTS} elements; split it")
+        try:
+            files.count("values", 3 + len(attributes))
+        except files.UnreadableFile as error:
+            self._refuse(line, str(error))
         element = Element(name.rpartition(":")[2], line, attributes, file=self.source)
         if self.open:
             self.open[-1].children.append(element)

@@ -29,8 +29,6 @@ from ._file_kinds import FILE_KINDS
 
 MAX_DEPTH = 64
 """Maximum levels of nesting; a model file needs at most 9."""
-MAX_VALUES = 1_000_000
-"""Maximum number of values in a file. Each takes 0.7 kB of memory; a chain of 5,000 bodies has 300,000."""
 MAX_EXPANSION = 100_000
 """Maximum number of values that aliases may add."""
 LONG = 1_000_000
@@ -51,13 +49,13 @@ class _Composer(Composer, BaseResolver):
     """Composes events into nodes, with the scalars of the core schema."""
 
     depth = 0
-    values = 0
 
     def compose_node(self, parent: Any, index: Any) -> Node | None:
         """Compose one node, within the limits of depth and number."""
-        self.values += 1
-        if self.values > MAX_VALUES:
-            raise UnreadableText(1, f"the file has more than {MAX_VALUES} values; split it")
+        try:
+            files.count("values", 1)
+        except files.UnreadableFile as error:
+            raise UnreadableText(1, str(error)) from None
         if self.depth > MAX_DEPTH:
             line: int = self.peek_event().start_mark.line + 1  # type: ignore[attr-defined]
             raise UnreadableText(line, f"more than {MAX_DEPTH} levels of nesting; a model needs 9")
@@ -156,6 +154,7 @@ def _root(text: str) -> Node | None:
     return _Loader(text).get_single_node()
 
 
+@files.one_load()
 def parse(text: str) -> Document:
     """Return the data in `text`; raise `UnreadableText` if it is not YAML."""
     try:

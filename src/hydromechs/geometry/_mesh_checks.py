@@ -13,6 +13,8 @@ from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder, tostring
 from xml.parsers import expat
 
+from hydromechs import files
+
 MAX_VERTICES = 10_000_000
 """Maximum number of vertices of a file, counting repeated placements."""
 MAX_PARTS = 10_000
@@ -167,6 +169,7 @@ def _limit(parts: int, vertices: int) -> None:
         raise RejectedMesh(
             f"it places {parts} parts with {vertices} vertices, must be at most {MAX_PARTS} and {MAX_VERTICES}; simplify it"
         )
+    files.count("vertices", vertices)
 
 
 CHECKS: dict[str, Callable[[bytes], bytes]] = {".glb": checked_glb, ".dae": checked_collada}

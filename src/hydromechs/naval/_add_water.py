@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.errors import Fault, ModelError, message_of
+from hydromechs.files import one_load
 from hydromechs.geometry import Triangles
 from hydromechs.model import Body, Hydro, Model
 from hydromechs.values import Array, nearest
@@ -101,6 +102,7 @@ class _Geometry(NamedTuple):
     """Likely error of the volume."""
 
 
+@one_load()
 def add_water(
     model: Model,
     *,

@@ -1,8 +1,9 @@
 """Format values, paths and suggestions for messages."""
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
+
+from hydromechs.values import closest
 
 
 def show(value: Any, limit: int = 60) -> str:
@@ -30,7 +31,7 @@ def _shown(value: Any, levels: int) -> str:
 
 def suggestion(word: Any, known: Iterable[str]) -> str:
     """Return a suggestion of the nearest known word: " (did you mean 'mass'?)"; empty if none is near."""
-    close = difflib.get_close_matches(word, list(known), 1, 0.6) if isinstance(word, str) else []
+    close = closest(word, known) if isinstance(word, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hydromechs import registry
+from hydromechs import files, registry
 from hydromechs.errors import CodeNotAllowed, Fault, SweepError, message_of
 from hydromechs.formats import FILE_KINDS, read_document
 from hydromechs.library import load, load_scenario, sweep_file
@@ -57,6 +57,7 @@ def sweep_json_schema() -> dict[str, Any]:
     return KIND.json_schema(SweepFile, FAMILIES)
 
 
+@files.one_load()
 def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> ParameterSweep:
     """Load the sweep of a library name or file; all errors are listed in one `SweepError`, before anything is computed.
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.files import one_load
 from hydromechs.geometry import Box, Cylinder, Mesh, Placed, Sphere, Triangles, joined
 from hydromechs.model import Body, BodyShape, Hydro, Model, World, added_mass, added_mass_matrix, drag
 from hydromechs.spatial import tensor_matrix
@@ -118,6 +119,7 @@ def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
     return _by_color(pieces or _stand_in(body)), propellers
 
 
+@one_load()
 def drawing_notes(model: Model) -> list[str]:
     """List the shapes of a model that cannot be drawn as specified."""
     with warnings.catch_warnings(record=True) as caught:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from hydromechs import dynamics
+from hydromechs.files import one_load
 from hydromechs.geometry import Triangles, joined
 from hydromechs.model import Body, Model
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
@@ -203,6 +204,7 @@ def model_scene(model: Model, q: Array | None = None, *, properties: bool = Fals
     return Scene(title=model.name, axes=model.world.axes, frames=tuple(frames), solids=tuple(solids), wet=model.wet)
 
 
+@one_load()
 def body_parts(
     model: Model, position: Array, wxyz: Array, *, properties: bool = False, turns: dict[str, Array] | None = None
 ) -> tuple[list[MovingFrame], list[SceneSolid]]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from hydromechs import files
 from hydromechs.errors import ValidationStudyError
 from hydromechs.formats import FILE_KINDS, read_document
 from hydromechs.lines import LiftedLine
@@ -272,6 +273,7 @@ def validation_json_schema() -> dict[str, Any]:
     return KIND.json_schema(ValidationStudy, FAMILIES)
 
 
+@files.one_load()
 def load_validation_study(path: str | Path, *, code: bool = False) -> ValidationStudy:
     """Load a validation study; all errors are listed in one `ValidationStudyError`; `code` permits custom joints."""
     document = read_document(path, "validation", ValidationStudyError)
