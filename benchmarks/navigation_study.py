@@ -27,9 +27,11 @@ from hydromechs.model import State
 from hydromechs.navigation import ErrorStateFilter, Navigation, Navigator
 from hydromechs.navigation._equations import difference
 from hydromechs.scenario import ModelStart
-from hydromechs.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Instruments, Noise, Reading, Sensor, Usbl
+from hydromechs.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Noise, Reading, Sensor, Usbl
 from hydromechs.simulation import Plant, PythonBlock, Site, Tick, TracedBlock, Update, components_of
 from hydromechs.values import Array
+
+from .instruments import Instruments
 
 __all__ = [
     "BLOCKS",

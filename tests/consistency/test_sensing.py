@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.instruments import world_arrays, world_places
 from benchmarks.navigation_study import FLOOR, IMU, RATE, SENSORS, small_vehicle
 
 import hydromechs as hm
 from hydromechs.compiler import Routine, RoutineCode, StagedRoutine
 from hydromechs.navigation import ErrorStateFilter, Navigation, Sensing
-from hydromechs.sensors import Noise, recipe_of, world_arrays, world_places
+from hydromechs.sensors import Noise, recipe_of
 
 EVERY = (
     replace(

@@ -163,48 +163,22 @@ def dormand_prince(wet):
     return _stepper(wet, integrators.DormandPrince(), ("tau", "fluid_velocity"))
 
 
-def test_order_of_dormand_prince_and_its_dense_output(wet, truth):
-    """Fixed steps of the embedded program converge with order 5; dense output inside the steps with order 4.
-
-    The error estimate, of order 5 locally, must follow h⁵.
-    """
+def test_order_of_dormand_prince(wet, truth):
+    """Fixed steps of the embedded program converge with order 5; the error estimate, of order 5 locally, must follow h⁵."""
     stepper = dormand_prince(wet)
-    model, ends, inside, estimates = wet.model, [], [], []
+    model, ends, estimates = wet.model, [], []
     counts = (40, 80, 160)
     for n in counts:
         (q, x), h = start(model), T / n
-        off = estimate = 0.0
+        estimate = 0.0
         for k in range(n):
-            q1, x1, error, stages = stepper.embedded([k * h, q, x, h, TAU, CURRENT])
+            q, x, error, _ = stepper.embedded([k * h, q, x, h, TAU, CURRENT])
             estimate = max(estimate, np.linalg.norm(error))
-            for part in (0.25, 0.6):
-                at = integrators.dense_output(stepper.reference({}), q, x, h, stages, part)
-                off = max(off, distance(model, truth((k + part) * h), at))
-            q, x = q1, x1
         ends.append(distance(model, truth(T), (q, x)))
-        inside.append(off)
         estimates.append(estimate)
     # order 5: from 40 to 80 steps the term of order 6 is still seen; beyond 80, rounding of the reference (1e-13) is not yet
     assert 4.9 < orders(ends)[-1] < 5.7, ends
-    # dense output has local error h⁵ and passes on the global one, of order 5 as well
-    assert 4.0 < orders(inside)[-1] < 5.7, inside
     assert abs(orders(estimates)[-1] - 5.0) < 0.3, estimates
-
-
-def test_dense_output_meets_both_ends(wet):
-    """At part 0 and 1 dense output is the state before and after the step, with the derivative of the first and last stage."""
-    stepper = dormand_prince(wet)
-    system = stepper.reference({})
-    q, x = start(wet.model)
-    q1, x1, _, stages = stepper.embedded([0.0, q, x, 0.02, TAU, CURRENT])
-    for part, end in ((0.0, (q, x)), (1.0, (q1, x1))):
-        at = integrators.dense_output(system, q, x, 0.02, stages, part)
-        # sums of 7 stages with weights up to 10 of size h |k| ~ 0.1
-        assert distance(wet.model, end, at) < 100 * EPS * (1 + 0.02 * np.abs(stages).max() * 10)
-    # its slope at the end is the last stage (velocities; coordinates of the chart turn a little with it)
-    late = integrators.dense_output(system, q, x, 0.02, stages, 1.0 - 1e-6)
-    change = 0.02e-6 * stages[6][wet.model.nv :]
-    np.testing.assert_allclose(x1 - late[1], change, atol=1e-4 * np.abs(change).max())
 
 
 @pytest.mark.parametrize("name", ["euler", "semi_implicit_euler", "rk4", "linearly_implicit", "dormand_prince"])
@@ -255,7 +229,7 @@ def test_adaptive_error_follows_the_tolerance(wet, truth):
         steps.method = integrators.DormandPrince(relative=relative, absolute=relative * 1e-3)
         counting = Counting(stepper.embedded)
         steps.stepper = _Stub(model, counting, stepper.reference, stepper.counted)
-        t, q1, x1 = steps.advance(integrators.Point(0.0, q, x), None, T, 1e-3, None)
+        t, q1, x1 = steps.advance(integrators.Point(0.0, q, x), None, T, 1e-3)
         assert t == T
         errors.append(distance(model, truth(T), (q1, x1)))
         calls.append(counting.calls)
@@ -634,8 +608,8 @@ def test_jump_that_no_part_of_a_step_resolves_is_said():
     assert np.isfinite(caught.value.state.q).all()
 
 
-def test_adaptive_run_records_by_dense_output():
-    """Samples lie on their grid and on the closed form w_t tanh(t/T) of a sinking sphere, to the tolerance, also between steps."""
+def test_samples_of_an_adaptive_run():
+    """Samples lie on their grid and on the closed form w_t tanh(t/T) of a sinking sphere, to the tolerance."""
     r, C, mass = 0.1, 0.47, 8.0
     V = 4 / 3 * np.pi * r**3
     sphere = hm.Body(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.instruments import Instruments
 from tests.sensed import Watch, sensed
 
 import hydromechs as hm
@@ -19,7 +20,6 @@ from hydromechs.sensors import (
     Dvl,
     ForceTorque,
     Imu,
-    Instruments,
     JointEncoders,
     Noise,
     Tachometer,

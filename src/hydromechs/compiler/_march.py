@@ -89,22 +89,19 @@ class March(MachineCode):
             self.run(np.array([*table, good.ctypes.data], dtype=np.int64), worlds, arrays)
         return MarchResult(records, ends, good)
 
-    def bound(self, rows: int) -> BoundMarch:
-        """A march of one world whose arrays stay in place, for many short calls of at most `rows` records."""
-        return BoundMarch(self, rows)
+    def bound(self) -> BoundMarch:
+        """A march of one world whose arrays stay in place, for many short calls."""
+        return BoundMarch(self)
 
 
 class BoundMarch:
     """One world with its arrays in place; `run` continues from `state` and `inputs` and leaves the last state in `state`."""
 
-    def __init__(self, march: March, rows: int) -> None:
-        self.rows = rows
+    def __init__(self, march: March) -> None:
         self.state = [np.zeros((1, *a.shape)) for a in march.recipe.outputs]
         """Parts of the state, shape (1, ...) each."""
         self.inputs = [np.zeros((1, *a.shape)) for a in march.recipe.inputs[march.n_state :]]
         """Other inputs, held, shape (1, ...) each."""
-        self.records = [np.zeros((rows, *a.shape)) for a in march.recipe.outputs]
-        """Parts of the state after every `stride` steps, shape (rows, ...) each."""
         self.good = np.zeros(1)
         """Number of steps with finite results."""
         table = [0, 0]
@@ -112,16 +109,14 @@ class BoundMarch:
             table += [x.ctypes.data, x.size]
         for x in self.inputs:
             table += [x.ctypes.data, x.size, 0]
-        for x in (*self.records, *self.state):
+        for x in (*self.state, *self.state):  # first the records, of which there are none
             table += [x.ctypes.data, x.size]
         self._table = np.array([*table, self.good.ctypes.data], dtype=np.int64)
         self._address = self._table.ctypes.data
         self._loop = march.code(1).loop
 
-    def run(self, steps: int, stride: int) -> int:
-        """Take steps, with a record after every `stride`, at most `rows` of them; returns how many had finite results."""
-        if steps // stride > self.rows:
-            raise ValueError(f"{steps // stride} records do not fit into {self.rows} rows")
-        self._table[:2] = steps, stride
+    def run(self, steps: int) -> int:
+        """Take steps; return how many had finite results."""
+        self._table[:2] = steps, steps + 1
         self._loop(self._address, 0, 1)
         return int(self.good[0])

@@ -113,8 +113,6 @@ class EngineContact(Component):
         return np.concatenate([normal, wrench.ravel()]), wrench
 
 
-ROWS = 1024
-"""Samples that one call can keep."""
 FAST = 1e6
 """Speed at which a run counts as diverged [m/s, rad/s]."""
 
@@ -142,7 +140,6 @@ class EngineRun:
         model, layout = plant.model, plant.layout
         self.state = [np.zeros((1, *shape)) for shape in ((), (model.nq,), (model.nv + layout.nz,))]
         self.inputs = [np.zeros((1, *shape)) for shape in ((), (), (layout.size,))]
-        self.records = [np.zeros((ROWS, *a.shape[1:])) for a in self.state]
         self.reason = ""
         """Why the last run ended early."""
         places: dict[type, list[int]] = {EngineMemory: [], EngineContact: []}
@@ -160,20 +157,15 @@ class EngineRun:
         """External forces at one instant."""
         return ExternalTerms(*self.program.single_results(np.array(t), q, x, inputs, self.carried))
 
-    def run(self, steps: int, stride: int) -> float:
+    def run(self, steps: int) -> float:
         """Take steps; how many, fewer where one is not finite."""
         n, q, x = self.state
         h, offset, inputs = self.inputs[0][0], self.inputs[1][0], self.inputs[2][0]
-        row = 0
-        for done in range(1, steps + 1):
+        for done in range(steps):
             next_q, next_x = self._step(float(offset + n[0] * h), q[0], x[0], inputs, float(h))
             if self.reason:
-                return float(done - 1)
+                return float(done)
             n[0], q[0], x[0] = n[0] + 1.0, next_q, next_x
-            if done % stride == 0:
-                for record, part in zip(self.records, self.state, strict=True):
-                    record[row] = part[0]
-                row += 1
         return float(steps)
 
     def _step(self, t: float, q: Array, x: Array, inputs: Array, h: float) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._block_methods import SlidingBlock, block_named, block_step, corrector_weights, predictor_weights
-from ._integrator import FixedStep, Integrator, NotFinite, OneStep, Paths, Point, Propagator, Samples, Stretch
+from ._integrator import FixedStep, Integrator, NotFinite, OneStep, Paths, Point, Propagator, Stretch
 from ._methods import (
     EQUAL_STEPS,
     METHODS,
@@ -13,7 +13,6 @@ from ._methods import (
     RungeKutta4,
     SemiImplicitEuler,
     System,
-    dense_output,
     embedded_step,
     implicit_part,
     implicit_step,
@@ -24,7 +23,7 @@ from ._times import MOST_STEPS, is_multiple, next_multiple, reached, rounding, s
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {  # compile with CasADi and LLVM
-        "._adaptive": ("AdaptiveSteps", "sample_times"),
+        "._adaptive": ("AdaptiveSteps",),
         "._block_steps": ("BlockSteps",),
         "._fixed_steps": ("BoundSteps", "FixedSteps", "ImplicitSteps"),
         "._stepper": ("Stepper", "chart_rate_loop", "retract_loop"),
@@ -46,7 +45,6 @@ __all__ = [
     "Point",
     "Propagator",
     "RungeKutta4",
-    "Samples",
     "SemiImplicitEuler",
     "SlidingBlock",
     "Stretch",
@@ -54,7 +52,6 @@ __all__ = [
     "block_named",
     "block_step",
     "corrector_weights",
-    "dense_output",
     "embedded_step",
     "implicit_part",
     "implicit_step",

@@ -1,9 +1,9 @@
-"""Steps of a length that the error asks for (Dormand-Prince 5(4)), with dense output for the recording."""
+"""Steps of a length that the error asks for (Dormand-Prince 5(4))."""
 
 import numpy as np
 
-from ._integrator import NotFinite, Paths, Point, Propagator, Samples, Stretch
-from ._methods import EQUAL_STEPS, DormandPrince, dense_output
+from ._integrator import NotFinite, Paths, Point, Propagator, Stretch
+from ._methods import EQUAL_STEPS, DormandPrince
 from ._stepper import Stepper
 from ._times import rounding
 
@@ -22,17 +22,15 @@ class AdaptiveSteps(Propagator):
     def compile(self) -> None:
         self.stepper.embedded.code(1)
 
-    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
-        """See `Propagator.advance`; samples on the way come from dense output."""
+    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
         nv, method = self.stepper.model.nv, self.method
-        system = self.stepper.reference({})
         t, q, x = at
         h = min(h, method.largest)
         while t < t_end:
             h = min(h, method.largest)
             last = t + h >= t_end - max(1e-12, rounding(t_end))
             h_now = t_end - t if last else h
-            q1, x1, error, stages = self.stepper.embedded([t, q, x, h_now, inputs])
+            q1, x1, error, _ = self.stepper.embedded([t, q, x, h_now, inputs])
             size = np.concatenate([np.ones(nv), np.maximum(np.abs(x), np.abs(x1))])
             with np.errstate(over="ignore", invalid="ignore"):
                 ratio = self.stepper.counted * error / (method.absolute + method.relative * size)
@@ -42,11 +40,6 @@ class AdaptiveSteps(Propagator):
                 if h < SMALLEST:
                     raise NotFinite(Point(t, q, x), _reason(norm))
                 continue
-            if samples is not None:
-                for time in sample_times(samples.every, t, t_end if last else t + h_now):
-                    part = (time - t) / h_now
-                    there = (q1, x1) if part >= 1.0 else dense_output(system, q, x, h_now, stages, part)
-                    samples.rows(np.array([time]), np.asarray(there[0])[None], np.asarray(there[1])[None], inputs)
             t, q, x = t_end if last else t + h_now, q1, x1
             h = h_now * min(5.0, 0.9 * max(norm, 1e-10) ** -0.2)
         return Point(t, q, x)
@@ -62,10 +55,3 @@ def _reason(norm: float) -> str:
             "force, loosen relative and absolute, or use rk4"
         )
     return "the next step is not finite"
-
-
-def sample_times(every: float, t: float, t_end: float) -> np.ndarray:
-    """Multiples of a period after t and up to t_end [s]."""
-    near = max(1e-9 * every, rounding(t_end))
-    first, last = np.floor((t + near) / every) + 1.0, np.floor((t_end + near) / every)
-    return np.minimum(np.arange(first, last + 0.5) * every, t_end)

@@ -14,10 +14,10 @@ from hydromechs.compiler import Argument, March, Recipe
 from hydromechs.values import Array, Scalar
 
 from ._block_methods import BlockSystem, SlidingBlock, block_step
-from ._integrator import NotFinite, Paths, Point, Propagator, Samples, Stretch
+from ._integrator import NotFinite, Paths, Point, Propagator, Stretch
 from ._methods import embedded_step
 from ._stepper import Stepper
-from ._times import is_multiple, next_multiple, reached, rounding, slack
+from ._times import next_multiple, reached, rounding, slack
 
 CHUNK = 4096
 """Blocks that are recorded at once."""
@@ -221,38 +221,31 @@ class BlockSteps(Propagator):
             )
         return self._run(stretch._replace(n=first))
 
-    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
         """See `Propagator.advance`: one Dormand-Prince step to the grid, blocks on it, one step from it to the end."""
         n = round(at.t / h)
         if abs(at.t - n * h) > slack(at.t, h):
-            at = self._short_step(at, inputs, min(next_multiple(at.t, h, h), t_end), h, samples)
+            at = self._short_step(at, inputs, min(next_multiple(at.t, h, h), t_end), h)
             n = round(at.t / h)
         steps = math.floor((t_end - at.t + slack(t_end, h)) / h)
         if steps > 0:
-            at = self._blocks(at, n, inputs, steps, h, samples)
+            at = self._blocks(at, n, inputs, steps, h)
         if not reached(at.t, t_end, h):
-            at = self._short_step(at, inputs, t_end, h, samples)
+            at = self._short_step(at, inputs, t_end, h)
         return at
 
-    def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+    def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
         """One Dormand-Prince step up to a time."""
         Q, X, _, good = self._started(0.0, at.t, at.q[None], at.x[None], [inputs[None]], t_end - at.t, 1)
         if good[0] < 1:
             raise NotFinite(at, "the next step is not finite")
-        end = Point(t_end, Q[0, 1].copy(), X[0, 1].copy())
-        if samples is not None and is_multiple(t_end, samples.every, h):
-            samples.rows(np.array([t_end]), end.q[None], end.x[None], inputs)
-        return end
+        return Point(t_end, Q[0, 1].copy(), X[0, 1].copy())
 
-    def _blocks(self, at: Point, n: int, inputs: np.ndarray, steps: int, h: float, samples: Samples | None) -> Point:
+    def _blocks(self, at: Point, n: int, inputs: np.ndarray, steps: int, h: float) -> Point:
         offset = 0.0 if abs(at.t - n * h) <= rounding(at.t) else at.t - n * h
         path = self._run(Stretch(offset, n, at.q[None], at.x[None], [inputs[None]], h, steps, 1))
         good = int(path.good[0])
         numbers = n + np.arange(1, good + 1)
-        if samples is not None:
-            due = np.flatnonzero(numbers % round(samples.every / h) == 0)
-            if due.size:
-                samples.rows(offset + numbers[due] * h, path.q[0, due], path.x[0, due], inputs)
         end = at
         if good:
             end = Point(offset + float(numbers[-1]) * h, path.q[0, good - 1].copy(), path.x[0, good - 1].copy())

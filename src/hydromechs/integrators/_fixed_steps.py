@@ -8,12 +8,9 @@ import numpy as np
 
 from hydromechs.compiler import March
 
-from ._integrator import NotFinite, Paths, Point, Propagator, Samples, Stretch
+from ._integrator import NotFinite, Paths, Point, Propagator, Stretch
 from ._stepper import Stepper
-from ._times import is_multiple, next_multiple, reached, rounding, slack
-
-ROWS = 1024
-"""Samples that one call of compiled code can keep."""
+from ._times import next_multiple, reached, rounding, slack
 
 
 class BoundSteps(Protocol):
@@ -23,10 +20,8 @@ class BoundSteps(Protocol):
     """Number of the point, configuration, velocity and internal states, shape (1, ...) each."""
     inputs: list[np.ndarray]
     """Step, time of point 0, inputs, shape (1, ...) each."""
-    records: list[np.ndarray]
-    """Parts of the state after every `stride` steps, shape (rows, ...) each."""
 
-    def run(self, steps: int, stride: int) -> float:
+    def run(self, steps: int) -> float:
         """Take steps; returns how many were taken."""
 
 
@@ -43,7 +38,7 @@ class FixedSteps(Propagator):
 
     @cached_property
     def _bound(self) -> BoundSteps:
-        return self.stepper.march.bound(ROWS)
+        return self.stepper.march.bound()
 
     def _reason(self) -> str:
         """Why the next step is not taken."""
@@ -52,52 +47,34 @@ class FixedSteps(Propagator):
     def compile(self) -> None:
         _ = self._bound
 
-    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
         while not reached(at.t, t_end, h):
-            at = self._some(at, inputs, t_end, h, samples)
+            at = self._some(at, inputs, t_end, h)
         return at
 
-    def _some(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+    def _some(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
         """Towards a time: steps on the grid, or one shorter step to it or to the end."""
         n = round(at.t / h)
         offset = 0.0 if abs(at.t - n * h) <= rounding(at.t) else at.t - n * h
         steps = math.floor((t_end - at.t + slack(t_end, h)) / h)
         if abs(offset) > slack(at.t, h) or steps == 0:
-            return self._short_step(at, inputs, min(t_end, next_multiple(at.t, h, h)), h, samples)
-        stride = steps + 1
-        if samples is not None:
-            stride = round(samples.every / h)
-            due = n % stride
-            if due:
-                steps, stride = min(steps, stride - due), steps + 1
-            else:
-                steps = min(steps, ROWS * stride)
+            return self._short_step(at, inputs, min(t_end, next_multiple(at.t, h, h)), h)
         bound = self._bound
         bound.state[0][0], bound.state[1][0], bound.state[2][0] = n, at.q, at.x
         bound.inputs[0][0], bound.inputs[1][0], bound.inputs[2][0] = h, offset, inputs
-        good = bound.run(steps, stride)
+        good = bound.run(steps)
         end = Point(offset + (n + good) * h, bound.state[1][0].copy(), bound.state[2][0].copy())
-        if samples is not None:
-            rows = int(good // stride)
-            if rows:
-                times = offset + bound.records[0][:rows] * h
-                samples.rows(times, bound.records[1][:rows], bound.records[2][:rows], inputs)
-            elif good == steps and (n + good) % round(samples.every / h) == 0:
-                samples.rows(np.array([end.t]), end.q[None], end.x[None], inputs)
         if good < steps:
             raise NotFinite(end, self._reason())
         return end
 
-    def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+    def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
         bound = self._bound
         bound.state[0][0], bound.state[1][0], bound.state[2][0] = 0.0, at.q, at.x
         bound.inputs[0][0], bound.inputs[1][0], bound.inputs[2][0] = t_end - at.t, at.t, inputs
-        if bound.run(1, 2) < 1:
+        if bound.run(1) < 1:
             raise NotFinite(at, self._reason())
-        end = Point(t_end, bound.state[1][0].copy(), bound.state[2][0].copy())
-        if samples is not None and is_multiple(t_end, samples.every, h):
-            samples.rows(np.array([t_end]), end.q[None], end.x[None], inputs)
-        return end
+        return Point(t_end, bound.state[1][0].copy(), bound.state[2][0].copy())
 
     def march(self, stretch: Stretch) -> Paths:
         t, n, q, x, inputs, h, steps, record = stretch
@@ -114,7 +91,7 @@ class ImplicitSteps(FixedSteps):
 
     @cached_property
     def _bound(self) -> BoundSteps:
-        return _DividedSteps(self.stepper.attempts, ROWS)
+        return _DividedSteps(self.stepper.attempts)
 
     def _reason(self) -> str:
         return "the error asks for parts of a step that are too small; smooth forces that jump, or use rk4 with a short step"
@@ -168,27 +145,18 @@ def _reach(
 class _DividedSteps:
     """One world; takes whole steps by parts, see `Stepper.attempts`, with the interface of whole steps."""
 
-    def __init__(self, attempts: March, rows: int) -> None:
-        self._march = attempts.bound(1)
+    def __init__(self, attempts: March) -> None:
+        self._march = attempts.bound()
         n, self._part, self._size, q, x = self._march.state
         h, offset, self._last, *inputs = self._march.inputs
         self.state, self.inputs = [n, q, x], [h, offset, *inputs]
-        self.records = [np.zeros((rows, *a.shape[1:])) for a in self.state]
 
-    def run(self, steps: int, stride: int) -> float:
-        """Take whole steps, with a record after every `stride`; how many, with a fraction where it stops within one."""
+    def run(self, steps: int) -> float:
+        """Take whole steps; how many, with a fraction where it stops within one."""
         n = self.state[0]
         first = float(n[0])
         self._part[0], self._size[0] = 0.0, 1.0
-        row = 0
-        for done in [*range(stride, steps, stride), steps]:
-            if not self._reach(first + done):
-                return float(n[0] + self._part[0]) - first
-            if done % stride == 0:
-                for record, part in zip(self.records, self.state, strict=True):
-                    record[row] = part[0]
-                row += 1
-        return float(steps)
+        return float(steps) if self._reach(first + steps) else float(n[0] + self._part[0]) - first
 
     def _reach(self, last: float) -> bool:
         """To a point; whether it arrives."""
@@ -196,7 +164,7 @@ class _DividedSteps:
         self._last[0] = last
         while (left := int(last - n[0])) > 0:
             before = n[0]
-            good = self._march.run(left, left + 1)
+            good = self._march.run(left)
             tried = 0 if n[0] > before else tried + left
             if good < left or tried > PATIENCE:
                 return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -62,16 +62,6 @@ class NotFinite(ArithmeticError):
     def __init__(self, at: Point, reason: str) -> None:
         self.at, self.reason = at, reason
         super().__init__(f"t = {at.t:.6g} s: {reason}")
-
-
-class Samples(Protocol):
-    """Takes samples of a trajectory."""
-
-    every: float
-    """Time between two samples [s]."""
-
-    def rows(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> None:
-        """Take samples with the same inputs: times (n,) [s], configurations (n, nq), velocities and states (n, nv + nz)."""
 
 
 class Integrator(abc.ABC):
@@ -155,7 +145,7 @@ class Propagator(abc.ABC):
         """Make the machine code for one world now."""
 
     @abc.abstractmethod
-    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
+    def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
         """From a point to the time t_end [s], exactly, with held inputs, shape (nu,); raises `NotFinite`.
 
         A pure function of its arguments: a run that is resumed takes the same steps. `h` is the step, or the first to try [s].

@@ -110,7 +110,7 @@ class RungeKutta4(FixedStep):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DormandPrince(OneStep):
-    """Adaptive Runge-Kutta method of order 5 with an error estimate of order 4 and dense output (Dormand and Prince 1980)."""
+    """Adaptive Runge-Kutta method of order 5 with an error estimate of order 4 (Dormand and Prince 1980)."""
 
     relative: Positive = 1e-6
     """Allowed error of a step, relative to the size of velocities and internal states, or to 1 m or 1 rad [-]."""
@@ -286,24 +286,12 @@ STAGES = (
 )
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 """Fifth-order less fourth-order weights."""
-DENSE = np.array(
-    [
-        [1.0, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
-        [0.0, 0.0, 0.0, 0.0],
-        [0.0, 131558114200 / 32700410799, -68118460800 / 10900136933, 87487479700 / 32700410799],
-        [0.0, -1754552775 / 470086768, 14199869525 / 1410260304, -10690763975 / 1880347072],
-        [0.0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
-        [0.0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
-        [0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
-    ]
-)
-"""Weights of the stages in powers of the part of a step: continuous extension of order 4 (Shampine 1986)."""
 
 
 def embedded_step(
     system: System, t: Scalar, q: Array, x: Array, h: Scalar, first: Array | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """A Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n) for dense output.
+    """A Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n).
 
     The last stage is the first of the next step: `first`, if it is known, saves an evaluation.
     """
@@ -317,9 +305,3 @@ def embedded_step(
         k.append(system.derivative(t + node * h, q, at))
     error = sum((h * e) * stage for e, stage in zip(ERROR, k, strict=True) if e)
     return (*_end(system, q, at), error, np.stack(k))
-
-
-def dense_output(system: System, q: Array, x: Array, h: float, stages: Array, part: float) -> tuple[Array, Array]:
-    """q and x at a `part` from 0 to 1 of a Dormand-Prince step by its stages (7, n), the continuous extension of order 4."""
-    weights = DENSE @ (part ** np.arange(1, 5))
-    return _end(system, q, _start(system, x) + h * (weights @ stages))

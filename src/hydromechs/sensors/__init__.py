@@ -11,20 +11,17 @@ from ._encoders import JointEncoders
 from ._force_torque import ForceTorque
 from ._imu import Imu
 from ._instant import Instant, MountedFrame
-from ._instruments import Instruments, Reading
 from ._noise import Noise
 from ._sampling import Readings, SensorNodes, common_period, equations_of, part_of, recipe_of, whole_periods
-from ._sensing import REPORT, PlainSensing, Sensed, messages_of
+from ._sensing import REPORT, PlainSensing, Reading, Sensed, messages_of
 from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Sensor
 from ._suite import SensorSuite
 from ._tachometer import Tachometer
 from ._usbl import Usbl
-from ._world_inputs import SEEDS, WorldInputs, world_arrays, world_places
 
 __all__ = [
     "DEVICES",
     "REPORT",
-    "SEEDS",
     "TYPES",
     "Aid",
     "Channel",
@@ -38,7 +35,6 @@ __all__ = [
     "FrameMotion",
     "Imu",
     "Instant",
-    "Instruments",
     "JointEncoders",
     "Mounted",
     "MountedFrame",
@@ -52,7 +48,6 @@ __all__ = [
     "SensorSuite",
     "Tachometer",
     "Usbl",
-    "WorldInputs",
     "common_period",
     "device",
     "equations_of",
@@ -60,8 +55,6 @@ __all__ = [
     "part_of",
     "recipe_of",
     "whole_periods",
-    "world_arrays",
-    "world_places",
 ]
 
 TYPES: Mapping[str, type[Sensor]] = {

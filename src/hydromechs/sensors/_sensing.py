@@ -28,6 +28,19 @@ def messages_of(texts: Sequence[Callable[..., str]], reports: Array) -> list[str
     return [text(*row[1:]) for text, row in zip(texts, rows, strict=True) if row[0] != 0.0]
 
 
+class Reading(NamedTuple):
+    """A measurement that has arrived."""
+
+    sensor: int
+    """Number of the sensor."""
+    number: int
+    """Number of the sample, counted from time 0."""
+    time: float
+    """Time at which it was measured [s]."""
+    value: Array
+    """Measurement, shape (n,); NaN where there is nothing."""
+
+
 class Sensed(NamedTuple):
     """Where the results of a tick are."""
 

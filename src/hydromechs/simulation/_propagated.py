@@ -82,4 +82,4 @@ class PropagatedMarch(MissionMarch):
         state["part"][0], y[:nq], y[nq:] = at.t, at.q, at.x
 
     def advanced(self, at: Point, inputs: Array, t_end: float) -> Point:
-        return self.propagator.advance(at, inputs, t_end, self.step, None)
+        return self.propagator.advance(at, inputs, t_end, self.step)

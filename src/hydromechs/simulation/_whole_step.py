@@ -78,7 +78,7 @@ class _Slopes:
 
     def _after(self, q: Array, x: Array, h: float) -> Array:
         """q and x after a step, shape (nq + nx,)."""
-        end = self.propagator.advance(Point(self.at.t, q, x), self.inputs, self.at.t + h, h, None)
+        end = self.propagator.advance(Point(self.at.t, q, x), self.inputs, self.at.t + h, h)
         return np.concatenate([end.q, end.x[: self.nx]])
 
     def fastest(self, h: float) -> tuple[float, list[str]]:

@@ -1,40 +1,24 @@
-"""All sensors of one simulation: a routine that is run once for each tick, with errors that a seed decides."""
+"""All sensors of one plant at given states: a routine that runs once for each tick, with errors that a seed decides."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs.compiler import Routine, RoutineCode
 from hydromechs.contact import Terrain
+from hydromechs.integrators import rounding
 from hydromechs.model import State
-from hydromechs.simulation import Pack, Plant
+from hydromechs.sensors import Reading, Sensor, SensorNodes
+from hydromechs.simulation import SEEDS, Pack, Plant, SensingPlaces
 from hydromechs.values import Array
-
-from ._sampling import SensorNodes
-from ._sensor import Sensor
-from ._world_inputs import SEEDS, WorldInputs, world_arrays, world_places
 
 NONE: Mapping[str, Array] = MappingProxyType({})
 OUTCOME = "outcome"
 """Array with what has arrived: flags, then numbers of samples."""
-
-
-class Reading(NamedTuple):
-    """A measurement that has arrived."""
-
-    sensor: int
-    """Number of the sensor."""
-    number: int
-    """Number of the sample, counted from time 0."""
-    time: float
-    """Time at which it was measured [s]."""
-    value: Array
-    """Measurement, shape (n,); NaN where there is nothing."""
 
 
 class Instruments:
@@ -89,3 +73,35 @@ class Instruments:
             for i, s in enumerate(self.sensors)
             if fresh[i]
         ]
+
+
+def world_arrays(plant: Plant) -> dict[str, int]:
+    """Sizes of the arrays of a routine that hold the state of a world, by name."""
+    model, layout = plant.model, plant.layout
+    return {"t": 1, "tick": 1, "q": model.nq, "x": model.nv + layout.nz, "seed": 1, "world": 1}
+
+
+def world_places(routine: Routine) -> SensingPlaces:
+    """Places of the state of a world in a routine with `world_arrays` and `inputs`."""
+    return SensingPlaces(*(routine[name] for name in SensingPlaces._fields))
+
+
+class WorldInputs:
+    """Inputs of a plant at a state of a simulation."""
+
+    def __init__(self, plant: Plant, step: float) -> None:
+        self.plant, self.step = plant, step
+        self._flow = plant.flow()
+
+    def arrays(self, state: State, period: float, parameters: Mapping[str, Array] = NONE) -> dict[str, Array]:
+        """Return arrays by the names of `world_arrays`, and `inputs`, shape (1, n) each, but for seed and world.
+
+        Args:
+            period: Time between two ticks [s].
+            parameters: Values of open parameters, by name; the model's for those not named.
+        """
+        t = float(state.t)
+        data, _ = self.plant.data(self._flow, t + max(1e-9 * self.step, rounding(t)), parameters)
+        found = {"t": [t], "tick": [round(t / period)], "q": state.q, "x": np.concatenate([state.v, state.internal])}
+        found["inputs"] = np.concatenate([state.command, state.held, data])
+        return {name: np.array(x, dtype=float).reshape(1, -1) for name, x in found.items()}
