@@ -1,4 +1,4 @@
-"""The arms of a vehicle as an operator moves them: joint by joint, or tool by tool, with what their grippers can hold."""
+"""Arms of a vehicle as an operator moves them: joint by joint, or by the tool, with the objects for their grippers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hydromechs.spatial import rpy_from_matrix
 from ._operator import Operator
 
 SWING = 0.4, 7.5, 4
-"""The swing of the fast manipulation mission: from end to end [m], period [s], cycles (Razzanelli et al. 2019)."""
+"""Swing of the fast manipulation mission: travel [m], period [s], cycles (Razzanelli et al. 2019)."""
 LEASH = 0.3
-"""Farthest that the reference of a tool runs ahead of the tool [m]."""
+"""Maximum distance by which a tool's reference leads the tool [m]."""
 BASE = ("flies", "settles", "rests")
 """Modes of a vehicle: it is flown, it approaches its target, it is there."""
 STIFFNESS = 2.0
-"""Rate at which errors of a tool's place die away [1/s]."""
+"""Decay rate of a tool's position error [1/s]."""
 
 
 class ArmSpeeds(NamedTuple):
@@ -36,7 +36,7 @@ class ArmSpeeds(NamedTuple):
 
 
 def tool_frames(model: Model, holdings: Sequence[contact.Holding]) -> list[str]:
-    """Names of the frames that are tools: those that hold something, and those whose name ends with "tool"."""
+    """Return the frames that are tools: those that hold something, and those whose name ends with "tool"."""
     named = [name for name in model.frames if name.rpartition(".")[2].endswith("tool")]
     return list(dict.fromkeys([*(g.holder for g in holdings), *named]))
 
@@ -60,7 +60,7 @@ def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float)
 
 
 class Arm:
-    """A chain of servo-driven joints, base first, with a tool at its end and what its gripper can hold."""
+    """Chain of servo-driven joints, base first, with a tool at its end and a gripper."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Arm:
         return {"targets": (len(self.joints),), "place": (3,), "swing": ()}
 
     def place(self, q: np.ndarray) -> np.ndarray:
-        """Where the tool is at a configuration, in world axes [m], shape (3,)."""
+        """Return the tool's position at a configuration, in world axes [m], shape (3,)."""
         return self._loop.tool(q).p
 
     def still(self, state: State, m: Mapping[str, np.ndarray]) -> None:
@@ -101,7 +101,7 @@ class Arm:
         """Return the commands of its servos, and change its memory `m`. The state may be an estimate.
 
         The columns of `forward` are the vehicle's axes forward, to starboard and down in the world, shape (3, 3). The vehicle
-        does what `base` names, one of `BASE`.
+        is in the mode `base`, one of `BASE`.
         """
         self.still(state, m)
         if asked.arm_mode == "joints":
@@ -153,7 +153,7 @@ class Arm:
         return commands
 
     def _swung(self, m: Mapping[str, np.ndarray], wanted: bool, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Place and velocity of a swing about the tool's place, in the world."""
+        """Position and velocity of a swing about the tool's position, in the world."""
         if not wanted:
             m["swing"][...] = np.nan
         elif np.isnan(m["swing"]):
@@ -174,5 +174,5 @@ class Arm:
         name = min(apart, key=lambda n: apart[n])
         if apart[name] > 1.0:
             held = next(g.held for g in self.holdings if g.name == name)
-            return {}, f"{self.frame} closes on nothing: {held} is out of reach"
+            return {}, f"{self.frame} closes without an object: {held} is out of reach"
         return {f"{name}.closed": 1.0}, f"{self.frame} closes on {next(g.held for g in self.holdings if g.name == name)}"

@@ -1,4 +1,4 @@
-"""An acoustic channel: messages that come late, seldom, and not always. Times are whole ticks, so that it is exact."""
+"""Acoustic channel: messages are delayed, infrequent and sometimes lost. Times are whole ticks, so that it is exact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs.values import Bound, NotNegative, check_fields, finite, positive, whole
 
 ROUNDING = 1e-9
-"""Part of a tick by which a time may exceed an integer number of ticks and count as it."""
+"""Part of a tick by which a time may exceed an integer number of ticks without being rounded up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,13 +20,13 @@ class AcousticLink:
     """Effects of acoustic transmission on messages in one direction."""
 
     delay: NotNegative
-    """Time on the way, distance over speed of sound [s]."""
+    """Propagation delay, distance over speed of sound [s]."""
     message_time: NotNegative = 0.0
     """Time that the sender is busy with one message: its bits over the bit rate, or 1 over the messages per second [s]."""
     loss: Annotated[float, Bound(least=0.0, most=1.0)] = 0.0
     """Probability that a message is lost [-]."""
     seed: Annotated[int, Bound(least=0, whole=True)] = 0
-    """Decides which messages are lost; give the two directions different ones."""
+    """Seed for lost messages; use different seeds for the two directions."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -43,10 +43,10 @@ class AcousticLink:
         loss: float = 0.0,
         seed: int = 0,
     ) -> AcousticLink:
-        """The link over a distance [m]: delay = distance / speed of sound, message time = bits / bit rate [1/s]."""
+        """Return the link over a distance [m]: delay = distance / speed of sound, message time = bits / bit rate [1/s]."""
         delay = finite(distance, "distance") / positive(speed_of_sound, "speed_of_sound")
         if not bit_rate > 0.0:
-            raise ValueError(f"bit_rate is {bit_rate!r}, must be > 0 (leave it out for messages that take no time)")
+            raise ValueError(f"bit_rate is {bit_rate!r}, must be > 0 (omit it for messages that take no time)")
         return cls(delay=delay, message_time=finite(message_bits, "message_bits") / bit_rate, loss=loss, seed=seed)
 
 
@@ -56,9 +56,9 @@ class Message(NamedTuple):
     number: int
     """Its number, counted by the sender from 0."""
     sent: int
-    """Tick at which its sending begins."""
+    """Tick at which its transmission starts."""
     arrives: int
-    """Tick at which all of it is there, unless it is lost."""
+    """Tick at which it has arrived completely, unless it is lost."""
     content: Any
     """Complete content, not a change: the message before may be lost."""
 
@@ -68,10 +68,10 @@ class AcousticChannel:
 
         arrives = sent + n + d,    n = ⌈message time / tick⌉,   d = ⌈delay / tick⌉
 
-    While it is busy with a message, for n ticks, it takes no other, and nothing waits in a queue: a sender offers what holds at
-    present at every tick, so that what goes out is never old. Messages arrive in the order in which they were sent. Of a lost
+    While it is busy with a message, for n ticks, it takes no other, and there is no queue: a sender offers its present
+    data at every tick, so that messages are never outdated. Messages arrive in the order in which they were sent. Of a lost
     one the receiver gets nothing: the previous message stays in force until the next one comes through. Whether message k is
-    lost depends on the link's seed and on k alone. The sender does not know.
+    lost depends only on the link's seed and on k. The sender is not informed.
 
     Args:
         link: Delay, message time, loss.
@@ -81,16 +81,16 @@ class AcousticChannel:
     def __init__(self, link: AcousticLink, tick: float) -> None:
         self.link, self.tick = link, positive(tick, "tick")
         self.delay_ticks = self._ticks(link.delay)
-        """d, ticks on the way."""
+        """d, propagation delay in ticks."""
         self.message_ticks = self._ticks(link.message_time)
-        """n, ticks that the sender is busy with a message."""
+        """n, ticks for which the sender is busy with a message."""
         self.lost = 0
         """Messages lost so far."""
         self._number, self._last, self._free = 0, 0, 0
         self._under_way: deque[Message] = deque()
 
     def _ticks(self, time: float) -> int:
-        """A time in ticks, rounded up: nothing arrives too early."""
+        """Return a time in ticks, rounded up: nothing arrives too early."""
         return math.ceil(time / self.tick - ROUNDING)
 
     def __repr__(self) -> str:
@@ -99,23 +99,23 @@ class AcousticChannel:
 
     @property
     def latency(self) -> int:
-        """Ticks from the beginning of a message's sending to its arrival, n + d."""
+        """Ticks from the start of a message's transmission to its arrival, n + d."""
         return self.message_ticks + self.delay_ticks
 
     @property
     def sent(self) -> int:
-        """Messages sent so far, lost ones too."""
+        """Number of messages sent so far, including lost ones."""
         return self._number
 
     def takes(self, tick: int) -> bool:
-        """True if it would take a message."""
+        """True if it would accept a message."""
         return tick >= self._free
 
     def send(self, tick: int, content: Any) -> Message | None:
-        """Send a message at the present tick, not before that of an earlier call; None while the channel is busy."""
+        """Send a message at the present tick, not before that of an earlier call; return None while the channel is busy."""
         tick = whole(tick, "tick")
         if tick < self._last:
-            raise ValueError(f"tick is {tick}, but the channel was asked at {self._last} already; time does not run backwards")
+            raise ValueError(f"tick is {tick}, but the last call was at {self._last}; ticks must not decrease")
         self._last = tick
         if tick < self._free:
             return None
@@ -130,7 +130,7 @@ class AcousticChannel:
         return message
 
     def receive(self, tick: int) -> list[Message]:
-        """Messages that have arrived since the last call, in the order of their arrival."""
+        """Return the messages that have arrived since the last call, in the order of their arrival."""
         out = []
         while self._under_way and self._under_way[0].arrives <= tick:
             out.append(self._under_way.popleft())

@@ -1,4 +1,4 @@
-"""A scenario as an operator flies it: its file with the pilot in place of the mission, and with what was changed."""
+"""Scenario as an operator flies it: a file with the pilot in place of the mission, and with the operator's changes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ._pilot import Pilot
 
 
 def _from(low: float, high: float, **more: Any) -> Bound:
-    """Limits of what an operator may set; results beyond these are meaningless."""
+    """Limits of an operator's settings; results beyond these are meaningless."""
     return Bound(least=low, most=high, **more)
 
 
 PERIOD = 0.04
-"""Least time between two commands of the pilot [s]."""
+"""Minimum time between two commands of the pilot [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,16 +34,16 @@ class Catalog:
     """Scenarios to choose from, and their reader: files are above the station, so whoever starts it provides it."""
 
     files: Mapping[str, str]
-    """Paths of the scenario files, by the name that is shown."""
+    """Paths of the scenario files, by displayed name."""
     offered: Sequence[str]
     """Names of the scenarios that the page offers: those with a vehicle to fly."""
     read: Callable[[str, str], Scenario]
-    """Returns the scenario in the text of a file; the path is for messages and relative paths."""
+    """Return the scenario in the text of a file; the path is for messages and relative paths."""
     write: Callable[[Scenario, str], str]
-    """Returns the text of a scenario, for a file at that path."""
+    """Return the text of a scenario, for a file at that path."""
     text: Callable[[str], str] = read_text
     drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
-    """Returns the attributes of a recording from which a replay draws a scenario."""
+    """Return the attributes of a recording from which a replay draws a scenario."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,24 +55,24 @@ class Changes:
     wave_height: Annotated[float, _from(0.0, 40.0)] | None = None
     """Height of regular waves [m]; 0 for none."""
     wave_period: Annotated[float, _from(0.2, 1000.0)] | None = None
-    """Their period [s]."""
+    """Wave period [s]."""
     position: Annotated[tuple[float, float, float], _from(-1e5, 1e5, size=3)] | None = None
-    """Where the first model starts, in world axes [m], shape (3,)."""
+    """Start position of the first model, in world axes [m], shape (3,)."""
     heading_deg: Annotated[float, _from(-3600.0, 3600.0)] | None = None
-    """Heading that it starts with [°]."""
+    """Its initial heading [°]."""
     bandwidth: Annotated[float, _from(0.01, 100.0)] | None = None
     """Bandwidth of the speed control [rad/s]."""
     stiffness: Annotated[float, _from(0.001, 100.0)] | None = None
-    """Rate at which errors of place die away [1/s]."""
+    """Decay rate of position errors [1/s]."""
     seed: Annotated[int, Bound(least=0, whole=True)] | None = None
-    """Of gusts, waves and the errors of sensors."""
+    """Seed of gusts, waves and the errors of sensors."""
 
     def __post_init__(self) -> None:
         check_fields(self, "changes")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Changes:
-        """Changes by name, as a page sends them; unknown names are rejected."""
+        """Return changes by name, as a page sends them; reject unknown names."""
         known = [f.name for f in fields(cls)]
         for name in values:
             if name not in known:
@@ -97,7 +97,7 @@ class Configured:
 
 
 def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> Configured:
-    """A scenario of a catalog, with changes of its file, with the pilot as its controller.
+    """Return a scenario of a catalog, with changes of its file, with the pilot as its controller.
 
     The mission's controller, checks, and events at set times are omitted. Errors are those of a file, in a `ScenarioError`.
     """
@@ -116,7 +116,7 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
 
 
 def _period(scenario: Scenario) -> float:
-    """Time between two commands that fits the steps and the sensors: the first multiple of both that is not too short [s]."""
+    """Return a command period that fits the steps and the sensors: their first common multiple that is not too short [s]."""
     base = common_period(scenario.sensors) if scenario.sensors else scenario.step
     return round(base * math.ceil(PERIOD / base - 1e-9), 12)
 

@@ -16,7 +16,7 @@ from ._operator import Inputs, Operator
 from ._telemetry import Snapshot
 
 REFRESH = 1.0
-"""Time between two telemetries that the ghost starts from [s]; those in between are shown alone."""
+"""Time between two telemetry messages from which the ghost restarts [s]; those in between are only displayed."""
 
 
 class TelemetryMessage(NamedTuple):
@@ -35,7 +35,7 @@ class DueInputs(Inputs):
         self.asked = asked
         """Initial state of the ghost."""
         self.ghost: Ghost | None = None
-        """Knows the messages under way."""
+        """Inputs from the messages in transit."""
 
     def at(self, tick: int) -> Operator:
         """Return the input that will have reached the vehicle at a tick."""
@@ -44,18 +44,18 @@ class DueInputs(Inputs):
 
 
 class Delayed:
-    """The two directions of a link between an operator and a vehicle, and the vehicle's ghost. A tick is one of the control.
+    """Both directions of a link between an operator and a vehicle, and the vehicle's ghost. A tick is a control period.
 
     At each tick `tell` and then, through the vehicle's inputs, `carry`; after it `predict`. With the vehicle's own scenario,
-    the ghost is where the vehicle will be to the last bit, unless commands are lost; it knows the noise of the sensors, too.
+    the ghost predicts the vehicle to the last bit, unless commands are lost; its sensor noise is the same, too.
 
     Args:
         link: Delay, message time and loss of each direction.
-        simulation: The ghost's own, of the same scenario; its pilot reads `inputs`.
-        inputs: What that pilot reads.
+        simulation: The ghost's simulation, of the same scenario; its pilot reads `inputs`.
+        inputs: Inputs of that pilot.
         period: Length of a tick [s].
-        state: The vehicle now.
-        snapshot: It as it is shown until telemetry comes.
+        state: Present state of the vehicle.
+        snapshot: Snapshot to display until telemetry arrives.
     """
 
     def __init__(
@@ -74,14 +74,14 @@ class Delayed:
         simulation.reset(_without_signals(state))
         # its pilot receives messages through its inputs
         self.ghost = Ghost(simulation, period, deliver=lambda simulation, content: None, start=self._tick, told=unheard)
-        """The vehicle as it will be when a command sent now arrives."""
+        """Snapshot of the vehicle as it will be when a command sent now arrives."""
         self._inputs = inputs
         self._inputs.ghost = self.ghost
 
     def tell(self, tick: int, state: State, snapshot: Callable[[], Snapshot]) -> None:
         """Let the vehicle send telemetry if the channel is free, and the station receive it.
 
-        The state is that before the messages of this tick are delivered; `snapshot` makes what is shown of it.
+        The state is that before the messages of this tick are delivered; `snapshot` makes the displayed data from it.
         """
         if self.up.takes(tick):
             telemetry = Telemetry(tick, _without_signals(state), self._received)
@@ -116,5 +116,5 @@ class Delayed:
 
 
 def _without_signals(state: State) -> State:
-    """A state as it travels: signals are for recordings."""
+    """Return a state as it is transmitted: without signals, which are for recordings."""
     return replace(state, signal=np.zeros(0))

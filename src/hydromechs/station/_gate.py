@@ -29,11 +29,11 @@ STATIC = {
 LOOK = 0.25 / 30.0
 """Time between two checks for a new frame [s]."""
 IDLE = 0.25
-"""Longest time between two frames to a page [s]."""
+"""Maximum time between two frames to a page [s]."""
 SEAT = 16
-"""Characters of the number of a seat."""
+"""Number of characters in the identifier of a seat."""
 MOST_SEATS = 1000
-"""Seats that are remembered, for pages that come back."""
+"""Number of stored seats, for pages that reconnect."""
 LOG = logging.getLogger(__name__)
 
 

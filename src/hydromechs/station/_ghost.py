@@ -1,4 +1,4 @@
-"""The ghost: where a vehicle will be, simulated ahead of real time from old telemetry and the commands under way."""
+"""Ghost: the future vehicle, simulated ahead of real time from delayed telemetry and the commands in transit."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ Told: TypeAlias = Callable[[str], None]
 
 
 def as_commands(simulation: Simulation, content: Any) -> None:
-    """A message with commands of all actuators, in order or by name: they hold from now on."""
+    """Apply a message with commands of all actuators, in order or by name: they hold from now on."""
     simulation.command = content
 
 
@@ -39,14 +39,14 @@ def unheard(text: str) -> None:
 def advance(
     simulation: Simulation, contents: Iterable[Any], duration: float, deliver: Deliver = as_commands, told: Told = warn
 ) -> State:
-    """A vehicle's next tick: messages that have arrived are delivered, then time advances, with its controller at its own rate.
+    """Simulate a vehicle's next tick: deliver messages that have arrived, then advance, with the controller at its own rate.
 
-    It does what `Simulation.run` does, to the last bit, but for events and a recording.
+    It equals `Simulation.run`, to the last bit, but has no events and no recording.
 
     Args:
-        contents: What has arrived, in order.
+        contents: Contents of arrived messages, in order.
         duration: Length of the tick [s].
-        deliver: What a message does.
+        deliver: Action of a message.
         told: Receives the messages of its controller. Defaults to warnings.
     """
     for content in contents:
@@ -66,32 +66,32 @@ class Telemetry(NamedTuple):
     """Telemetry of a vehicle."""
 
     tick: int
-    """Tick at which it was so, before messages that arrive at that tick are delivered."""
+    """Tick of the telemetry, before messages that arrive at that tick are delivered."""
     state: State
     """Reported part of its state: q and v always; other arrays may be empty, and the ghost takes its own. A t of 0 is not
     reported, nor is a control of 1 in a state without `internal`: the time is that of the tick, control as the ghost has it."""
     received: int | None = None
     """Number of the last message that had been delivered, -1 if none; None if it is not reported, and none counts as lost."""
     control: bool | None = None
-    """True if its controller is active; None if the state specifies it, or nothing does."""
+    """True if its controller is active; None if it follows from the state or is unknown."""
 
 
 class Ghost:
-    """The vehicle as it will be: a simulation of the same plant that runs ahead of real time.
+    """The future vehicle: a simulation of the same plant that runs ahead of real time.
 
-    From the last telemetry it simulates to any tick with the messages under way, each delivered at the tick of its arrival.
-    `ghost.predict(now + channel.latency)` is where the vehicle will be when a command sent now arrives. That moment is the one
-    to fly by: the pilot's command acts on this ghost at once, as if there were no delay, and everything that reaches
+    From the last telemetry it simulates to any tick with the messages in transit, each delivered at the tick of its arrival.
+    `ghost.predict(now + channel.latency)` is the vehicle at the time when a command sent now arrives. Pilots
+    fly by that moment: the command acts on this ghost at once, as if there were no delay, and everything that reaches
     the vehicle until then is sent already, so that no input of the pilot is predicted. Earlier moments, the present
     too, come from the same path at no cost.
 
-    With the vehicle's own plant, step and water it is exact. A message is taken to arrive until telemetry shows that it was
+    With the vehicle's own plant, step and water it is exact. A message counts as received until telemetry shows that it was
     lost. Between two telemetries only one tick is added at a time; telemetry that differs from the prediction has
-    the whole interval simulated again. Events of a scenario are not looked for: what they change comes with the telemetry.
+    the whole interval simulated again. Events of a scenario are ignored: their effects come with the telemetry.
 
     Args:
-        simulation: The vehicle as the station knows it; for the ghost alone, which moves it. Its present state is the start. An
-            on-board controller is its controller; all that this remembers must be in its memory.
+        simulation: The station's model of the vehicle, reserved for the ghost. Its present state is the start. An
+            on-board controller is its controller, with its whole state in its memory.
         tick: Length of a tick [s], an integer number of steps.
         deliver: Action of a message on the vehicle. Defaults to setting commands.
         start: Tick of the simulation's present state.
@@ -110,12 +110,12 @@ class Ghost:
 
     @property
     def last(self) -> int:
-        """Tick of the last telemetry that was used, or of the start."""
+        """Tick of the last telemetry used, or of the start."""
         return self._first
 
     @property
     def under_way(self) -> tuple[Message, ...]:
-        """Messages that the vehicle is taken to receive, as far as telemetry has not shown their effect."""
+        """Messages that the vehicle presumably receives, if telemetry has not shown their effect yet."""
         return tuple(self._under_way)
 
     @property
@@ -123,19 +123,19 @@ class Ghost:
         return self._first + len(self._path) - 1
 
     def sent(self, message: Message | None) -> None:
-        """Take note of a message to the vehicle, from the channel's `send`; None, from a busy channel, is ignored."""
+        """Register a message to the vehicle, from the channel's `send`; None, from a busy channel, is ignored."""
         if message is None or message.arrives < self._first:
             return
         self._under_way.append(message)
         del self._path[message.arrives - self._first + 1 :]  # what comes after is another now
 
     def hear(self, telemetry: Telemetry) -> State:
-        """Start from a newer telemetry; an older one than the last is of no use. Returns what is predicted for its moment.
+        """Restart from newer telemetry; older telemetry is ignored. Return the predicted state at its time.
 
         Telemetry equal to the prediction, to the last bit, changes nothing and costs nothing. Messages that should have
         been there by then and were not are lost, and the interval from the last telemetry is simulated again without
         them. Parts missing in the telemetry are taken from there: states of actuators, commands and integrals of
-        controllers need not travel.
+        controllers need not be transmitted.
         """
         tick, told = telemetry.tick, telemetry.state
         if tick < self._first:
@@ -164,7 +164,7 @@ class Ghost:
         return own
 
     def _leave_out_lost(self, telemetry: Telemetry) -> None:
-        """Forget messages that should have been delivered before a telemetry and were not, and the way from there on."""
+        """Drop messages that should have been delivered before a telemetry and were not, and the path from there on."""
         if telemetry.received is None:
             return
         come = [m for m in self._under_way if m.arrives >= telemetry.tick or m.number <= telemetry.received]
@@ -175,12 +175,12 @@ class Ghost:
             del self._path[min(lost) - self._first + 1 :]
 
     def predict(self, tick: int) -> State:
-        """The vehicle at a tick, before messages that arrive there are delivered.
+        """Return the vehicle at a tick, before messages that arrive there are delivered.
 
-        The tick is that of the last telemetry or a later one. Beyond now + latency the last message is assumed to stay.
+        The tick is that of the last telemetry or a later one. Beyond now + latency the last message stays in force.
         """
         if tick < self._first:
-            raise ValueError(f"tick is {tick}, before the last telemetry, of {self._first}; take it from the telemetry")
+            raise ValueError(f"tick is {tick}, before the last telemetry, of {self._first}; use the telemetry instead")
         while self._head < tick:
             if self._at != self._head:
                 self.simulation.reset(self._path[-1])

@@ -33,15 +33,15 @@ class SetPoint:
 
 
 Strategy: TypeAlias = Mapping[str, float] | TracedBlock | SetPoint
-"""Commands and held inputs by name, held all the time; or a control law; or a set-point of the on-board controller."""
+"""Commands and held inputs by name, held all the time; or a control law; or a setpoint of the on-board controller."""
 
 
 class Predictions(NamedTuple):
-    """Where strategies lead."""
+    """Predicted outcomes of strategies."""
 
     names: tuple[str, ...]
     t: np.ndarray
-    """Times [s], shape (rows,); the first is that of the start."""
+    """Times [s], shape (rows,), from the start."""
     q: np.ndarray
     """Configurations, shape (n, rows, nq)."""
     v: np.ndarray
@@ -51,11 +51,11 @@ class Predictions(NamedTuple):
     R_WB: np.ndarray
     """Axes of the bodies in the world, as columns, shape (n, rows, nb, 3, 3)."""
     until: np.ndarray
-    """Time up to which the numbers of each are finite; one that diverges stays where it was [s], shape (n,)."""
+    """Time up to which the numbers of each are finite; one that diverges stops there [s], shape (n,)."""
 
 
 class _Row(NamedTuple):
-    """Where one strategy leads, as in `Predictions`."""
+    """Predicted outcome of one strategy, as in `Predictions`."""
 
     q: np.ndarray
     v: np.ndarray
@@ -63,14 +63,14 @@ class _Row(NamedTuple):
 
 
 class LookAhead:
-    """Simulates strategies from a present state, all of them as if begun now.
+    """Simulates strategies from a present state, as if all of them started now.
 
         look_ahead = LookAhead(simulation)
         paths = look_ahead(state, {"as now": {}, "stop": {"thruster_1": 0.0}}, 10.0)
 
-    Strategies with held commands run side by side on the lanes of one rollout, control laws in a rollout each, set-points in
-    the simulation with its controller. A law is asked at the start and every period from there, with its first memory; the
-    on-board controller continues. All is compiled at its first use and kept; so a law that is changed must be a new
+    Strategies with held commands run side by side on the lanes of one rollout, control laws in a rollout each, setpoints in
+    the simulation with its controller. A law is evaluated at the start and every period from there, from its initial
+    memory; the on-board controller continues. All is compiled at its first use and kept; so a law that is changed must be a new
     object.
 
     Args:
@@ -91,11 +91,11 @@ class LookAhead:
     def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Predictions:
         """Return the paths of strategies by name.
 
-        The duration [s] is an integer multiple of `every` [s], and that of the step. They start at a state of a simulation or a
-        ghost; one of q and v alone starts with actuators at rest.
+        The duration [s] is an integer multiple of `every` [s], and that of the step. They start at the state of a simulation or
+        a ghost; a state of q and v alone starts with actuators at rest.
         """
         if not strategies:
-            raise ValueError('strategies is empty; name one or more, as {"stop": {"thruster_1": 0.0}}')
+            raise ValueError('strategies is empty; name at least one, as {"stop": {"thruster_1": 0.0}}')
         sim = self.simulation
         rows = whole_steps(duration, positive(every, "every"), "duration")
         whole_steps(every, sim.step_size, "every")
@@ -120,7 +120,7 @@ class LookAhead:
         return Predictions(tuple(strategies), times, q, v, p.reshape(*shape, nb, 3), R.reshape(*shape, nb, 3, 3), until)
 
     def _roll(self, begun: Sequence[State], rows: int, every: float, controller: TracedBlock | None = None) -> list[_Row]:
-        """A rollout of worlds with held inputs, one from each state: q and v, shape (worlds, rows, n), and until when."""
+        """Roll out worlds with held inputs, one from each state; return q and v (worlds, rows, n), and the times reached."""
         sim, start = self.simulation, begun[0]
         layout, record = sim.plant.layout, whole_steps(every, sim.step_size, "every")
         held = {name: np.array([s.command[k] for s in begun]) for k, name in enumerate(layout.commands)}
@@ -142,7 +142,7 @@ class LookAhead:
         return [_Row(*one) for one in zip(worlds.q, worlds.v, start.t + sim.step_size * worlds.good, strict=True)]
 
     def _held(self, start: State, strategy: Mapping[str, float]) -> State:
-        """The start with a strategy's commands and held inputs; what it closes or opens does so here."""
+        """Return the start with a strategy's commands and held inputs; switched constraints close or open here."""
         self.simulation.reset(start)
         self.simulation.command = strategy
         return self.simulation.state
@@ -168,33 +168,33 @@ AHEAD = 10.0
 PERIOD = 0.2
 """Time between two commands of the predicted pilot, and between two points of a path [s]."""
 STEP = 0.01
-"""Longest step of its simulation [s]."""
+"""Maximum step of its simulation [s]."""
 
 
 class Outlook(NamedTuple):
-    """Where strategies lead a vehicle."""
+    """Predicted paths of a vehicle."""
 
     names: tuple[str, ...]
     t: np.ndarray
     """Times [s], shape (rows,)."""
     points: np.ndarray
-    """Places of the vehicle [m], shape (n, rows, 3)."""
+    """Positions of the vehicle [m], shape (n, rows, 3)."""
     until: np.ndarray
     """Time up to which each could be simulated [s], shape (n,)."""
     took: float
-    """Time that it took [s]."""
+    """Computing time [s]."""
 
 
 class Strategies:
     """Outcomes of three strategies: continue as now, stop and hold, full astern.
 
-    Simulated with all of the scenario, but with the true state in place of sensors, commands every 0.2 s, and steps up to
+    Simulated with the whole scenario, but with the true state instead of sensors, commands every 0.2 s, and steps up to
     10 ms, if they are not too long for a stiff part.
     """
 
     def __init__(self, configured: Configured) -> None:
         self.configured = configured
-        """The scenario that is flown."""
+        """Flown scenario."""
         self._inputs = DueInputs(Operator())  # what is delivered last stays
         step = configured.scenario.step
         longest = next((n for n in range(math.floor(STEP / step + 1e-9), 1, -1) if is_multiple(PERIOD, n * step, n * step)), 1)

@@ -33,7 +33,7 @@ SCENE_TYPES = frozenset(
         "GetRenderResponseMessage",
     }
 )
-"""Messages of the viewer in a browser that are passed on."""
+"""Messages of the viewer in a browser that are forwarded."""
 
 
 def page_message(raw: str | bytes) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def check_picture(raw: bytes, height: int, width: int) -> None:
     Viser's decoder tries all formats: for some it starts Ghostscript or FFmpeg, and animated images unpack to gigabytes.
 
     Raises:
-        Rejected: It is not.
+        Rejected: It is not a PNG of that size.
     """
     from PIL import Image
 

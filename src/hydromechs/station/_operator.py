@@ -29,29 +29,29 @@ GRIPPER: tuple[Gripper, ...] = get_args(Gripper)
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """Axes of the vehicle: forward, to starboard, down, and about them."""
 FORMAT = 1
-"""Number of the form of input files."""
+"""Version of the format of input files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """All that an operator asks for at one time."""
+    """Operator input at one time."""
 
     mode: Mode = "hold"
     """One of `MODES`."""
     axes: Deflections = (0.0,) * 6
     """Deflections of the vehicle's axes in the order of `AXES`, -1 to 1, shape (6,)."""
     arm: Annotated[int, Bound(least=0, most=99, whole=True)] = 0
-    """Number of the arm that the next fields are for, from 0; a number that no arm has moves none."""
+    """Number of the arm for the next fields, from 0; an unused number moves none."""
     arm_mode: ArmMode = "joints"
     """One of `ARM_MODES`."""
     arm_axes: Deflections = (0.0,) * 6
     """Deflections of the arm's axes, -1 to 1, shape (6,): joints from the base on, or forward, starboard, down."""
     gripper: Gripper = "keep"
-    """One of `GRIPPER`; something happens when it changes."""
+    """One of `GRIPPER`; acts when it changes."""
     target: Annotated[tuple[float, ...], Bound(least=-1e6, most=1e6, size=3)] | None = None
-    """Where the tool should go, in world axes [m], shape (3,); None for nowhere. It counts in the arm's mode "tool"."""
+    """Target of the tool, in world axes [m], shape (3,); None for none. It counts in the arm's mode "tool"."""
     swing: bool = False
-    """True if the tool swings up and down about its place, as in the fast manipulation mission."""
+    """True if the tool swings up and down about its position, as in the fast manipulation mission."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -60,7 +60,7 @@ class Operator:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], last: Operator | None = None) -> Operator:
-        """An operator with some fields of another changed, by default of the default one; unknown fields are rejected."""
+        """Return an operator with some fields of another changed, by default of the default one; reject unknown fields."""
         given = asdict(last or cls())
         for name in values:
             if name not in given:
@@ -69,7 +69,7 @@ class Operator:
 
 
 class InputLog:
-    """A new file of all that an operator asked for: a line for each change, with the tick of the control that saw it first."""
+    """New file of an operator's inputs: a line for each change, with the first control tick that uses it."""
 
     def __init__(self, path: str | os.PathLike[str], period: float) -> None:
         self._file: IO[str] = Path(path).open("x", encoding="utf-8")  # noqa: SIM115  it stays open during the run
@@ -81,7 +81,7 @@ class InputLog:
         self._file.flush()
 
     def take(self, tick: int, now: Operator) -> None:
-        """Write what is different from the tick before."""
+        """Write the differences from the tick before."""
         if now is self._last or now == self._last:
             return
         changed = {f.name: getattr(now, f.name) for f in fields(now) if getattr(now, f.name) != getattr(self._last, f.name)}
@@ -95,7 +95,7 @@ class InputLog:
 
 
 class Inputs(abc.ABC):
-    """Where a pilot reads what the operator asks for. It is a device: copies of the pilot read the same one."""
+    """Source of a pilot's inputs. It is a device: copies of the pilot read the same one."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Inputs:
         return self
@@ -106,13 +106,13 @@ class Inputs(abc.ABC):
 
 
 class LiveInputs(Inputs):
-    """Inputs of someone who steers now. Any thread may set them; the control reads them at its ticks, and logs them."""
+    """Live inputs of an operator. Any thread may set them; the control reads them at its ticks, and logs them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._now = Operator()
         self.log: InputLog | None = None
-        """Where changes are written to; None for nowhere."""
+        """Log of changes; None for none."""
         self.link: Callable[[int, Operator], Operator] | None = None
         """From a tick and the operator's input then to the input that has reached the vehicle; None where that is the same."""
 
@@ -142,11 +142,11 @@ class RecordedInputs(Inputs):
         self._ticks: list[int] = []
         self._values: list[Operator] = []
         self.end: float | None = None
-        """Time at which that run ended [s]; None where it was killed."""
+        """Time at which that run ended [s]; None if it was killed."""
         lines = files.read_text(path).splitlines()
         head = self._line(path, 1, lines[0] if lines else "")
         if head.get("hydromechs_inputs") != FORMAT:
-            raise ValueError(f"{path} is not a file of an operator's inputs; a piloted run leaves inputs.jsonl in its folder")
+            raise ValueError(f"{path} is not a file of operator inputs; a piloted run leaves inputs.jsonl in its folder")
         self.period = positive(head.get("period"), f"{path}: period")
         """Time between two ticks [s]."""
         last = Operator()
@@ -157,7 +157,7 @@ class RecordedInputs(Inputs):
                 continue
             tick = line.pop("tick", None)
             if type(tick) is not int or (self._ticks and tick <= self._ticks[-1]):
-                raise ValueError(f"{path}:{k}: tick is {tick!r}, must be an integer above those before")
+                raise ValueError(f"{path}:{k}: tick is {tick!r}, must be an integer above the previous ones")
             last = Operator.of(line, last)
             self._ticks.append(tick)
             self._values.append(last)
@@ -169,7 +169,7 @@ class RecordedInputs(Inputs):
         except json.JSONDecodeError as error:
             raise ValueError(f"{path}:{k}: {error}") from None
         if not isinstance(line, dict):
-            raise ValueError(f"{path}:{k}: this is not a JSON object")
+            raise ValueError(f"{path}:{k}: the line is not a JSON object")
         return line
 
     def at(self, tick: int) -> Operator:

@@ -1,4 +1,4 @@
-"""The controller of the operator station: from what an operator asks for to commands of thrusters, arms and grippers."""
+"""Controller of the operator station: from operator input to commands of thrusters, arms and grippers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ._arms import Arm, ArmSpeeds, arms_of
 from ._operator import ARM_MODES, AXES, GRIPPER, MODES, Inputs, LiveInputs, Operator
 
 LEASH = 1.0
-"""Farthest that the place to hold runs ahead of the vehicle [m]."""
+"""Maximum distance by which the position setpoint leads the vehicle [m]."""
 TURN_LEASH = 0.5
-"""The same of the heading [rad]."""
+"""Maximum angle by which the heading setpoint leads it [rad]."""
 SETTLED = 0.1
-"""Distance from the place to hold [m], and speed [m/s], below which a vehicle counts as at rest."""
+"""Distance from the setpoint [m], and speed [m/s], below which a vehicle counts as at rest."""
 
 
 class Pilot(Controller):
-    """Flies a vehicle as an operator asks, in one of the modes manual, speed and hold, and moves its arms. A controller.
+    """Controller that flies a vehicle by operator input, in one of the modes manual, speed and hold, and moves its arms.
 
-    Manual: deflections are shares of the highest force or moment along each axis. Speed: they are shares of `speeds`, followed
-    by a servo LQR. Hold: the place and heading are held; deflections move them. An arm moves by joints, or by its tool: in the
-    world once the vehicle rests in its place, else along with it. Its signals are what the operator asks for.
+    Manual: deflections are shares of the maximum force or moment along each axis. Speed: they are shares of `speeds`, followed
+    by a servo LQR. Hold: position and heading are held; deflections move them. An arm moves by joints, or by its tool: in the
+    world once the vehicle holds its position, else along with it. Its signals are the operator input.
 
     Args:
         body: Name of the vehicle's body. Defaults to the first free one with thrusters.
@@ -39,9 +39,9 @@ class Pilot(Controller):
         joint_speed: Rate of a joint at full deflection [rad/s or m/s].
         tool_speed: Speed of a tool at full deflection [m/s].
         bandwidth: Bandwidth of the speed loop [rad/s].
-        stiffness: Rate at which errors of place die away [1/s].
+        stiffness: Decay rate of position errors [1/s].
         period: Time between two commands [s].
-        inputs: Source of the operator's inputs. Defaults to none: the vehicle holds its place.
+        inputs: Source of the operator's inputs. If omitted, the vehicle holds its position.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Pilot(Controller):
         self.bandwidth, self.stiffness = positive(bandwidth, "bandwidth"), positive(stiffness, "stiffness")
         self.inputs: Inputs = LiveInputs() if inputs is None else inputs
         self.arms: list[Arm] = []
-        """The arms, once it has started."""
+        """The arms, after the start."""
 
     def reading(self, inputs: Inputs, period: float | None = None) -> Pilot:
         """Return a copy of this pilot that reads other inputs; `period` between commands [s] defaults to the pilot's own."""
@@ -87,7 +87,7 @@ class Pilot(Controller):
 
     @property
     def vehicle(self) -> Vehicle:
-        """The vehicle that it flies, once it has started."""
+        """The vehicle that it flies, after the start."""
         return self._loop.vehicle
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Pilot(Controller):
         return out
 
     def _flown(self, state: State, m: dict[str, np.ndarray], asked: Operator, R: np.ndarray) -> tuple[dict[str, float], str]:
-        """Commands of the thrusters, and what the vehicle does, one of `BASE`."""
+        """Return the commands of the thrusters, and the vehicle's mode, one of `BASE`."""
         axes, here = self._signs * np.array(asked.axes), state.q[self.vehicle.q]
         if asked.mode == "manual":
             m["held"][:], m["integrals"][:] = np.nan, 0.0
@@ -137,7 +137,7 @@ class Pilot(Controller):
         return driven.push.commands, "rests" if near else "settles"
 
     def _held_place(self, state: State, held: np.ndarray, axes: np.ndarray, here: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """References of the speed loop that hold a place, and move it by deflections, shape (6,)."""
+        """Return references of the speed loop that hold a position, and move it by deflections, shape (6,)."""
         heading = float(np.arctan2(R[1, 0], R[0, 0]))
         if np.isnan(held).any():
             coast = R @ state.v[self.vehicle.v][:3] / (2.0 * self.bandwidth)  # where it stops
@@ -169,7 +169,7 @@ def carrier(simulation: Simulation) -> str:
 
 
 def _level(R: np.ndarray) -> np.ndarray:
-    """Axes of a vehicle turned level: forward, sideways and along z of the world, as columns, shape (3, 3)."""
+    """Return the axes of a vehicle turned level: forward, sideways and along z of the world, as columns, shape (3, 3)."""
     heading = np.arctan2(R[1, 0], R[0, 0])
     return planar_rotation(2, np.cos(heading), np.sin(heading))
 

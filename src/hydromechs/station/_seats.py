@@ -1,10 +1,10 @@
-"""Who watches and who steers: any number watch, one has the controls and can hand them over."""
+"""Observers and operator: any number of people watch; one has the controls and can hand them over."""
 
 import threading
 
 
 class Seats:
-    """The seats of a station. The first one has the controls; free controls go to who takes them."""
+    """Seats of a station. The first one has the controls; free controls go to whoever takes them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -14,7 +14,7 @@ class Seats:
         self._count = 0
 
     def join(self, seat: str) -> str:
-        """Somebody comes; what to call them."""
+        """Add a seat; return its name."""
         with self._lock:
             self._count += 1
             self._all[seat] = f"operator {self._count}"
@@ -23,14 +23,14 @@ class Seats:
             return self._all[seat]
 
     def leave(self, seat: str) -> None:
-        """Somebody goes; controls that they had go to who asked first, or are free."""
+        """Remove a seat; its controls go to the first who asked, or are free."""
         with self._lock:
             self._all.pop(seat, None)
             self._asking = [s for s in self._asking if s != seat]
             self._hand_over(seat)
 
     def _hand_over(self, seat: str) -> None:
-        """Give the controls of a seat, if it has them, to who asked first; nobody has them otherwise."""
+        """Release the controls of a seat to the first who asked, or to nobody."""
         if self._pilot == seat:
             self._pilot = self._asking.pop(0) if self._asking else None
 
@@ -50,7 +50,7 @@ class Seats:
                 self._asking.append(seat)
 
     def give(self, seat: str) -> str | None:
-        """Hand the controls of a seat over to who asked first, or put them down; return the name of who has them now."""
+        """Hand the controls of a seat to the first who asked, or release them; return the name of the new owner."""
         with self._lock:
             self._hand_over(seat)
             return self._all.get(self._pilot or "")

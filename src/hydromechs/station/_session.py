@@ -35,48 +35,48 @@ FRAME = 1.0 / 30.0
 SCALES = 1e-3, 1e6
 """Minimum and maximum time scale."""
 SMOOTH = 0.02
-"""Time between two stops of a session that is short enough [s]."""
+"""Maximum time between two stops of a session [s]."""
 LOST_AFTER = 2.0
-"""Time without a word from the pilot after which the vehicle holds its place [s]."""
+"""Time without input from the pilot after which the vehicle holds its position [s]."""
 BEHIND = 0.25
-"""Lateness from which on a session does not try to catch up [s]."""
+"""Delay beyond which a session does not try to catch up [s]."""
 MOST_MESSAGES = 40
-"""Messages that are kept for pages."""
+"""Number of messages kept for pages."""
 LOOK_WAIT = 20.0
-"""Longest time to wait for a look ahead [s]."""
+"""Timeout of a look-ahead [s]."""
 CHECKPOINT = 10.0
 """Time between two checkpoints [s]."""
 
 
 def piloted(scenario: Scenario, inputs: Inputs) -> Simulation:
-    """Return the simulation of a scenario whose pilot reads given inputs."""
+    """Return the simulation of a scenario whose pilot reads the given inputs."""
     simulation = scenario.simulation()
     pilot_of(simulation).inputs = inputs  # a simulation has its own copy of the pilot
     return simulation
 
 
 def pilot_of(simulation: Simulation) -> Pilot:
-    """The pilot of a simulation."""
+    """Return the pilot of a simulation."""
     assert isinstance(simulation.controller, Pilot)
     return simulation.controller
 
 
 def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.PathLike[str] | RunFolder) -> RunResult:
-    """Simulate a piloted run once more from its inputs; the same run, to the last bit.
+    """Simulate a piloted run again from its inputs; the result is the same to the last bit.
 
     Args:
-        catalog: How to read scenarios.
+        catalog: Reader of scenarios.
         run: Folder of the piloted run.
-        folder: Where to, an empty or new folder; or a `RunFolder` that the caller has claimed already.
+        folder: Destination, an empty or new folder; or a `RunFolder` that the caller has claimed already.
     """
     old = RunFolder(run)
     if not old.inputs.is_file():
-        raise ValueError(f"{run} is not the folder of a piloted run: there is no {old.inputs.name} in it")
+        raise ValueError(f"{run} is not the folder of a piloted run: it has no {old.inputs.name}")
     attrs = load_recording(old.recording).attrs
     text, file = str(attrs["scenario"]), str(attrs["scenario_file"])
     inputs = RecordedInputs(old.inputs)
     if inputs.end is None:
-        raise ValueError(f'{old.inputs} has no end: the run was killed; add a line {{"end": T}} with the time to simulate to')
+        raise ValueError(f'{old.inputs} has no end: the run was killed; add a line {{"end": T}} with the final time')
     read = catalog.read(text, file)
     (block,) = read.controllers
     assert isinstance(block.controller, Pilot)
@@ -85,7 +85,7 @@ def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.Pa
 
 
 def _slice(simulation: Simulation, period: float) -> float:
-    """Time between two stops [s]: a part of the control's period that is short enough for smooth pictures, where it may be."""
+    """Return the time between two stops [s]: if possible, a part of the control's period short enough for smooth pictures."""
     if simulation.method.restarts_at_stops:
         return period  # other stops, other numbers
     step = simulation.step_size
@@ -97,9 +97,9 @@ class Session:
     """A scenario that an operator flies. All methods may be called from any thread; the simulation never waits for a page.
 
     Args:
-        configured: What to fly.
+        configured: Scenario to fly.
         folder: Folder of the runs' folders: NAME, NAME-2, ... in it, one for each run.
-        lost_after: Time without a word from the pilot after which the vehicle holds its place [s].
+        lost_after: Time without input from the pilot after which the vehicle holds its position [s].
         link: Link between the operator and the vehicle. Defaults to none.
     """
 
@@ -123,7 +123,7 @@ class Session:
         self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
         """Events, the newest last."""
         self.lost = False
-        """True if the pilot was lost, so that the vehicle holds its place."""
+        """True if the pilot is disconnected, so that the vehicle holds its position."""
         self._last_received = time.monotonic()
         self._running, self._scale, self._steps = False, 1.0, 0
         self._factor, self._late, self._runs, self._snapshots = 0.0, 0, 0, 0
@@ -148,7 +148,7 @@ class Session:
     # -- what others ask for ------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Let time run."""
+        """Continue the simulation."""
         self._ask(self._start)
 
     def pause(self) -> None:
@@ -160,7 +160,7 @@ class Session:
         self._ask(self._one_step)
 
     def scale(self, factor: float) -> None:
-        """Set the simulated time per real time, within `SCALES`; infinite for as fast as possible."""
+        """Set the simulated time per real time, within `SCALES`; infinite for maximum speed."""
         factor = float(factor)
         if not (SCALES[0] <= factor <= SCALES[1] or factor == math.inf):
             raise ValueError(f"time scale {factor:g} is outside {SCALES[0]:g} to {SCALES[1]:g}; use inf for full speed")
@@ -171,11 +171,11 @@ class Session:
         self._ask(lambda: self._again(configured or self.configured))
 
     def set_link(self, link: AcousticLink | None) -> None:
-        """Let commands and telemetry pass a link from now on; None for no link."""
+        """Send commands and telemetry over a link from now on; None for no link."""
         self._ask(lambda: self._set_link(link))
 
     def look_ahead(self) -> Outlook:
-        """Where strategies lead from here, or, behind a link, from where the vehicle is when a command sent now arrives."""
+        """Return outcomes of strategies from here, or, behind a link, from the vehicle at the arrival of a command sent now."""
         with self._looking:
             strategies, configured = self._strategies, self.configured
             if strategies is None or strategies.configured is not configured:
@@ -185,12 +185,12 @@ class Session:
         return found.result(LOOK_WAIT)
 
     def note_pilot(self) -> None:
-        """Record that the pilot sent something."""
+        """Register a message from the pilot."""
         self._last_received = time.monotonic()
         self.lost = False
 
     def drag(self, place: Sequence[float]) -> None:
-        """Let the tool come to a place in world axes [m], shape (3,), while the vehicle holds its own."""
+        """Move the tool to a position in world axes [m], shape (3,), while the vehicle holds its own."""
         self.inputs.set(mode="hold", axes=(0.0,) * 6, arm_mode="tool", arm_axes=(0.0,) * 6, target=place)
 
     def close(self) -> None:
@@ -201,12 +201,12 @@ class Session:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest snapshot."""
+        """Return the newest snapshot."""
         assert self._snapshot is not None
         return self._snapshot
 
     def wait(self, after: Snapshot | None, timeout: float) -> Snapshot:
-        """The newest snapshot, as soon as it is another one than `after`, or after a timeout [s]."""
+        """Return the newest snapshot as soon as it differs from `after`, or after a timeout [s]."""
         with self._published:
             self._published.wait_for(lambda: self._snapshot is not after or self._closed, timeout)
         return self.snapshot
@@ -235,12 +235,12 @@ class Session:
 
     @property
     def pilot(self) -> Pilot:
-        """The pilot; it belongs to the session's thread."""
+        """Pilot; only for the session's thread."""
         return self._pilot
 
     @property
     def simulation(self) -> Simulation:
-        """The simulation; it belongs to the session's thread."""
+        """Simulation; only for the session's thread."""
         return self._sim
 
     # -- the thread ---------------------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ class Session:
             self._published.notify_all()
 
     def _tick(self) -> None:
-        """One slice of a period of the control at its time, or a whole one when asked to step."""
+        """Advance by one slice of a control period when it is due, or by a whole period on request."""
         slice_ = self._slice
         if self._steps:
             self._steps -= 1
@@ -397,7 +397,7 @@ class Session:
             self._set_anchor()
 
     def _pause(self) -> None:
-        """Stop time at a tick of the control."""
+        """Pause at a tick of the control."""
         if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
             self._advance(self._pilot.period)
         if not self.problem:
@@ -413,7 +413,7 @@ class Session:
         self._set_anchor()
 
     def _set_anchor(self) -> None:
-        """From here on time runs with the clock."""
+        """Restart the real-time clock from here."""
         now = time.perf_counter()
         self._anchor = self._measured = (self._live.t, now)
 

@@ -31,25 +31,25 @@ from ._telemetry import Snapshot
 HANDLE = "/world/handle"
 """Name of the node that the pilot drags."""
 PICTURE = (720, 1280)
-"""Height and width of a saved camera image."""
+"""Height and width of a saved camera image [pixel]."""
 PICTURE_WAIT = 20.0
-"""Longest time to wait for a browser to draw one [s]."""
+"""Timeout for a browser to draw one [s]."""
 PREDICTED = "predicted"
-"""Name of the ghost that is where the vehicle will be."""
+"""Name of the ghost in the scene."""
 WAYS = ((0.96, 0.76, 0.1), (0.25, 0.9, 0.45), (1.0, 0.35, 0.3))
-"""Colours of the ways that strategies lead."""
+"""Colours of predicted paths."""
 FARTHEST_DELAY, SLOWEST_MESSAGE = 20.0, 20.0
-"""Longest delay and message time that a page may ask for [s]."""
+"""Maximum delay and message time that a page may set [s]."""
 LOG = logging.getLogger(__name__)
 
 
 class Scenes:
-    """The live scene twice: seen from outside, and from the camera of the vehicle."""
+    """Live scene in two views: from outside, and from the vehicle's camera."""
 
     def __init__(self, session: Session) -> None:
         sim, scenario, first = session.simulation, session.configured.scenario, session.snapshot
         self.model = sim.model
-        """The mechanism that is shown."""
+        """Displayed mechanism."""
         vehicle = session.pilot.vehicle.body
         scene = live_scene(
             sim.model,
@@ -61,9 +61,9 @@ class Scenes:
         )
         options: dict[str, Any] = dict(environment=scenario.environment, seed=scenario.seed, actuators=sim.actuators)
         self.outside = LivePage(sim.model, scene, follow=vehicle, terrain=scenario.parts(Terrain), **options)
-        """Seen from outside; the camera moves with the vehicle."""
+        """Outside view; the camera moves with the vehicle."""
         self.onboard = LivePage(sim.model, scene, **options)
-        """Seen from the camera on the vehicle."""
+        """View from the camera on the vehicle."""
         self._eye = camera_place(sim.model, scene, vehicle)
         self._upright, self._down = scene.upright, np.array(sim.model.world.down)
         self._looked = 0.0
@@ -101,7 +101,7 @@ class Scenes:
             self.look(snapshot)
 
     def ways(self, outlook: Outlook | None) -> None:
-        """Show where strategies lead, as lines; None takes the lines away."""
+        """Show predicted paths as lines; remove them for None."""
         if outlook is self._outlook:
             return
         self._outlook = outlook
@@ -128,7 +128,7 @@ class Scenes:
                 client.camera.look_at = place + axes[:, 0]
 
     def picture(self, path: Path, seat: str) -> None:
-        """Save what the camera on the vehicle sees, drawn by the browser of a seat."""
+        """Save the view of the vehicle's camera, drawn by the browser of a seat."""
         import matplotlib.image
 
         holders = self.onboard.tickets.holders
@@ -147,15 +147,15 @@ class Scenes:
 
 
 class Station:
-    """A scenario that people fly and watch in their browsers, at the address `url`.
+    """Scenario that people fly and watch in their browsers, at the address `url`.
 
     Args:
-        catalog: The scenarios that can be chosen.
+        catalog: Scenarios to choose from.
         name: Name of the first one.
         folder: Folder of the runs' folders.
         share: True to accept connections from other machines.
         port: Port to listen on; the next free one if it is in use, any for 0.
-        lost_after: Time without a word from the pilot after which the vehicle holds its place [s].
+        lost_after: Time without input from the pilot after which the vehicle holds its position [s].
         link: Initial link between the operator and the vehicle. Defaults to none.
     """
 
@@ -172,7 +172,7 @@ class Station:
     ) -> None:
         self.catalog, self.seats = catalog, Seats()
         self.session = Session(configured(catalog, name), folder, lost_after=lost_after, link=link)
-        """The scenario that is flown."""
+        """Session of the flown scenario."""
         self.scenes = Scenes(self.session)
         """Public view of it."""
         self._frame: tuple[int, str] = (0, "{")
@@ -188,7 +188,7 @@ class Station:
 
     @property
     def url(self) -> str:
-        """Its address; from other machines, with the name of this one in place of 127.0.0.1."""
+        """URL; for other machines, with the name of this one in place of 127.0.0.1."""
         return self.gate.url
 
     def close(self) -> None:
@@ -227,7 +227,7 @@ class Station:
             self._render()
 
     def _ways(self) -> dict[str, Any] | None:
-        """Where strategies lead, in words: names with colours, and the time that it took [ms]."""
+        """Return predicted paths as data for the page: names with colours, and the computing time [ms]."""
         seen = self._outlook
         if seen is None:
             return None
@@ -257,22 +257,22 @@ class Station:
         return {"outside": self.scenes.outside, "onboard": self.scenes.onboard}.get(view)
 
     def enter(self, seat: str) -> dict[str, Any]:
-        """Somebody opens the page: who they are, what can be chosen, what can be moved."""
+        """Return data for a new page: its seat, available scenarios, movable parts."""
         name = self.seats.join(seat)
         arms = [{"frame": arm.frame, "joints": arm.joints, "gripper": bool(arm.holdings)} for arm in self.session.pilot.arms]
         return {"you": name, "scenarios": self.offered, "scenario": self.session.configured.name, "arms": arms, "axes": AXES}
 
     @property
     def offered(self) -> list[str]:
-        """Names of the scenarios that can be chosen."""
+        """Return the names of available scenarios."""
         return list(self.catalog.offered)
 
     def exit(self, seat: str) -> None:
-        """Somebody has closed the page."""
+        """Release the seat of a closed page."""
         self.seats.leave(seat)
 
     def frame(self) -> tuple[int, str]:
-        """The newest frame for all, and the number of its snapshot."""
+        """Return the newest frame for all, and the number of its snapshot."""
         return self._frame
 
     def own(self, seat: str, dropped: int) -> dict[str, Any]:
@@ -301,7 +301,7 @@ class Station:
         return True
 
     def take(self, seat: str, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Do what a page asks for; who does not steer may only ask for the controls."""
+        """Execute a page's request; a page that does not steer may only ask for the controls."""
         kind, session = message["type"], self.session
         if kind == "ask":
             self.seats.ask(seat)
@@ -349,7 +349,7 @@ class Station:
             raise Rejected(f"scale: {error}") from None
 
     def _delay(self, message: Mapping[str, Any]) -> None:
-        """Put a link between operator and vehicle, or take it away where its delay is null."""
+        """Set a link between operator and vehicle, or remove it if its delay is null."""
         values = {name: message[name] for name in ("delay", "message_time", "loss") if name in message}
         if values["delay"] is None:
             self.session.set_link(None)
@@ -361,7 +361,7 @@ class Station:
         self.session.set_link(AcousticLink(**values))
 
     def _look_ahead(self) -> dict[str, Any]:
-        """Show where strategies lead; taken away where they are shown already."""
+        """Show predicted paths; hide them if they are shown already."""
         if self._outlook is not None:
             self._outlook = None
             return {"type": "ahead"}
@@ -374,7 +374,7 @@ class Station:
         return {"type": "ahead"}
 
     def _configure(self, message: Mapping[str, Any], *, save: bool) -> dict[str, Any]:
-        """Check a changed scenario like a file; fly it, or save it."""
+        """Check a changed scenario like a file; then fly it, or save it."""
         try:
             made: Configured = configured(self.catalog, message["scenario"], Changes.of(message["changes"]))
             if save:
@@ -386,7 +386,7 @@ class Station:
         return {"type": "checked", "problems": []}
 
     def _write(self, made: Configured) -> Path:
-        """Write a scenario into the folder of the runs, under a name of ours."""
+        """Write a scenario into the folder of the runs, under a generated name."""
         folder = self.session.folder
         folder.mkdir(parents=True, exist_ok=True)
         k = 1

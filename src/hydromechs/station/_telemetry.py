@@ -19,17 +19,17 @@ from ._pilot import Pilot
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A scenario at one time, and how its run goes."""
+    """Snapshot of a scenario and the status of its run."""
 
     t: float
     """Time [s]."""
     number: int
     run: int
-    """Number of the run; another one after a reset."""
+    """Number of the run; changes after a reset."""
     position: np.ndarray
-    """Of all bodies [m], shape (nb, 3)."""
+    """Positions of all bodies [m], shape (nb, 3)."""
     wxyz: np.ndarray
-    """Of all bodies, shape (nb, 4)."""
+    """Quaternions of all bodies, shape (nb, 4)."""
     force: np.ndarray
     """Forces of actuators [N, N·m], shape (na,)."""
     flow: np.ndarray
@@ -37,15 +37,15 @@ class Snapshot:
     tethers: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Points of tethers by name, from the vehicle upwards, in world axes [m], shape (n, 3)."""
     tools: tuple[tuple[float, ...], ...] = ()
-    """Where the tools are, in world axes [m], shape (arms, 3)."""
+    """Positions of the tools, in world axes [m], shape (arms, 3)."""
     hud: Mapping[str, Any] = field(default_factory=dict)
     """Numbers for the heads-up display, plain data."""
     ghost: Snapshot | None = None
-    """Behind a link: the vehicle as it will be when a command sent now arrives; None without one."""
+    """Behind a link: the vehicle as it will be when a command sent now arrives; None without a link."""
 
 
 class Display:
-    """Turns the present instant of a simulation into numbers for a page; the altitude is above the terrain."""
+    """Converts the present instant of a simulation into data for a page; altitudes are above the terrain."""
 
     def __init__(self, simulation: Simulation, pilot: Pilot, terrain: Iterable[contact.Terrain]) -> None:
         self.simulation, self.pilot, self.model = simulation, pilot, simulation.model
@@ -65,7 +65,7 @@ class Display:
         self._down = np.array(self.model.world.down, dtype=float)
 
     def snapshot(self, number: int, run: int) -> Snapshot:
-        """The scenario now."""
+        """Return the present snapshot."""
         sim, i = self.simulation, self._vehicle.body
         seen = sim.observe()
         state = sim.state
@@ -129,7 +129,7 @@ class Display:
         return out
 
     def _altitude(self, p: np.ndarray) -> float | None:
-        """Height above the ground [m]; None where there is none below."""
+        """Return the height above the ground [m]; None if there is none below."""
         heights = [float(thing.ray(p, self._down, self._down)) for thing in self._terrain]
         lowest = min(heights, default=np.inf)
         return lowest if np.isfinite(lowest) else None
