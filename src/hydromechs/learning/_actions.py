@@ -1,7 +1,5 @@
 """Commands from actions, numbers from -1 to 1: thrust and voltage over their whole range, targets of joints at a rate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

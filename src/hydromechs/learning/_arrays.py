@@ -1,7 +1,5 @@
 """Rotations of many worlds at once, as rows of arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hydromechs.values import Array

@@ -1,7 +1,5 @@
 """Gymnasium environments: one world, or many as a vector, of the same `Arena`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack, cast
 

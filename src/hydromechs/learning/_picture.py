@@ -1,7 +1,5 @@
 """Pictures of the worlds of an arena, and one of them in a browser."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

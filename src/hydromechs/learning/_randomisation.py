@@ -1,7 +1,5 @@
 """Open parameters of the worlds, and their values in each episode."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The names under which Gymnasium finds the environments."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Our vector environment as one of Stable-Baselines3, without a copy of a world per process."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

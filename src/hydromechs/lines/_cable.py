@@ -1,7 +1,5 @@
 """Cable properties per length."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The upper end of a line: a point of a body, or a point of a ship with prescribed motion or riding the waves."""
 
-from __future__ import annotations
-
 import abc
 import math
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ It is valid if the line moves slowly, so that drag and inertia are small compare
 verify this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """A slack heavy line; the lifted part grows with the height of the vehicle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -5,8 +5,6 @@ the points are n + 1 segments of the lengths ½, 1, ..., 1, ½ pieces, so that a
 ends, which belong to others, carry none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ s is the unstretched length from the lower end. The masses sit at s_j = (j − �
 paid out, and material passes them at −ṡ_j = −(j − ½) L̇/n. Without a winch ṡ = 0. Torsion is neglected.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

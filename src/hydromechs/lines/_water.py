@@ -12,8 +12,6 @@ The wet part is that of an ellipsoid of the piece's length and diameter, and the
 changes with the tangent, that acts on the neighbours, too.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Layout of a filter's covariance: which errors it has, and where an entry is stored."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

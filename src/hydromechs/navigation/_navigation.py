@@ -1,7 +1,5 @@
 """The block of a navigation filter, and sensors with it in front of controllers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal

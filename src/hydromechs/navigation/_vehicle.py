@@ -1,7 +1,5 @@
 """The vehicle that a filter navigates, and places of sensors on it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Contact switch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

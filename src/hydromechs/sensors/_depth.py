@@ -1,7 +1,5 @@
 """Pressure sensor as a depth gauge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Sensors as one can buy them, by name."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Joint encoders."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Force-torque sensor in a joint."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

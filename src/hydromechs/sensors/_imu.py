@@ -1,7 +1,5 @@
 """Inertial measurement unit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

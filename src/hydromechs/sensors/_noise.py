@@ -1,7 +1,5 @@
 """Errors of one channel of a sensor."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

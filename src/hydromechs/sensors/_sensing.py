@@ -1,7 +1,5 @@
 """Sensors as nodes of a routine, and the state as controllers see it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

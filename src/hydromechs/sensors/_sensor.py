@@ -1,7 +1,5 @@
 """The interface of sensors: when they measure, what, and with which errors."""
 
-from __future__ import annotations
-
 import abc
 import math
 from collections.abc import Sequence

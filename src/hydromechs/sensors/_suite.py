@@ -1,7 +1,5 @@
 """The sensors of a mission, before they are prepared for a plant."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hydromechs.contact import Terrain

@@ -1,7 +1,5 @@
 """Tachometer of a thruster."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Acoustic positioning with an ultra-short baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

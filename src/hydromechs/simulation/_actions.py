@@ -1,7 +1,5 @@
 """Checks of a component's actions against its declaration; errors name the component."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

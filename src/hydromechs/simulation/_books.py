@@ -1,7 +1,5 @@
 """Energy ledger of a run: stored and accounted energy at its start, and the recording's since then."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

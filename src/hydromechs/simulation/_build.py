@@ -1,7 +1,5 @@
 """The components of a plant, from the parts that a caller or a file lists and from the model."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence

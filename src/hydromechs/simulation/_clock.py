@@ -1,7 +1,5 @@
 """Stops of a run in compiled code: for the controller, events, progress, real time."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,5 @@
 """Constraints that close during a run: what they join must meet, and an impulse makes velocities agree."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hydromechs import dynamics

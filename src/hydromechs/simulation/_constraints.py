@@ -1,7 +1,5 @@
 """Constraints between accelerations, solved together with the dynamics, groups that do not touch each other apart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Differentiability of a plant's equations: routines that they call are held constant where they are derived."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hydromechs import compiler

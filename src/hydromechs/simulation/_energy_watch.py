@@ -1,7 +1,5 @@
 """Unexplained energy that a run gains or loses, reported once at its end."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

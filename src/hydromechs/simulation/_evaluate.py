@@ -3,8 +3,6 @@
 One function of the plant, the time, the state and the inputs; what of it is needed, the trace keeps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Message of a run for constraint forces that are undetermined and were set to 0, once for each group."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

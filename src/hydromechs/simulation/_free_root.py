@@ -1,7 +1,5 @@
 """True if the numbers of a free joint are a body's pose in the world, as controllers of poses take them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hydromechs.dynamics import kinematics

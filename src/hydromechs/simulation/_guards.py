@@ -1,7 +1,5 @@
 """Guards of events in compiled code: at each tick and sample, did a quantity cross its level?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where the inputs that events and the caller set are, by what a user calls them: a body, or what opens and closes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np

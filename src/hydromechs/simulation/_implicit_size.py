@@ -1,7 +1,5 @@
 """Estimated length of the program of a linearly implicit step, before tracing."""
 
-from __future__ import annotations
-
 from hydromechs.compiler import longest_program
 from hydromechs.contact import Pair
 from hydromechs.errors import UnsupportedFeature

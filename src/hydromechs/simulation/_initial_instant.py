@@ -1,7 +1,5 @@
 """The instant at which a run begins, as components see it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any

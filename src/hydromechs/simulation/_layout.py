@@ -1,7 +1,5 @@
 """Where the states and inputs of components are in the arrays that programs take: by name, never by position in a list."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The motion of a plant near an operating point as a linear system: drives, friction, contacts, water, internal states."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple

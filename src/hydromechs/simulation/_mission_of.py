@@ -1,7 +1,5 @@
 """One mission from the blocks of a simulation or scenario."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from hydromechs.model.component import Component

@@ -1,7 +1,5 @@
 """Modes of a plant about an equilibrium: frequencies, damping ratios, shapes."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Quaternions of bodies whose sign follows from the configuration, so that it never jumps and a resumed run has the same."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hydromechs import dynamics

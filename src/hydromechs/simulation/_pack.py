@@ -1,7 +1,5 @@
 """Named arrays in one flat array: what a controller remembers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

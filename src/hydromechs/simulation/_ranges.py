@@ -1,7 +1,5 @@
 """A caller's inputs, by name or in order: commands in their ranges, or messages about those that are not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """From states to a recording: rows are collected, completed with all that is recorded, and handed on in blocks."""
 
-from __future__ import annotations
-
 import math
 import os
 import time

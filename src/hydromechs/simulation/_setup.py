@@ -1,7 +1,5 @@
 """Parts of a simulation: a model, a plant, or a source such as a scenario that has everything."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

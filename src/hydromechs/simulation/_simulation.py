@@ -1,7 +1,5 @@
 """A simulation: a plant, an integrator, sensors and controllers at their own rates, events and a recording."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Joints that stand far beyond their limits, because assumed stops yield under load: a run reports that once."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

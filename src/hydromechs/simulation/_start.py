@@ -1,7 +1,5 @@
 """Conditions on a state from which a simulation can start."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

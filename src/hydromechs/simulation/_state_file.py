@@ -1,7 +1,5 @@
 """States on disk: a small JSON file whose numbers read back to the last bit."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import fields

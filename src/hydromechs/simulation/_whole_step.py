@@ -1,7 +1,5 @@
 """Stability of a step for all parts of a plant together: each may be slow enough alone, but not all together."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hydromechs import dynamics

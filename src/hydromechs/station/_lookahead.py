@@ -1,7 +1,5 @@
 """Look-ahead: outcomes of an operator's strategies, seconds of motion in milliseconds, in coarse steps."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping, Sequence

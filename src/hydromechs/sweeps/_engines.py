@@ -1,7 +1,5 @@
 """Engines of a sweep: who runs its blocks. In this process, or in processes of this machine."""
 
-from __future__ import annotations
-
 import abc
 import contextlib
 import multiprocessing

@@ -1,7 +1,5 @@
 """A sweep file to a `ParameterSweep`, with every problem of the file in one `SweepError`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """Identity of a sweep, and of a version of this package."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A run's row depends on its own numbers alone: a world gives the same bits in a b
 sweep in this way, so that their stores are the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Parameters: numbers that change from run to run, and the values that each may have."""
 
-from __future__ import annotations
-
 import abc
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Samplings: how runs are spread over the parameters of a sweep."""
 
-from __future__ import annotations
-
 import abc
 import itertools
 import math

@@ -1,7 +1,5 @@
 """One HTML file with what came of many runs: success rate, distributions of the checks' values, why runs ended."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Gate of a page: one URL with a random token, which is the only access to the viser servers behind it. It checks all input."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

@@ -1,7 +1,5 @@
 """A live scene: bodies moved by a simulation, the ground and sea around their start, ghosts."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any

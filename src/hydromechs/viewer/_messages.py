@@ -1,7 +1,5 @@
 """Messages from a browser to a scene: known types with checked fields, limited in size and rate. Others are rejected."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time

@@ -1,7 +1,5 @@
 """Mode shapes: the mechanism at both extremes of each motion, and a map of frequencies and damping."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A scene in a browser: a viser server that displays it, and one HTML file that replays it."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Pictures of models and runs as files, without a display: drawn here, or by a headless browser."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Pictures of a scene without a display or a browser: a depth-buffer rasteriser in NumPy."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 

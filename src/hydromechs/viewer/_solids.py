@@ -1,7 +1,5 @@
 """Surfaces of triangles used only in scenes: thrusters, arrows, mesh files with their colours."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

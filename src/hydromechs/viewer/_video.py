@@ -1,7 +1,5 @@
 """A scene as a video: frames drawn without a display, into a GIF or, with an encoder, an MP4."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Source of worlds from a caller's argument."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any

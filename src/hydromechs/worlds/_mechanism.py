@@ -1,7 +1,5 @@
 """Worlds of a bare mechanism: forces and the water's motion come from outside."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Worlds of a plant: a mechanism with its actuators, sensors, forces and water."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property

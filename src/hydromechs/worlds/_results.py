@@ -1,7 +1,5 @@
 """Result of a rollout."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple

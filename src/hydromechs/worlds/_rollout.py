@@ -1,7 +1,5 @@
 """Rollouts: many steps of many worlds from given starts, with any leading dimensions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

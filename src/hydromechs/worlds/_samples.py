@@ -1,7 +1,5 @@
 """Watched quantities at the samples of all worlds, and the checks of a scenario in each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

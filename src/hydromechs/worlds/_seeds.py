@@ -1,7 +1,5 @@
 """Seeds of worlds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

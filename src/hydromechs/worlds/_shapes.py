@@ -1,7 +1,5 @@
 """Arrays as a caller gives them for many worlds: held or for every step, the same in all worlds or not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Source of worlds: a compiled step, and where its inputs are."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Mapping
 from typing import Any, NamedTuple

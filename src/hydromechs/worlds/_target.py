@@ -1,7 +1,5 @@
 """Where worlds live: their state and inputs in arrays of one machine, and the compiled steps that move them."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

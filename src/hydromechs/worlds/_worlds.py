@@ -12,8 +12,6 @@ on the same lanes: the bits of a world depend on its own numbers alone. A step t
 where it was and is marked. Python acts only between stretches: changing slopes of a current, grasps that close, events.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
