@@ -57,10 +57,8 @@ class Instruments:
     def sample(self, memory: Mapping[str, Array], state: State, parameters: Mapping[str, Array] = NONE) -> list[Reading]:
         """Measure with all sensors that are due. Return what has arrived. `memory` is changed.
 
-        Args:
-            memory: What they remember, by the names of `pack`.
-            state: The true state, at a multiple of the fastest sensor's period.
-            parameters: Values of open parameters, by name; the model's for those not named.
+        `memory`: what they remember, by the names of `pack`; `state`: the true state, at a multiple of the fastest sensor's
+        period; `parameters`: values of open parameters, by name; the model's for those not named.
         """
         m, n = self.sampling, len(self.sensors)
         arrays = {name: memory[name].reshape(1, -1) for name in m.state} | self._inputs.arrays(state, m.period, parameters)

@@ -351,8 +351,7 @@ def check_fields(thing: Any, owner: str = "") -> None:
 
     Raises `FieldError` if one field is wrong, `FieldErrors` with all of them if there are several.
 
-    Args:
-        owner: Name of the object in errors; defaults to that of its class.
+    `owner`: name of the object in errors; defaults to that of its class.
     """
     errors = _conversion_errors(thing, owner)
     owner, unread = owner or type(thing).__name__, tuple(error.field for error in errors)

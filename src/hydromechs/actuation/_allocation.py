@@ -31,10 +31,8 @@ def allocation_matrix(model: Model, thrusters: Sequence[Thruster], body: str) ->
 
     The column of a thruster at p along the unit vector e is (e, p × e).
 
-    Args:
-        model: The model that has the thrusters' frames.
-        thrusters: Thrusters, on `body` or on bodies that are fixed to it.
-        body: Name of the body.
+    `model`: the model that has the thrusters' frames; `thrusters`: thrusters, on `body` or on bodies that are fixed to it;
+    `body`: name of the body.
     """
     root, R_RB, p_RB = _on_rigid_body(model, model.body_index(body))
     columns = []

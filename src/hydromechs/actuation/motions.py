@@ -143,10 +143,8 @@ class Recorded(Motion):
         The smooth spline f makes Σ (x_k − f(t_k))² + λ ∫ f̈² dt least, with λ = n (T/2π)⁴ for n samples a second: a sine of the
         period T has half its size left, longer ones are kept, shorter ones go with (period/T)⁴.
 
-        Args:
-            times: Times of the samples [s], shape (n,), rising, n at least 5.
-            positions: Positions [rad], shape (n,).
-            smoothing: T [s]; 0 for a spline through all samples.
+        `times`: times of the samples [s], shape (n,), rising, n at least 5; `positions`: positions [rad], shape (n,);
+        `smoothing`: T [s]; 0 for a spline through all samples.
         """
         from scipy.interpolate import PPoly, make_interp_spline, make_smoothing_spline
 

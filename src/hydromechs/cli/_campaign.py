@@ -190,10 +190,7 @@ class WorldRun(NamedTuple):
 def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
     """Return how to run a world of a campaign; raise `ValueError` if its scenario has changed since.
 
-    Args:
-        folder: Folder of the campaign.
-        world: Number of the world.
-        code: Permission to run the code that the scenario names.
+    `folder`: folder of the campaign; `world`: number of the world; `code`: permission to run the code that the scenario names.
     """
     from hydromechs.compiler import NATIVE, TARGETS
     from hydromechs.library import load_scenario

@@ -148,10 +148,8 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
     Its arguments are the number of worlds, then of each input and output its address and its strides in numbers, over worlds
     and over each of its own axes.
 
-    Args:
-        precision: "float32" or "float64".
-        block: Threads per block that the kernel is compiled for.
-        min_blocks: Blocks that must fit on a multiprocessor at once, which limits the registers of a thread.
+    `precision`: "float32" or "float64"; `block`: threads per block that the kernel is compiled for; `min_blocks`: blocks that
+    must fit on a multiprocessor at once, which limits the registers of a thread.
     """
     if precision not in REALS:
         raise ValueError(f"precision is {precision!r}, must be 'float32' or 'float64'")

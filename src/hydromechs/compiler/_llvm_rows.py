@@ -15,9 +15,7 @@ def transposed(new: Callable[[str], str], rows: Sequence[str]) -> list[str]:
     One load or store of a row for each lane and some shuffles, where entry by entry a program with many results takes
     eight times the stores, and LLVM a time that grows with their square.
 
-    Args:
-        new: Writes a line that defines a value; gives its name.
-        rows: Vectors of as many doubles as there are rows.
+    `new`: writes a line that defines a value; gives its name; `rows`: vectors of as many doubles as there are rows.
     """
     n, rows = len(rows), list(rows)
     T = f"<{n} x double>"

@@ -28,8 +28,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     face where it is shorter than its diameter. Bodies meet by the probes of each on the shapes of the other; a sphere is
     always the probe, and two capsules meet exactly, so these make one pair.
 
-    Args:
-        parts: Terrain, `PointContact` and `BodyContact` among them; others do not count.
+    `parts`: terrain, `PointContact` and `BodyContact` among them; others do not count.
     """
     parts = tuple(parts)
     terrain = [part for part in parts if isinstance(part, Terrain)]

@@ -31,11 +31,8 @@ def carry_law(
     a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse
     dynamics, with the force that the load needs shared among the grasps so that the sum of squares is minimal.
 
-    Args:
-        grasps: The grasps that hold it.
-        arms: For each grasp, places in v of the arm that holds.
-        gains: Of e and ė.
-        reference: Position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
+    `grasps`: the grasps that hold it; `arms`: for each grasp, places in v of the arm that holds; `gains`: of e and ė;
+    `reference`: position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
     """
     at = list(range(model.nv)[model.v_slices[load]])
     iq = model.q_slices[load].start

@@ -98,12 +98,8 @@ def damped_inverse(
     (Nakamura and Hanafusa 1986 for the damping, Chiaverini et al. 1994 for its size): exact away from singular configurations,
     and rates stay below 1/(2 λ) per error near them.
 
-    Args:
-        J: Jacobian, shape (m, n).
-        wanted: Velocity, shape (m,).
-        columns: Number of columns that are used; all others are 0. Defaults to n.
-        damping: λ_0.
-        threshold: σ_0, singular value below which the damping grows.
+    `J`: jacobian, shape (m, n); `wanted`: velocity, shape (m,); `columns`: number of columns that are used; all others are 0;
+    defaults to n; `damping`: λ_0; `threshold`: σ_0, singular value below which the damping grows.
     """
     if not J.size:
         return J.T.copy() if wanted is None else np.zeros(J.shape[1])

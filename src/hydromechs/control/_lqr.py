@@ -156,10 +156,8 @@ def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, poi
     The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist). Where lag and delay
     make the closed loop unstable, both are 0: the locus of det(1 + L) then goes round the origin against that without them.
 
-    Args:
-        design: The gains and their plant.
-        lag: Time constant of the actuators [s].
-        delay: Dead time of the loop: half a period of a sampled controller, and more if it computes long [s].
+    `design`: the gains and their plant; `lag`: time constant of the actuators [s]; `delay`: dead time of the loop: half a
+    period of a sampled controller, and more if it computes long [s].
     """
     A, B, _ = _augmented(design.A, design.B, design.C)
     K = np.hstack([design.K_x, -design.K_i])

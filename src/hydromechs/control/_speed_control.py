@@ -89,11 +89,8 @@ def speed_design(
     the water brings it to rest, and its drag is quadratic, often, none in a linearisation at rest: so at least the rate ω/10 is
     taken, also for an angle that nothing depends on.
 
-    Args:
-        simulation: The simulation that the vehicle is in.
-        controlled: Controlled axes, of surge, sway, heave, roll, pitch, yaw_rate; defaults to all that the thrusters reach.
-        bandwidth: ω [rad/s].
-        integral: k; larger is weaker.
+    `simulation`: the simulation that the vehicle is in; `controlled`: controlled axes, of surge, sway, heave, roll, pitch,
+    yaw_rate; defaults to all that the thrusters reach; `bandwidth`: ω [rad/s]; `integral`: k; larger is weaker.
     """
     chosen = list(vehicle.axes) if controlled is None else axes_of(controlled)
     names = [list(AXES)[k] for k in chosen]

@@ -20,12 +20,8 @@ def speeds_towards(here: Array, wanted: Array, rate: Array, stiffness: float, sp
 
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
 
-    Args:
-        here: Position and quaternion now, shape (7,).
-        wanted: Position and roll, pitch, heading [m, rad], shape (6,).
-        rate: Their rates, shape (6,).
-        stiffness: κ [1/s].
-        speed: v_max [m/s].
+    `here`: position and quaternion now, shape (7,); `wanted`: position and roll, pitch, heading [m, rad], shape (6,); `rate`:
+    their rates, shape (6,); `stiffness`: κ [1/s]; `speed`: v_max [m/s].
     """
     R = quaternion_matrix(here[3:])
     off = wanted[:3] - here[:3]

@@ -88,10 +88,8 @@ def _recipe(model: Model, name: str) -> Equation:
 def export_source(model: Model, folder: str | Path, functions: Sequence[str] = DEFAULT, format: str = FORMATS[0]) -> list[Path]:
     """Write a model's equations as source files with a check; return their paths.
 
-    Args:
-        folder: Where to write; made if it is not there.
-        functions: Names of `FUNCTIONS`, or `jacobian:NAME`.
-        format: One of `FORMATS`; "c" gives header, source and check.
+    `folder`: where to write; made if it is not there; `functions`: names of `FUNCTIONS`, or `jacobian:NAME`; `format`: one of
+    `FORMATS`; "c" gives header, source and check.
     """
     if format not in FORMATS:
         raise FieldError("format", format, f"must be one of {', '.join(FORMATS)}")

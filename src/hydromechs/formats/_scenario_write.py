@@ -33,10 +33,8 @@ def save_scenario(scenario: Scenario, path: str | Path, *, plain: bool = False) 
 def dumps_scenario(scenario: Scenario, folder: str | Path | None = None, *, plain: bool = False) -> str:
     """Return the text of a scenario file, which `loads_scenario` turns back into an equal scenario.
 
-    Args:
-        scenario: The scenario; its models must have a `source`.
-        folder: Folder of the file, to which paths are relative. If omitted, paths are unchanged.
-        plain: True for `components` and `blocks` only, without shorthand sections.
+    `scenario`: the scenario; its models must have a `source`; `folder`: folder of the file, to which paths are relative; if
+    omitted, paths are unchanged; `plain`: True for `components` and `blocks` only, without shorthand sections.
     """
     writer = _ScenarioWriter(scenario, None if folder is None else Path(folder))
     run = RunKeys(**{key: getattr(scenario, key) for key in RunKeys.__dataclass_fields__})

@@ -107,13 +107,8 @@ def steps(x: Array, y: Array, *, level: float = 0.0, rise: float, run: float, st
 
     A height field is smooth: the edges of the steps are rounded over one grid spacing. Use boxes for sharp edges.
 
-    Args:
-        x: Grid lines [m], shape (nx,).
-        y: Grid lines [m], shape (ny,).
-        level: Height before the first step [m].
-        rise: Height of a step; negative for steps down [m].
-        run: Length of a step [m].
-        start: x of the first edge [m].
+    `x`: grid lines [m], shape (nx,); `y`: grid lines [m], shape (ny,); `level`: height before the first step [m]; `rise`:
+    height of a step; negative for steps down [m]; `run`: length of a step [m]; `start`: x of the first edge [m].
     """
     ahead = x - finite(start, "start")
     climbed = np.maximum(np.floor(ahead / positive(run, "run")) + 1.0, 0.0) * finite(rise, "rise")

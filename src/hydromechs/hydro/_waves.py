@@ -113,9 +113,7 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
     waves, which have little energy but most of the acceleration, get half of the bins, and the acceleration of all seeds is
     about that of the spectrum.
 
-    Args:
-        gravity: Acceleration of gravity [m/s²].
-        seed: Of the random frequencies and phases.
+    `gravity`: acceleration of gravity [m/s²]; `seed`: of the random frequencies and phases.
     """
     h = math.inf if environment.water_depth is None else environment.water_depth
     rows = []
@@ -183,10 +181,8 @@ def wave_motion(
     surface that is Airy's formula, for kd = −2 about the linear extrapolation 1 − kd, and never more than 4, also for
     short waves on top of long ones.
 
-    Args:
-        down: Unit vector down in world axes, constants, shape (3,).
-        p: The point in world axes [m], shape (3,).
-        above: False for points that stay below the mean surface, which is faster: above it the velocity is then held.
+    `down`: unit vector down in world axes, constants, shape (3,); `p`: the point in world axes [m], shape (3,); `above`: False
+    for points that stay below the mean surface, which is faster: above it the velocity is then held.
     """
     a, omega, k, n, phase, scale, h = components
     if not len(a):

@@ -121,9 +121,8 @@ class WorldsVectorEnv(VectorEnv):
     ) -> tuple[Array, dict[str, Any]]:
         """Begin new episodes.
 
-        Args:
-            seed: An integer, world k draws from seed + k, or one for each world. Defaults to the present generators.
-            options: With "reset_mask", booleans of shape (num_envs,), only those worlds are reset.
+        `seed`: an integer, world k draws from seed + k, or one for each world; defaults to the present generators; `options`:
+        with "reset_mask", booleans of shape (num_envs,), only those worlds are reset.
         """
         which = _masked(options, self.num_envs)
         if seed is not None:
@@ -140,8 +139,7 @@ class WorldsVectorEnv(VectorEnv):
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Advance all worlds by one period: observations, rewards, terminations, truncations, infos.
 
-        Args:
-            actions: From -1 to 1, shape (num_envs, na).
+        `actions`: from -1 to 1, shape (num_envs, na).
         """
         arena = self.arena
         acted = _checked(actions, (self.num_envs, arena.last.shape[1]), arena)
@@ -207,9 +205,7 @@ class WorldEnv(gymnasium.Env):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin a new episode.
 
-        Args:
-            seed: Seed of all that is drawn from now on. Defaults to the present generator.
-            options: Not used.
+        `seed`: seed of all that is drawn from now on; defaults to the present generator; `options`: not used.
         """
         super().reset(seed=seed)
         self.arena.random = [self.np_random]
@@ -218,11 +214,7 @@ class WorldEnv(gymnasium.Env):
         return self.arena.observe()[0], {}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Advance by one period: observation, reward, terminated, truncated, info.
-
-        Args:
-            action: From -1 to 1, shape (na,).
-        """
+        """Advance by one period: observation, reward, terminated, truncated, info. `action`: from -1 to 1, shape (na,)."""
         acted = _checked(action, (self.arena.last.shape[1],), self.arena)
         seen, judged, ended, over, measures = _period(self.arena, acted[None])
         self._show()

@@ -105,11 +105,8 @@ def serial_chain(n: int, *, base: str = "free", wet: bool = True, seed: int = 1)
 def star(m: int, n: int, *, wet: bool = True, seed: int = 1) -> Model:
     """A vehicle with `m` chains of `n` revolute links each, placed with branch parameters: a walker, a vehicle with arms.
 
-    Args:
-        m: Number of chains.
-        n: Links per chain.
-        wet: Whether all bodies have full added mass, buoyancy and strip drag.
-        seed: Seed of the numbers.
+    `m`: number of chains; `n`: links per chain; `wet`: whether all bodies have full added mass, buoyancy and strip drag;
+    `seed`: seed of the numbers.
     """
     rng = np.random.default_rng(seed)
     bodies = [_vehicle(rng, wet)]
@@ -173,11 +170,8 @@ def random_tree(
 ) -> Model:
     """A random forest: all joint types, branching, several roots, tilted bases, random initial state.
 
-    Args:
-        rng: Source of the numbers.
-        max_bodies: Largest number of bodies.
-        kinds: Joint types to draw from; a root is free or one of these.
-        wet: Whether bodies have full added mass, buoyancy and strip drag.
+    `rng`: source of the numbers; `max_bodies`: largest number of bodies; `kinds`: joint types to draw from; a root is free or
+    one of these; `wet`: whether bodies have full added mass, buoyancy and strip drag.
     """
     bodies: list[Body] = []
     n = int(rng.integers(1, max_bodies + 1))

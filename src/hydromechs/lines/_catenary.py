@@ -46,12 +46,8 @@ class CatenaryPull(NamedTuple):
 def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness: float, steps: int = STEPS) -> CatenaryPull:
     """Tension at the ends of a line that hangs between A and B.
 
-    Args:
-        x: Horizontal distance of B from A, at least 0 [m].
-        z: Height of B over A [m].
-        length: Unstretched length L [m].
-        weight: Weight in water per unstretched length w, above 0 [N/m].
-        stiffness: EA [N].
+    `x`: horizontal distance of B from A, at least 0 [m]; `z`: height of B over A [m]; `length`: unstretched length L [m];
+    `weight`: weight in water per unstretched length w, above 0 [N/m]; `stiffness`: EA [N].
     """
     k = weight * length / stiffness
     X, Z = maximum(x / length, NEAREST), z / length
@@ -112,11 +108,8 @@ def _step(lam: Scalar, X: Scalar, Z: Scalar, k: Scalar) -> tuple[Scalar, Scalar]
 def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float) -> tuple[Array, Array]:
     """Horizontal distance from A and height over A at places along a line [m], shapes (n,) and (n,).
 
-    Args:
-        pull: What `catenary_pull` gives, floats.
-        s: Unstretched length from A [m], shape (n,).
-        weight: Weight in water per unstretched length [N/m].
-        stiffness: EA [N].
+    `pull`: what `catenary_pull` gives, floats; `s`: unstretched length from A [m], shape (n,); `weight`: weight in water per
+    unstretched length [N/m]; `stiffness`: EA [N].
     """
     V_A, V = pull.V_A, pull.V_A + weight * s
     far = max(pull.H, 1e-12 * weight * float(np.max(s)))  # V/H stays finite in a line that hangs straight down

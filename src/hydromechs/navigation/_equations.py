@@ -16,12 +16,7 @@ ERRORS = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 9), "bg": slice(9, 1
 
 
 def plus(x: Array, error: Array) -> Array:
-    """x ⊞ δ: sums, and q ⊗ exp(δθ/2), shape (19,).
-
-    Args:
-        x: State, shape (19,).
-        error: δ, shape (18,).
-    """
+    """x ⊞ δ: sums, and q ⊗ exp(δθ/2), shape (19,). `x`: state, shape (19,); `error`: δ, shape (18,)."""
     return np.concatenate([x[:6] + error[:6], _turned(x[6:10], error[6:9]), x[10:] + error[9:]])
 
 
@@ -45,13 +40,8 @@ def moved(x: Array, f: Array, w: Array, dt: Scalar, gravity: Array, decay: float
 
     R is taken in the middle of the step.
 
-    Args:
-        x: State, shape (19,).
-        f: Specific force, as measured [m/s²], shape (3,).
-        w: Angular velocity, as measured [rad/s], shape (3,).
-        dt: Time [s].
-        gravity: In world axes [m/s²], shape (3,).
-        decay: 1/T of the current [1/s].
+    `x`: state, shape (19,); `f`: specific force, as measured [m/s²], shape (3,); `w`: angular velocity, as measured [rad/s],
+    shape (3,); `dt`: time [s]; `gravity`: in world axes [m/s²], shape (3,); `decay`: 1/T of the current [1/s].
     """
     p, v, q, bg, ba, c = (x[at] for at in STATES.values())
     turn = (w - bg) * dt
@@ -76,11 +66,8 @@ class Believed(NamedTuple):
     def at(x: Array, w: Array, p_IS: Array, R_IS: Array) -> Believed:
         """A frame S on the IMU.
 
-        Args:
-            x: State, shape (19,).
-            w: Angular velocity as measured, in the IMU's axes [rad/s], shape (3,).
-            p_IS: Its origin from the IMU's, in the IMU's axes [m], shape (3,).
-            R_IS: Its axes in the IMU's, shape (3, 3).
+        `x`: state, shape (19,); `w`: angular velocity as measured, in the IMU's axes [rad/s], shape (3,); `p_IS`: its origin
+        from the IMU's, in the IMU's axes [m], shape (3,); `R_IS`: its axes in the IMU's, shape (3, 3).
         """
         p, v, q, bg, _, c = (x[at] for at in STATES.values())
         R = quaternion_matrix(q)
@@ -90,11 +77,8 @@ class Believed(NamedTuple):
 def of_body(x: Array, w: Array, p_BI: Array, q_BI: Array) -> tuple[Array, Array, Array]:
     """Position (3,), quaternion (4,) and velocity (6,) of the body that carries the IMU.
 
-    Args:
-        x: State, shape (19,).
-        w: Angular velocity as measured, in the IMU's axes [rad/s], shape (3,).
-        p_BI: Origin of the IMU's frame in body axes [m], shape (3,).
-        q_BI: Quaternion of the IMU's axes in the body's, shape (4,).
+    `x`: state, shape (19,); `w`: angular velocity as measured, in the IMU's axes [rad/s], shape (3,); `p_BI`: origin of the
+    IMU's frame in body axes [m], shape (3,); `q_BI`: quaternion of the IMU's axes in the body's, shape (4,).
     """
     p, v, q, bg, _, _ = (x[at] for at in STATES.values())
     turn = quaternion_product(q, q_BI * np.array([1.0, -1.0, -1.0, -1.0]))

@@ -43,9 +43,7 @@ class ErrorStateFilter:
     def run(self, log: Mapping[str, tuple[Array, Array]], model: Model, sensors: Sequence[Sensor], start: Array) -> Track:
         """The filter on measurements that were recorded earlier.
 
-        Args:
-            log: Times (n,) and values (n, channels) of each sensor's measurements, by its name; see `log_of`.
-            sensors: The sensors that measured.
-            start: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
+        `log`: times (n,) and values (n, channels) of each sensor's measurements, by its name; see `log_of`; `sensors`: the
+        sensors that measured; `start`: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
         """
         return run_on(self.on(model, sensors), log, start)

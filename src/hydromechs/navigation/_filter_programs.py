@@ -49,9 +49,8 @@ def start_of(
 def first_covariance(prior: Mapping[str, Scalar], down: Array) -> Array:
     """Return the initial covariance, shape (18, 18); `tilt` is about horizontal axes, `heading` about the vertical.
 
-    Args:
-        prior: Standard deviations: position, velocity, tilt, heading, gyroscope, accelerometer, current.
-        down: Downward unit vector in the axes of the IMU, shape (3,).
+    `prior`: standard deviations: position, velocity, tilt, heading, gyroscope, accelerometer, current; `down`: downward unit
+    vector in the axes of the IMU, shape (3,).
     """
     found = np.zeros((NE, NE), dtype=np.asarray(down).dtype)
     names = ("position", "velocity", "tilt", "gyroscope", "accelerometer", "current")
@@ -120,8 +119,7 @@ def propagated(layout: Covariance, F: Array, dt: Scalar, flat: Array, noise: Map
 def remembered(layout: Covariance, aid: int, copies: Array, flat: Array) -> tuple[Array, Array]:
     """Return copies and P with a new clone of the present; older clones of the sensor move by one.
 
-    Args:
-        copies: Copies of the state, shape (copies, 22).
+    `copies`: copies of the state, shape (copies, 22).
     """
     clones = layout.clones_of(aid)
     source = np.arange(layout.n)
@@ -256,10 +254,8 @@ def raised(G: Array, M: Array, g: Array) -> tuple[Array, Scalar]:
 
     The process noise is raised until the innovation fits (Bar-Shalom, Li and Kirubarajan 2001).
 
-    Args:
-        G: Hᵀ H for the three errors that the sensor shows, shape (3, 3).
-        M: Hᵀ S⁻¹ H, where H contains what has moved since the last measurement, shape (3, 3).
-        g: Hᵀ S⁻¹ r, shape (3,).
+    `G`: Hᵀ H for the three errors that the sensor shows, shape (3, 3); `M`: Hᵀ S⁻¹ H, where H contains what has moved since the
+    last measurement, shape (3, 3); `g`: Hᵀ S⁻¹ r, shape (3,).
     """
     _, E, shown = _eigen(G)
     J = sum(on * np.outer(d, d) for on, d in zip(shown, E.T, strict=True))

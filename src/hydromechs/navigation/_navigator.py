@@ -88,10 +88,8 @@ class Navigator:
     def tick(self, m: Memory, t: float, imu: Array, arrived: Sequence[Reading]) -> list[str]:
         """One period of the IMU: move on, keep what late sensors need, use what has arrived; what there is to report.
 
-        Args:
-            t: Time, a multiple of the period [s].
-            imu: Reading of the IMU, shape (6,); NaN if there is none.
-            arrived: Readings of aids that are there now; `sensor` counts among `aids`.
+        `t`: time, a multiple of the period [s]; `imu`: reading of the IMU, shape (6,); NaN if there is none; `arrived`:
+        readings of aids that are there now; `sensor` counts among `aids`.
         """
         left, said, moves = sorted(arrived, key=lambda r: (r.sensor, r.number)), [], True
         while moves or left:  # several readings of one sensor, as after a gap in a log, take several passes
@@ -148,9 +146,8 @@ class Navigator:
     def true(self, state: State, bias: Array | None = None, current: Array | None = None) -> Array:
         """Return x of a true motion, shape (19,).
 
-        Args:
-            bias: Biases of the IMU, of specific force and rate [m/s², rad/s], shape (6,); defaults to 0.
-            current: Velocity of the water in world axes [m/s], shape (3,); defaults to 0.
+        `bias`: biases of the IMU, of specific force and rate [m/s², rad/s], shape (6,); defaults to 0; `current`: velocity of
+        the water in world axes [m/s], shape (3,); defaults to 0.
         """
         i = self.body
         pose, velocity = state.q[self.model.q_slices[i]], state.v[self.model.v_slices[i]]

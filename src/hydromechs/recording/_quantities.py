@@ -76,10 +76,8 @@ def find_quantity(
 ) -> tuple[str, tuple[int, ...]]:
     """The variable and the indices that the name of a quantity means: "position.gripper.z" is ("position", (5, 2)).
 
-    Args:
-        name: A variable and the names of its coordinates, joined by dots; names may have dots in them.
-        variables: Dimensions of each variable, without time.
-        labels: Names along each dimension.
+    `name`: a variable and the names of its coordinates, joined by dots; names may have dots in them; `variables`: dimensions of
+    each variable, without time; `labels`: names along each dimension.
     """
     head, terms = find_terms(name, variables, labels)
     if len(terms) != 1:

@@ -292,8 +292,7 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
     root that is given a pose gets a body "base" without mass, fixed there, that carries its roots. A model with a `mount`
     is part of the model that carries it.
 
-    Args:
-        starts: The models and how they start.
+    `starts`: the models and how they start.
     """
     starts = tuple(starts)
     if not starts:

@@ -111,11 +111,8 @@ DEVICES: Mapping[str, Device] = {
 def device(model: str, name: str, frame: str, changes: Mapping[str, object] | None = None) -> Mounted:
     """A sensor as one can buy it.
 
-    Args:
-        model: Which one, a key of `DEVICES`.
-        name: Name, unique among the sensors.
-        frame: Named frame of the model, or a body, that it sits on.
-        changes: Fields that differ, by name, as rate or transceiver.
+    `model`: which one, a key of `DEVICES`; `name`: name, unique among the sensors; `frame`: named frame of the model, or a
+    body, that it sits on; `changes`: fields that differ, by name, as rate or transceiver.
     """
     if model not in DEVICES:
         raise FieldError("device.model", model, f"must be a known one{nearest(str(model), DEVICES)}")

@@ -104,9 +104,7 @@ class Instant:
     def mount(self, sensor: str, frame: str) -> MountedFrame:
         """The frame that a sensor sits on, with the error of its mounting.
 
-        Args:
-            sensor: Name of the sensor.
-            frame: Name of the frame.
+        `sensor`: name of the sensor; `frame`: name of the frame.
         """
         return MountedFrame(self, frame, self._turns.get(sensor, np.zeros(3)))
 

@@ -64,10 +64,7 @@ def common_period(sensors: Sequence[Sensor]) -> float:
 def whole_periods(period: float, common: float, name: str) -> None:
     """Reject a period that is not an integer multiple of the fastest sensor's period.
 
-    Args:
-        period: The period [s].
-        common: As `common_period` gives it [s].
-        name: What has the period, for the message.
+    `period`: the period [s]; `common`: as `common_period` gives it [s]; `name`: what has the period, for the message.
     """
     whole_steps(period, common, name, "periods of the fastest sensor,", "another rate")
 
@@ -209,11 +206,7 @@ class SensorNodes:
         return due, number, r["sensor turns"], past
 
     def add(self, routine: Routine, at: SensingPlaces, truth: tuple[Entries, Entries] | None = None) -> Readings:
-        """Append all that happens at a tick.
-
-        Args:
-            truth: Where results of `truth` are; it is called if omitted.
-        """
+        """Append all that happens at a tick. `truth`: where results of `truth` are; it is called if omitted."""
         r, n = routine, len(self.sensors)
         due, number, turns, past = self.before(r, at)
         fresh, arrived = r.scratch("sensor fresh", n), r.scratch("sensor arrived", n)

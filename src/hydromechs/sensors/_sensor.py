@@ -135,11 +135,8 @@ class Sensor(Block):
     def measured(self, true: Array, bias: Array, normals: Array, errors: Errors) -> Array:
         """A measurement with its errors, in NumPy operations, shape (n,).
 
-        Args:
-            true: What `read` gave, shape (n,).
-            bias: Present bias of each channel, shape (n,).
-            normals: Standard normal numbers, shape (n,) or (draws,).
-            errors: Errors of its channels.
+        `true`: what `read` gave, shape (n,); `bias`: present bias of each channel, shape (n,); `normals`: standard normal
+        numbers, shape (n,) or (draws,); `errors`: errors of its channels.
         """
         y = true + bias + errors.deviation * normals
         rows = zip(y, errors.resolution, errors.limit, strict=True)
@@ -207,9 +204,7 @@ class Aid(Mounted):
     def expected(self, place: FrameMotion, world: World) -> Array:
         """The measurement without errors of a frame that moves so, in NumPy operations, shape (n,).
 
-        Args:
-            place: The frame, true or estimated.
-            world: Axes, gravity and water.
+        `place`: the frame, true or estimated; `world`: axes, gravity and water.
         """
 
     def read(self, instant: Instant) -> Array:
@@ -218,8 +213,6 @@ class Aid(Mounted):
     def covariance(self, measured: Array, errors: Errors) -> Array:
         """Covariance of the errors of a measurement about its biases, in NumPy operations, shape (n, n).
 
-        Args:
-            measured: The measurement, shape (n,).
-            errors: Errors of its channels.
+        `measured`: the measurement, shape (n,); `errors`: errors of its channels.
         """
         return np.diag(errors.variance)

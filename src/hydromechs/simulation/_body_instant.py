@@ -33,10 +33,8 @@ class BodyWater(NamedTuple):
 def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.WetMotion, V: Array, a: Array) -> BodyWater:
     """Forces and powers of the water on a body.
 
-    Args:
-        body: The body, with its `hydro`.
-        V: Its velocity in the world in its axes, shape (6,).
-        a: a' of the body as the recursions have it, shape (6,).
+    `body`: the body, with its `hydro`; `V`: its velocity in the world in its axes, shape (6,); `a`: a' of the body as the
+    recursions have it, shape (6,).
     """
     drag = hydro.viscous_wrench(body, motion)
     still = moved = np.zeros(6)
@@ -100,10 +98,8 @@ def energies_of(
 def weight_of(mass: Scalar, com: Array, gravity_B: Array) -> Array:
     """Weight of a body in its axes about its origin [N, N·m], shape (6,).
 
-    Args:
-        mass: Its mass [kg].
-        com: Its centre of mass [m], shape (3,).
-        gravity_B: Acceleration of gravity in its axes [m/s²], shape (3,).
+    `mass`: its mass [kg]; `com`: its centre of mass [m], shape (3,); `gravity_B`: acceleration of gravity in its axes [m/s²],
+    shape (3,).
     """
     f = mass * gravity_B
     return np.concatenate([f, cross(com, f)])

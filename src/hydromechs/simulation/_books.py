@@ -22,9 +22,7 @@ def booked(layout: Layout, x: np.ndarray) -> np.ndarray:
 def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> np.ndarray:
     """Ledger that starts at an instant, as in `State.books`.
 
-    Args:
-        x: Velocities and internal states there, shape (nv + nz,).
-        observed: Stored energies there, by name [J].
+    `x`: velocities and internal states there, shape (nv + nz,); `observed`: stored energies there, by name [J].
     """
     return np.concatenate([*(np.atleast_1d(observed[name]) for name in STORED_ENERGIES), booked(layout, x)])
 
@@ -41,9 +39,7 @@ def audited(
 
         residual = Σ (E − E_0) − Σ (W − W_0)   over stored energies E and causes of work W
 
-    Args:
-        books: As in `State.books`.
-        observed: Stored energies, by name [J], shape (...) each.
+    `books`: as in `State.books`; `observed`: stored energies, by name [J], shape (...) each.
     """
     stored, before = np.split(books, [len(STORED_ENERGIES)])
     work = booked(layout, x) - before

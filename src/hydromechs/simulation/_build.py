@@ -35,8 +35,7 @@ def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, 
     Contacts follow from terrain, `contact.PointContact` and `contact.BodyContact`. Friction, springs and stops follow from the
     model's joints; a part with the same name, as "elbow.stops", takes the place of each.
 
-    Args:
-        parts: Components in any order; in a plant they are in that of `Component.order`.
+    `parts`: components in any order; in a plant they are in that of `Component.order`.
     """
     parts = instances(parts, Component, "components", COMPONENTS)
     for part in parts:

@@ -19,9 +19,7 @@ MOST_SAMPLES = 1e9
 def size_faults(duration: float, step: float, record: float) -> list[tuple[str, str]]:
     """Return the time of a run that makes it endless, and the reason.
 
-    Args:
-        duration: How long to simulate [s].
-        record: Time between two samples [s].
+    `duration`: how long to simulate [s]; `record`: time between two samples [s].
     """
     out = []
     for key, value, what, most, remedy in (

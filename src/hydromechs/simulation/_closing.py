@@ -16,9 +16,7 @@ from ._water import Water, fluid_at
 def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tuple[Point, float]:
     """The state after a change of inputs that may close constraints, and the energy lost [J].
 
-    Args:
-        before: Inputs so far, shape (nu,).
-        after: Inputs from now on, shape (nu,).
+    `before`: inputs so far, shape (nu,); `after`: inputs from now on, shape (nu,).
     """
     told = [i for k in plant.constraining for i in plant.layout.u[k].values()]
     if np.array_equal(before[told], after[told]):

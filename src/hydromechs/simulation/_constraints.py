@@ -59,11 +59,8 @@ def constrained(
 ) -> Response:
     """Contribution of all active constraints to the accelerations, M⁻¹ Jᵀ λ, so that J v̇ + J̇ v = −2 α J v − α² error.
 
-    Args:
-        M: Joint-space inertia, shape (nv, nv).
-        vdot: Accelerations without constraints, shape (nv,).
-        groups: Numbers of those that are solved together.
-        given: Places in v of joints whose motion is given: no force changes it.
+    `M`: Joint-space inertia, shape (nv, nv); `vdot`: accelerations without constraints, shape (nv,); `groups`: numbers of those
+    that are solved together; `given`: places in v of joints whose motion is given: no force changes it.
     """
     lacking = []
     for c in constraints:
@@ -86,11 +83,8 @@ def response(
     is solved with full pivoting, so that rows may depend on each other: a pivot is the part of a row's mobility that is left.
     Where a itself is rounding, as for a plane mechanism's motion out of its plane, a + ROUNDING Σ 1/M_jj replaces it.
 
-    Args:
-        M: Joint-space inertia, shape (nv, nv).
-        lacking: What each lacks, shape (c,).
-        groups: Numbers of those that are solved together.
-        given: Places in v of joints whose motion is given: no force changes it.
+    `M`: Joint-space inertia, shape (nv, nv); `lacking`: what each lacks, shape (c,); `groups`: numbers of those that are solved
+    together; `given`: places in v of joints whose motion is given: no force changes it.
     """
     nv = len(M)
     held = set(given)

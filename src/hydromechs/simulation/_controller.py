@@ -93,9 +93,7 @@ class FunctionController(Controller):
 def as_controller(controller: Any, period: float | None) -> Controller | None:
     """Convert a caller's controller: a `Controller`, or a function and a period.
 
-    Args:
-        controller: What was given, or None.
-        period: Time between two calls [s], for a function.
+    `controller`: what was given, or None; `period`: time between two calls [s], for a function.
     """
     if controller is None:
         if period is not None:
@@ -132,8 +130,7 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
 def own_controller(controller: Controller) -> Controller:
     """A controller for one simulation alone: a copy, so that others with the same object do not mix with it.
 
-    Args:
-        controller: What `as_controller` gave; a function remembers nothing and stays as it is.
+    `controller`: what `as_controller` gave; a function remembers nothing and stays as it is.
     """
     if isinstance(controller, FunctionController):
         return controller

@@ -13,9 +13,7 @@ from ._plant import Plant
 def check_derivable(who: str, plant: Plant, rates: compiler.Program) -> None:
     """Reject a plant whose equations have parts without derivatives, with the names of their components.
 
-    Args:
-        who: What needs derivatives, for the message.
-        rates: Its equations as a program.
+    `who`: what needs derivatives, for the message; `rates`: its equations as a program.
     """
     if not rates.calls:
         return

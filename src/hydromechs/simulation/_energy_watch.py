@@ -57,9 +57,8 @@ class EnergyWatch:
     def messages(self, remedy: str, damped: bool = False) -> list[str]:
         """Return warnings about unexplained energy; none if it is small or if values are no longer finite.
 
-        Args:
-            remedy: Advice, as an imperative.
-            damped: True for a method with intended numerical damping: losses are not reported.
+        `remedy`: advice, as an imperative; `damped`: True for a method with intended numerical damping: losses are not
+        reported.
         """
         if self._first is None or not np.isfinite([self._residual, self._supplied, *self._low, *self._high]).all():
             return []

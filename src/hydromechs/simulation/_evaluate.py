@@ -141,9 +141,7 @@ def derivative(
 ) -> Array:
     """ẏ of y = (u, v, z) in the chart around q, shape (2 nv + nz,).
 
-    Args:
-        q: Configuration at the centre of the chart, shape (nq,).
-        u: Coordinates in the chart, shape (nv,).
+    `q`: configuration at the centre of the chart, shape (nq,); `u`: coordinates in the chart, shape (nv,).
     """
     here = dynamics.retract(plant.model, q, u)
     e = evaluate(plant, t, here, v, z, inputs, motion)

@@ -115,9 +115,8 @@ def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, st
 
     And `ValueError` where it can never happen: at a time that is not after the start, nor after 0, or where time would fall.
 
-    Args:
-        signals: Signals of its controller, name to unit.
-        start: Time at the start [s]; a resumed run starts after events that have happened.
+    `signals`: signals of its controller, name to unit; `start`: time at the start [s]; a resumed run starts after events that
+    have happened.
     """
     variables, labels = watchable(plant, signals), coordinates(plant, signals)
     wrenches, switches = wrench_places(plant), switch_places(plant)
@@ -173,9 +172,7 @@ class Watched:
     def crossing(self, before: Point, after: Point, advance: Callable[[Point, float], Point], step: float) -> Crossing | None:
         """Return the point at which it happened between two points, or None.
 
-        Args:
-            before: The point of the previous check.
-            advance: Function that integrates from a point to a time.
+        `before`: the point of the previous check; `advance`: function that integrates from a point to a time.
         """
         if self.event.quantity == "time" and abs(after.t - self.event.level) <= rounding(after.t):
             return Crossing(after, self) if self.last < 0.0 else None  # a run stops at the instant itself
@@ -205,9 +202,7 @@ def first_crossings(
 ) -> tuple[list[Crossing], Point]:
     """Return the events between two points up to the first one with an action, in order, and the point from which to continue.
 
-    Args:
-        before: The point of the previous check.
-        advance: Function that integrates from a point to a time.
+    `before`: the point of the previous check; `advance`: function that integrates from a point to a time.
     """
     found = [c for c in (w.crossing(before, after, advance, step) for w in watch) if c is not None]
     acting = [c.at for c in found if c.watched.event.acts]

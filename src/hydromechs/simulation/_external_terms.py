@@ -50,9 +50,8 @@ def external_terms(
     The force of added mass on a body is −M_A V̇ and a rest that depends on pose and velocities; Σ Jᵀ M_A J v̇ is put back, the
     rest stays. Constraints are solved here, with the added mass and the engine's contact forces of the last step.
 
-    Args:
-        carried: Inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6).
-        inside: Labels of forces that the engine itself applies.
+    `carried`: inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6); `inside`: labels of forces
+    that the engine itself applies.
     """
     model = plant.opened(inputs).model
     e = evaluate(plant, t, q, v, z, inputs, motion)
@@ -76,9 +75,7 @@ def external_terms(
 def external_program(programs: PlantPrograms, inside: Collection[str]) -> Compiled:
     """`external_terms` compiled: (t, q, x, inputs, carried) to the fields of `ExternalTerms`.
 
-    Args:
-        programs: Of what is simulated.
-        inside: Labels of forces that the engine itself applies.
+    `programs`: of what is simulated; `inside`: labels of forces that the engine itself applies.
     """
     plant = programs.plant
     model, layout = plant.model, plant.layout

@@ -33,11 +33,8 @@ def settled_targets(
     A controller sets a servo's target and the rate at which it moves until the next call. Without a next call the target would
     keep moving, past the stops.
 
-    Args:
-        layout: Layout of the plant's inputs.
-        command: Current commands, shape (na,).
-        held: Current held inputs, shape (nh,).
-        joints: Names of the joints; all if None.
+    `layout`: layout of the plant's inputs; `command`: current commands, shape (na,); `held`: current held inputs, shape (nh,);
+    `joints`: names of the joints; all if None.
     """
     out: dict[str, float] = {}
     places = {name: k for k, name in enumerate(layout.held)}

@@ -65,9 +65,7 @@ class Layout(NamedTuple):
     def start(self, slots: Sequence[Slot], now: Now) -> Array:
         """Values at the start, shape (n,).
 
-        Args:
-            slots: Some of `state_slots` or `input_slots`.
-            now: The instant of the start, see `InitialInstant`.
+        `slots`: some of `state_slots` or `input_slots`; `now`: the instant of the start, see `InitialInstant`.
         """
         return np.array([s.value_at(now) for s in slots], dtype=float)
 

@@ -93,8 +93,7 @@ class LiveRun:
 
         Ctrl-C in the main thread stops it at the next sample with `SimulationInterrupted`.
 
-        Args:
-            until: Time at which to stop [s].
+        `until`: time at which to stop [s].
         """
         if self._finished is not None:
             raise ValueError(f"the run is closed at t = {self.t:g} s; begin another one")

@@ -78,8 +78,7 @@ class LoopedPlant:
     def observed(self, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Rolled:
         """All that is recorded of (t, q, x, inputs), as `observed`.
 
-        Args:
-            outputs: What comes out, by the names of the recording.
+        `outputs`: what comes out, by the names of the recording.
         """
         plant, nv, nb = self.plant, self.plant.model.nv, self.plant.model.nb
 

@@ -91,9 +91,7 @@ class SensingSource(Protocol):
     def on(self, plant: Plant, step: float, *, controlled: bool) -> Sensing:
         """Return sensors and filter for a plant.
 
-        Args:
-            step: Step of the integrator [s].
-            controlled: True if a controller reads what is sensed.
+        `step`: step of the integrator [s]; `controlled`: True if a controller reads what is sensed.
         """
 
 

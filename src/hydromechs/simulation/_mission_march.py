@@ -493,11 +493,8 @@ class MissionMarch:
     def run(self, state: Mapping[str, Array], until: Array, passes: int, records: Mapping[str, Array] | None = None) -> Array:
         """Run worlds in place up to a time. Return the number of rows recorded in each, shape (worlds,).
 
-        Args:
-            state: As of `new`.
-            until: n and part of the time, shape (worlds or 1, 2).
-            passes: How many passes at most.
-            records: Rows of the records, by name of `SAMPLED`, shape (worlds, rows, n).
+        `state`: as of `new`; `until`: n and part of the time, shape (worlds or 1, 2); `passes`: how many passes at most;
+        `records`: rows of the records, by name of `SAMPLED`, shape (worlds, rows, n).
         """
         return self.code.run(state, {"until": until, **self.given}, passes, records)
 

@@ -12,9 +12,7 @@ from ._mission import BlockPart, Mission, SensingSource
 def mission_of(blocks: Iterable[Block], components: Sequence[Component]) -> Mission | None:
     """Return the mission of a simulation: all controllers, behind the sensors and the navigation filter; None without blocks.
 
-    Args:
-        blocks: The blocks.
-        components: Components of the simulation, among them terrain.
+    `components`: components of the simulation, among them terrain.
     """
     blocks = instances(blocks, Block, "blocks", BLOCKS)
     names = [block.name for block in blocks]

@@ -93,8 +93,7 @@ class MissionRun:
     def advance(self, until: float, recorder: Recorder, hurry: Callable[[], bool]) -> None:
         """Run up to a time at which inputs may change [s], or to a report; raise what stops the mission. See `said`.
 
-        Args:
-            hurry: Asked after each call of Python: True ends the stretch at the next sample.
+        `hurry`: asked after each call of Python: True ends the stretch at the next sample.
         """
         sim, march, state = self.simulation, self.march, self.state
         self._begin()

@@ -219,10 +219,8 @@ def observer(
 ) -> Compiled:
     """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants.
 
-    Args:
-        loops: Makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`.
-        only: Names of the arrays that are wanted; all if None.
-        lanes: Instants per vector operation.
+    `loops`: makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`; `only`: names of the arrays
+    that are wanted; all if None; `lanes`: instants per vector operation.
     """
     model, layout = plant.model, plant.layout
     nv, names = model.nv, coordinates(plant)

@@ -68,9 +68,8 @@ def _alone(plant: Plant, name: str) -> bool | str:
 def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[str, bool]:
     """True if open parameters have an effect on anything in one instant: any one, or all of them.
 
-    Args:
-        names: Which parameters; others have the model's values.
-        state: Whether time, state and all other inputs are symbols, too: slow, and complete.
+    `names`: which parameters; others have the model's values; `state`: whether time, state and all other inputs are symbols,
+    too: slow, and complete.
     """
     plant = _with_open(plant, names)
     start, layout, nv = plant.start, plant.layout, plant.model.nv

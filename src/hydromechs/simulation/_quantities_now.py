@@ -51,11 +51,8 @@ class QuantitiesNow:
     ) -> None:
         """Call a function of (t, values, kept) that returns the new `kept`.
 
-        Args:
-            t: Where the time is.
-            parts: Where q, x, inputs, command, held_input and signal are.
-            kept: What the function reads and changes, in the order of its arguments.
-            identity: Text that changes with the function.
+        `t`: where the time is; `parts`: where q, x, inputs, command, held_input and signal are; `kept`: what the function reads
+        and changes, in the order of its arguments; `identity`: text that changes with the function.
         """
         given, arguments = [t], [Argument("t", ())]
         if self._computed:

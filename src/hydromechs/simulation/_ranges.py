@@ -61,8 +61,7 @@ class CommandRanges:
     def look(self, values: np.ndarray) -> list[str]:
         """Count commands that are outside their range; return messages of actuators for which it is the first time.
 
-        Args:
-            values: All commands, shape (na,), or of many worlds and steps, shape (..., na).
+        `values`: all commands, shape (na,), or of many worlds and steps, shape (..., na).
         """
         out = []
         bad = (values < self._lower) | (values > self._upper)
@@ -92,8 +91,7 @@ class HeldRanges:
     def check(self, values: np.ndarray) -> None:
         """Raise an error for the first that is outside; NaN passes.
 
-        Args:
-            values: All held inputs, shape (nh,), or of many worlds and steps, shape (..., nh).
+        `values`: all held inputs, shape (nh,), or of many worlds and steps, shape (..., nh).
         """
         bad = (values < self.limits[:, 0]) | (values > self.limits[:, 1]) | (self.switches & (values > 0.0) & (values < 1.0))
         for k in np.flatnonzero(bad.reshape(-1, len(self.names)).any(axis=0)) if bad.any() else ():
@@ -113,11 +111,8 @@ def by_name(given: Any, what: str) -> dict[str, float]:
 def input_values(given: Commands, present: np.ndarray, names: tuple[str, ...], what: str, t: float) -> np.ndarray:
     """Values of inputs as a caller gave them, shape (n,).
 
-    Args:
-        given: Some by name, or all in order.
-        present: Values of those not named, shape (n,).
-        what: What the error calls one, as "actuator".
-        t: Time, for the error [s].
+    `given`: some by name, or all in order; `present`: values of those not named, shape (n,); `what`: what the error calls one,
+    as "actuator"; `t`: time, for the error [s].
     """
     values = present.copy()
     if isinstance(given, Mapping):

@@ -51,9 +51,8 @@ VISCOSITY = 1.0e-6
 def run_warnings(plant: Plant, recording: xarray.Dataset, expected: Collection[str] = ()) -> tuple[RunWarning, ...]:
     """Return the conditions in a run that make its result doubtful, in order of time.
 
-    Args:
-        recording: Recording of the run; non-finite samples are ignored.
-        expected: Kinds of warnings in `recording.WARNING_KINDS` that the mission intends; these are marked as expected.
+    `recording`: recording of the run; non-finite samples are ignored; `expected`: kinds of warnings in
+    `recording.WARNING_KINDS` that the mission intends; these are marked as expected.
     """
     if not recording.sizes.get("time", 0):
         return ()

@@ -48,11 +48,7 @@ class SimulationSource(abc.ABC):
 
     @abc.abstractmethod
     def setup(self, parameters: Iterable[str] = ()) -> Setup:
-        """Return the plant and how it is simulated.
-
-        Args:
-            parameters: Paths of numbers that stay open.
-        """
+        """Return the plant and how it is simulated. `parameters`: paths of numbers that stay open."""
 
 
 def setup_of(

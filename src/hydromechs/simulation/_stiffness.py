@@ -193,9 +193,7 @@ class StepChecks:
     def faults(self, step: float, q: Array, inputs: Array) -> list[str]:
         """Describe the part that is too stiff for the step in each of many worlds; empty where there is none.
 
-        Args:
-            q: Configurations at the start, shape (n, nq).
-            inputs: As `plant.layout` has them, shape (n, nu).
+        `q`: configurations at the start, shape (n, nq); `inputs`: as `plant.layout` has them, shape (n, nu).
         """
         plant = self.plant
         if not plant.components:

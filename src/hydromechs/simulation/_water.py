@@ -135,12 +135,7 @@ class Water:
         self._on_bodies: dict[tuple[int, tuple[float, ...]], WaterPoint] = {}
 
     def on_body(self, body: int, p_B: Array) -> WaterPoint:
-        """Return the water at a point of a body.
-
-        Args:
-            body: Number of the body.
-            p_B: The point in body axes [m], shape (3,).
-        """
+        """Return the water at a point of a body. `body`: number of the body; `p_B`: the point in body axes [m], shape (3,)."""
         key = (body, tuple(map(id, p_B) if np.asarray(p_B).dtype == object else np.asarray(p_B).tolist()))
         if key not in self._on_bodies:
             self._on_bodies[key] = self.point(self.kin.p_WB[body] + self.kin.R_WB[body] @ np.asarray(p_B))

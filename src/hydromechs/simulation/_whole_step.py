@@ -34,9 +34,7 @@ def unstable_together(
     The compiled step Φ_h itself is differentiated at the start, and the eigenvalues of ∂Φ_h tell how much a small motion grows
     in it. Methods that choose their step, large plants, and parts that are all far from their limit are not checked.
 
-    Args:
-        propagator: It, for this plant, compiled.
-        inputs: Inputs of the plant there, shape (nu,).
+    `propagator`: it, for this plant, compiled; `inputs`: inputs of the plant there, shape (nu,).
     """
     n = plant.model.nv + len(at.x) - len(plant.layout.causes)
     if method.adaptive or method.restarts_at_stops or not method.many_worlds or n > MAX_COORDINATES:

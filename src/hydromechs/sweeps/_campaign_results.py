@@ -51,10 +51,7 @@ def wilson_interval(count: int, worlds: int, confidence: float = 0.95) -> tuple[
 
     It holds also for few worlds and for shares near 0 and 1, where p̂ ± z √(p̂(1 − p̂)/n) fails.
 
-    Args:
-        count: Number of successes.
-        worlds: Number of worlds.
-        confidence: Probability that the interval contains p.
+    `count`: number of successes; `worlds`: number of worlds; `confidence`: probability that the interval contains p.
     """
     if not 0 <= count <= worlds:
         raise ValueError(f"count is {count}, must be from 0 to the number of worlds, {worlds}")
@@ -101,8 +98,7 @@ class CheckOutcome:
     def worst(self, count: int) -> list[tuple[int, float]]:
         """Return the worlds with the smallest margins, and their values, the worst first.
 
-        Args:
-            count: Number of worlds, at most.
+        `count`: number of worlds, at most.
         """
         order = np.argsort(self.margins, kind="stable")[:count]
         return [(int(self.worlds[k]), float(self.values[k])) for k in order]
@@ -169,9 +165,7 @@ def _kind(reason: str) -> str:
 def world_of(results: CampaignResults, world: int) -> tuple[int, int, dict[str, float]]:
     """Return the seed of a finished world, the digest of its final state, and the values of its checks by name.
 
-    Args:
-        results: The campaign.
-        world: Number of the world.
+    `world`: number of the world.
     """
     dataset = results.dataset
     there = np.flatnonzero(dataset["world"].values == world)
@@ -185,21 +179,12 @@ def world_of(results: CampaignResults, world: int) -> tuple[int, int, dict[str, 
 
 
 def same_scenario(results: CampaignResults, scenario: Scenario) -> bool:
-    """Return True if a scenario, with the settings of a campaign, is that of the campaign.
-
-    Args:
-        results: The campaign.
-        scenario: The scenario.
-    """
+    """Return True if a scenario, with the settings of a campaign, is that of the campaign."""
     return bool(results.about["fingerprint"] == fingerprint_of_scenario(scenario))
 
 
 def load_campaign(folder: str | os.PathLike[str]) -> CampaignResults:
-    """Return the results of a campaign, as far as it has come.
-
-    Args:
-        folder: Folder of the campaign.
-    """
+    """Return the results of a campaign, as far as it has come. `folder`: folder of the campaign."""
     import xarray
 
     folder = Path(folder)

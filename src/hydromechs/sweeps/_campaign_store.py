@@ -140,11 +140,7 @@ class CampaignStore:
             raise ValueError(f"{self.folder} holds another campaign: {'; '.join(different)}; choose another folder")
 
     def missing(self, size: int) -> list[range]:
-        """Return the worlds without results, in chunks.
-
-        Args:
-            size: Worlds in a chunk, at most.
-        """
+        """Return the worlds without results, in chunks. `size`: worlds in a chunk, at most."""
         gaps, at = [], 0
         for there in sorted(chunks(self.folder), key=lambda r: r.start):
             gaps += [range(at, there.start)] if there.start > at else []

@@ -59,9 +59,8 @@ def sweep_json_schema() -> dict[str, Any]:
 def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> ParameterSweep:
     """Load the sweep of a library name or file; all errors are listed in one `SweepError`, before anything is computed.
 
-    Args:
-        source: A name such as "sinking_chains", or the path of a file (recognised by a folder or suffix).
-        code: True if the Python code that its scenario or model names may run. Otherwise it raises `CodeNotAllowed`.
+    `source`: a name such as "sinking_chains", or the path of a file (recognised by a folder or suffix); `code`: True if the
+    Python code that its scenario or model names may run; otherwise it raises `CodeNotAllowed`.
     """
     path = sweep_file(source)
     document = read_document(path, "sweep", SweepError)

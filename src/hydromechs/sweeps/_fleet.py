@@ -97,9 +97,7 @@ class Fleet:
     def fly(self, seeds: Sequence[int], progress: Callable[[float], None] = lambda share: None) -> Rows:
         """Fly a mission for each seed; return arrays with a row per world. Where memory is short, half of them fly at a time.
 
-        Args:
-            seeds: The seeds.
-            progress: Called with the share of the work that is done, 0 to 1.
+        `progress`: called with the share of the work that is done, 0 to 1.
         """
         parts: list[Rows] = []
         at, n = 0, len(seeds)

@@ -68,12 +68,8 @@ def run_sweep(
 
     The store is the same, byte for byte, whatever the engine, the number of workers and the interruptions.
 
-    Args:
-        sweep: The sweep.
-        folder: Where to.
-        engine: Engine that runs it. Defaults to processes of this machine.
-        replace: Replace the results of another sweep.
-        progress: Called now and then.
+    `folder`: where to; `engine`: engine that runs it; defaults to processes of this machine; `replace`: replace the results of
+    another sweep; `progress`: called now and then.
     """
     begun = time.perf_counter()
     store = SweepStore(folder, sweep)

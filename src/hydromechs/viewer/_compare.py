@@ -79,13 +79,8 @@ def write_comparison(
 ) -> Path:
     """Write a page with the curves of two recordings and a table of their differences.
 
-    Args:
-        first: A recording; its curves are solid.
-        second: Another one; its curves are dashed.
-        comparison: Result of `compare_recordings`.
-        out: The HTML file.
-        labels: Labels of the two.
-        scene: Scene of the first recording; optional.
+    `first`: a recording; its curves are solid; `second`: another one; its curves are dashed; `comparison`: result of
+    `compare_recordings`; `labels`: labels of the two; `scene`: scene of the first recording; optional.
     """
     differences = [d for d in comparison.differences if d.maximum > 0.0]
     rows = [

@@ -31,12 +31,8 @@ def snapshot(
 ) -> Path:
     """Draw a model to a PNG file; needs neither a display nor a browser.
 
-    Args:
-        model: The model.
-        q: Configuration, shape (nq,). Defaults to the initial one.
-        path: The file.
-        size: Width and height [pixels].
-        azimuth: Viewing direction about the vertical, from the x axis [deg].
+    `q`: configuration, shape (nq,); defaults to the initial one; `size`: width and height [pixels]; `azimuth`: viewing
+    direction about the vertical, from the x axis [deg].
     """
     return write_picture(model_scene(model, q), path, size=size, azimuth=azimuth)
 
@@ -52,13 +48,8 @@ def write_picture(
 ) -> Path:
     """Draw a scene to a PNG file, its bodies at one or several times.
 
-    Args:
-        scene: The scene.
-        path: The file.
-        moments: Indices of times; arrows and surfaces are those of the last one.
-        size: Width and height [pixels].
-        azimuth: Viewing direction about the vertical, from the x axis [deg].
-        layers: Layers to show. Defaults to all but hidden ones.
+    `moments`: indices of times; arrows and surfaces are those of the last one; `size`: width and height [pixels]; `azimuth`:
+    viewing direction about the vertical, from the x axis [deg]; `layers`: layers to show; defaults to all but hidden ones.
     """
     import matplotlib.image
 
@@ -82,11 +73,7 @@ def browser_picture(
 ) -> Path:
     """Render a scene at its first time to a PNG file with headless Chromium, as the page shows it.
 
-    Args:
-        scene: The scene.
-        path: The file.
-        size: Width and height [pixels].
-        layers: Layers to show. Defaults to all but hidden ones.
+    `size`: width and height [pixels]; `layers`: layers to show; defaults to all but hidden ones.
     """
     import matplotlib.image
 

@@ -24,13 +24,8 @@ if TYPE_CHECKING:
 def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike[str]) -> list[Path]:
     """Draw all plots of a recording that have data.
 
-    Args:
-        ds: The recording.
-        folder: Folder of the PNG files; it is created.
-
-    Returns:
-        The files, in the order of a report: those of path, attitude, velocity, forces, actuators, energy, contact, water,
-        joints and commands that apply.
+    `folder`: folder of the PNG files; it is created. Returns the files, in the order of a report: those of path, attitude,
+    velocity, forces, actuators, energy, contact, water, joints and commands that apply.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

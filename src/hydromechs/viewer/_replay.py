@@ -56,10 +56,8 @@ def replay(scene: Scene, ds: xarray.Dataset, messages: Iterable[str] = (), *, po
 def replay_html(scene: Scene, ds: xarray.Dataset | None = None, messages: Iterable[str] = ()) -> str:
     """Return one HTML file that replays a scene, without a server or a network.
 
-    Args:
-        scene: The scene of a recording; up to `SCENE_SAMPLES` samples keep the file small.
-        ds: The recording, for linked plots. Defaults to no plots.
-        messages: Messages of the run; those that name a time are marks on the timeline.
+    `scene`: the scene of a recording; up to `SCENE_SAMPLES` samples keep the file small; `ds`: the recording, for linked plots;
+    defaults to no plots; `messages`: messages of the run; those that name a time are marks on the timeline.
     """
     marks, _ = time_marks(messages)
     content = PageContent(scene=scene, recordings=[] if ds is None else [("", ds)], marks=marks)

@@ -29,11 +29,8 @@ AUDIT_CLOSES = 0.01
 def write_report(ds: xarray.Dataset, summary: Summary, path: str | os.PathLike[str], *, scene: Scene | None = None) -> Path:
     """Write the report of a run as one HTML file that needs no network: scene, plots, checks, energy audit, set-up.
 
-    Args:
-        ds: The recording; its attributes are shown.
-        summary: Summary of the run; missing parts are omitted.
-        path: The file to write.
-        scene: Scene of the run, from `recording_scene`. Defaults to plots only.
+    `ds`: the recording; its attributes are shown; `summary`: summary of the run; missing parts are omitted; `scene`: scene of
+    the run, from `recording_scene`; defaults to plots only.
     """
     path = Path(path)
     title = summary.title or str(ds.attrs.get("title") or "Simulation")
@@ -56,11 +53,8 @@ def write_report(ds: xarray.Dataset, summary: Summary, path: str | os.PathLike[s
 def report_page(title: str, sections: Iterable[str], foot: str = "", *, content: PageContent | None = None) -> str:
     """Return an HTML page in the style of reports from its title and the HTML of its sections and footer.
 
-    Args:
-        title: Title, as plain text.
-        sections: HTML of the sections; empty ones are omitted.
-        foot: HTML of the footer.
-        content: Scene and plots. Defaults to a page without scripts.
+    `title`: title, as plain text; `sections`: HTML of the sections; empty ones are omitted; `foot`: HTML of the footer;
+    `content`: scene and plots; defaults to a page without scripts.
     """
     body = "\n".join(section for section in sections if section)
     return page_html(title, f"<main>\n{body}\n</main>\n<footer>{foot}</footer>", content=content)

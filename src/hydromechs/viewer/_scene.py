@@ -194,10 +194,8 @@ def bodies_at(model: Model, q: Array) -> tuple[Array, Array]:
 def model_scene(model: Model, q: Array | None = None, *, properties: bool = False) -> Scene:
     """Return the static scene of a model.
 
-    Args:
-        model: The model.
-        q: Configuration, shape (nq,). Defaults to the initial one.
-        properties: True to add properties of the bodies in separate layers.
+    `q`: configuration, shape (nq,); defaults to the initial one; `properties`: True to add properties of the bodies in separate
+    layers.
     """
     position, wxyz = bodies_at(model, model.initial().q if q is None else np.asarray(q, dtype=float))
     frames, solids = body_parts(model, position[None], wxyz[None], properties=properties)

@@ -92,8 +92,7 @@ class PlotGroup:
 def plot_groups(ds: xarray.Dataset) -> dict[str, PlotGroup]:
     """Return the groups of curves for which a recording has data, by name, in the order of a report.
 
-    Args:
-        ds: The recording, with at least two samples.
+    `ds`: the recording, with at least two samples.
     """
     found = {name: make(ds) for name, make in GROUPS.items()}
     return {name: group for name, group in found.items() if group is not None}

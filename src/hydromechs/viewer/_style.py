@@ -31,11 +31,8 @@ POINTS = 4000
 def figure(out: Path, *, height: float, width: float = WIDTH, math: bool = True) -> Iterator[Figure]:
     """Yield a figure in the common style and save it at the end; matplotlib's global state is not changed.
 
-    Args:
-        out: The file.
-        height: Height [in].
-        width: Width [in].
-        math: True if text between $ signs is a formula; False for names from files, which may contain any characters.
+    `height`: height [in]; `width`: width [in]; `math`: True if text between $ signs is a formula; False for names from files,
+    which may contain any characters.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -144,9 +141,7 @@ def thinned(time: Array, values: Array) -> tuple[Array, Array]:
 def kept_points(curves: Iterable[Array], most: int) -> Array:
     """Return the indices of samples that show all curves: the minimum and maximum of each in each of `most` / 2 intervals.
 
-    Args:
-        curves: Values, shape (time,) each.
-        most: Number of points that one curve keeps; curves with fewer samples keep all.
+    `curves`: values, shape (time,) each; `most`: number of points that one curve keeps; curves with fewer samples keep all.
     """
     rows = [np.asarray(values, dtype=float) for values in curves]
     n = max(map(len, rows), default=0)

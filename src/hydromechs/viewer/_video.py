@@ -32,12 +32,8 @@ View = Callable[[int], Camera]
 def video_moments(scene: Scene, *, speed: float, rate: float, begin: float | None = None, end: float | None = None) -> Array:
     """Return the time indices of the frames of a video, the nearest in the scene, shape (frames,).
 
-    Args:
-        scene: The scene.
-        speed: Simulated over shown time, above 0.
-        rate: Frames per second of shown time [1/s], above 0.
-        begin: First time to show [s]. Defaults to the scene's first.
-        end: Last time to show [s]. Defaults to the scene's last.
+    `speed`: simulated over shown time, above 0; `rate`: frames per second of shown time [1/s], above 0; `begin`: first time to
+    show [s]; defaults to the scene's first; `end`: last time to show [s]; defaults to the scene's last.
     """
     for name, value in (("speed", speed), ("frames per second", rate)):
         if not (np.isfinite(value) and value > 0.0):
@@ -57,9 +53,7 @@ def video_moments(scene: Scene, *, speed: float, rate: float, begin: float | Non
 def chosen_layers(scene: Scene, names: Sequence[str]) -> list[str]:
     """Return the layers to draw: the named ones, or all that are not hidden.
 
-    Args:
-        scene: The scene.
-        names: Names of layers; empty for the default ones.
+    `names`: names of layers; empty for the default ones.
     """
     unknown = [name for name in names if name not in scene.layers]
     if unknown:
@@ -70,11 +64,8 @@ def chosen_layers(scene: Scene, names: Sequence[str]) -> list[str]:
 def follow(scene: Scene, body: str, *, azimuth: float = -38.0, aspect: float = 16.0 / 9.0) -> View:
     """Return a camera that follows a body.
 
-    Args:
-        scene: The scene.
-        body: Name of the body.
-        azimuth: Viewing direction about the vertical, from the x axis [deg].
-        aspect: Width of the picture over its height.
+    `body`: name of the body; `azimuth`: viewing direction about the vertical, from the x axis [deg]; `aspect`: width of the
+    picture over its height.
     """
     paths = {frame.name: frame.position @ scene.upright.T for frame in scene.frames if not frame.parent}
     if body not in paths:

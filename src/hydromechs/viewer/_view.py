@@ -119,9 +119,7 @@ def _tree(model: Model) -> str:
 def view(model: Model, q: Array | None = None, *, port: int = 0) -> ModelPage:
     """Show a model in a browser, at the `url` of the returned page; `close()` ends it.
 
-    Args:
-        model: The model.
-        q: Initial configuration, shape (nq,). Defaults to the model's initial one.
-        port: Port to listen on; the next free one if it is in use, any for 0.
+    `q`: initial configuration, shape (nq,); defaults to the model's initial one; `port`: port to listen on; the next free one
+    if it is in use, any for 0.
     """
     return ModelPage(model, q, port=port)

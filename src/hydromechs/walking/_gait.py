@@ -153,7 +153,6 @@ class SupportGait(Described):
 
         A controller asks for the first 1000 steps when it is prepared, and repeats the last of them afterwards.
 
-        Args:
-            number: Of steps before it. In step 0 the second half goes, in step 1 the first, and so on.
+        `number`: of steps before it; in step 0 the second half goes, in step 1 the first, and so on.
         """
         return Step(self.stride, self.turn)

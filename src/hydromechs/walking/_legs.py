@@ -92,10 +92,8 @@ class Legs:
     def angles(self, places: Array, start: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
         """Joint angles that put feet at places [rad], shape (n, 3), and how far each is off [m], shape (n,); see `reach`.
 
-        Args:
-            places: Wanted feet from the body's origin in its axes [m], shape (n, 3).
-            start: Initial angles [rad], shape (n, 3).
-            legs: Which legs; defaults to all.
+        `places`: wanted feet from the body's origin in its axes [m], shape (n, 3); `start`: initial angles [rad], shape (n, 3);
+        `legs`: which legs; defaults to all.
         """
         return reach(self.numbers[legs], places, start)
 

@@ -76,9 +76,7 @@ class Profile:
     def at(self, course: Array, places: Array) -> Array:
         """Heights of both wheels and of the ground at places of the three axles along the way [m], shape (3, 3).
 
-        Args:
-            course: x, y and heading at the start of the way, shape (3,).
-            places: Places along the way [m], shape (3,).
+        `course`: x, y and heading at the start of the way, shape (3,); `places`: places along the way [m], shape (3,).
         """
         last = minimum(minimum(places[0], places[1]), places[2]) - self._margin
         begin = self.first + GRID * floor((last - self.first) / GRID)

@@ -61,9 +61,8 @@ def simulation_of(
 ) -> Simulation | None:
     """Return a simulation of one world, for worlds in the loop of a mission; None if whole steps suffice.
 
-    Args:
-        compiled: True if scenarios without blocks and events run in this loop, too.
-        how: Step, integrator and time between samples, as of `Simulation`.
+    `compiled`: True if scenarios without blocks and events run in this loop, too; `how`: step, integrator and time between
+    samples, as of `Simulation`.
     """
     if isinstance(what, Scenario):
         if controller is not None or sensors:

@@ -471,9 +471,8 @@ def march_of(
 ) -> MissionMarch:
     """Return the compiled loop of a simulation with its blocks and events; errors have the name of what it is of.
 
-    Args:
-        checks: Checks of which it accumulates statistics.
-        quantities: Quantities of which it accumulates statistics; None to record samples instead.
+    `checks`: checks of which it accumulates statistics; `quantities`: quantities of which it accumulates statistics; None to
+    record samples instead.
     """
     for part in () if sim.mission is None else sim.mission.python:
         kind = type(part.block).__name__

@@ -220,10 +220,8 @@ class PlantRun(Run):
     def run(self, until: float, record: float, samples: Samples, progress: Callable[[float], None] | None) -> None:
         """Advance all worlds to a time [s].
 
-        Args:
-            record: Time between two samples [s].
-            samples: Receives samples at multiples of it, and at the end.
-            progress: Called now and then with the time that was reached [s].
+        `record`: time between two samples [s]; `samples`: receives samples at multiples of it, and at the end; `progress`:
+        called now and then with the time that was reached [s].
         """
         step, now = self.home.step, self._now()
         if np.ptp(now) > 0.0:

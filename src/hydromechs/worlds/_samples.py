@@ -31,9 +31,7 @@ class Quantities:
     def values(self, found: Mapping[str, Array], t: Array) -> dict[str, Array]:
         """Return the values of all quantities, shape (worlds, rows) each.
 
-        Args:
-            found: Values of `sources`, shape (worlds, rows, ...) each.
-            t: Times [s], shape (worlds, rows).
+        `found`: values of `sources`, shape (worlds, rows, ...) each; `t`: times [s], shape (worlds, rows).
         """
         found = dict(found) | {"time": t}
         if self.audited:
@@ -59,10 +57,8 @@ class Samples(Quantities):
     def keep(self, t: Array, found: Mapping[str, Array], *, final: bool = False) -> None:
         """Keep rows; their times are NaN where a world has none.
 
-        Args:
-            t: Times [s], shape (worlds, rows).
-            found: As of `values`.
-            final: True for the end of a run, which the next one replaces.
+        `t`: times [s], shape (worlds, rows); `found`: as of `values`; `final`: True for the end of a run, which the next one
+        replaces.
         """
         if self._final:
             for rows in (self._times, *self._rows.values()):

@@ -10,9 +10,7 @@ from hydromechs.values import whole
 def seeds_of(seed: int | Sequence[int], worlds: int) -> np.ndarray:
     """Return a seed for each world: from one integer, independent of the batch size, or one given per world.
 
-    Args:
-        seed: The integer, or the seeds.
-        worlds: Number of worlds.
+    `seed`: the integer, or the seeds; `worlds`: number of worlds.
     """
     if np.ndim(seed) == 0:
         first = whole(seed, "seed")

@@ -61,9 +61,7 @@ class Source(abc.ABC):
     def check_value(self, name: str, values: np.ndarray) -> None:  # noqa: B027  a mechanism takes all
         """Raise `ValueError` where a model could not have the values of an open parameter, as a mass below 0.
 
-        Args:
-            name: Name of the parameter.
-            values: Of some worlds, shape (n, ...).
+        `name`: name of the parameter; `values`: of some worlds, shape (n, ...).
         """
 
     @abc.abstractmethod
@@ -144,10 +142,8 @@ class Run:
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
         """Do what is to be done at the present instant of all worlds; how many steps can be taken now.
 
-        Args:
-            driven: Inputs that change with every step, shape (worlds or 1, all steps, ...) each.
-            done: Steps of `driven` that have been taken.
-            steps: How many are left.
+        `driven`: inputs that change with every step, shape (worlds or 1, all steps, ...) each; `done`: steps of `driven` that
+        have been taken; `steps`: how many are left.
         """
         return steps
 
@@ -164,9 +160,8 @@ class Run:
     def march(self, driven: Mapping[str, Any], steps: int, record: int | None) -> Marched:
         """Take steps, piece by piece.
 
-        Args:
-            driven: Inputs that change with every step, shape (worlds or 1, steps, ...) each.
-            record: Steps from one recorded state to the next, the first at the start; None for none.
+        `driven`: inputs that change with every step, shape (worlds or 1, steps, ...) each; `record`: steps from one recorded
+        state to the next, the first at the start; None for none.
         """
         home, done = self.home, 0
         rows_q: list[Any] = []

@@ -72,9 +72,7 @@ class Home(abc.ABC):
     def freeze(self, which: np.ndarray, frozen: bool) -> None:
         """Freeze worlds, or let them go.
 
-        Args:
-            which: Numbers of the worlds, or booleans, shape (worlds,).
-            frozen: True if they stay where they are.
+        `which`: numbers of the worlds, or booleans, shape (worlds,); `frozen`: True if they stay where they are.
         """
 
     @abc.abstractmethod
@@ -124,9 +122,8 @@ class Target(Home):
     def march(self, inputs: Sequence[Any], steps: int, stride: int | None) -> Marched:
         """Take steps in all worlds that are not frozen, in place; those whose next step is not finite freeze.
 
-        Args:
-            inputs: Of the stepper, shape (worlds or 1, ...), held, or (worlds or 1, steps, ...).
-            stride: Steps from one record to the next; None for no records.
+        `inputs`: of the stepper, shape (worlds or 1, ...), held, or (worlds or 1, steps, ...); `stride`: steps from one record
+        to the next; None for no records.
         """
         if self.kernel is not None:
             state = [self.number, self.q, self.x]
@@ -150,10 +147,8 @@ class Target(Home):
     def part(self, which: np.ndarray, inputs: Sequence[Any], t: float, h: float) -> np.ndarray:
         """A part of a step in some worlds, in place; which of them have taken it, shape (len(which),).
 
-        Args:
-            inputs: Of the stepper, held, their rows, shape (len(which), ...) each.
-            t: Time at its beginning [s].
-            h: Its length [s].
+        `inputs`: of the stepper, held, their rows, shape (len(which), ...) each; `t`: time at its beginning [s]; `h`: its
+        length [s].
         """
         a, rows = self.arrays, self.index(which)
         q, x = a.rows(self.q, rows), a.rows(self.x, rows)

@@ -106,11 +106,8 @@ def validate(
 ) -> Validation:
     """Fit to all motions but one and predict that, for each of them; then fit to all.
 
-    Args:
-        data: Folder of the logs.
-        workers: Processes that share the fits; defaults to the number of processors.
-        told: Called with lines of progress.
-        telling: Called after each iteration of a fit.
+    `data`: folder of the logs; `workers`: processes that share the fits; defaults to the number of processors; `told`: called
+    with lines of progress; `telling`: called after each iteration of a fit.
     """
     began = time.perf_counter()
     campaign = read_campaign(study, data)
