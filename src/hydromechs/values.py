@@ -341,7 +341,6 @@ def field_faults(thing: Any, without: tuple[str, ...] = ()) -> list[tuple[str, A
 
 
 def _either(words: tuple[Any, ...]) -> str:
-    """Return a list as text: 'a', 'b' or 'c'."""
     shown = [repr(word) for word in words]
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 

@@ -105,7 +105,6 @@ class Drive(Component):
         return Order.DRIVE.of_joint(model, self.joint)
 
     def check(self, model: Model) -> None:
-        """Check that the joint exists and can be driven."""
         checked_part(model, self.joint, "drives need")
 
     def states(self, model: Model) -> list[Slot]:
@@ -129,7 +128,6 @@ class Drive(Component):
         return out
 
     def _follows(self, part: JointPart) -> bool:
-        """True if its target can move between two commands."""
         return self.commands_position and part.joint.nv == 1
 
     def act(self, now: Now, z: Values, u: Values) -> Action:

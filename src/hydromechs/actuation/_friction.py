@@ -114,7 +114,6 @@ class JointFriction(Checked, InJoint):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return the fast modes of the stick phase and of the settling of its deflection."""
         moves = mobility.joint(model.joint_part(self.joint).v)
         k = self.coulomb / self.stick_deflection
         c = k * self.relaxation + self.viscous

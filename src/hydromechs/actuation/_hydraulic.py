@@ -68,7 +68,6 @@ class Hydraulic(Checked, Drive):
         return (clamp(command, -1.0, 1.0) - y) / self.spool_time_constant, rate
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
-        """Return the fast modes of the oil's compressibility and the valve's lag."""
         k = 4.0 * self.bulk_modulus / self.chamber_volume * self.displacement * self.displacement
         out: tuple[FastMode, ...] = (
             mode_of(f"oil of the hydraulic drive of joint {self.joint!r}", k, 0.0, mobility, internal=True),

@@ -56,7 +56,6 @@ class JointMotion(Checked, InJoint):
         return [self.joint]
 
     def check(self, model: Model) -> None:
-        """Check that the joint exists and has one coordinate, and that the motion is valid."""
         if not isinstance(self.motion, Motion):
             raise TypeError(f"motion of joint {self.joint!r} is {self.motion!r}, must be a Motion, such as motions.Sine(...)")
         part = model.joint_part(self.joint)
@@ -81,7 +80,6 @@ class JointMotion(Checked, InJoint):
         return [(model.joint_part(self.joint), np.array([now.position]), np.array([now.velocity]))]
 
     def check_start(self, now: Now) -> None:
-        """Check that it starts near its motion, in position and velocity."""
         joint, given = now.joint(self.joint), self.motion.now(float(now.t))
         begins, speed = float(joint.q[0]), float(joint.v[0])
         remedy = f"at t = {float(now.t):g} s; start it on its motion with plant.on_motions(state)"

@@ -88,7 +88,6 @@ class Motor(Drive):
         return ((self._voltage_left(command, qd) - self.resistance * x[0]) / self.inductance,)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
-        """Return the fast mode of the winding, or the damping by back e.m.f."""
         if self.inductance:
             return (FastMode(f"current of the motor of joint {self.joint!r}", 0.0, self.resistance / self.inductance),)
         c = self.gear_ratio * self.gear_ratio * self.torque_constant * self._emf_constant / self.resistance

@@ -54,7 +54,6 @@ class JointSpring(InJoints):
         return Order.SPRING, 0
 
     def check(self, model: Model) -> None:
-        """Check that the joints have one coordinate, or are ball joints if there is no stiffness."""
         for name in self.joints:
             joint = model.joint_part(name).joint
             if self.stiffness is not None and (joint.nq != 1 or joint.nv != 1):
@@ -90,7 +89,6 @@ class JointSpring(InJoints):
         return Law(-spring - damper, 0.5 * (phi @ pull), -(damper @ v))
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return the fast modes of springs with one coordinate; for ball joints, the fastest of all."""
         if self.stiffness is not None:
             places = [(name, model.joint_part(name).v) for name in self.joints]
             return [mode_of(f"spring of joint {name!r}", self.stiffness, 0.0, mobility.joint(v)) for name, v in places]

@@ -87,7 +87,6 @@ class JointStops(InJoint):
         return Order.STOPS.of_joint(model, self.joint)
 
     def check(self, model: Model) -> None:
-        """Check that the joint exists, and that a ball joint has one limit."""
         part = checked_part(model, self.joint, "stops need")
         if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
             raise ValueError(f"stops of joint {self.joint!r}: has {part.joint.nv} velocities; stops need one or a ball joint")

@@ -122,7 +122,6 @@ class CoordinateMap:
 
 
 def _row(values: ArrayLike, n: int, name: str) -> Array:
-    """Numbers in a row of the length that they must have."""
     row = np.asarray(values, dtype=float)
     if row.shape != (n,):
         raise ValueError(f"{name} has shape {row.shape}, must be ({n},)")

@@ -123,7 +123,6 @@ def _properties(model: Model, there: Any, at: CoordinateMap) -> None:
 
 
 def _lost(model: Model) -> list[str]:
-    """Ignored features, one line each."""
     wet = [body.name for body in model.bodies if body.hydro is not None]
     out = [f"water of {model.world.water_density:g} kg/m³, and the hydrodynamics of {', '.join(wet)}"] if wet else []
     for part in model.joint_parts.values():

@@ -63,7 +63,6 @@ def to_state_space(
 
 
 def _plain(names: tuple[str, ...]) -> list[str]:
-    """Names without dots, all different."""
     out: list[str] = []
     for name in names:
         plain, n = name.replace(".", "_"), 1

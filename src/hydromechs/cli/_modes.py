@@ -97,7 +97,6 @@ def _row(mode: Mode) -> dict[str, Any]:
 
 
 def _print(found: Modes, console: Console) -> None:
-    """Print a table: neutral modes in one line, others each."""
     system = found.linearization
     console.print(Text(f"{system.model.name} at t = {system.state.t:g} s: {len(system.A)} states, commands held"))
     table = table_of("what moves", ">natural frequency [Hz]", ">damping ratio", ">time constant [s]", "")

@@ -157,7 +157,6 @@ def _servos(model: Model, limits: Mapping[str, float], notes: list[str]) -> Iter
 
 
 def _mission(name: str, model: Model, frames: list[str], limits: Mapping[str, float], notes: list[str]) -> str:
-    """Return the scenario file."""
     root, mass = model.bodies[0], sum(body.inertia.mass for body in model.bodies)
     z = DEPTH if model.world.axes == "NED" else -DEPTH
     floats = bool(frames)
@@ -199,7 +198,6 @@ def _mission(name: str, model: Model, frames: list[str], limits: Mapping[str, fl
 
 
 def _instructions(name: str, notes: list[str]) -> str:
-    """Return the README of the project."""
     listed = "\n".join(f"- {note}" for note in notes) or "- nothing"
     return f"""# {name}
 

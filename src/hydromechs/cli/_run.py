@@ -130,7 +130,6 @@ def own_lines(error: Exception) -> str:
 
 
 def _is_users(file: str) -> bool:
-    """True if code is neither ours, nor Python's, nor NumPy's."""
     if file.startswith("<frozen"):
         return False
     path = Path(file)

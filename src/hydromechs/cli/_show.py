@@ -105,7 +105,6 @@ def replay(
 
 
 def _replay_page(run: str, console: Console, model: str, port: int, browser: bool) -> None:
-    """Replay a recording in a browser until Ctrl-C."""
     from hydromechs.recording import structured
     from hydromechs.viewer import replay as replay_run
 
@@ -115,7 +114,6 @@ def _replay_page(run: str, console: Console, model: str, port: int, browser: boo
 
 
 def _write_html(run: str, html: str, console: Console, model: str) -> None:
-    """Write the replay of a recording as one HTML file."""
     from hydromechs.recording import structured
     from hydromechs.viewer import SCENE_SAMPLES, replay_html
 

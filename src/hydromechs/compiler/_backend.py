@@ -150,7 +150,6 @@ class Backend(abc.ABC):
         raise self._unable("writes no files")
 
     def _straight(self, program: Program | Rolled) -> Program:
-        """A program, which calls the loop if it is one."""
         return program if isinstance(program, Program) else as_program(program)
 
     def _unable(self, what: str) -> UnsupportedFeature:

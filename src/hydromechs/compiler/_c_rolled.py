@@ -64,7 +64,6 @@ def as_program(rolled: Rolled) -> Program:
 
 
 def _places(arguments: Sequence[Argument], first: int) -> tuple[tuple[int, ...], ...]:
-    """Consecutive places of the entries of arguments."""
     out = []
     for a in arguments:
         out.append(tuple(range(first, first + a.size)))

@@ -187,7 +187,6 @@ def _parameters(program: Program) -> dict[int, str]:
 
 
 def _describe(function: SourceFunction) -> list[str]:
-    """Lines of the comment of a function."""
     program, count = function.program, function.program.count()
     names = _parameters(program)
     lines = [function.purpose or program.name, ""]

@@ -160,7 +160,6 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
 
 
 def _write(file: Path, key: str, code: bytes) -> None:
-    """Write code to a file, all of it or nothing."""
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f"{file.stem[:16]}.", suffix=".part")
         try:

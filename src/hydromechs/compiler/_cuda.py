@@ -312,7 +312,6 @@ class CudaKernel:
         return None
 
     def _targets(self, out: Any, shapes: list[tuple[int, ...]]) -> list[CupyArray]:
-        """The arrays to write into."""
         given = out if isinstance(out, tuple | list) else (out,)
         if len(given) != len(shapes):
             names = ", ".join(a.name for a in self.program.outputs)

@@ -105,7 +105,6 @@ def object_code(text: str, rarely_called: bool = False) -> bytes:
 
 
 def _compiled(text: str, rarely_called: bool, **model: str) -> bytes:
-    """Object code of LLVM IR for a code model."""
     llvm, machine = _llvm(), _machine(0 if rarely_called else 2, **model)
     module = llvm.parse_assembly(text)
     module.verify()

@@ -62,7 +62,6 @@ def aligned(t: Loops, block: str) -> str:
 
 
 def _bytes(name: str, data: bytes) -> str:
-    """A constant by its bytes, which LLVM reads as one word."""
     text = "\\" + data.hex("\\") if data else "\\00"
     return f'{name} = internal constant [{max(1, len(data))} x i8] c"{text}", align 64\n'
 
@@ -133,7 +132,6 @@ def _step(
     arrays: dict[str, str],
     module: Module,
 ) -> None:
-    """A call with the addresses of the row's arguments."""
     if isinstance(program, Rolled):
         name = module.name(program)
     else:

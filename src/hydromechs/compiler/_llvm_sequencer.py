@@ -377,7 +377,6 @@ def sequencer_text(lanes: int) -> str:
 
 
 def _one_pass(t: _Sequencer, words: str) -> None:
-    """Follow the words from the first to the end."""
     t.put("store i64 0, ptr %at, align 8")
     t.put("store i64 0, ptr %depth, align 8")
     t.put(f"store i8 {t.full}, ptr %masks, align 1")

@@ -160,7 +160,6 @@ class Program(Callee):
         return tuple(np.array(y).reshape(a.shape) for y, a in zip(flat, self.outputs, strict=True))
 
     def _interpreted(self, arrays: Sequence[ArrayLike]) -> tuple[Array, ...]:
-        """Results of a program with calls, operation by operation."""
         flat = [np.ravel(np.asarray(a, dtype=float)) for a in arrays]
 
         def called(callee: Callee, arguments: list[list[Any]]) -> list[Array]:

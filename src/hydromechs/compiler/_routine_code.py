@@ -244,7 +244,6 @@ class _Encoder:
 
 
 def _scratch(recipe: Recipe) -> int:
-    """Entries that a call can need for arguments and results."""
     return sum(_aligned(a.size + 1) for a in (*recipe.inputs, *recipe.outputs)) + 2 * ALIGNED
 
 
@@ -253,7 +252,6 @@ def _aligned(k: int) -> int:
 
 
 def _joined(pieces: Pieces) -> list[Entries]:
-    """The same entries in as few stretches as there can be."""
     out: list[Entries] = []
     for p in pieces:
         if out and out[-1].array == p.array and out[-1].start + out[-1].size == p.start:

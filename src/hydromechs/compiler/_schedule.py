@@ -48,7 +48,6 @@ def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[i
 
 
 def _last_uses(needs: list[set[int]], order: list[int]) -> dict[int, int]:
-    """Of each value, the operation that uses it last."""
     return {x: k for k in order for x in needs[k]}
 
 

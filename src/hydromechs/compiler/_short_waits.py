@@ -71,7 +71,6 @@ def _abreast(operations: Sequence[Operation], known: Sequence[int]) -> dict[tupl
 
 
 def _operands(program: Program, k: int) -> list[int]:
-    """Places that an operation needs."""
     op = program.operations[k]
     if op.kind == "call":
         return [x for row in program.calls[op.value].arguments for x in row]

@@ -46,7 +46,6 @@ def trace(
 
 
 def _traced(function: Callable[..., Any], inputs: Mapping[str, Any]) -> tuple[tuple[Any, ...], list[Site]]:
-    """Results of a function of symbols, and its calls."""
     token = TAPE.set([])
     try:
         results, sites = function(**inputs), TAPE.get()

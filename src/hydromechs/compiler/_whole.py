@@ -95,7 +95,6 @@ class Whole:
 
 
 def _equal(x: np.ndarray) -> bool:
-    """True if all numbers of an array are equal."""
     return x.size > 0 and x.dtype != object and bool((x == x.flat[0]).all())
 
 
@@ -217,7 +216,6 @@ _APPLY: dict[str, Callable[..., Any]] = {
 
 
 def _joined(parts: Sequence[Any], shape: tuple[int, ...]) -> Whole:
-    """Arrays one after another in memory."""
     loops = OPEN.get()
     if loops is None:
         raise TypeError("arrays can be joined as a whole only in a function that is being traced")

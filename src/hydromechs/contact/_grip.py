@@ -70,7 +70,6 @@ class Grip(Component):
         check_frames(model, f"grip {self.name!r}", self.holder, self.held)
 
     def states(self, model: Model) -> list[Slot]:
-        """Its strength, and the closing of its jaws, from 0 to 1."""
         return [Slot("strength", self._start), Slot("jaws", 1.0 if self.closed else 0.0)]
 
     def _start(self, now: Now) -> float:

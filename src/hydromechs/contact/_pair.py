@@ -197,7 +197,6 @@ class Pair(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return the fast modes of the normal law at a depth of one millimetre, and of friction."""
         moves = max(mobility.point(self.body, np.array(self.probe.center)), 1e-300)
         out = [mode_of(f"contact {self.name!r}", *self.material.law.stiffness_at(1e-3), moves, meets=True)]
         friction = self.material.friction

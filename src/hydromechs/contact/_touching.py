@@ -104,7 +104,6 @@ class BodyContact(Touching):
         return f"{self.bodies[0]} and {self.bodies[1]}"
 
     def check(self, model: Model) -> None:
-        """Check that its bodies can meet and have shapes for contact."""
         a, b = map(model.body_index, self.bodies)
         if a == b or not (model.moves[a] or model.moves[b]):
             raise ValueError(f"bodies {self.bodies[0]!r} and {self.bodies[1]!r} have no relative motion; remove the pair")

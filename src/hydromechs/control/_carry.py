@@ -123,7 +123,6 @@ class CarryLoad(TracedBlock):
         self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
 
     def update(self, tick: Tick) -> Update:
-        """Give the torques; all other commands stay."""
         reference = np.array(self.path(tick.t))
         tau, e = carry_law(self.site.model, *self._arms, tick.design["gains"], tick.q, tick.v, reference)
         return Update(

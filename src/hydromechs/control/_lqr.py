@@ -186,8 +186,6 @@ def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, poi
 
 
 def _margins(w: np.ndarray, L: np.ndarray) -> LoopMargins:
-    """Margins of one scalar loop from its frequency response."""
-
     def crossings(f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         at = np.flatnonzero(np.diff(np.sign(f)) != 0)
         return at, f[at] / (f[at] - f[at + 1])

@@ -104,7 +104,6 @@ class JointTrajectory(TracedBlock):
         self.path = Waypoints([row["t"] for row in rows], [[row[name] for name in self.names] for row in rows])
 
     def prepare(self, site: Site) -> None:
-        """Check that all joints are driven, and that no waypoint is beyond their stops."""
         self._servos = Servos(site, self.names)
         stops = {c.joint: c for c in site.plant.components if isinstance(c, JointStops)}
         for name, column in zip(self.names, self.path.points.T.tolist(), strict=True):

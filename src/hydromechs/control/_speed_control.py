@@ -250,8 +250,6 @@ class SpeedLoop:
 
     @cached_property
     def _code(self) -> Compiled:
-        """The loop without rates of references in machine code."""
-
         def loop(q: Array, v: Array, memory: Array, reference: Array) -> tuple[Array, ...]:
             push, after, e = self.driven(q, v, memory, reference)
             return np.array(list(push.commands.values())), push.wrench, np.asarray(push.saturated), after, e

@@ -94,7 +94,6 @@ class LqrFollowPath(LqrSpeed):
         return reference, named("reference", POSE, wanted) | named("error", POSE, off)
 
     def _rate(self, tick: Tick) -> Array | None:
-        """None: where the vehicle will be is not known beforehand."""
         return None
 
 

@@ -212,7 +212,6 @@ class ManipulabilityTask(KinematicTask):
 
 
 def _determinant(M: Array) -> Scalar:
-    """Determinant of a small matrix, by its first row."""
     if len(M) < 2:
         return M[0, 0] if len(M) else 1.0
     rest = [np.delete(M[1:], k, axis=1) for k in range(len(M))]

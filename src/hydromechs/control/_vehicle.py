@@ -198,7 +198,6 @@ def _bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, star
 
 
 def _within(x: Scalar, low: float, high: float) -> Scalar:
-    """1 if a force is between its limits, 0 if it is at one."""
     return where(x > low, where(x < high, 1.0, 0.0), 0.0)
 
 

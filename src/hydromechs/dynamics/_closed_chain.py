@@ -80,7 +80,6 @@ def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tup
 
 
 def _dofs(model: Model, root: int) -> list[int]:
-    """Places in v of a tree."""
     members = {root}
     for i in range(root, model.nb):
         if model.parent[i] in members:

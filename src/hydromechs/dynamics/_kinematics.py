@@ -127,7 +127,6 @@ def body_kinematics(
 
 
 def _own_subspace(step: Any, q: Array) -> StepSubspace | None:
-    """Motion variable of the step."""
     if not isinstance(step, MovingStep):
         return None
     at = np.asarray(q[step.at_q])

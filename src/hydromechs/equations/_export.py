@@ -129,7 +129,6 @@ def _function_name(name: str, taken: Container[str]) -> str:
 
 
 def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
-    """Write files, all or none of which may be someone else's."""
     paths = [folder / name for name in texts]
     try:
         for path in paths:

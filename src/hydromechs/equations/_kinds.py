@@ -63,7 +63,6 @@ class _Hole:
 
 
 def _filled(template: Any, numbers: Array) -> Any:
-    """A template with its open numbers filled in."""
     if isinstance(template, _Hole):
         return numbers[template.number]
     if isinstance(template, np.ndarray):
@@ -159,7 +158,6 @@ def joint_of(model: Model, i: int, armature: Array | None) -> JointOf:
 
 
 def _floats(step: Any) -> Any:
-    """A constant step with its vectors as arrays of floats."""
     return type(step)(*(np.asarray(x, dtype=float) if isinstance(x, tuple | list) else x for x in step))
 
 
@@ -193,7 +191,6 @@ def kinds_of(things: Sequence[Any]) -> Kinds:
 
 
 def _structure(thing: Any) -> Any:
-    """All of a thing but its floats, hashable."""
     if isinstance(thing, float | np.floating):
         return float
     if isinstance(thing, np.ndarray):
@@ -224,6 +221,5 @@ def _plain(joint: JointOf) -> JointOf:
 
 
 def _one_turn(stretch: Sequence[Any]) -> Turn:
-    """Constant steps as one."""
     R, p = Path(tuple(stretch)).pose()
     return Turn(np.array(R, dtype=float), np.array(p, dtype=float))

@@ -250,7 +250,6 @@ class CompiledEquations:
 
 
 def _on_lanes(model: Model, **arrays: Array) -> Array:
-    """Accelerations with equal branches side by side."""
     return BranchesOnLanes(model).forward_dynamics(**arrays)
 
 

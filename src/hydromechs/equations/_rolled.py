@@ -112,7 +112,6 @@ class RolledTree:
         return self._loading("inertia_times", ("q", "vdot"), _Loop(self, extra, None, rest=True))
 
     def _loading(self, name: str, inputs: tuple[str, ...], loop: _Loop) -> Rolled:
-        """Joint forces for given accelerations."""
         loop.work |= {"star": self.model.nb * STAR, "load": (self.model.nb + 1) * 6}
         outward = (*loop.accelerating(), loop.of_bodies("force", loop.forces), loop.of_all(_load_program(loop.rest)))
         inward = (loop.of_joints("load", [s.loading() for s in loop.steps]),)
@@ -316,12 +315,10 @@ def _pose_program(
 
 
 def _uniform(given: dict[str, Argument], name: str) -> bool:
-    """True if the water's motion is the same at all bodies."""
     return name not in given or given[name].shape == (3,)
 
 
 def _uses(programs: Sequence[Program], name: str) -> bool:
-    """True if any of the programs uses an argument."""
     for program in programs:
         k = [a.name for a in program.inputs].index(name)
         if any(op.kind == "input" and op.value[0] == k for op in program.operations):

@@ -281,7 +281,6 @@ class _Dm:
         self.links.append(Link(body, element))
 
     def _body(self, at: Element, owner: str, name: str, parent: str | None, joint: Joint, row: dict[str, Any]) -> Body:
-        """Return a rigid body: inertia and hydrodynamics."""
         f = self.findings
         if "mass" not in row:
             others = ", ".join(c.tag for c in at.children if not _kind(c, (*RIGID_BODY, *BASE, *MDH, *BALL, "name", "vel")))

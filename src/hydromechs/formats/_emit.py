@@ -102,7 +102,6 @@ def _number(x: float) -> str:
 
 
 def _is_literal(text: str) -> bool:
-    """True if a text of several lines can be a literal block."""
     lines = text.removesuffix("\n").split("\n")
     edges = (lines[0], lines[-1])
     if len(lines) < 2 or not all(edges) or lines[0].startswith(" "):
@@ -111,7 +110,6 @@ def _is_literal(text: str) -> bool:
 
 
 def _text(text: str) -> str:
-    """Return a text, in quotes if it needs them."""
     if PLAIN.fullmatch(text) and text.lower() not in WORDS:
         return text
     out = []

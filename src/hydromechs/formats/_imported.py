@@ -181,7 +181,6 @@ class Findings:
 
 
 def _still(model: Model) -> list[str]:
-    """Return the headline for a model in which nothing moves."""
     mass = sum(body.inertia.mass for body in model.bodies)
     if model.nv:
         return []
@@ -198,7 +197,6 @@ def _float(text: str) -> float:
 
 
 def _short(element: Element) -> str:
-    """Return the contents of an element, cut to one line."""
     parts = [f"{k}={v!r}" for k, v in element.attributes.items()]
     parts += [repr(element.text)] if element.text else []
     text = ", ".join(parts)

@@ -273,7 +273,6 @@ def _counted(found: list[Element]) -> str:
 
 
 def _group(tag: str) -> str:
-    """Return the name of the defaults of an element."""
     return "actuator" if tag in ACTUATORS else tag
 
 

@@ -72,7 +72,6 @@ def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) ->
 
 
 def _free(items: list[Item], body: str, pose: Pose) -> BodyJoint:
-    """Return a free joint, whose initial pose is the body's."""
     item = items[0]
     if len(items) > 1:
         words = f"body {body!r} has a free joint and {len(items) - 1} more"
@@ -140,7 +139,6 @@ def _resistance(item: Item) -> tuple[float, float]:
 
 
 def _linear(item: Item, name: str) -> float:
-    """Return the first coefficient of a power series."""
     row = item.row(name, 1, 3) or (0.0,)
     if any(row[1:]):
         item.left_out(f"{name} {row}: its higher powers", of=name)

@@ -151,7 +151,6 @@ def euler_rotation(angles: Iterable[float], settings: Settings) -> np.ndarray:
 
 
 def _directions(name: str, v: np.ndarray) -> Iterator[np.ndarray]:
-    """Return parts of a row that must be nonzero."""
     if name == "xyaxes":
         yield from (v[:3], v[3:])
     else:

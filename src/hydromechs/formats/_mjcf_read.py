@@ -93,7 +93,6 @@ class _Read:
 
 
 def _parts(read: _Read) -> list[tuple[str, joints.Joint]]:
-    """Return the joints of a body by their names in the model."""
     parts, name = read.body.joint.parts, read.body.name
     return [(name if len(parts) == 1 else f"{name}.{k + 1}", part) for k, part in enumerate(parts)]
 

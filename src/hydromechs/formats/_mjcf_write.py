@@ -72,7 +72,6 @@ class MjcfWriter(RobotWriter):
         return file_text(model, self.root, "an MJCF", self.lost, notes)
 
     def _walk(self, tag: Tag) -> list[str]:
-        """Names of the bodies in the order of the file."""
         return [name for t in tag.children for name in ([t.attributes["name"]] if t.name == "body" else []) + self._walk(t)]
 
     def _theirs(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -345,7 +345,6 @@ class _ScenarioReader(Reader):
         return (*place, *(turned or path[2:]))
 
     def _raw(self, path: tuple) -> Any:
-        """Return the plain data at a place."""
         data: Any = self.data
         for step in path:
             data = data.get(step) if isinstance(data, dict) else None
@@ -490,5 +489,4 @@ class _ScenarioReader(Reader):
         return None
 
     def _add_of(self, path: tuple, source: str, named: bool, text: str) -> None:
-        """Add a problem of an object that the file names."""
         self.add(path, f"{self.label(path)}: {text}" if named else f"{self.label(path)}: {source}: {text}", source)

@@ -364,7 +364,6 @@ class _Sdf:
         return JOINTS[edge.kind](**rest)
 
     def _heavy(self, name: str) -> bool:
-        """True if a link, or a link fixed to it, has mass."""
         inertial = self.links[name][1].first("inertial")
         if inertial is None or self.findings.child_number(inertial, "mass", f"link {name!r}", 1.0) > 0.0:
             return True
@@ -382,7 +381,6 @@ class _Sdf:
         return -2.0 * math.pi / per_metre if per_metre else 0.0
 
     def _one(self, edge: Edge, axis: Element, name: str) -> dict[str, Any]:
-        """Return limits, friction and drive of one axis."""
         f, owner = self.findings, f"joint {edge.name!r}"
         f.unknown(axis, ("xyz", "limit", "dynamics", "use_parent_model_frame"), owner)
         limit, dynamics = axis.first("limit"), axis.first("dynamics")
@@ -426,7 +424,6 @@ class _Sdf:
         return out
 
     def _limit(self, limit: Element, key: str, owner: str, default: float) -> float:
-        """Return a limit, which may be infinite."""
         text = limit.text_of(key).strip()
         if text.lower().lstrip("+-") in ("inf", "infinity"):
             return -math.inf if text.startswith("-") else math.inf

@@ -121,7 +121,6 @@ def _image(path: Path) -> np.ndarray:
 
 
 def _points(path: Path) -> HeightGrid:
-    """Read lines of x, y, z, separated by blanks or commas."""
     rows = []
     for n, line in enumerate(files.read_text(path).splitlines(), 1):
         cells = line.replace(",", " ").split()

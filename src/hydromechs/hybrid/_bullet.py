@@ -164,7 +164,6 @@ class BulletEngine(Engine):
         return "\n".join([*lines, "</robot>"])
 
     def _inertial(self, i: int, carried: Array) -> str:
-        """Mass and central tensor of a body with what it carries."""
         m = self._model.bodies[i].inertia
         total = m.matrix + carried
         mass = float(total[0, 0])
@@ -248,7 +247,6 @@ class BulletEngine(Engine):
             p.resetJointState(tree.uid, link, float(q[iq]), float(v[iv]), **self._at)
 
     def _pose(self, tree: _Tree, q: Array) -> tuple[Array, Array]:
-        """Axes (3, 3) and origin (3,) of a free base in the world."""
         here = q[self._model.q_slices[tree.root]]
         R_0, p_0 = tree.origin[:3, :3], tree.origin[:3, 3]
         return R_0 @ quaternion_matrix(here[3:]), p_0 + R_0 @ here[:3]

@@ -83,7 +83,6 @@ class Hybrid:
         return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]
 
     def _unable(self, plant: Plant) -> list[str]:
-        """Features that the engine cannot represent."""
         unknown, table = [], ENGINES[self.engine].joint_types
         for part in plant.model.joint_parts.values():
             kind = "" if type(part.joint) in joints.TYPES.values() else _joint_type(part.joint)
@@ -114,7 +113,6 @@ class Hybrid:
 
 
 def _pairs(plant: Plant) -> tuple[Pair, ...]:
-    """Contacts that the engine is to solve."""
     return tuple(c for c in plant.components if isinstance(c, Pair))
 
 

@@ -231,5 +231,4 @@ class EngineSteps(FixedSteps):
         self.world.program.code(1)
 
     def march(self, stretch: Stretch) -> Paths:
-        """See `Propagator.march`; an engine holds one world."""
         raise TypeError(f"engine {self.world.engine.name!r} holds one world; for many worlds use one of our integrators")

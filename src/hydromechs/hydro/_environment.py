@@ -87,7 +87,6 @@ class DepthTable:
 
     @property
     def _pieces(self) -> list[tuple[float, float, float]]:
-        """Start, length and slope of each piece."""
         d, f = self.depths, self.factors
         return [(d[i], d[i + 1] - d[i], (f[i + 1] - f[i]) / (d[i + 1] - d[i])) for i in range(len(d) - 1)]
 

@@ -160,7 +160,6 @@ class _Points:
 
 
 def _is_slender(element: Any) -> bool:
-    """True if an element is that of a cylinder."""
     return type(element) in (added_mass.ShapeAddedMass, drag.ShapeDrag) and isinstance(element.solid.shape, Cylinder)
 
 

@@ -334,7 +334,6 @@ def viscous_matrix(body: Body, motion: WetMotion) -> Array:
 
 
 def _called(body: Body, motion: WetMotion, method: str) -> Any:
-    """Return the result of a method of custom hydrodynamics."""
     with noted(f"in {method} of the hydrodynamics of the body {body.name!r} ({type(body.hydro).__name__})"):
         return getattr(body.hydro, method)(body, motion)
 

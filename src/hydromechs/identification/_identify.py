@@ -385,7 +385,6 @@ class _Seen(NamedTuple):
 
 
 def _better(a: _Seen, b: _Seen, second: np.ndarray) -> _Seen:
-    """Of each trial the second where that is better."""
     found = [y if better else x for x, y, better in zip(a.found, b.found, second, strict=True)]
     for old, new in zip(a.ends, b.ends, strict=True):
         old[second] = new[second]
@@ -393,7 +392,6 @@ def _better(a: _Seen, b: _Seen, second: np.ndarray) -> _Seen:
 
 
 def _seen(problem: Problem, shared: np.ndarray, own: np.ndarray, nodes: Nodes, chosen: list[int]) -> _Seen:
-    """Some pieces, one of each trial."""
     steps = [problem.pieces[p].steps for p in chosen]
     with np.errstate(all="ignore"):
         values, slopes, ends = problem.run(shared, own, nodes, chosen, steps, derivatives=True)

@@ -114,7 +114,6 @@ class Problem:
     # -- what is unknown ------------------------------------------------------------------------------------------------------
 
     def _layout(self) -> None:
-        """Names, guesses and deviations of all free coordinates."""
         self.labels: list[str] = []
         rows: list[tuple[float, float, float, float]] = []  # guess, deviation, lower and upper bound
         self.slices: list[slice] = []

@@ -162,7 +162,6 @@ def _tried(problem: Problem, at: Point, until: Sequence[float] | None, fixed: bo
 
 
 def _moved(problem: Problem, at: Point, change: np.ndarray, fixed: bool) -> Point:
-    """The point that is a change away."""
     n, l = at.own.shape
     g = 0 if fixed else len(at.shared)
     shared = at.shared

@@ -111,7 +111,6 @@ def _slots(plant: Plant, path: str) -> tuple[int, tuple[int, ...]]:
 
 
 def _all_places(plant: Plant, paths: Sequence[str]) -> list[int]:
-    """Where all numbers of parameters are in the inputs."""
     slots = [_slots(plant, path) for path in paths]
     return [k for first, shape in slots for k in range(first, first + math.prod(shape))]
 
@@ -474,7 +473,6 @@ class AddedMass(Unknown):
         return (L @ L.T).ravel()
 
     def reported(self) -> list[tuple[int, str]]:
-        """Its diagonal, and what is below it where that is sought."""
         if self.averaged:
             return [(0, f"{self.name}[translation]"), (21, f"{self.name}[rotation]")]
         return [(6 * i + j, f"{self.name}[{i}][{j}]") for i, j in [*((k, k) for k in range(6)), *self._below()]]

@@ -41,7 +41,6 @@ class FixedSteps(Propagator):
         return self.stepper.march.bound()
 
     def _reason(self) -> str:
-        """Why the next step is not taken."""
         return "the next step is not finite"
 
     def compile(self) -> None:

@@ -186,7 +186,6 @@ class Arena:
         return np.array(q, dtype=int), np.array(v, dtype=int)
 
     def _parts(self) -> list[tuple[str, Array]]:
-        """Kind and values of all that is observed."""
         readings = self.worlds.readings
         if readings:
             measured = [(OF_SENSOR + name, values) for name, values in readings.items()]
@@ -269,7 +268,6 @@ def _plant(scenario: Scenario, varied: Randomisation) -> Plant:
 
 
 def _sensors(scenario: Scenario, names: Sequence[str]) -> list[Sensor]:
-    """Sensors of a scenario by name."""
     known = {s.name: s for s in scenario.sensors}
     for name in names:
         if name not in known:

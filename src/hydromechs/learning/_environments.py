@@ -249,7 +249,6 @@ def _period(arena: Arena, actions: Array) -> tuple[Array, Array, Array, Array, d
 
 
 def _masked(options: Mapping[str, Any] | None, n: int) -> Array:
-    """Numbers of the worlds to reset."""
     if not options or "reset_mask" not in options:
         return np.arange(n)
     mask = np.asarray(options["reset_mask"])

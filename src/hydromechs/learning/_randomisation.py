@@ -62,7 +62,6 @@ def opened(plant: Plant, given: Randomisation) -> dict[str, tuple[str, float, fl
 
 
 def _is_set(plant: Plant, path: str) -> bool:
-    """True if a path leads to numbers that are not all 0."""
     try:
         places = registry.located(plant, path)
     except KeyError:

@@ -196,13 +196,11 @@ def random_tree(
 
 
 def _cylinder(mass: float, radius: float, length: float) -> Inertia:
-    """Solid cylinder on x, from the origin on."""
     across = mass * (3.0 * radius**2 + length**2) / 12.0
     return Inertia(mass=mass, com=(0.5 * length, 0.0, 0.0), tensor=(0.5 * mass * radius**2, across, across, 0.0, 0.0, 0.0))
 
 
 def _water(radius: float, length: float, coefficient: float, end_coefficient: float | None = None) -> Hydro:
-    """Of a cylinder on x, from the origin on."""
     rod = Cylinder.along("x", 0.0, length, radius=radius)
     return Hydro(
         volume=math.pi * radius**2 * length,

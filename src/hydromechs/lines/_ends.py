@@ -134,7 +134,6 @@ class RidingPoint(Checked, TopPoint):
     """Time in which the motion grows to full amplitude, so that the line starts at rest [s]."""
 
     def now(self, now: Now) -> TopNow:
-        """Return its position, raised by the wave elevation."""
         grown, rate = _grown(now.t, self.ramp)
         p, up = np.array(self.position), -now.model.world.down
         height, rise = now.water.waves_at(p)

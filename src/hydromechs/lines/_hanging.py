@@ -60,7 +60,6 @@ class HangingLine(Component):
             )
 
     def check(self, model: Model) -> None:
-        """Check that its frames exist, and that it has a weight in water."""
         model.locate(self.frame)
         self.top.check(model)
         world = model.world
@@ -103,6 +102,5 @@ class HangingLine(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return its fast mode when it is taut and shortest, with stiffness EA/L between its ends."""
         moves = point_mobility(model, mobility, self.frame) + self.top.mobility(model, mobility)
         return [mode_of(f"hanging line {self.name!r}", self.cable.axial_stiffness / self.lengths[0], 0.0, moves)]

@@ -125,7 +125,6 @@ class Tether(Component):
             raise ValueError(f"tether {self.name!r} {fault}")
 
     def entries(self, model: Model) -> list[str]:
-        """Names of its points, from the lower end, name.0, to the upper, name.n+1."""
         return [f"{self.name}.{k}" for k in range(self.segments + 2)]
 
     def states(self, model: Model) -> list[Slot]:
@@ -181,7 +180,6 @@ class Tether(Component):
     # -- what it does -------------------------------------------------------------------------------------------------------
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return forces at both ends, rates of all masses, energy, powers by cause."""
         n, cable, world = self.segments, self.cable, now.model.world
         density, down = world.water_density, world.down
         bottom, top = now.frame(self.frame), self.top.now(now)

@@ -86,7 +86,6 @@ def angle_mistake(what: str, angles: tuple[float, ...]) -> str:
 
 
 def _placements(body: Body) -> Iterator[tuple[str, Origin | Mdh]]:
-    """Yield the positions of all parts of a body, with names."""
     for k, part in enumerate(body.joint.parts):
         yield "joint" if len(body.joint.parts) == 1 else f"part {k + 1} of its joint", part.placement
     for frame in body.frames:
@@ -97,7 +96,6 @@ def _placements(body: Body) -> Iterator[tuple[str, Origin | Mdh]]:
 
 
 def _angle_mistakes(body: Body) -> list[str]:
-    """Return warnings about angles of more than a turn."""
     out = []
     for what, place in _placements(body):
         if isinstance(place, Origin):

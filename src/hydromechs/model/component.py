@@ -239,7 +239,6 @@ class Order(enum.IntEnum):
 
 
 def _names_of(model: Model, what: str) -> Sequence[str]:
-    """Names of a model that a field can hold."""
     if what == "joint":
         return list(model.joint_parts)
     return [*(model.frames if "frame" in what else ()), *(model.body_names if "body" in what else ())]

@@ -230,7 +230,6 @@ def _kept_note(name: str, hydro: Hydro) -> str:
 def _watered(
     body: Body, geometry: _Geometry, way: AddedMassMethod, density: float, *, volume_only: bool
 ) -> tuple[Hydro, list[Guess], list[str]]:
-    """Hydrodynamics of one body, with its estimates and notes."""
     parts = geometry.parts
     whole, shared, error = union(parts)
     mass, drag = way.of(parts, density), drag_guess(parts)
@@ -259,7 +258,6 @@ def _watered(
 
 
 def _notes(body: Body, volume: float, shared: float, volume_only: bool) -> list[str]:
-    """Warnings about the geometry of one body."""
     out = []
     if shared > SHARED:
         twice = "" if volume_only else "; its added mass counts twice"

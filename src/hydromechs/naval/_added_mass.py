@@ -128,7 +128,6 @@ def _placed(diagonal: Array, R: Array, p: Array) -> added_mass.Matrix:
 
 
 def _matrix(M: Array) -> added_mass.Matrix:
-    """An element of a symmetric matrix."""
     return added_mass.Matrix(tuple(tuple(row) for row in (0.5 * (M + M.T)).tolist()))
 
 

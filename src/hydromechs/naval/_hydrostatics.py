@@ -146,7 +146,6 @@ def _rest(model: Model, arm_B: Array) -> tuple[float, float]:
 
 
 def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrostatics:
-    """The same with its warnings, those about dry bodies last."""
     out = []
     ratio = (h.mass - h.displaced_mass) / h.mass
     litres = f"{abs(h.mass - h.displaced_mass) / model.world.water_density * 1e3:.3g} L"

@@ -142,7 +142,6 @@ def _halved(corners: Array, longest: float) -> Array:
 
 
 def _quartered(corners: Array) -> Array:
-    """Each triangle as four."""
     a, b, c = np.moveaxis(corners, 1, 0)
     ab, bc, ca = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
     return np.concatenate([np.stack(t, axis=1) for t in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))])

@@ -116,7 +116,6 @@ def union(parts: tuple[SolidPart, ...]) -> tuple[Integrals, float, float]:
 
 
 def _may_meet(a: SolidPart, b: SolidPart) -> bool:
-    """True if the balls around two parts meet."""
     reach = float(np.linalg.norm(a.shape.half_size) + np.linalg.norm(b.shape.half_size))
     apart = a.origin.R @ a.shape.center + a.origin.xyz - b.origin.R @ b.shape.center - b.origin.xyz
     return float(np.linalg.norm(apart)) < reach

@@ -211,7 +211,6 @@ class Fusion:
         return dict(zip(NOISE, (*values, np.exp(-dt / s.current_time)), strict=True))
 
     def _numbers(self, noises: Sequence[Noise]) -> dict[str, Any]:
-        """Numbers that programs are given, by name."""
         from scipy.special import chdtri  # slow to import, and only filters need it
 
         s, dt = self.settings, self.imu.period

@@ -142,7 +142,6 @@ def _unlike(first: xarray.Dataset, second: xarray.Dataset) -> dict[str, str]:
 
 
 def _interpolated(times: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Values at other times, linearly between samples."""
     flat = values.reshape(len(t), -1)
     columns = [np.interp(times, t, flat[:, k]) for k in range(flat.shape[1])]
     return np.stack(columns, axis=1).reshape(len(times), *values.shape[1:]) if columns else values[: len(times)]

@@ -128,7 +128,6 @@ def save_mat(ds: xarray.Dataset, path: Path) -> None:
 
 
 def _cells(texts: Sequence[str]) -> Any:
-    """Return a cell array of texts."""
     cells = np.empty((len(texts), 1), dtype=object)
     cells[:, 0] = texts
     return cells

@@ -195,7 +195,6 @@ class RecordingWriter:
         files.write_json(self.path / name / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims), **attrs})
 
     def _create_names(self, dim: str, names: list[str]) -> None:
-        """A coordinate that holds the names along a dimension."""
         values = np.array(names, dtype=f"<U{max([1, *map(len, names)])}")
         self._create(dim, (dim,), {})
         files.write_json(self.path / dim / ".zarray", _array_header(values.dtype, values.shape, (max(1, len(names)),)))
@@ -403,7 +402,6 @@ def _load_zarr(path: Path) -> xarray.Dataset:
 
 
 def _dataset(group: Any, n: int, order: list[Any], attrs: dict[str, Any]) -> xarray.Dataset:
-    """Return the first n samples of all variables of a store."""
     import xarray
 
     variables = {}

@@ -28,7 +28,6 @@ def module_kept(path: str) -> Any:
 
 
 def _module(path: str, key: str) -> Any:
-    """Run the module in a file and store it under a key."""
     name = f"{PREFIX}{key}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None:

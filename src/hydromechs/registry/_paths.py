@@ -265,7 +265,6 @@ def _views(thing: Any) -> Mapping[str, View]:
 
 
 def _is_pairs(thing: Any) -> bool:
-    """True for a mapping stored as a tuple of pairs."""
     return (
         isinstance(thing, tuple)
         and bool(thing)
@@ -274,7 +273,6 @@ def _is_pairs(thing: Any) -> bool:
 
 
 def _steps(thing: Any) -> dict[str, str | int]:
-    """Return the steps from an object, and the key of each."""
     if isinstance(thing, Mapping | Described):
         return {str(key): key for key in (thing if isinstance(thing, Mapping) else thing.arguments)}
     if _is_pairs(thing):
@@ -385,7 +383,6 @@ def _text(thing: Any, key: str | int) -> tuple[str, str] | None:
 
 
 def _field_of(thing: Any, keys: Keys) -> tuple[str, str]:
-    """Return unit and meaning of the object at a place."""
     for k in range(len(keys) - 1, -1, -1):
         found = _text(follow(thing, keys[:k]), keys[k])
         if found is not None:

@@ -370,7 +370,6 @@ class Reader:
         return _whole(self.read(x, args[0], (*path, i)) for i, x in enumerate(data))
 
     def _row(self, data: Any, args: tuple, path: Place) -> Any:
-        """Read a tuple with one annotation for each item."""
         if not isinstance(data, list) or len(data) != len(args):
             has = f", has {len(data)}" if isinstance(data, list) else ""
             return self.wrong(path, data, f"must be a list of {len(args)} items{has}")

@@ -348,7 +348,6 @@ def _placed(start: ModelStart) -> tuple[Model, State]:
 
 
 def _on_base(model: Model, roots: list[Body], start: ModelStart) -> Model:
-    """Return the model with its roots on a fixed base."""
     taken = {*model.body_names, *model.frames}
     name = next(n for n in ("base", *(f"base_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
     roll, pitch, yaw = (0.0, 0.0, 0.0) if start.orientation is None else rpy_from_matrix(quaternion_matrix(start.orientation))

@@ -160,7 +160,6 @@ def _simulate(
     checkpoint: float,
     compile_time: float,
 ) -> RunResult:
-    """Run a compiled simulation and save its summary."""
     saved = Checkpoints(folder.state, sim, checkpoint)
     t_start, outcome, diverged = sim.state.t, None, None
     with warnings.catch_warnings(record=True) as caught:

@@ -279,7 +279,6 @@ class Scenario(SimulationSource):
 
 
 def _same(a: Sequence[object], b: Sequence[object]) -> bool:
-    """True if two lists contain the same objects."""
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 

@@ -32,7 +32,6 @@ class JointEncoders(Sensor):
             raise FieldError(f"sensor {self.name!r}.joints", [], "must name one joint or more")
 
     def check(self, model: Model) -> None:
-        """Its joints must be there, with one coordinate each."""
         for name in self.joints:
             try:
                 part = model.joint_part(name)

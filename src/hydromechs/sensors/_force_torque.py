@@ -27,7 +27,6 @@ class ForceTorque(Mounted):
     """Errors of the torque [N·m]."""
 
     def check(self, model: Model) -> None:
-        """Its body must hang on another."""
         Mounted.check(self, model)
         body = model.locate(self.frame).body
         if model.parent[body] < 0 and model.bodies[body].joint.nv == 6:

@@ -234,7 +234,6 @@ class SensorNodes:
         return [r.part(name, at.start, at.stop - at.start) for name in ("sensor received", "sensor last")]
 
     def _more(self, i: int) -> list[float]:
-        """Numbers of a sensor beside those of its channels."""
         s = self.sensors[i]
         delay = float(math.ceil((s.latency - 1e-6 * self.step) / self.period - 1e-12)) if s.in_flight else 0.0
         own = f" {s.seed}" if s.seed else ""
@@ -242,7 +241,6 @@ class SensorNodes:
         return [s.dropout, float(self._off[i]), float(self.ratios[i]), delay, s.period, *streams]
 
     def _row(self, i: int) -> slice:
-        """Place of a sensor among the numbers of all."""
         sizes = [6 * len(c) + MORE for c in self.channels]
         return slice(sum(sizes[:i]), sum(sizes[: i + 1]))
 
@@ -251,7 +249,6 @@ class SensorNodes:
         return r.part("sensor errors", self._row(i).stop - MORE + start, size)
 
     def _begin(self, seed: Scalar, world: Scalar, errors: Array) -> tuple[Scalar, Array, Array]:
-        """Draw what is drawn once: biases and mountings."""
         bias: list[Scalar] = []
         turns: list[Scalar] = []
         for i, (e, off) in enumerate(zip(self.errors, self._off, strict=True)):
@@ -307,7 +304,6 @@ class SensorNodes:
         r.call(recipe, pieces, [bias, part_of(flight, 0, 2 + m)])
 
     def _sample(self, i: int) -> Callable[..., tuple[Any, ...]]:
-        """One sample of a sensor with its errors."""
         s, found = self.sensors[i], self.errors[i]
         m = len(found.bias)
 

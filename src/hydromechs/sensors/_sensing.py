@@ -87,7 +87,6 @@ class PlainSensing:
         self._prepare(controlled)
 
     def _prepare(self, controlled: bool) -> None:
-        """Add arrays, signals and texts."""
         names = ", ".join(repr(s.name) for s in self.sampling.sensors if isinstance(s, Imu | Aid))
         if names and controlled:
             text = (
@@ -151,11 +150,9 @@ class PlainSensing:
         return out
 
     def _identity(self) -> str:
-        """Text that determines the program of the estimate."""
         return str(self._encoded())
 
     def _estimate(self, t: Scalar, q: Array, v: Array, last: Array, **more: Any) -> tuple[Array, ...]:
-        """The state as controllers see it, and further signals."""
         seen_q, seen_v = list(q), list(v)
         for first, in_q, in_v in self._encoded():
             known = abs(last[first]) <= HUGE

@@ -171,7 +171,6 @@ def _rounded(x: Scalar, step: Scalar) -> Scalar:
 
 
 def _limited(x: Scalar, limit: Scalar) -> Scalar:
-    """x between the highest readings either way."""
     return x if isinstance(limit, float) and math.isinf(limit) else clamp(x, -limit, limit)
 
 

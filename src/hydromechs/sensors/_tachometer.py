@@ -29,7 +29,6 @@ class Tachometer(Sensor):
     """Errors of the speed [rad/s]."""
 
     def check_beside(self, components: Sequence[Component]) -> None:
-        """Its thruster must be there."""
         thrusters = [part.name for part in components if isinstance(part, Thruster)]
         if self.thruster not in thrusters:
             raise ValueError(f"sensor {self.name!r}: no thruster {self.thruster!r}{nearest(self.thruster, thrusters)}")

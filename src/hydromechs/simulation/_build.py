@@ -56,7 +56,6 @@ def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, 
 
 
 def _warn_untouched(parts: Sequence[Component], pairs: Sequence[Component]) -> None:
-    """Warn about terrain that nothing can touch."""
     laid = [solid for part in parts for solid in getattr(part, "ground", ())]
     touched = {id(getattr(pair, "solid", None)) for pair in pairs}
     for part in parts:
@@ -68,13 +67,11 @@ def _warn_untouched(parts: Sequence[Component], pairs: Sequence[Component]) -> N
 
 
 def _springs(model: Model, replaced: set[str]) -> list[JointSpring]:
-    """Springs of ball joints."""
     names = tuple(name for name, part in model.joint_parts.items() if _elastic(part))
     return [JointSpring(joints=names, name="springs")] if names and "springs" not in replaced else []
 
 
 def _elastic(part: JointPart) -> bool:
-    """True if a joint has a spring."""
     return isinstance(part.joint, joints.Ball) and any(part.joint.stiffness)
 
 

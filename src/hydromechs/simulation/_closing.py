@@ -46,7 +46,6 @@ def switched_off(plant: Plant, inputs: np.ndarray) -> np.ndarray:
 
 
 def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Component, Constraint]]:
-    """All constraints at a state."""
     plant = plant.opened(inputs)
     model, nv = plant.model, plant.model.nv
     kin = dynamics.kinematics(model, at.q, at.x[:nv])

@@ -140,7 +140,6 @@ class LoopedPlant:
 
     @staticmethod
     def _spread(values: Any, places: list[int], shape: tuple[int, ...]) -> Any:
-        """An array that is zero but for some entries."""
         if not places:
             return np.zeros(shape)
         (out,) = compiler.call(compiler.scattered(places, int(np.prod(shape))), values)
@@ -166,7 +165,6 @@ class LoopedPlant:
 
     @staticmethod
     def _uses(program: Program, name: str) -> bool:
-        """True if a program uses an argument."""
         names = [a.name for a in program.inputs]
         if name not in names:
             return False
@@ -184,7 +182,6 @@ class LoopedPlant:
 
     @cached_property
     def _recording(self) -> _Acting:
-        """The same, with energies and all that components record."""
         return self._components(recorded=("all",))
 
     def _components(self, recorded: tuple[str, ...]) -> _Acting:
@@ -279,7 +276,6 @@ class LoopedPlant:
 
     @cached_property
     def _water_loop(self) -> Rolled:
-        """Program for the water at the points of all bodies."""
         program = self.water()
         nb = int(np.prod(self.rolled.points.shape[:2]))
         inputs = tuple(Argument(a.name, (nb, 3) if a.name == "p" else a.shape) for a in program.inputs)
@@ -290,7 +286,6 @@ class LoopedPlant:
 
     @cached_property
     def _depth(self) -> Rolled:
-        """Depth of the bodies' origins below the mean surface."""
         down, nb = self.plant.model.world.down, self.plant.model.nb
         program = compiler.trace(lambda p: np.asarray(down @ p), {"p": (3,)}, name="depth", outputs=("depth",))
         places = [Address("p", ROW, 3), Address("depth", ROW)]
@@ -298,7 +293,6 @@ class LoopedPlant:
 
     @cached_property
     def _everywhere(self) -> Rolled:
-        """The same vector for all bodies."""
         nb = self.plant.model.nb
         program = compiler.trace(lambda x: x, {"x": (3,)}, name="same", outputs=("y",))
         places = [Address("x"), Address("y", ROW, 3)]
@@ -306,7 +300,6 @@ class LoopedPlant:
 
     @cached_property
     def _rotors(self) -> Rolled:
-        """Kinetic energy of geared rotors."""
         nv = self.plant.model.nv
 
         def one(v: Array, inertia: Array, before: Array) -> Array:
@@ -323,7 +316,6 @@ class LoopedPlant:
 def _over_rows(
     name: str, n: int, program: Program, places: Sequence[Address], inputs: tuple[Argument, ...], outputs: tuple[Argument, ...]
 ) -> Rolled:
-    """A loop of one program over rows of arrays."""
     sweep = Sweep((Stage((program,), (tuple(places),)),))
     return Rolled(name, inputs, outputs, (), np.zeros((n, 0), dtype=int), np.zeros(0), {}, (sweep,))
 
@@ -333,7 +325,6 @@ def _is_zero(x: Any) -> bool:
 
 
 def _renamed(program: Program, outputs: tuple[Argument, ...]) -> Program:
-    """The program with other names of its results."""
     return Program(
         program.name, program.inputs, outputs, program.operations, program.results, program.casadi_function, program.calls
     )

@@ -212,7 +212,6 @@ class Mission:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Find the places of all parts in arrays."""
         self._every = [whole_steps(part.block.period, self.period, "period of a part") for part in self.parts]
         self.signals = {} if self.sensing is None else dict(self.sensing.signals)
         for part in self.parts:
@@ -316,7 +315,6 @@ class Mission:
         return given, said
 
     def _called(self, k: int, state: State, controlled: bool) -> Commands:
-        """Call a part, or let it be idle."""
         block = self.parts[k].block
         if not controlled:
             block.idle(state)
@@ -386,7 +384,6 @@ class Mission:
 
     @cached_property
     def _schedule(self) -> Recipe:
-        """Which parts run, are idle, or have just ended."""
         n, m, near = len(self.parts), len(self._ending), TIMES * self.period
 
         def schedule(t: Scalar, tick: Scalar, control: Scalar, begun: Array, settled: Array) -> tuple[Array, ...]:
@@ -431,7 +428,6 @@ class Mission:
 
     @cached_property
     def _take(self) -> Recipe:
-        """Commands that a part in Python gave at this tick."""
         n = len(self._plant.layout.commands) + len(self._plant.layout.held)
 
         def take(inputs: Array, given: Array) -> tuple[Array, Array]:
@@ -462,6 +458,5 @@ def _traced(block: TracedBlock) -> Recipe:
 
 
 def _slices(sizes: Sequence[int], first: int = 0) -> list[slice]:
-    """Places of arrays one after the other."""
     ends = np.cumsum([first, *sizes]).tolist()
     return [slice(a, b) for a, b in itertools.pairwise(ends)]

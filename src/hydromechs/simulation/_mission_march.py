@@ -129,7 +129,6 @@ class MissionMarch:
         self.code = self._coded(self._routine)
 
     def _set(self, programs: PlantPrograms, mission: Mission | None, step: float) -> None:
-        """Set what ticks need."""
         self.plant, self.step, self._programs = programs.plant, step, programs
         self.sensing = None if mission is None else mission.sensing
         """Sensors and filter that the blocks read; None if they read the truth."""
@@ -164,7 +163,6 @@ class MissionMarch:
 
     @property
     def _sizes(self) -> dict[str, int]:
-        """Sizes of the arrays of the state."""
         plant, layout = self.plant, self.plant.layout
         told = len(layout.commands) + len(layout.held)
         sizes = {"n": 1, "part": 1, "y": plant.model.nq + plant.model.nv + layout.nz, "inputs": layout.size, "told": told}
@@ -186,7 +184,6 @@ class MissionMarch:
 
     @property
     def _routine(self) -> Routine:
-        """One pass."""
         given = {name: x.shape[1] for name, x in self.given.items()}
         r = Routine("mission", self._sizes, {"until": 2, **given}, SAMPLED if self.reduction is None else ())
         active, ticks, senses, t, tick, sense, due, goal = (r.scratch(a.name, a.size) for a in self._plan.outputs[:-1])
@@ -215,7 +212,6 @@ class MissionMarch:
         return r
 
     def _looked_at(self, r: Routine) -> dict[str, Entries]:
-        """Places of guards' and statistics' inputs."""
         nq, na, told = self.plant.model.nq, len(self.plant.layout.commands), self._sizes["told"]
         parts = {"q": r.part("y", 0, nq), "x": r.part("y", nq, self._sizes["y"] - nq), "inputs": r["inputs"]}
         parts |= {"command": r.part("inputs", 0, na), "held_input": r.part("inputs", na, told - na)}
@@ -347,7 +343,6 @@ class MissionMarch:
 
     @cached_property
     def _last_sample(self) -> RoutineCode | CudaRoutine:
-        """Statistics of the end of a run."""
         assert self.reduction is not None
         r = Routine("last sample", self._sizes, {"h": 1})
         t = r.scratch("t", 1)
@@ -363,7 +358,6 @@ class MissionMarch:
 
     @cached_property
     def _now(self) -> Recipe:
-        """Time after the steps."""
         inputs = tuple(Argument(name, ()) for name in ("n", "part", "h"))
         return Recipe("now", lambda n, part, h: n * h + part, inputs, (Argument("t", ()),), "now", rarely_called=True)
 
@@ -379,7 +373,6 @@ class MissionMarch:
 
     @cached_property
     def _plan(self) -> Recipe:
-        """Operations at an instant, and the next one."""
         every, ticking, sensing = float(self.every), float(self.ticking), float(self.sensing_every)
 
         def plan(
@@ -431,7 +424,6 @@ class MissionMarch:
 
     @cached_property
     def _pause(self) -> Recipe:
-        """Pause where a block reports something."""
         size = self._sizes["reports"]
         conditions = range(0, size, REPORT)
 

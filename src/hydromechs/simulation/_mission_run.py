@@ -39,7 +39,6 @@ class MissionRun:
     # -- between the simulation and the arrays ---------------------------------------------------------------------------------
 
     def _load(self) -> None:
-        """Take the simulation into the arrays."""
         sim, march, state = self.simulation, self.march, self.state
         nq, self._began = len(sim._at.q), sim._at
         state["n"][0], state["part"][0] = march.grid(sim._at.t)
@@ -50,7 +49,6 @@ class MissionRun:
             state["signals"][0] = sim._signal
 
     def _begin(self) -> None:
-        """The same at the beginning of a stretch."""
         self._load()
         state, self.said = self.state, []
         state["alive"][0], state["reports"][:] = 1.0, 0.0
@@ -60,7 +58,6 @@ class MissionRun:
             state["stage"][0] = 0.0
 
     def _store(self) -> None:
-        """Give what the arrays have to the simulation."""
         sim, state = self.simulation, self.state
         nq, na, told = len(sim._at.q), len(sim._command), state["told"].shape[1]
         there = GridTime(float(state["n"][0, 0]), float(state["part"][0, 0]))
@@ -74,11 +71,9 @@ class MissionRun:
 
     @property
     def _asks(self) -> bool:
-        """True if parts in Python are due."""
         return bool(self.march.python) and self.state["stage"][0, 0] == ASKS
 
     def _ask(self) -> None:
-        """Run the parts in Python that are due."""
         self._store()
         sim, state, nq = self.simulation, self.state, self.simulation.model.nq
         assert sim.mission is not None
@@ -117,7 +112,6 @@ class MissionRun:
         self._hear()
 
     def _record(self, got: dict[str, Array], recorder: Recorder) -> None:
-        """Hand on rows of the records."""
         nq, told, inputs = self.simulation.model.nq, got["told"], self.state["inputs"][0]
         times = got["n"][:, 0] * self.march.step + got["part"][:, 0]
         data = np.broadcast_to(inputs[told.shape[1] :], (len(times), len(inputs) - told.shape[1]))

@@ -38,7 +38,6 @@ WORDS = {
 
 
 def _labels(plant: Plant) -> list[str]:
-    """Labels of the forces that are recorded."""
     absent = set() if plant.wet else {"drag", "added_mass", "buoyancy"}
     absent |= set() if plant.wet and plant.flows else {"fluid_acceleration"}
     return [label for label in WATER_FORCES if label not in absent] + list(plant.labels)

@@ -100,7 +100,6 @@ def _with_open(plant: Plant, names: Sequence[str]) -> Plant:
 
 
 def _all_of(e: Evaluation) -> tuple[Any, ...]:
-    """All numbers that hold in one instant."""
     energies = (e.elastic_energy, e.kinetic_energy_body, e.kinetic_energy_fluid, e.potential_energy)
     recorded = [x for out in e.outputs for x in out.values()]
     return (e.vdot, e.zdot, e.tau, *e.forces.values(), e.added_mass, e.now.p_WB, e.now.R_WB, *energies, *recorded)

@@ -157,13 +157,11 @@ class Plant:
 
     @cached_property
     def _open_places(self) -> dict[str, tuple[Keys, ...]]:
-        """Where the numbers of each open parameter are."""
         registry.edits_of(self, dict.fromkeys(self.parameters, 1.0))  # an error if two name the same number
         return {name: registry.located(self, name) for name in self.parameters}
 
     @cached_property
     def _open_values(self) -> dict[str, Array]:
-        """Values that the open parameters have in the plant."""
         for name, places in self._open_places.items():
             for keys in places:
                 if keys[0] == "model":

@@ -33,7 +33,6 @@ class PlantPrograms:
 
     @cached_property
     def _water(self) -> compiler.Program:
-        """The water at a point: one program for all bodies."""
         plant, waves = self.plant, self.plant.waves
         shapes: dict[str, tuple[int, ...]] = {"p": (3,), "t": (), "U": (3,), "rate": (3,)}
         if waves is not None:

@@ -149,7 +149,6 @@ class Recorder:
     def _block(
         self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray, signal: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """All variables of samples."""
         layout, nv = self.plant.layout, self.plant.model.nv
         names = [a.name for a in self.observer.recipe.outputs]
         got = dict(zip(names, self.observer([times, q, x, inputs]), strict=True))

@@ -107,7 +107,6 @@ class RolledPlant:
         return water_on_body(self.plant, gravity, now.body, now.motion, now.V, now.a).power
 
     def _observed(self, now: BodyNow) -> Mapping[str, Array | Scalar]:
-        """All that is recorded of a body."""
         plant, gravity, motion = self.plant, self.plant.model.world.gravity_vector, now.motion
         drag = added = buoyancy = moved = np.zeros(6)
         if now.body.hydro is not None:

@@ -277,12 +277,10 @@ class RolloutCost:
                 at = State(t=start.t, q=path.q[-1], v=path.x[-1, : self.nv], internal=path.x[-1, self.nv :])
 
     def _moving(self, x: np.ndarray, inputs: np.ndarray | None = None) -> np.ndarray:
-        """(d, v, u) with d = 0, without u for the end."""
         parts = [np.zeros(self.nv), x[: self.nv]]
         return np.concatenate(parts if inputs is None else [*parts, inputs[: self.na]])
 
     def _sum(self, start: State, path: _Path, inputs: np.ndarray, dt: float) -> float:
-        """J along a path."""
         total = float(self._final([np.array(0.0), path.q[-1], self._moving(path.x[-1])])[0][0])
         for k, row in enumerate(inputs):
             total += dt * float(self._running([np.array(start.t + k * dt), path.q[k], self._moving(path.x[k], row)])[0][0])

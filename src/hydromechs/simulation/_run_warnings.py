@@ -167,7 +167,6 @@ def _stretches(on: Array, spans: Array) -> Array:
 
 
 def _joint_stops(run: _Recorded) -> Iterator[RunWarning]:
-    """Joints that push against a stop."""
     for c in run.plant.components:
         if not isinstance(c, JointStops):
             continue
@@ -190,7 +189,6 @@ def _joint_stops(run: _Recorded) -> Iterator[RunWarning]:
 
 
 def _lines(run: _Recorded) -> Iterator[RunWarning]:
-    """Lines that go slack, and slack lines that snap tight."""
     points, names = run.names("line_point"), run.names(HangingLine.kind)
     for c in run.plant.components:
         if isinstance(c, HangingLine):

@@ -518,7 +518,6 @@ class Simulation:
         return live.close()
 
     def _advance(self, at: Point, t_end: float) -> Point:
-        """From a point to a time, with held commands."""
         try:
             while not reached(at.t, t_end, self.step_size):
                 inputs, until = self._inputs(at.t)

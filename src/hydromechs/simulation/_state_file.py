@@ -60,7 +60,6 @@ def load_state(path: str | os.PathLike) -> State:
 
 
 def _numbers(name: str, values: object) -> np.ndarray:
-    """Return an array of a state file."""
     if not (isinstance(values, list) and all(type(x) in (int, float) for x in values)):
         raise ValueError(f"{name} must be a list of numbers")
     numbers = np.array(values, dtype=float)

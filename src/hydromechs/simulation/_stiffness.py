@@ -129,7 +129,6 @@ def stiff_modes(plant: Plant, q: Array) -> list[FastMode]:
 
 
 def _modes(plant: Plant, mobility: _Mobility) -> list[tuple[Component, FastMode]]:
-    """Components and their fast modes."""
     return [(c, mode) for c in plant.components for mode in c.modes(plant.model, mobility)]
 
 
@@ -161,7 +160,6 @@ def _stiff_parts(plant: Plant, mobility: _Mobility, method: Integrator, step: fl
 
 
 def _remedy(mode: FastMode, other: str) -> str:
-    """Return advice about a mode that is too fast for a step."""
     return f"use a shorter step, {mode.remedy}, or {other}" if other else f"use a shorter step, or {mode.remedy}"
 
 

@@ -255,5 +255,4 @@ class TracedBlock(Controller):
 
 
 def _arrays(design: Any) -> dict[str, Array]:
-    """Arrays of a dataclass, by name."""
     return {name: x for name, x in vars(design).items() if isinstance(x, np.ndarray)}

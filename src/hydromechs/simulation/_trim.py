@@ -105,7 +105,6 @@ def trim(
 
 
 def _checked(plant: Plant, state: State) -> State:
-    """A state that a simulation of the plant could start from."""
     check_is_state(state)
     layout, model = plant.layout, plant.model
     shapes = {"t": (), "q": (model.nq,), "v": (model.nv,)}
@@ -174,7 +173,6 @@ class _Problem:
 
     @property
     def _initial_instant(self) -> InitialInstant:
-        """The start."""
         return InitialInstant(self.plant, self.start.t, self.start.q, self.start.v, self._parameters)
 
     def _internal(self) -> np.ndarray:
@@ -347,7 +345,6 @@ class _Problem:
         return out
 
     def _with_thrusts(self, x: np.ndarray, rest: dict[str, float]) -> np.ndarray:
-        """Unknowns with what thrusts at rest give in the water."""
         x, speeds, at = x.copy(), self._advance(x), len(self.free) + self.nz
         for i, k in enumerate(self.sought, at):
             name = self.plant.layout.commands[k]
@@ -365,7 +362,6 @@ class _Problem:
         return out
 
     def _off(self, x: np.ndarray) -> np.ndarray:
-        """Which rates do not vanish."""
         nf, nv = len(self.free), self.plant.model.nv
         sizes = np.concatenate([np.ones(nv), np.maximum(np.abs(x[nf : nf + self.nz]), 1.0)])
         return ~(np.abs(self.rates(x)) <= TOLERANCE * sizes)

@@ -83,7 +83,6 @@ class StationGate(Gate):
         return None
 
     def serves(self, parts: list[str]) -> bool:
-        """See `Gate`; scenes need a seat."""
         if len(parts) != 2:
             return False
         return parts[0] == "link" or (self.backend.page(parts[0]) is not None and parts[1] in self._given)

@@ -146,7 +146,6 @@ class LookAhead:
         return self.simulation.state
 
     def _set_point(self, start: State, set_point: SetPoint, rows: int, every: float) -> _Row:
-        """Strategy with a message for the on-board controller."""
         sim = self.simulation
         states, contents = [sim.reset(start)], [set_point.content]
         until = start.t + rows * every

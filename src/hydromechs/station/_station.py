@@ -410,7 +410,6 @@ class Station:
 
 
 def _move(page: LivePage, snapshot: Snapshot) -> None:
-    """Move bodies, propellers, tethers and arrows of a page."""
     page.pose(snapshot.t, snapshot.position, snapshot.wxyz, snapshot.force, snapshot.flow)
     for name, points in snapshot.tethers.items():
         page.tether(name, points)

@@ -149,7 +149,6 @@ def _store(
     missing: Sequence[range],
     flown: Callable[[list[Task]], Iterable[tuple[Task, Rows]]],
 ) -> None:
-    """Store worlds as they come."""
     seeds = seeds_of(store.campaign.seed or 0, store.campaign.worlds)
     tasks = [Task(tuple(worlds), (), tuple(int(x) for x in seeds[worlds.start : worlds.stop])) for worlds in missing]
     reports.left = sum(map(len, missing))
@@ -159,7 +158,6 @@ def _store(
 
 
 def _alone(fleet: Fleet, tasks: Sequence[Task], reports: _Reports) -> Iterator[tuple[Task, Rows]]:
-    """Chunks that this process flies."""
     for task in tasks:
         yield task, fleet.fly(task.seeds, partial(reports.under_way, len(task.runs)))
 
@@ -219,5 +217,4 @@ class _Reports:
 
 
 def _cores() -> int:
-    """Processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

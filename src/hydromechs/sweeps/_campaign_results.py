@@ -157,7 +157,6 @@ class CampaignResults:
 
 
 def _kind(reason: str) -> str:
-    """A reason without what differs from world to world."""
     text = re.sub(r"^t = \S+ s: | at t = \S+ s", "", reason)
     return re.sub(r"(?<![\w.])[-+−]?\d+\.?\d*(e[-+]?\d+)?(?![\w.])", "…", text.partition(";")[0])
 

@@ -106,7 +106,6 @@ def _plugin(distributed: Any, work: Work) -> Any:
 
 
 def _run(plugin: str, task: Task) -> list[Any]:
-    """Run a task on a worker."""
     from distributed import get_worker
 
     worker: Any = get_worker()

@@ -273,7 +273,6 @@ class ParameterSweep(SweepSettings):
         return out
 
     def _path_faults(self) -> list[Fault]:
-        """Paths that lead nowhere, or to what is no number."""
         out, seen = [], dict[str, str]()
         for parameter in self.parameters:
             for path in parameter.paths:
@@ -372,7 +371,6 @@ class ParameterSweep(SweepSettings):
 
 
 def _leads_into(plant: Plant, path: str) -> bool:
-    """True if a path leads to one number of a plant."""
     try:
         return registry.value(plant, path).ndim == 0
     except KeyError:
@@ -380,7 +378,6 @@ def _leads_into(plant: Plant, path: str) -> bool:
 
 
 def _stay_open(plant: Plant, paths: Sequence[str]) -> bool:
-    """True if a plant can be built with numbers left open."""
     try:
         replace(plant, parameters=tuple(paths))
     except (ValueError, KeyError):

@@ -157,12 +157,10 @@ class Fleet:
 
 
 def _scaled(progress: Callable[[float], None], start: float, part: float, share: float) -> None:
-    """Report a share of a part as a share of the whole."""
     progress(start + share * part)
 
 
 def _line(text: str, letters: int) -> str:
-    """A text on one line, cut to some letters."""
     return " ".join(text.split())[:letters]
 
 

@@ -76,7 +76,6 @@ class LaneRunner:
         return self.sweep.target != NATIVE.target and not TARGETS[self.sweep.target].unavailable()
 
     def _worlds(self, starts: Sequence[_Start], seeds: Sequence[int]) -> Worlds:
-        """Runs at their start."""
         scenario = self._scenario
         q, v = (np.stack([getattr(s.state, name) for s in starts]) for name in ("q", "v"))
         opened = {name: np.array([s.parameters[name] for s in starts]) for name in starts[0].parameters}

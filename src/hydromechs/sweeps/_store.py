@@ -177,7 +177,6 @@ class SweepStore:
         files.write_json(self.path / ".zgroup", {"zarr_format": 2})
 
     def _array(self, name: str, values: np.ndarray, dim: str, attrs: Mapping[str, Any]) -> None:
-        """An array that is complete from the start."""
         self._header(name, values.dtype, values.shape, values.shape, None, {"_ARRAY_DIMENSIONS": [dim], **attrs})
         files.write_bytes(self.path / name / "0", values.tobytes())
 

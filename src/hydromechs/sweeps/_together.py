@@ -54,13 +54,11 @@ def is_open_or_start(sweep: ParameterSweep, path: str) -> bool:
 
 
 def _is_start(sweep: ParameterSweep, path: str) -> bool:
-    """True if a path leads to the initial state of a model."""
     places = sweep.places(path)
     return bool(places) and all(keys[0] == "models" and keys[2:3] and keys[2] in STARTS for keys in places)
 
 
 def _is_number(sweep: ParameterSweep, path: str) -> bool:
-    """True if a path leads to a number that programs take."""
     places = sweep.places(path)
     given = bool(places) and all(keys == ("seed",) or keys[0] == "commands" for keys in places)
     return given or is_open_or_start(sweep, path)

@@ -256,7 +256,6 @@ class PageGate(Gate):
         return viewer_html()
 
     def serves(self, parts: list[str]) -> bool:
-        """See `Gate`; viser's client omits the trailing slash."""
         return parts in ([], [""])
 
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
@@ -305,6 +304,5 @@ def _not_found() -> Response:
 
 
 def _own_names() -> set[str]:
-    """Names of this machine on its network."""
     name = socket.gethostname()
     return {name, f"{name}.local", socket.getfqdn()}

@@ -259,6 +259,5 @@ class LivePage(Page):
 
 
 def _put(handles: Sequence[Any], position: Array, wxyz: Array) -> None:
-    """Set poses that change visibly."""
     for handle, p, o in zip(handles, position, wxyz, strict=True):
         put(handle, p, o, 1e-4)

@@ -142,7 +142,6 @@ def _mesh_pieces(look: BodyShape, mesh: Mesh, body: Body) -> list[Piece]:
 
 
 def _by_color(pieces: Iterable[Piece]) -> list[Piece]:
-    """Join pieces of one colour."""
     groups: dict[tuple[Color, float, str], list[Triangles]] = {}
     for piece in pieces:
         groups.setdefault((piece.color, piece.opacity, piece.layer), []).append(piece.triangles)

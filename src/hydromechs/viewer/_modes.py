@@ -125,6 +125,5 @@ def _drawn(model: Model, q: Array, shape: np.ndarray) -> Array:
 
 
 def _parts(model: Model, q: Array) -> tuple[list[MovingFrame], list[SceneSolid]]:
-    """Return frames and solids of all bodies."""
     position, wxyz = bodies_at(model, q)
     return body_parts(model, position[None], wxyz[None])

@@ -97,7 +97,6 @@ class Page:
     # -- building -----------------------------------------------------------------------------------------------------------
 
     def _surroundings(self, camera: Camera) -> None:
-        """Set background, light, and initial view."""
         server = self.server
         far = float(np.linalg.norm(camera.position - camera.target))
         server.initial_camera.position = tuple(camera.position)
@@ -233,5 +232,4 @@ def _bytes(color: Color) -> tuple[int, ...]:
 
 
 def _mover(handle: Any, position: Array, wxyz: Array) -> Callable[[int], None]:
-    """Set the pose of a frame at a time index."""
     return lambda k: put(handle, position[k], wxyz[k], 1e-6)

@@ -96,7 +96,6 @@ def _by_first(data: xarray.DataArray) -> list[tuple[str, xarray.DataArray]]:
 
 
 def _entries(data: xarray.DataArray) -> dict[str, np.ndarray]:
-    """Return the curves of a variable with their names."""
     if data.ndim == 1:
         return {str(data.name): data.values}
     stacked = data.values.reshape(data.sizes["time"], -1)
@@ -107,7 +106,6 @@ def _entries(data: xarray.DataArray) -> dict[str, np.ndarray]:
 
 
 def _draw(group: PlotGroup, time: np.ndarray, out: Path) -> Path:
-    """Draw a group of panels to a file."""
     rows = -(-len(group.panels) // group.columns)
     height = 4.0 if group.plan else 0.6 + 2.1 * rows if group.columns == 1 else 0.9 + {2: 1.85, 3: 1.45}[group.columns] * rows
     with figure(out, height=height, math=False) as fig:
@@ -144,7 +142,6 @@ def _grid(fig: Figure, time: np.ndarray, group: PlotGroup) -> None:
 
 
 def _panel(ax: Axes, time: np.ndarray, panel: PlotPanel, *, legend: bool) -> None:
-    """Draw the curves of a panel."""
     curves(ax, time, panel.series, legend=legend, colours=panel.colours, references=panel.references)
     low, high = ax.get_ylim()
     if high - low < panel.min_range:

@@ -121,7 +121,6 @@ class _Part(NamedTuple):
 
 
 def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iterator[_Part]:
-    """Return all surfaces of a scene."""
     up = scene.upright
     for number, k in enumerate(moments):
         poses = scene.poses(k)
@@ -163,7 +162,6 @@ class _Buffer:
         self.shadows = _Shadows(np.zeros((0, 3, 3)))
 
     def _local(self, points: Array) -> Array:
-        """Return points in the camera's axes: right, back, up."""
         return (points - self.position) @ self.R.T
 
     def _on_picture(self, local: Array) -> Array:

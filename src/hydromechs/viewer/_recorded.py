@@ -135,7 +135,6 @@ def _turns(times: Array, thrust: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _paths(ds: xarray.Dataset) -> Iterator[Line]:
-    """Return the path of each free body."""
     thin = ds.isel(time=sample_times(ds, 20.0, 1500))
     for body in free_bodies(ds)[:8]:
         points = thin["position"].sel(body=body).values
@@ -239,7 +238,6 @@ def _around(path: tuple[Array, Array], down: float) -> tuple[Array, float]:
 def _ground(
     model: Model, things: Sequence[Terrain], environment: Environment | None, path: tuple[Array, Array]
 ) -> Iterator[SceneSolid]:
-    """Return the terrain, and the bed at the water depth."""
     down = float(model.world.down[2])
     center, half = _around(path, down)
     for thing in things:
@@ -276,7 +274,6 @@ def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -
 
 
 def _seed(ds: xarray.Dataset) -> int:
-    """Return the seed of the waves of an untrusted recording."""
     seed = ds.attrs.get("seed", 0)
     if not (isinstance(seed, int | np.integer) and seed >= 0):
         raise ValueError(f"the attribute 'seed' of the recording is {str(seed)[:40]!r}, must be an integer of at least 0")
@@ -284,7 +281,6 @@ def _seed(ds: xarray.Dataset) -> int:
 
 
 def _sea(model: Model, ds: xarray.Dataset, environment: Environment, path: tuple[Array, Array]) -> Iterator[Surface]:
-    """Return the water surface if the mechanism comes near it."""
     if float(depth(ds, str(ds["body"].values[0])).min()) > NEAR_SURFACE:
         return
     components = wave_components(environment, model.world.gravity, _seed(ds))

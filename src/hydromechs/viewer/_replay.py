@@ -30,11 +30,9 @@ class ReplayPage(Gate):
         super().__init__(port=port)
 
     def respond(self, parts: list[str]) -> Response | None:
-        """See `Gate`."""
         return answer(self._page, "text/html; charset=utf-8") if parts == [""] else None
 
     def serves(self, parts: list[str]) -> bool:
-        """See `Gate`; the page needs no websocket."""
         return False
 
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:

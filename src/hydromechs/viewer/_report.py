@@ -100,7 +100,6 @@ def _head(ds: xarray.Dataset, summary: Summary, title: str) -> str:
 
 
 def _sentences(ds: xarray.Dataset, summary: Summary) -> str:
-    """Return a summary of the run in a few sentences."""
     out = []
     model = summary.model or ds.attrs.get("model")
     of = f" of <b>{escape(str(model))}</b>" if model else ""
@@ -168,7 +167,6 @@ def _messages(ds: xarray.Dataset, messages: list[str]) -> str:
 
 
 def _warnings(warnings: Sequence[RunWarning]) -> str:
-    """Return the warnings as a table, unexpected ones first."""
     rows = [
         f"<tr><td>{EXPECTED if w.expected else WARNING}</td>"
         f"<td><b>{escape(_words(w.kind))}: {escape(w.item)}</b>{_note(w.text)}</td>"
@@ -194,7 +192,6 @@ def _checks(ds: xarray.Dataset, checks: Sequence[CheckResult]) -> str:
 
 
 def _unit(unit: str) -> str:
-    """Return a unit as HTML, to stand after a number."""
     return "" if unit in ("", "1") else f"&nbsp;{escape('°' if unit == 'deg' else unit)}"
 
 
@@ -271,7 +268,6 @@ def _foot(ds: xarray.Dataset) -> str:
 
 
 def _words(name: str) -> str:
-    """Return a name as a heading."""
     words = name.replace("_", " ")
     return words[:1].upper() + words[1:]
 

@@ -142,20 +142,17 @@ def _anything(values: Array) -> bool:
 
 
 def _largest(series: dict[str, Array]) -> dict[str, Array]:
-    """Return the curves with the largest peaks, in order."""
     peaks = {name: float(np.max(np.abs(np.nan_to_num(values)))) for name, values in series.items()}
     keep = set(sorted(peaks, key=lambda name: -peaks[name])[:MAX_CURVES])
     return {name: values for name, values in series.items() if name in keep}
 
 
 def _references(ds: xarray.Dataset, names: Iterable[str]) -> dict[str, Array]:
-    """Return references recorded by a controller, by name."""
     known = names_along(ds, "channel")
     return {n: ds["signal"].sel(channel=f"reference.{n}").values for n in names if f"reference.{n}" in known}
 
 
 def _led(ds: xarray.Dataset, body: str) -> bool:
-    """True if a recorded reference pose is that of a body."""
     known = names_along(ds, "channel")
     if not {f"{kind}.{x}" for kind in ("reference", "error") for x in "xyz"} <= set(known):
         return False

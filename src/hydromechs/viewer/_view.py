@@ -76,7 +76,6 @@ class ModelPage(Page):
         self.configure(q)
 
     def _frame_switches(self) -> None:
-        """Add axes of bodies and named frames, initially hidden."""
         low, high = self.scene.bounds(0)
         length = 0.08 * float(np.linalg.norm(high - low))
         api = self.server.scene

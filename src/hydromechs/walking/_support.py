@@ -90,7 +90,6 @@ class AlternatingSupport(TracedBlock):
         self.start_time = not_negative(start, "start")
 
     def prepare(self, site: Site) -> None:
-        """Look up halves, joints and ground, take the stance, and ask the gait for its steps."""
         model = site.model
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         first = next(iter(self.halves))
@@ -179,7 +178,6 @@ class AlternatingSupport(TracedBlock):
         return Update(commands, m, dict(zip(self.signals, values, strict=True)), stops=stops)
 
     def _halves(self, R: Array, p: Array, at: Array) -> tuple[FlatPose, FlatPose]:
-        """Where both halves are over the ground."""
         first = FlatPose(p[0], p[1], np.arctan2(R[1, 0], R[0, 0]))
         return first, first.then(self._walker.relative(self._steps.torso(at)))
 
@@ -227,5 +225,4 @@ class AlternatingSupport(TracedBlock):
 
 
 def _feet(names: Any) -> bool:
-    """True if these can be the feet of a half."""
     return isinstance(names, Sequence) and not isinstance(names, str) and len(names) >= 3

@@ -100,7 +100,6 @@ class Walk(TracedBlock):
     stop_error = UnreachableFoothold
 
     def prepare(self, site: Site) -> None:
-        """Look up legs, joints and ground, and take the stance."""
         model = site.model
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else "")

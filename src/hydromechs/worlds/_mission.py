@@ -201,7 +201,6 @@ class MissionRun(PlantRun):
     # -- running --------------------------------------------------------------------------------------------------------------
 
     def march(self, driven: Mapping[str, Any], steps: int, record: int | None) -> Marched:
-        """See `Run.march`."""
         home, state = self.home, self.state
         first = state["n"][:, 0].copy()
         cuts = {0, steps, *range(0, steps, record or steps)} if steps else {0}
@@ -241,7 +240,6 @@ class MissionRun(PlantRun):
         return Marched(home.array(y[..., :nq]), home.array(y[..., nq:]), home.array(good), readings)
 
     def run(self, until: float, record: float, samples: Samples, progress: Callable[[float], None] | None) -> None:
-        """See `PlantRun.run`."""
         step, loop, span = self.home.step, self.loop, 0.0
         grid = step * min(x for x in (loop.every, loop.ticking, loop.sensing_every) if x)
 
@@ -332,13 +330,11 @@ class MissionRun(PlantRun):
         self._fresh[:] = False
 
     def _mark(self) -> None:
-        """Mark worlds whose next step is not finite."""
         state = self.state
         for world in np.flatnonzero((state["alive"][:, 0] == 0.0) & (state["paused"][:, 0] == 0.0)):
             self._end(int(world), self.why(int(world)))
 
     def _end(self, world: int, reason: str) -> None:
-        """Mark a world that ends early."""
         self.reasons[world] = reason
         self._said.append(WorldMessage(world, float(self._now()[world]), reason))
         self.state["paused"][world] = 1.0
@@ -393,7 +389,6 @@ class MissionRun(PlantRun):
         return Point(float(self._now()[world]), y[:nq].copy(), y[nq:].copy())
 
     def _value(self, world: int, event: Event) -> Callable[[Point], float]:
-        """Value of a guarded quantity at a point of a world."""
         quantity = {event.quantity: self._quantities[event.quantity]}
 
         def value(at: Point) -> float:
@@ -405,7 +400,6 @@ class MissionRun(PlantRun):
         return value
 
     def _act(self, event: Event, world: int, t: float) -> None:
-        """Do what an event asks for in a world."""
         layout, na = self.plant.layout, self.na
         self._said.append(WorldMessage(world, t, f"{event.name} ({event.quantity} crosses {event.level:g})"))
         inputs = self.state["inputs"][world]
@@ -460,7 +454,6 @@ class MissionRun(PlantRun):
         return out
 
     def _keep(self, samples: Samples, rows: Mapping[str, Array], *, final: bool = False) -> None:
-        """Keep watched quantities at rows of the records."""
         if rows["n"].shape[1]:
             found, t = self._found(samples.sources, rows, self.state["inputs"])
             samples.keep(t, found, final=final)

@@ -187,7 +187,6 @@ class Run:
         return Marched(home.stack(rows_q, 1), home.stack(rows_x, 1), good) if rows_q else Marched(None, None, good)
 
     def _piece(self, driven: Mapping[str, Any], done: int, some: int) -> list[Any]:
-        """Inputs of the stepper for some steps."""
         out = list(self.home.inputs)
         whole_ones = {}
         for name, x in driven.items():

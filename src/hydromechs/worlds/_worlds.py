@@ -167,7 +167,6 @@ class Worlds:
         self._populate(seed)
 
     def _populate(self, seed: int | Sequence[int] | None) -> None:
-        """Make the arrays and set all worlds to their start."""
         self._run = self._make(self.worlds)
         self.target = self._run.home
         """Where the worlds are: their arrays, and the code that moves them."""
@@ -544,7 +543,6 @@ def check_record(steps: int, record: int) -> None:
 
 
 def _numbers(mask: Any, worlds: int) -> np.ndarray:
-    """Numbers of the worlds that a caller named."""
     if mask is None:
         return np.arange(worlds)
     given = np.asarray(mask)

@@ -143,7 +143,6 @@ def _fold(study: ValidationStudy, data: str, kept: Path | None, left_out: tuple[
 
 
 def _kept(file: Path) -> Fold:
-    """Read a fit of an earlier run."""
     try:
         fold = Fold(**files.read_json(file))
         np.array([*(x for e in fold.errors.values() for x in e.values()), *fold.start.get("shared", {}).values()], dtype=float)

@@ -137,7 +137,6 @@ def read_log(
 
 
 def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
-    """Names and rows of comma-separated values."""
     opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
         files.require_file(path, MAX_LOG)
@@ -163,7 +162,6 @@ def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
 
 
 def _is_numbers(line: str) -> bool:
-    """True if all entries of a line are numbers."""
     try:
         return bool([float(cell) for cell in line.split(",")])
     except ValueError:

@@ -81,7 +81,6 @@ def _check_rate(log: LogFile, name: str, angle: np.ndarray, of: str) -> None:
 
 
 def _speed(log: LogFile, x: np.ndarray) -> float:
-    """Speed of a signal that nine of ten samples have at most."""
     return float(np.percentile(np.abs(np.diff(x)) / np.diff(log.time), 90))
 
 
@@ -116,7 +115,6 @@ def hanging(log: LogFile, columns: Iterable[str]) -> tuple[str, ...]:
 
 
 def _longest_hold(x: np.ndarray) -> tuple[int, int]:
-    """First and last place of the longest run of equal values."""
     ends = np.concatenate([np.flatnonzero(np.diff(x) != 0.0), [len(x) - 1]])
     starts = np.concatenate([[0], ends[:-1] + 1])
     k = int(np.argmax(ends - starts))

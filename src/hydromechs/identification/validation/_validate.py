@@ -153,7 +153,6 @@ def _line(fitted: Fitted, rows: Sequence[Predicted]) -> str:
 
 
 def _fold_alone(study: ValidationStudy, data: str, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
-    """One fit in a separate process."""
     return _fold(read_campaign(study, data), group, telling)
 
 

@@ -155,7 +155,6 @@ class Strips(NamedTuple):
 
 
 def _pressure(v1: Scalar, v2: Scalar) -> tuple[Scalar, Scalar]:
-    """|v| v of a vector in a plane."""
     size = norm((v1, v2))
     return size * v1, size * v2
 

@@ -77,7 +77,6 @@ class _Checked:
             raise _Disagreement(f"the columns of subspace(q) {self.where} are dependent, so its acceleration is undefined")
 
     def _centre(self, u: Array, v: Array) -> None:
-        """Check that the chart is centred at q."""
         joint, q, n = self.joint, self.q, self.joint.nv
         self._agree("retract(q, 0)", self._retract(q, np.zeros(n)), "q", q)
         there = self._retract(q, u)
@@ -85,7 +84,6 @@ class _Checked:
         self._agree("chart_rate(q, 0, v)", self._shape("chart_rate", joint.chart_rate(q, np.zeros(n), v), (n,)), "v", v)
 
     def _chart(self, u: Array, v: Array) -> None:
-        """Check that rates in the chart match the motion."""
         joint, q, n = self.joint, self.q, self.joint.nv
         there = self._retract(q, u)
         rate = self._shape("chart_rate(q, u, v)", joint.chart_rate(there, u, v), (n,))

@@ -249,7 +249,6 @@ class SteppedJoint(Joint):
         """Transformations from the parent; see `Joint.steps`."""
 
     def _steps(self) -> tuple:
-        """Steps from the joint frame."""
         return replace(self, placement=Origin()).steps(0, 0)
 
     @property
@@ -280,7 +279,6 @@ class SteppedJoint(Joint):
         yield from limit_problems(self)
 
     def disagreements(self) -> Iterator[str]:
-        """Return none: the tests of the package verify its steps."""
         return iter(())
 
 
