@@ -101,7 +101,7 @@ def test_check_refuses_targets_beyond_the_stops(run_check, target, slip):
     moved = moved.replace("TARGET", target) + "joints: {arm: {drive: {type: servo, stiffness: 40, damping: 4, limit: 30}}}\n"
     status, err = run_check(moved)
     assert status == 1
-    assert f"waypoint 1 leads joint 'arm' to {target} rad, but its stops allow it from -1.5 to 1.5; {slip}" in err
+    assert f"waypoint 1 moves joint 'arm' to {target} rad, but its stops allow -1.5 to 1.5; {slip}" in err
     assert run_check(moved.replace("arm: {drive", "arm: {stops: none, drive"))[0] == 0
 
 
@@ -154,7 +154,7 @@ def test_check_tries_controllers_of_the_library(run_check, folder, new, words):
     ("parameters", "words"),
     [
         ("{waypoints: 3}", "line 14: blocks.controller.waypoints is 3, must be a list"),
-        ("{waypoints: []}", "waypoints is [], must have one waypoint or more"),
+        ("{waypoints: []}", "waypoints is [], must have at least one waypoint"),
         ("{waypoints: [3]}", "line 14: blocks.controller.waypoints.0 is 3, must be a mapping"),
         ("{waypoints: {t: 0}}", "line 14: blocks.controller.waypoints is {t: 0}, must be a list"),
         ("{waypoints: [{t: now, position: [0, 0, 5]}]}", "t of waypoint 0 is 'now', must be a number"),

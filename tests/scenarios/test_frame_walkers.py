@@ -95,7 +95,7 @@ def test_machines_that_are_no_frame_walkers_are_named_with_what_is_wrong():
     dante, hexapod = hm.load("dante"), hm.load("osu_hexapod")
     outer = [f"outer_{x}_foot" for x in ("front_port", "front_starboard", "rear_port")]
     inner = [x.replace("outer", "inner") for x in outer]
-    with pytest.raises(ValueError, match="'outer' does not hang on body 'inner'; name the half with the free joint first"):
+    with pytest.raises(ValueError, match="'outer' is not joined to body 'inner'; name the half with the free joint first"):
         FrameWalker(dante, {"inner": inner, "outer": outer})
     with pytest.raises(
         ValueError, match="foot 'inner_front_port_foot' has 'inner.1' .* must be a slide, or a swing and a slide"
@@ -103,7 +103,7 @@ def test_machines_that_are_no_frame_walkers_are_named_with_what_is_wrong():
         FrameWalker(dante, {"outer": inner, "inner": outer})
     with pytest.raises(ValueError, match="joint 'hip1' is revolute; halves slide|has 'hip1'"):
         FrameWalker(hexapod, {"body": ["foot1", "foot2", "foot3"], "hip1": ["foot4", "foot5", "foot6"]})
-    with pytest.raises(ValueError, match="halves is .*must be two bodies, each with the names of three feet"):
+    with pytest.raises(ValueError, match="halves is .*must be two bodies"):
         AlternatingSupport(halves={"outer": outer})
 
 
@@ -240,7 +240,7 @@ def test_ball_joints_steer_back_to_the_line(scenarios, programs):
             UnreachableFoothold,
             "no step of half 'inner' up to 1 m finds footholds: joint '.*' would",
         ),
-        ("dante_step", {"step_height": 0.9}, UnreachableFoothold, "finds footholds: joint 'inner_front_port' would have to go"),
+        ("dante_step", {"step_height": 0.9}, UnreachableFoothold, "finds footholds: joint 'inner_front_port' would exceed"),
         (
             "dante_step",
             {"gait": SupportGait(turn_deg=20)},
@@ -268,7 +268,7 @@ def test_a_ledge_that_is_too_high_is_refused_before_it_is_reached(scenarios):
     scenario = scenarios["waav_step"]
     _, ledge = scenario.parts(hm.contact.Terrain)
     high = scenario.with_parts(replace(ledge, shape=replace(ledge.shape, size=(1.2, 4.0, 1.2)))).simulation()
-    with pytest.raises(UnreachableFoothold, match=r"m ahead the ball joint of 'front' would have to turn beyond its 0.8 rad"):
+    with pytest.raises(UnreachableFoothold, match=r"m ahead the ball joint of 'front' would exceed its 0.8 rad"):
         high.controller(high.state)
     pillar = Terrain(
         name="pillar", material=CONCRETE, origin=hm.Origin((1.1, 0.0, 0.0)), shape=geometry.Box(size=(0.2, 4.0, 4.0))

@@ -98,7 +98,7 @@ def test_the_file_is_the_generated_snake():
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"joints": ["module2"]}, "joints is .*must be the names of two joints or more, from the head on"),
+        ({"joints": ["module2"]}, "joints is .*must name at least two joints"),
         ({"joints": ["module2", "nose"]}, "joint 'nose' is not driven"),
         ({"joints": BENDS[3:]}, "joint 'module5' must be on the head, a body with a free joint"),
         ({"frequency": 0.0}, "frequency is 0, must be|frequency is 0.0, must be"),
@@ -116,7 +116,7 @@ def test_what_cannot_swim_is_a_named_error(scenario, changed, words):
 def test_joints_that_bend_two_ways_are_refused():
     model = library.snake(4)
     driven = [hm.drives.Servo(joint=f"module{k}", stiffness=10.0, damping=0.2) for k in (2, 3, 4)]
-    with pytest.raises(ValueError, match="joint 'module3' is not parallel to 'module2'; name joints that bend one way"):
+    with pytest.raises(ValueError, match="joint 'module3' is not parallel to 'module2'"):
         hm.Simulation(model, components=driven, controller=Serpenoid(joints=[servo.joint for servo in driven]))
     with pytest.raises(ValueError, match="axes is 'xz', must consist of 'y' and 'z'"):
         library.snake(4, axes="xz")

@@ -81,7 +81,7 @@ def test_legs_are_named_with_what_is_wrong():
         Legs(model, ["outer_front_port_foot"], "outer")
     with pytest.raises(ValueError, match="has 1 revolute joints between it and 'body', must have three"):
         Legs(hm.load("aquarobot"), ["hip1"], "body")
-    with pytest.raises(ValueError, match="does not hang on body 'upper'"):
+    with pytest.raises(ValueError, match="is not carried by body 'upper'"):
         Legs(hm.load("k2t"), ["lower"], "upper")
 
 
@@ -210,7 +210,7 @@ def test_height_and_stance_are_those_of_the_start(hexapod):
         ({"feet": ["foot1", "foot2", "hip3"]}, ValueError, "has 1 revolute joints"),
         ({"gait": "trot"}, ValueError, "gait is 'trot', must be a Gait"),
         ({"step_height": -1}, ValueError, "step_height is -1, must be"),
-        ({"feet": ["foot1"]}, ValueError, "must be the names of three feet or more"),
+        ({"feet": ["foot1"]}, ValueError, "must be the names of at least three feet"),
     ],
 )
 def test_what_cannot_be_walked_is_a_named_error(hexapod, changed, error, words):

@@ -1,4 +1,4 @@
-"""Admittance: a tool that gives way to the force that its wrist measures."""
+"""Admittance: a compliant tool that moves with the force measured at its wrist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ZEROING = 0.5
 
 
 class Given(NamedTuple):
-    """By how much a tool gave way."""
+    """Displacement of a compliant tool."""
 
     offset: Array
     """δ, in world axes [m], shape (3,)."""
@@ -32,19 +32,19 @@ class Admittance:
 
         D δ̇ = f − K (δ − δ_0),    f = −R_WS (f_S − f_0)
 
-    (admittance control; Hogan 1985). f_S is what a force-torque sensor outboard of the wrist measures, the force that its body
-    gets from the arm, and f the force of the surroundings on the tool. In rest δ − δ_0 = f/K. The law is solved exactly for a
-    force that stays for a period.
+    (admittance control; Hogan 1985). f_S is the measurement of a force-torque sensor outboard of the wrist: the force of the
+    arm on its body; f is the force of the surroundings on the tool. At rest δ − δ_0 = f/K. The law is solved exactly for a
+    force that is constant over a period.
 
-    Before `start` it does not give way, and learns f_0, the weight of the hand in water, by a mean over half a second. From
-    then until `touched` it has no spring: a hand that holds something is drawn to where that is, and that is δ_0. So a path
-    begins where something was touched, and what navigation is off by is in δ_0.
+    Before `start` it is rigid and estimates f_0, the weight of the hand in water, by a mean over half a second. From
+    then until `touched` it has no spring: a hand that holds something is drawn to its position, which is δ_0. So a path
+    starts at the touched object, and δ_0 contains the navigation error.
 
     Args:
         sensor: Name of a force-torque sensor on the tool's body.
         stiffness: K [N/m].
-        damping: D [N·s/m]; D/(K + k) should be well above the lag of the servos, k being the stiffness of what is touched.
-        start: Time from which it gives way [s].
+        damping: D [N·s/m]; D/(K + k) should be well above the lag of the servos, k being the stiffness of the touched object.
+        start: Time from which it is compliant [s].
         touched: Time from which there is a spring [s]; defaults to `start`.
         period: Time between two calls [s].
     """
@@ -64,7 +64,7 @@ class Admittance:
 
     @classmethod
     def of(cls, given: Mapping[str, Any], period: float) -> Admittance:
-        """From a mapping with sensor, stiffness, damping, and start and touched if there are such."""
+        """Return it from a mapping with sensor, stiffness, damping, and optionally start and touched."""
         if not isinstance(given, Mapping) or set(given) - set(KEYS) or not {*KEYS[:3]} <= set(given):
             raise ValueError(f"admittance is {given!r}, must have {', '.join(KEYS[:3])}, may have {', '.join(KEYS[3:])}")
         try:

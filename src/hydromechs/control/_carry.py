@@ -26,7 +26,7 @@ def carry_law(
     v: Array,
     reference: Array,
 ) -> tuple[Array, Array]:
-    """Joint torques that move a held load along its reference, shape (nv,), zero where nothing is driven, and its error (6,).
+    """Return torques that move a held load along its reference, shape (nv,), zero for undriven joints, and its error (6,).
 
     a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse
     dynamics, with the force that the load needs shared among the grasps so that the sum of squares is minimal.
@@ -67,7 +67,7 @@ def carry_law(
 
 
 class CarryLoad(TracedBlock):
-    """Moves a load that several arms hold along waypoints, by computed torques. A controller.
+    """Controller that moves a load held by several arms along waypoints, by computed torques.
 
     Every arm holds the load by one grasp in all six directions and has six torque-driven joints (or more). Its signals are
     reference and error of the load's pose, as those of `FollowPath`.

@@ -25,11 +25,11 @@ SWING = {"t", "travel", "period", "cycles"}
 
 
 class ToolPath:
-    """A place over time: smooth motion from waypoint to waypoint, and sinusoids about it.
+    """Pose reference over time: smooth motion from waypoint to waypoint, plus sinusoids.
 
         p(t) = p_way(t) + ½ a (1 − cos(2π (t − t_0)/T))   for t_0 < t < t_0 + n T
 
-    A swing begins and ends at rest.
+    A swing starts and stops at zero velocity.
 
     Args:
         waypoints: As of `FollowPath`: t [s], position [m], roll_deg, pitch_deg, heading_deg.
@@ -47,7 +47,7 @@ class ToolPath:
             self.swings.append((start, travel, period, whole(s["cycles"], f"cycles of swing {k}")))
 
     def __call__(self, t: Scalar) -> Sample:
-        """Place and roll, pitch, heading at time `t` [s], with rates and second derivatives, shape (6,) each."""
+        """Return position and roll, pitch, heading at time `t` [s], with rates and second derivatives, shape (6,) each."""
         position, rate, acceleration = self.way(t)
         for start, travel, period, cycles in self.swings:
             swings = where(t > start, where(t < start + cycles * period, 1.0, 0.0), 0.0)
@@ -58,12 +58,12 @@ class ToolPath:
 
 
 def joint_limits(model: Model, names: Sequence[str]) -> np.ndarray:
-    """Lowest and highest position of joints [rad or m], shape (n, 2)."""
+    """Return the minimum and maximum positions of joints [rad or m], shape (n, 2)."""
     return np.array([getattr(model.joint_part(n).joint, "limits", None) or (-np.inf, np.inf) for n in names]).reshape(-1, 2)
 
 
 def slowed(rates: Array, most: float) -> Array:
-    """Rates scaled down together where the largest is above `most`."""
+    """Return rates scaled down together where the largest is above `most`."""
     largest = 1e-300
     for x in rates:
         largest = where(abs(x) > largest, abs(x), largest)
@@ -72,7 +72,7 @@ def slowed(rates: Array, most: float) -> Array:
 
 @lru_cache(maxsize=64)
 def _fewer(m: int, limits: tuple[tuple[float, float], ...], rate: float, period: float) -> compiler.Program:
-    """A program that computes rates of the joints that are free, and takes those out that would leave their limits."""
+    """Return a program that computes rates of the free joints, and freezes those that would leave their limits."""
     n = len(limits)
 
     def fewer(free: Array, out: Array, J: Array, wanted: Array, q: Array) -> tuple[Array, Array, Array]:
@@ -90,16 +90,16 @@ def _fewer(m: int, limits: tuple[tuple[float, float], ...], rate: float, period:
 
 
 def joint_rates(J: Array, wanted: Array, q: Array, limits: np.ndarray, rate: float, period: float) -> Array:
-    """Rates of joints that give a tool its velocity, within limits of position and rate [rad/s or m/s], shape (n,).
+    """Return rates of joints that give a tool its velocity, within limits of position and rate [rad/s or m/s], shape (n,).
 
-    A joint that would leave its limits within a period keeps still, and the others do its part.
+    A joint that would leave its limits within a period stops, and the others compensate for it.
 
     Args:
         J: Jacobian of the tool for these joints, shape (m, n).
-        wanted: Velocity that the joints should give the tool, shape (m,).
-        q: Targets of the joints so far, shape (n,).
-        limits: Lowest and highest positions, numbers, shape (n, 2).
-        rate: Highest rate [rad/s or m/s].
+        wanted: Wanted velocity of the tool from the joints, shape (m,).
+        q: Present targets of the joints, shape (n,).
+        limits: Minimum and maximum positions, numbers, shape (n, 2).
+        rate: Maximum rate [rad/s or m/s].
         period: Time for which the rates hold [s].
     """
     n = len(q)
@@ -115,11 +115,11 @@ class Led(NamedTuple):
     targets: Array
     """Targets of the joints at the next call [rad or m], shape (n,)."""
     error: Array
-    """Reference less present pose in world axes [m, rad], 0 for turns where none is controlled, shape (6,)."""
+    """Reference minus present pose in world axes [m, rad], 0 for rotations if none is controlled, shape (6,)."""
 
 
 class ToolLoop:
-    """From the reference of a tool in the world to targets of servo-driven joints, while the base moves as it likes.
+    """Converts the reference of a tool in the world to targets of servo-driven joints, for any motion of the base.
 
         q̇ = J⁺ (V_ref + κ e − J_b v_b),    target(t) = ∫ q̇ dt
 
@@ -127,9 +127,9 @@ class ToolLoop:
         simulation: The simulation that it controls, or the site of a block.
         frame: Name of the tool's frame, or of a body.
         joints: Names of the joints that move; all servo-driven ones between the tool and the root if None.
-        directions: What is controlled, of x, y, z, rx, ry, rz in the world.
-        stiffness: κ, the rate at which errors die away [1/s].
-        rate: Highest rate of a joint [rad/s or m/s].
+        directions: Controlled directions, of x, y, z, rx, ry, rz in the world.
+        stiffness: κ, decay rate of errors [1/s].
+        rate: Maximum rate of a joint [rad/s or m/s].
         period: Time between two commands [s].
     """
 
@@ -152,16 +152,16 @@ class ToolLoop:
         self.servos = Servos(simulation, names)
         """Its joints."""
         self.limits = joint_limits(model, names)
-        """Lowest and highest positions of its joints [rad or m], shape (n, 2)."""
+        """Minimum and maximum positions of its joints [rad or m], shape (n, 2)."""
         self._iv = [model.joint_part(n).v.start for n in names]
         self._rows = [DIRECTIONS.index(name) for name in directions]
         self._stiffness, self._rate, self._period = stiffness, rate, period
 
     def __call__(self, q: Array, v: Array, targets: Array, wanted: Array, rate: Array) -> Led:
-        """Rates and targets of the joints, in NumPy operations, from configuration and velocity or their estimates.
+        """Return rates and targets of the joints, in NumPy operations, from configuration and velocity or their estimates.
 
-        `targets` (n,) are those so far, `wanted` (6,) place and roll, pitch, heading of the tool [m, rad], `rate` (6,) the
-        velocity of the reference in world axes [m/s, rad/s].
+        `targets` (n,) are the present ones, `wanted` (6,) position and roll, pitch, heading of the tool [m, rad],
+        `rate` (6,) the velocity of the reference in world axes [m/s, rad/s].
         """
         pose = self.tool.pose(q)
         off = pose_off(pose, wanted[:3], matrix_from_rpy(wanted[3:]) if max(self._rows) >= 3 else None)
@@ -170,7 +170,7 @@ class ToolLoop:
         return Led(qd, targets + self._period * qd, off)
 
     def carried(self, v: Array) -> Array:
-        """Velocities of all but its joints, shape (nv,)."""
+        """Return the velocities of all but its joints, shape (nv,)."""
         others = v.copy()
         others[self._iv] = 0.0
         return others
@@ -184,25 +184,25 @@ class ToolLoop:
 
 
 class CartesianMotion(TracedBlock):
-    """Leads a tool along waypoints in the world with servo-driven joints, while the base moves as it likes. A controller.
+    """Controller that moves a tool along waypoints in the world with servo-driven joints, for any motion of the base.
 
         q̇ = J⁺ (V_ref + κ e − J_b v_b),    target(t) = ∫ q̇ dt
 
-    J is the tool's Jacobian for the arm's joints, J⁺ its damped inverse, J_b v_b the velocity that the vehicle and other joints
-    give it. The joints' targets are integrated; so the servos' sag under load is taken out, too. Its signals are reference and
-    error of the tool, as "reference.tool.x" [m] and "error.tool.rx" [rad], in world axes. Where it gives way to a force, V_ref
-    has δ̇ besides and e has δ (see `Admittance`), and δ is a signal, "given.tool.x" [m].
+    J is the tool's Jacobian for the arm's joints, J⁺ its damped inverse, J_b v_b the tool's velocity from the vehicle and other
+    joints. The joints' targets are integrated, which also removes the servos' sag under load. Its signals are reference and
+    error of the tool, as "reference.tool.x" [m] and "error.tool.rx" [rad], in world axes. If it is compliant, δ̇ is
+    added to V_ref and δ to e (see `Admittance`), and δ is a signal, "given.tool.x" [m].
 
     Args:
         frame: Name of the tool's frame, or of a body.
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg of its axes.
-        swings: Sinusoids besides: mappings with t [s], travel from end to end (3,) [m], period [s], cycles.
-        directions: What is controlled, of x, y, z, rx, ry, rz in the world; defaults to x, y, z.
+        swings: Additional sinusoids: mappings with t [s], travel from end to end (3,) [m], period [s], cycles.
+        directions: Controlled directions, of x, y, z, rx, ry, rz in the world; defaults to x, y, z.
         joints: Names of the joints that move; defaults to all servo-driven ones between the tool and the root.
-        stiffness: κ, the rate at which errors die away [1/s].
-        rate: Highest rate of a joint [rad/s or m/s].
+        stiffness: κ, decay rate of errors [1/s].
+        rate: Maximum rate of a joint [rad/s or m/s].
         admittance: Compliance to the force that a sensor in its wrist measures: a mapping with sensor (its name), stiffness K
-            [N/m], damping D [N·s/m], and optionally start and touched [s]. If omitted, the tool does not give way.
+            [N/m], damping D [N·s/m], and optionally start and touched [s]. If omitted, the tool is rigid.
         period: Time between two commands [s].
     """
 

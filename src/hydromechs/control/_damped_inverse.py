@@ -12,22 +12,22 @@ from hydromechs.spatial import maximum, minimum, where
 from hydromechs.values import Array, Scalar
 
 SWEEPS = 16
-"""Maximum of sweeps over all pairs of rows; 4 to 8 are needed."""
+"""Maximum number of sweeps over all pairs of rows; 4 to 8 are needed."""
 ORTHOGONAL = 1e-26
-"""Squared cosine of the angle between two rows that are left as they are, besides a last rotation."""
+"""Squared cosine of the angle between two rows below which they count as orthogonal, besides a last rotation."""
 NOISE = 1e-31
-"""Squared length of a row, relative to all rows, that is rounding: its direction does not matter."""
+"""Squared length of a row, relative to all rows, that counts as rounding: its direction does not matter."""
 CONFLICT = 0.2
-"""Part of a task that those before it leave free below which it is damped."""
+"""Remaining part of a task below which it is damped."""
 RANK = 1e-12
-"""Squared singular value, relative to the largest, below which a direction is no part of a task."""
+"""Squared singular value, relative to the largest, below which a direction does not belong to a task."""
 ROUNDING = 1e-26
-"""Squared singular value of what is left of a task, relative to the task, that is rounding: nothing of it is left."""
+"""Squared singular value of the rest of a task, relative to the task, that counts as rounding: nothing remains."""
 
 
 @cache
 def _sweep(m: int, n: int, extra: int) -> compiler.Program:
-    """A program that rotates each pair of m rows of n + `extra` entries so that the first n are orthogonal."""
+    """Return a program that rotates each pair of m rows of n + `extra` entries so that the first n are orthogonal."""
 
     def sweep(rows: Array) -> tuple[Array, Array]:
         out = list(rows)
@@ -49,7 +49,7 @@ def _sweep(m: int, n: int, extra: int) -> compiler.Program:
 
 
 def rotated_rows(J: Array, beside: Array) -> tuple[Array, Array]:
-    """Uᵀ J = Σ Vᵀ and Uᵀ `beside` for J = U Σ Vᵀ, shape (m, n), of any rank.
+    """Return Uᵀ J = Σ Vᵀ and Uᵀ `beside` for J = U Σ Vᵀ, shape (m, n), of any rank.
 
     The squared lengths of the rows are the squares of the singular values, in any order.
     """
@@ -72,7 +72,7 @@ def _smallest(values: Sequence[Scalar]) -> Scalar:
 
 
 def smallest_singular_value(J: Array) -> Scalar:
-    """The smallest of the min(m, n) singular values of a matrix, shape (m, n)."""
+    """Return the smallest of the min(m, n) singular values of a matrix, shape (m, n)."""
     if not J.size:
         return 0.0
     J = J if J.shape[0] <= J.shape[1] else J.T
@@ -80,7 +80,7 @@ def smallest_singular_value(J: Array) -> Scalar:
 
 
 def _damped(rows: Array, beside: Array, columns: Scalar, damping: Scalar, threshold: Scalar) -> Array:
-    """J⁺ B from rotated rows, shape (n, k); see `damped_inverse`."""
+    """Return J⁺ B from rotated rows, shape (n, k); see `damped_inverse`."""
     squares, limit = _squares(rows), threshold * threshold
     least = where(columns >= len(squares), _smallest(squares), 0.0)
     squared = where(least < limit, damping * damping * (1.0 - least / limit), 0.0)
@@ -91,7 +91,7 @@ def _damped(rows: Array, beside: Array, columns: Scalar, damping: Scalar, thresh
 def damped_inverse(
     J: Array, wanted: Array | None = None, *, columns: Scalar | None = None, damping: Scalar = 0.02, threshold: Scalar = 0.05
 ) -> Array:
-    """J⁺ = Σ σ/(σ² + λ²) v uᵀ over the singular values σ of J, shape (n, m), or J⁺ times a velocity, shape (n,).
+    """Return J⁺ = Σ σ/(σ² + λ²) v uᵀ over the singular values σ of J, shape (n, m), or J⁺ times a velocity, shape (n,).
 
         λ² = λ_0² (1 − (σ_min/σ_0)²) for σ_min < σ_0, else 0
 
@@ -111,16 +111,16 @@ def damped_inverse(
 def prioritised(
     tasks: Sequence[tuple[Array, Array]], n: int, held: Array | None = None, sizes: Sequence[Scalar] | Array | None = None
 ) -> Array:
-    """The velocity ζ that does tasks J_k ζ = ẋ_k in order of their priority, shape (n,).
+    """Return the velocity ζ that satisfies tasks J_k ζ = ẋ_k in order of priority, shape (n,).
 
         ζ_k = ζ_{k−1} + (J_k N_{k−1})⁺ (ẋ_k − J_k ζ_{k−1}),    N_k = N_{k−1} − (J_k N_{k−1})⁺ J_k N_{k−1},    ζ_0 = 0, N_0 = 1
 
-    (Siciliano and Slotine 1991): what task k adds lies in the null space of all before it, whose velocities it does not change.
-    The inverse is damped where little of a task is left free by those before it.
+    (Siciliano and Slotine 1991): the contribution of task k is in the null space of all earlier ones and leaves their
+    velocities. The inverse is damped where earlier tasks leave little of a task.
 
     Args:
         tasks: Jacobian (m_k, n) and wanted velocity (m_k,) of each, the most important first.
-        held: Mask of components that are given before all tasks, 1 or 0, and their values, shape (2, n). Defaults to none.
+        held: Mask of components that are fixed before all tasks, 1 or 0, and their values, shape (2, n). Defaults to none.
         sizes: Smallest singular value of each Jacobian; computed if omitted.
     """
     given, out = (np.zeros(n), np.zeros(n)) if held is None else (held[0], held[0] * held[1])
@@ -140,7 +140,7 @@ def prioritised(
 
 
 def _onto(rows: Array, size: Scalar) -> Array:
-    """Projection onto the span of orthogonal rows, shape (n, n); rows of rounding beside a squared size span nothing."""
+    """Return the projection onto the span of orthogonal rows, shape (n, n); rows of the size of rounding count as 0."""
     squares, least = _squares(rows), ROUNDING * size
     for s in squares:
         least = maximum(least, RANK * s)

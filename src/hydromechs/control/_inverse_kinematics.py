@@ -1,4 +1,4 @@
-"""Kinematics of a tool, and configurations in which it reaches a place."""
+"""Kinematics of a tool, and its inverse: configurations for a given pose."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -37,7 +37,7 @@ class Tool:
         """Index of its body."""
 
     def pose(self, q: Array) -> ToolPose:
-        """Where it is at a configuration, in NumPy operations, shape (nq,)."""
+        """Return its pose at a configuration, in NumPy operations, shape (nq,)."""
         place, kin = self._place, kinematics(self.model, q, np.zeros(self.model.nv))
         R = kin.R_WB[place.body]
         J = body_jacobian(self.model, kin, place.body, place.p)  # in body axes
@@ -49,12 +49,12 @@ class Tool:
         return compile_function("tool", self.pose, {"q": (self.model.nq,)}, outputs)
 
     def __call__(self, q: np.ndarray) -> ToolPose:
-        """Where it is at a configuration of floats, by machine code, shape (nq,)."""
+        """Return its pose at a configuration of floats, by machine code, shape (nq,)."""
         return ToolPose(*self._code.single_results(np.asarray(q, dtype=float)))
 
     @property
     def chain(self) -> list[str]:
-        """Names of the joints with one degree of freedom between the tool and the root, root first."""
+        """Return the joints with one degree of freedom between the tool and the root, root first."""
         out, body = [], self.body
         while body >= 0:
             name = self.model.body_names[body]
@@ -65,7 +65,7 @@ class Tool:
 
 
 def pose_off(pose: ToolPose, position: Array, R: Array | None) -> Array:
-    """Error of a pose in world axes: place, and the rotation vector to the wanted axes (0 where there are none), shape (6,)."""
+    """Return the error of a pose in world axes: position, and the rotation vector to the wanted axes (or 0), shape (6,)."""
     turn = np.zeros(3)
     if R is not None:
         turn = pose.R @ rotation_between(quaternion_from_matrix(pose.R), quaternion_from_matrix(R))
@@ -83,19 +83,19 @@ def reach_pose(
     tolerance: float = 1e-10,
     steps: int = 200,
 ) -> tuple[np.ndarray, float]:
-    """A configuration in which a frame is at a place, and the error that is left [m, rad].
+    """Return a configuration that brings a frame to a position, and the remaining error [m, rad].
 
-    By damped Newton steps (Levenberg, Marquardt) from a state; joints stay within the model's limits. Where the place cannot be
-    reached, the configuration is one that comes as near as any close to it.
+    By damped Newton steps (Levenberg, Marquardt) from a state; joints stay within the model's limits. If the position is out of
+    reach, the result is a local minimum of the error.
 
     Args:
         frame: Name of the frame.
-        position: Where it should be, in world axes [m], shape (3,).
-        axes: Its axes in the world there, shape (3, 3); if omitted, any.
-        state: Where to start; defaults to the model's initial state. All but `joints` stay as they are there.
+        position: Wanted position, in world axes [m], shape (3,).
+        axes: Wanted axes in the world, shape (3, 3); if omitted, any.
+        state: Initial guess; defaults to the model's initial state. All but `joints` stay as they are there.
         joints: Names of the joints that move; defaults to all with one degree of freedom between the frame and the root.
-        tolerance: Error at which it stops [m, rad].
-        steps: Number of steps after which it gives up.
+        tolerance: Error at which the search stops [m, rad].
+        steps: Maximum number of steps.
     """
     tool = Tool(model, frame)
     names = tool.chain if joints is None else list(joints)

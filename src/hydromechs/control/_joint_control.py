@@ -1,4 +1,4 @@
-"""Control of torque-driven joints: feedback with weight fed forward, and computed torque."""
+"""Control of torque-driven joints: feedback with gravity compensation, and computed torque."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from ._reference import JointTrajectory, Servos
 
 
 class TorqueControl(TracedBlock):
-    """Leads torque-driven joints along waypoints; what they share that compute the torques in one way or another.
+    """Base of controllers that move torque-driven joints along waypoints.
 
     Args:
         waypoints: Mappings with a time "t" [s] and joint positions by name [rad or m]; all name the same joints.
@@ -46,7 +46,7 @@ class TorqueControl(TracedBlock):
 
     @abc.abstractmethod
     def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:
-        """Torques of the joints for wanted accelerations, in NumPy operations, shape (n,)."""
+        """Return torques of the joints for wanted accelerations, in NumPy operations, shape (n,)."""
 
     def prepare(self, site: Site) -> None:
         self._servos = Servos(site, self.names, drives.Torque)
@@ -68,12 +68,12 @@ class TorqueControl(TracedBlock):
 
 
 class JointControl(TorqueControl):
-    """Leads torque-driven joints along waypoints by feedback in each joint. A controller.
+    """Controller that moves torque-driven joints along waypoints by feedback in each joint.
 
         τ = m (q̈_ref + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt) + g(q)
 
-    m is the inertia that each joint feels in the model's initial configuration with all others held, g weight and buoyancy.
-    Coupling between joints, and drag, are left to the feedback. Its signals are those of `JointTrajectory`, its arguments those
+    m is the inertia of each joint in the model's initial configuration with all others held, g weight and buoyancy.
+    Feedback handles coupling between joints, and drag. Its signals are those of `JointTrajectory`, its arguments those
     of `TorqueControl`.
     """
 
@@ -87,13 +87,13 @@ class JointControl(TorqueControl):
 
 
 class ComputedTorque(TorqueControl):
-    """Leads torque-driven joints along waypoints by computed torque. A controller.
+    """Controller that moves torque-driven joints along waypoints by computed torque.
 
         τ = M(q) a + C(q, q̇) q̇ + D + g,     a = q̈_ref + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt
 
-    by inverse dynamics, so that the error obeys ë + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt = 0 whatever the joints do to each other. All
-    that it does not lead, a vehicle too, is taken to keep its velocity; the water to be still; friction and rotors are not
-    known. Its signals are those of `JointTrajectory`, its arguments those of `TorqueControl`.
+    by inverse dynamics, so that the error obeys ë + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt = 0 for any motion of the joints. All other
+    parts, a vehicle too, are assumed to keep their velocity, and the water to be still; friction and rotors are
+    ignored. Its signals are those of `JointTrajectory`, its arguments those of `TorqueControl`.
     """
 
     def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:

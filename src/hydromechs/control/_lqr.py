@@ -1,4 +1,4 @@
-"""Linear-quadratic design with integral action (servo LQR), its margins, and modes that cannot be controlled or seen."""
+"""Linear-quadratic design with integral action (servo LQR), its margins, and uncontrollable or unobservable modes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 SMALL = 1e-8
-"""Smallest singular value, relative to the largest, of a mode that counts as controllable or observable."""
+"""Minimum singular value, relative to the largest, of a controllable or observable mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,18 +17,18 @@ class LoopMargins:
     """Margins of one loop, broken at the plant's input while the others are closed."""
 
     gain_db: float
-    """Smallest factor on its gain, up or down, that makes the system oscillate [dB]; infinite if none does, 0 if unstable."""
+    """Gain margin: smallest factor, up or down, that makes the system oscillate [dB]; infinite if none does, 0 if unstable."""
     phase_deg: float
-    """Smallest phase lag that does so [°]; infinite if none does."""
+    """Phase margin: smallest lag that makes it oscillate [°]; infinite if none does."""
     crossover: float
     """Frequency of that phase margin [rad/s]; NaN if there is none."""
     return_difference: float
-    """Smallest |1 + L(iω)|: it alone promises 2 asin(½ |1 + L|) of phase."""
+    """Smallest |1 + L(iω)|: it alone guarantees a phase margin of 2 asin(½ |1 + L|)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LqrDesign:
-    """A servo LQR: u = K_x (x_ref − x) + K_i ∫(r − C x) dt for ẋ = A x + B u, and what it is worth."""
+    """Servo LQR with its margins: u = K_x (x_ref − x) + K_i ∫(r − C x) dt for ẋ = A x + B u."""
 
     A: np.ndarray
     """Shape (n, n)."""
@@ -43,7 +43,7 @@ class LqrDesign:
     inputs: tuple[str, ...]
     """Names of the inputs."""
     margins: tuple[LoopMargins, ...] = ()
-    """Of each input's loop."""
+    """Margins of each input's loop."""
 
     @property
     def poles(self) -> np.ndarray:
@@ -53,24 +53,24 @@ class LqrDesign:
 
     @property
     def gain_margin_db(self) -> float:
-        """The smallest of all loops [dB]."""
+        """Smallest gain margin of all loops [dB]."""
         return min(m.gain_db for m in self.margins)
 
     @property
     def phase_margin_deg(self) -> float:
-        """The smallest of all loops [°]."""
+        """Smallest phase margin of all loops [°]."""
         return min(m.phase_deg for m in self.margins)
 
     @property
     def words(self) -> str:
-        """The smallest margins in words."""
+        """Return the smallest margins in words."""
         if not self.phase_margin_deg:
             return "unstable with the lag of its actuators and its period"
         gain, phase = (
             self.inputs[min(range(len(self.inputs)), key=lambda k: getattr(self.margins[k], name))]
             for name in ("gain_db", "phase_deg")
         )
-        return f"least loop margins: gain {self.gain_margin_db:.1f} dB ({gain}), phase {self.phase_margin_deg:.1f}° ({phase})"
+        return f"minimum loop margins: gain {self.gain_margin_db:.1f} dB ({gain}), phase {self.phase_margin_deg:.1f}° ({phase})"
 
     def __str__(self) -> str:
         rows = [f"{'loop':8} {'gain margin':>12} {'phase margin':>13} {'at':>12}"]
@@ -81,13 +81,13 @@ class LqrDesign:
 
 
 def _augmented(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """The plant with integrators ξ̇ = −C x of what follows references."""
+    """Return the plant with integrators ξ̇ = −C x of the outputs that follow references."""
     n, m, p = A.shape[0], B.shape[1], C.shape[0]
     return np.block([[A, np.zeros((n, p))], [-C, np.zeros((p, p))]]), np.vstack([B, np.zeros((p, m))]), n
 
 
 def _blind(A: np.ndarray, B: np.ndarray) -> list[tuple[complex, np.ndarray]]:
-    """Eigenvalues that are not stable, and left eigenvectors, of modes that B does not reach (Popov, Belevitch, Hautus)."""
+    """Return unstable eigenvalues, and left eigenvectors, of modes that B does not reach (Popov, Belevitch, Hautus)."""
     out = []
     scale = max(float(np.linalg.norm(A, 2)), 1e-12)
     sizes = np.linalg.norm(B, axis=0)
@@ -114,36 +114,36 @@ def servo_lqr(
     inputs: Sequence[str],
     outputs: Sequence[str],
 ) -> LqrDesign:
-    """Gains that minimise ∫ (xᵀ Q x + ξᵀ Q_i ξ + uᵀ R u) dt with ẋ = A x + B u and ξ̇ = r − C x, by Bryson's rule.
+    """Return gains that minimise ∫ (xᵀ Q x + ξᵀ Q_i ξ + uᵀ R u) dt with ẋ = A x + B u and ξ̇ = r − C x, by Bryson's rule.
 
         Q = diag(1/x_max²),   Q_i = diag(1/ξ_max²),   R = diag(1/u_max²),   [K_x, −K_i] = R⁻¹ B̄ᵀ P,
         Āᵀ P + P Ā − P B̄ R⁻¹ B̄ᵀ P + Q̄ = 0,     Ā = [[A, 0], [−C, 0]],   B̄ = [B; 0]
 
     Args:
-        C: What follows references, shape (p, n).
-        state_limits: x_max, deviation of each state that is acceptable, infinite where any is, shape (n,).
-        integral_limits: ξ_max, the same of the integrals, shape (p,).
-        input_limits: u_max, the same of the inputs, shape (m,).
+        C: Outputs that follow references, shape (p, n).
+        state_limits: x_max, acceptable deviation of each state, infinite for no limit, shape (n,).
+        integral_limits: ξ_max, acceptable integrals, shape (p,).
+        input_limits: u_max, acceptable inputs, shape (m,).
         states: Names of the states, for messages.
         inputs: Names of the inputs.
-        outputs: Names of what follows references.
+        outputs: Names of the outputs that follow references.
 
     Raises:
-        ValueError: A mode that does not die away cannot be controlled by the inputs, or does not show in the cost.
+        ValueError: A mode that does not decay is uncontrollable, or does not appear in the cost.
     """
     from scipy.linalg import solve_continuous_are  # slow to import, and seldom needed
 
     A_, B_, n = _augmented(A, B, C)
     names = [*states, *(f"integral of {name}" for name in outputs)]
     weights = 1.0 / np.concatenate([np.asarray(state_limits, dtype=float), np.asarray(integral_limits, dtype=float)])
-    faults = [("cannot be controlled: nothing acts on", *found) for found in _blind(A_, B_)]
-    faults += [("cannot be observed: no limit is given for", *found) for found in _blind(A_.T, np.diag(weights))]
+    faults = [("cannot be controlled: no actuator acts on", *found) for found in _blind(A_, B_)]
+    faults += [("cannot be observed: no limit is set for", *found) for found in _blind(A_.T, np.diag(weights))]
     if faults:
         words, pole, vector = faults[0]
         size = np.abs(vector)
         parts = ", ".join(names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max())
         rate = f"{pole.real:.3g}" + (f" ± {abs(pole.imag):.3g}i" if abs(pole.imag) > 1e-9 else "")
-        raise ValueError(f"the mode at {rate} 1/s {words} {parts}; leave it out of what is controlled, or add an actuator")
+        raise ValueError(f"the mode at {rate} 1/s {words} {parts}; remove it from the controlled outputs, or add an actuator")
     R = np.diag(1.0 / np.asarray(input_limits, dtype=float) ** 2)
     P = solve_continuous_are(A_, B_, np.diag(weights**2), R)
     K = np.linalg.solve(R, B_.T @ P)
@@ -151,10 +151,10 @@ def servo_lqr(
 
 
 def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, points: int = 6000) -> tuple[LoopMargins, ...]:
-    """Margins of each input's loop, from its frequency response L_k(iω) with all other loops closed.
+    """Return the margins of each input's loop, from its frequency response L_k(iω) with all other loops closed.
 
     The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist). Where lag and delay
-    make the closed loop unstable, both are 0: the locus of det(1 + L) then goes round the origin against that without them.
+    make the closed loop unstable, both are 0: the locus of det(1 + L) then encircles the origin, unlike the one without them.
 
     `design`: the gains and their plant; `lag`: time constant of the actuators [s]; `delay`: dead time of the loop: half a
     period of a sampled controller, and more if it computes long [s].

@@ -32,7 +32,7 @@ POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad
 
 
 def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
-    """Error in body axes (6,) of a pose (7,), and velocity and acceleration (6,) of its reference x, y, z, rpy (3, 6)."""
+    """Return error in body axes (6,) of a pose (7,), velocity and acceleration (6,) of its reference x, y, z, rpy (3, 6)."""
     turn, R = pose[3:], quaternion_matrix(pose[3:])
     difference = quaternion_product(np.array([turn[0], -turn[1], -turn[2], -turn[3]]), _quaternion(reference[0, 3:]))
     sign = where(difference[0] >= 0.0, 1.0, -1.0)  # the shorter way round
@@ -45,7 +45,7 @@ def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
 
 
 def pose_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
-    """A path of positions and of roll, pitch, heading from waypoints as `FollowPath` takes them."""
+    """Return a path of positions and of roll, pitch, heading from waypoints as in `FollowPath`."""
     rows, times = [], []
     for k, w in enumerate(listed_waypoints(waypoints)):
         if not isinstance(w, Mapping) or set(w) - WAYPOINT or "position" not in w:
@@ -59,7 +59,7 @@ def pose_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
 def pose_law(
     model: Model, body: int, inertia: Array, gains: Array, q: Array, v: Array, memory: Array, reference: Array
 ) -> tuple[Array, Array]:
-    """Wrench of the pose controller in body axes, shape (6,), and the error that its integral sums, shape (6,).
+    """Return the wrench of the pose controller in body axes, shape (6,), and the error that its integral sums, shape (6,).
 
     The position integral is kept in world axes, in which a steady current stays constant while the vehicle turns.
 
@@ -164,7 +164,7 @@ class FollowPath(TracedBlock):
             self.signals |= self.arm.signals
 
     def update(self, tick: Tick) -> Update:
-        """Give the commands of the thrusters and of the arm; the integral waits while a thruster is at its limit."""
+        """Return the commands of the thrusters and of the arm; the integral pauses while a thruster saturates."""
         reference, summed, design = np.array(self.path(tick.t)), tick.memory["integral"], tick.design
         body = self._vehicle.body
         wrench, e = pose_law(self._model, body, design["inertia"], design["gains"], tick.q, tick.v, summed, reference)
@@ -227,11 +227,11 @@ def _quaternion(rpy: Array) -> Array:
 
 
 TURN = 1e-4
-"""Angle of the differences [rad]."""
+"""Step of finite differences [rad]."""
 SLOW = 1e-6
-"""Speed of the water that counts as none [m/s]."""
+"""Speed below which the water counts as still [m/s]."""
 DIGITS = 3
-"""Decimals of the water's velocity in the vehicle's axes by which waypoints count as alike."""
+"""Decimals of the water's velocity in the vehicle's axes; waypoints with equal rounded values count as equal."""
 
 
 def current_notes(
@@ -297,16 +297,16 @@ def current_notes(
 
 
 def turning_rates(model: Model, body: int, inertia: np.ndarray, turn: np.ndarray, flow: np.ndarray) -> np.ndarray:
-    """Angular acceleration that a current (3,) in world axes [m/s] adds per angle of a turn, in body axes [1/s²], (3, 3).
+    """Return the angular acceleration of a current (3,) in world axes [m/s] per angle of rotation, in body axes [1/s²], (3, 3).
 
-    Positive leads away. Most of it is the Munk moment: water that flows past a body turns it across. `inertia` (6, 6) includes
+    Positive values destabilise. Most of it is the Munk moment: flow past a body turns it across. `inertia` (6, 6) includes
     all that the body carries; `turn` (4,) is its attitude.
     """
     at, q, rest = model.v_slices[body], model.initial().q, np.zeros(model.nv)
     initial = quaternion_matrix(q[model.q_slices[body]][3:])
 
     def needed(angle: np.ndarray) -> np.ndarray:
-        """Wrench that holds it there, shape (6,). The water is turned instead of the vehicle, so the weight is the same."""
+        """Return the wrench that holds it there, shape (6,). The water is rotated instead of the vehicle: same weight."""
         turned = quaternion_matrix(quaternion_product(turn, quaternion_exp(angle)))
         around = initial @ turned.T @ flow
         return np.array(inverse_dynamics(model, q, rest, rest, fluid_velocity=around), dtype=float)[at]

@@ -18,7 +18,7 @@ BEYOND = 1e-9
 
 
 class Sample(NamedTuple):
-    """A reference at one time."""
+    """Reference at one time."""
 
     position: np.ndarray
     """Value, shape (n,)."""
@@ -29,16 +29,16 @@ class Sample(NamedTuple):
 
 
 def listed_waypoints(waypoints: Any, name: str = "waypoints") -> Sequence[Any]:
-    """Waypoints as a caller gave them: a list of one or more."""
+    """Return the waypoints of a caller: a non-empty list."""
     if not isinstance(waypoints, Sequence) or isinstance(waypoints, str):
         raise FieldError(name, waypoints, "must be a list of waypoints, each as {t: 0, ...}")
     if not waypoints:
-        raise FieldError(name, [], "must have one waypoint or more")
+        raise FieldError(name, [], "must have at least one waypoint")
     return waypoints
 
 
 class Waypoints:
-    """A path through points at given times; from each to the next with zero speed and acceleration at both ends.
+    """Path through points at given times; with zero speed and acceleration at each.
 
         s(τ) = 10 τ³ − 15 τ⁴ + 6 τ⁵
 
@@ -50,14 +50,14 @@ class Waypoints:
     def __init__(self, times: Sequence[float], points: Sequence[Sequence[float]]) -> None:
         self.times, self.points = np.array(times, dtype=float), np.array(points, dtype=float)
         if self.times.ndim != 1 or self.times.size == 0 or self.points.shape[:1] != self.times.shape or self.points.ndim != 2:
-            raise ValueError(f"waypoints need one time for each point; got {self.times.size} times, points {self.points.shape}")
+            raise ValueError(f"waypoints need one time per point; got {self.times.size} times, points {self.points.shape}")
         if not (np.isfinite(self.times).all() and np.isfinite(self.points).all()):
             raise ValueError("waypoints must be finite numbers")
         if (np.diff(self.times) <= 0.0).any():
             raise ValueError(f"times of waypoints must increase, got {self.times.tolist()}")
 
     def __call__(self, t: Scalar) -> Sample:
-        """Where it is at time `t` [s], a number or a symbol; held before the first point and after the last."""
+        """Return the reference at time `t` [s], a number or a symbol; constant before the first point and after the last."""
         passed = sum(where(t >= time, 1.0, 0.0) for time in self.times.tolist())
         n, last = self.points.shape[1], len(self.times) - 1
         if last == 0:
@@ -77,7 +77,7 @@ class Waypoints:
 
 
 class JointTrajectory(TracedBlock):
-    """Moves servo-driven joints along waypoints. A controller.
+    """Controller that moves servo-driven joints along waypoints.
 
     Its signals are the reference and the error of each joint, as "reference.elbow" and "error.elbow".
 
@@ -95,10 +95,12 @@ class JointTrajectory(TracedBlock):
                 raise FieldError(f"waypoint {k}", dict(w), "must have t, its time, and joints by name, as {t: 0, elbow: 0.5}")
         self.names = tuple(name for name in waypoints[0] if name != "t")
         if not self.names:
-            raise FieldError("waypoint 0", dict(waypoints[0]), "must name one joint or more beside t, as {t: 0, elbow: 0.5}")
+            raise FieldError("waypoint 0", dict(waypoints[0]), "must name at least one joint besides t, as {t: 0, elbow: 0.5}")
         for k, w in enumerate(waypoints):
             if set(w) != {"t", *self.names}:
-                must = f"must have {', '.join(('t', *self.names))} and no more: all waypoints name the joints of the first"
+                must = (
+                    f"must have {', '.join(('t', *self.names))} and no other keys: all waypoints name the joints of the first"
+                )
                 raise FieldError(f"waypoint {k}", dict(w), must)
         rows = [{x: number(w[x], f"{x} of waypoint {k}") for x in ("t", *self.names)} for k, w in enumerate(waypoints)]
         self.path = Waypoints([row["t"] for row in rows], [[row[name] for name in self.names] for row in rows])
@@ -114,7 +116,7 @@ class JointTrajectory(TracedBlock):
         self.signals = {f"{kind}.{name}": units[name] for kind in ("reference", "error") for name in self.names}
 
     def update(self, tick: Tick) -> Update:
-        """Give target positions at this tick, and rates that take the targets to those of the next tick."""
+        """Return target positions at this tick, and rates that take the targets to those of the next tick."""
         here, there = self.path(tick.t).position, self.path(tick.t + self.period).position
         values = np.concatenate([here, here - self._servos.positions(tick)])
         commands = self._servos.commands(here, (there - here) / self.period, tick.t)
@@ -122,19 +124,19 @@ class JointTrajectory(TracedBlock):
 
 
 def _check_targets(joint: str, targets: Sequence[float], stops: JointStops, unit: str) -> None:
-    """Reject targets of a joint that its stops do not let it reach [rad or m]."""
+    """Reject targets of a joint beyond its stops [rad or m]."""
     for k, x in enumerate(targets):
         if not stops.lower - BEYOND <= x <= stops.upper + BEYOND:
             degrees = unit == "rad" and stops.lower <= math.radians(x) <= stops.upper
             slip = f"{x:g}° is {math.radians(x):.4g} rad" if degrees else "lead it within"
             raise ValueError(
-                f"waypoint {k} leads joint {joint!r} to {x:g} {unit}, but its stops allow it from {stops.lower:g} to "
+                f"waypoint {k} moves joint {joint!r} to {x:g} {unit}, but its stops allow {stops.lower:g} to "
                 f"{stops.upper:g}; {slip}, or give the joint 'stops: none' or custom stops"
             )
 
 
 class Servos:
-    """The drives of some joints: the commands that they take, the positions that they hold.
+    """Drives of some joints: their commands and setpoints.
 
     Args:
         simulation: The simulation that they are in.
@@ -151,7 +153,7 @@ class Servos:
             if not isinstance(c, drives.Drive) or c.joint not in names:
                 continue
             if not (isinstance(c, drive) if drive else c.commands_position):
-                wanted = f"drives.{drive.__name__}" if drive else "drives.Servo, which is led by positions"
+                wanted = f"drives.{drive.__name__}" if drive else "drives.Servo, which follows positions"
                 raise ValueError(f"joint {c.joint!r} has the drive {type(c).__name__}; this controller needs {wanted}")
         self.names = tuple(names)
         """Names of the joints."""
@@ -163,7 +165,7 @@ class Servos:
 
     @property
     def commanded(self) -> tuple[str, ...]:
-        """Names of the commands and settings that it gives."""
+        """Names of its commands and settings."""
         pairs = zip(self.names, self._follow, strict=True)
         return tuple(x for name, follows in pairs for x in ((name, f"{name}.rate", f"{name}.at") if follows else (name,)))
 
@@ -178,12 +180,12 @@ class Servos:
         return state.command[self._commands]
 
     def remembered(self, tick: Tick) -> Array:
-        """Targets in the memory of a block [rad or m], at first those of the commands, shape (n,)."""
+        """Return targets from the memory of a block [rad or m], initially those of the commands, shape (n,)."""
         pairs = zip(self.targets(tick), tick.memory["targets"], strict=True)
         return np.array([where(tick.first, given, kept) for given, kept in pairs])
 
     def commands(self, position: Array, rate: Array, t: Scalar) -> dict[str, Scalar]:
-        """Commands for targets [rad or m] (n,) at a time, which then move at their rates [rad/s or m/s] (n,)."""
+        """Return commands for targets [rad or m] (n,) at a time, which then move at their rates [rad/s or m/s] (n,)."""
         out: dict[str, Scalar] = {}
         for name, follows, r, rd in zip(self.names, self._follow, position, rate, strict=True):
             out |= {name: r, f"{name}.rate": rd, f"{name}.at": t} if follows else {name: r}

@@ -1,4 +1,4 @@
-"""A snake that swims: a wave of its joints travels from head to tail (the serpenoid curve of Hirose 1993)."""
+"""Swimming snake: a wave of its joints travels from head to tail (the serpenoid curve of Hirose 1993)."""
 
 import math
 from collections.abc import Sequence
@@ -15,30 +15,30 @@ from hydromechs.values import Array, Finite, NotNegative, Positive, Scalar, fini
 from ._reference import Servos
 
 MOST_BEND = math.radians(15.0)
-"""Largest offset of a joint with which it steers [rad]."""
+"""Maximum steering offset of a joint [rad]."""
 
 
 class Serpenoid(TracedBlock):
-    """Sends a sine wave through the joints of a snake, from its head to its tail, so that it swims head first. A controller.
+    """Controller that sends a sine wave through the joints of a snake, from head to tail, so that it swims head first.
 
         φ_i = α g_i sin(2π t/T − (i − 1) δ) + γ,     i = 1 ... n from the head on
 
-    is lateral undulation of a snake for g = 1, and of an eel for amplitudes that grow towards the tail (Kelasidi et al. 2014,
-    who count from the tail): g_i = h + (1 − h)(i − 1)/(n − 1) with `head_share` h. The offset γ bends the whole body and so
-    turns it: γ = −k (ψ_ref − ψ), at most 15°, where ψ is the mean direction of the modules, smoothed with the time constant T.
-    It begins within `ramp` seconds.
+    is lateral undulation of a snake for g = 1, and that of an eel for amplitudes that grow towards the tail (Kelasidi
+    et al. 2014, who count from the tail): g_i = h + (1 − h)(i − 1)/(n − 1) with `head_share` h. The offset γ bends the
+    whole body and so turns it: γ = −k (ψ_ref − ψ), at most 15°, where ψ is the mean direction of the modules, smoothed
+    with the time constant T. It starts smoothly within `ramp` seconds.
 
     Its signals are "heading" ψ, "offset" γ, and the wanted angle of each joint, "reference.NAME".
 
     Args:
         joints: Names of parallel revolute joints with servos, from the head on.
         amplitude_deg: α, of a joint at the tail [degrees].
-        frequency: 1/T [1/s]; below half the rate of its commands, 1/(2 `period`).
-        phase_deg: δ, by which a joint is behind the one before it [degrees]; below 0 it swims backwards.
+        frequency: 1/T [1/s]; below half the command rate, 1/(2 `period`).
+        phase_deg: δ, phase lag of each joint behind the one before it [degrees]; below 0 it swims backwards.
         head_share: h, amplitude of the first joint over that of the last [-].
         heading_deg: ψ_ref, heading to swim, from x towards y of the world [degrees]; if omitted, it does not steer.
         steering: k [-].
-        ramp: Time in which the wave grows [s].
+        ramp: Time in which the amplitude grows [s].
         period: Time between two commands [s].
     """
 
@@ -56,13 +56,13 @@ class Serpenoid(TracedBlock):
         period: Positive = 0.02,
     ) -> None:
         if isinstance(joints, str) or len(joints) < 2:
-            raise FieldError("joints", joints, "must be the names of two joints or more, from the head on")
+            raise FieldError("joints", joints, "must name at least two joints, from the head on")
         self.joints = tuple(joints)
         self.omega = 2.0 * math.pi * positive(frequency, "frequency")
         self.delta = math.radians(finite(phase_deg, "phase_deg"))
         n, share = len(self.joints), not_negative(head_share, "head_share")
         self.amplitudes = math.radians(positive(amplitude_deg, "amplitude_deg")) * np.linspace(share, 1.0, n)
-        """α g of each joint [rad], shape (n,)."""
+        """Return α g of each joint [rad], shape (n,)."""
         self.heading = None if heading_deg is None else math.radians(finite(heading_deg, "heading_deg"))
         self.steering, self.ramp, self.period = (
             not_negative(steering, "steering"),
@@ -70,7 +70,7 @@ class Serpenoid(TracedBlock):
             positive(period, "period"),
         )
         if frequency * self.period >= 0.5:
-            must = f"must be below {0.5 / self.period:g}, half the rate of its commands; give it a period below"
+            must = f"must be below {0.5 / self.period:g}, half its command rate; set a period below"
             raise FieldError("frequency", float(frequency), f"{must} {0.5 / frequency:g} s, or a slower wave")
 
     def prepare(self, site: Site) -> None:
@@ -79,7 +79,7 @@ class Serpenoid(TracedBlock):
         parts = [model.joint_part(name) for name in self.joints]
         for part in parts:
             if not isinstance(part.joint, joints.Revolute):
-                raise ValueError(f"joint {part.name!r} is {part.joint.kind}; a wave runs through revolute joints")
+                raise ValueError(f"joint {part.name!r} is {part.joint.kind}; a wave needs revolute joints")
         neutral, v = model.neutral()
         head = model.parent[model.body_index(parts[0].name)]
         if head < 0 or not isinstance(model.bodies[head].joint, joints.Free):
@@ -92,7 +92,7 @@ class Serpenoid(TracedBlock):
         )
         for name, cosine in zip(self.joints, axes @ axes[0], strict=True):
             if cosine < 1.0 - 1e-6:
-                raise ValueError(f"joint {name!r} is not parallel to {self.joints[0]!r}; name joints that bend one way")
+                raise ValueError(f"joint {name!r} is not parallel to {self.joints[0]!r}; name joints with parallel axes")
         aft = way[-1][:3, 3] - way[0][:3, 3]
         self._forward = -(X[head, :3, :3].T @ aft) / np.linalg.norm(aft)
         """Viewing direction of the head, in its own axes, shape (3,)."""
@@ -123,7 +123,7 @@ class Serpenoid(TracedBlock):
         )
 
     def _wave(self, t: Scalar) -> Array:
-        """Angles of the wave at a time [rad], shape (n,)."""
+        """Return the angles of the wave at a time [rad], shape (n,)."""
         s = clamp(t / self.ramp, 0.0, 1.0)
         grown = s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
         return grown * self.amplitudes * np.sin(self.omega * t - self.delta * np.arange(len(self.joints)))

@@ -26,24 +26,24 @@ AXES = {"surge": "m/s", "sway": "m/s", "heave": "m/s", "roll": "rad", "pitch": "
 STATES = ("roll", "pitch", "surge", "sway", "heave", "roll rate", "pitch rate", "yaw rate")
 """States of the design."""
 SHOWN = (2, 3, 4, 0, 1, 7)
-"""Which of them follow references."""
+"""States that follow references."""
 SPEEDS = [0, 1, 2, 5]
-"""Which axes are speeds of the vehicle, and which of its velocities they are."""
+"""Axes that are speeds of the vehicle, and their indices in its velocity."""
 LEAST = (6.0, 30.0)
-"""Margins that a loop should have [dB], [°]."""
+"""Recommended minimum margins of a loop [dB], [°]."""
 FEEDBACK = ("X", "Y", "Z", "K", "M", "N")
 """Inputs of the design: forces and moments in body axes."""
 SLOW = 0.1
 """Minimum decay rate of uncontrolled motion in a design, as a share of the bandwidth."""
 NEUTRAL = 1e-6
-"""Righting moment per angle, as a share of m ω², below which an angle counts as one that nothing depends on."""
+"""Righting moment per angle, as a share of m ω², below which an angle counts as free of restoring moments."""
 
 
 def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A (8, 8) and M (6, 6) of a vehicle at rest with all other joints held: ẋ = A x + [0; M⁻¹] δτ, x = (φ, θ, ν).
+    """Return A (8, 8) and M (6, 6) of a vehicle at rest with all other joints held: ẋ = A x + [0; M⁻¹] δτ, x = (φ, θ, ν).
 
     The rows and columns of the vehicle of `Dynamics.linearize`, without the compilation of all others: where v̇ = 0, the
-    derivatives of the accelerations are −M⁻¹ those of the forces that inverse dynamics finds, h(q ⊕ δ, ν).
+    derivatives of the accelerations are −M⁻¹ times those of the inverse dynamics' forces, h(q ⊕ δ, ν).
     """
     at = model.v_slices[body]
 
@@ -68,7 +68,7 @@ def axes_of(names: Sequence[str]) -> list[int]:
         if name not in AXES:
             raise ValueError(f"controlled has {name!r}{nearest(str(name), AXES)}")
     if len(set(names)) < len(names):
-        raise ValueError(f"controlled is {', '.join(names)}, must have each once")
+        raise ValueError(f"controlled is {', '.join(names)}, must name each axis once")
     return [list(AXES).index(name) for name in names]
 
 
@@ -81,13 +81,13 @@ def speed_design(
     integral: float = 1.0,
     period: float = 0.05,
 ) -> LqrDesign:
-    """The servo LQR of a vehicle's speeds, with its margins; the thrusters' lag and half a period of dead time count in them.
+    """Return the servo LQR of a vehicle's speeds; its margins include the thrusters' lag and half a period of dead time.
 
-    Bryson's rule: u_max is the wrench that the thrusters reach along each axis alone; the deviation that counts as much is what
-    that wrench changes in the time 1/ω against inertia, damping d and righting moment s, ν_max = u_max/(m ω + d) for speeds,
-    φ_max = u_max/(m ω² + s) for roll and pitch; integrals ξ_max = k y_max/ω. What is not controlled has no weight. Nothing but
-    the water brings it to rest, and its drag is quadratic, often, none in a linearisation at rest: so at least the rate ω/10 is
-    taken, also for an angle that nothing depends on.
+    Bryson's rule: u_max is the wrench that the thrusters reach along each axis alone; the deviation of equal weight is the
+    change by that wrench in the time 1/ω against inertia, damping d and righting moment s, ν_max = u_max/(m ω + d) for speeds,
+    φ_max = u_max/(m ω² + s) for roll and pitch; integrals ξ_max = k y_max/ω. Uncontrolled axes have no weight. Only
+    drag stops them, which is quadratic and often vanishes in a linearisation at rest: so a minimum rate of ω/10 is
+    assumed, also for an angle without a restoring moment.
 
     `simulation`: the simulation that the vehicle is in; `controlled`: controlled axes, of surge, sway, heave, roll, pitch,
     yaw_rate; defaults to all that the thrusters reach; `bandwidth`: ω [rad/s]; `integral`: k; larger is weaker.
@@ -98,7 +98,7 @@ def speed_design(
     if missing or not chosen:
         there = ", ".join(name for k, name in enumerate(AXES) if k in vehicle.axes) or "none"
         asked = f"the thrusters do not reach {', '.join(missing)} apart from the rest" if missing else "nothing is controlled"
-        raise ValueError(f"speed control of {vehicle.name!r}: {asked}; what they reach is {there}")
+        raise ValueError(f"speed control of {vehicle.name!r}: {asked}; the thrusters reach {there}")
     A, M = linear_vehicle(simulation.model, vehicle.body, simulation.model.initial().q)
     others = np.array([float(k not in chosen) for k in range(6)])
     m, slow = np.diag(M), SLOW * bandwidth
@@ -132,17 +132,17 @@ def speed_design(
 def speed_law(
     model: Model, body: int, K_x: Array, K_i: Array, chosen: Sequence[int], q: Array, v: Array, memory: Array, reference: Array
 ) -> tuple[Array, Array]:
-    """Wrench in body axes, shape (6,), and error of what is controlled, shape (6,).
+    """Return the wrench in body axes, shape (6,), and the error of controlled axes, shape (6,).
 
         τ = K_x (x_ref − x) + K_i ξ + g(q_ref) + D(ν_ref),    ξ̇ = y_ref − y
 
-    g is weight and buoyancy at the attitude of the reference with the arm as it is, D the damping of still water at its speed.
+    g is weight and buoyancy at the attitude of the reference with the present arm, D the damping of still water at its speed.
 
     Args:
         body: Index of the vehicle's body.
         K_x: Gains of the states, shape (m, 8).
         K_i: Gains of the integrals, shape (m, m).
-        chosen: Which of the six axes are controlled.
+        chosen: Controlled ones of the six axes.
         memory: ξ, shape (6,).
         reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
     """
@@ -176,11 +176,11 @@ class Driven(NamedTuple):
     memory: Array
     """The integrals after it, shape (6,)."""
     error: Array
-    """Reference less present value of each axis, 0 where it is not controlled, shape (6,)."""
+    """Reference minus present value of each axis, 0 where it is not controlled, shape (6,)."""
 
 
 class SpeedLoop:
-    """The inner loop of controllers: from references of speed and attitude to commands of thrusters.
+    """Inner loop of controllers: from references of speed and attitude to commands of thrusters.
 
     Args:
         simulation: The simulation that it controls.
@@ -214,7 +214,7 @@ class SpeedLoop:
 
     @property
     def notes(self) -> list[str]:
-        """The margins, and a warning where they are small."""
+        """Margins, with a warning if they are small."""
         d = self.design
         low = d.gain_margin_db < LEAST[0] or d.phase_margin_deg < LEAST[1]
         advice = f"; margins should be above {LEAST[0]:g} dB and {LEAST[1]:g}°: lower the bandwidth" if low else ""
@@ -229,15 +229,15 @@ class SpeedLoop:
         rate: Array | None = None,
         gains: Mapping[str, Array] | None = None,
     ) -> Driven:
-        """Commands at a state, of numbers or symbols; the integrals wait while a thruster is at its limit.
+        """Return commands at a state, of numbers or symbols; the integrals pause while a thruster saturates.
 
         Args:
             q: Configuration, shape (nq,).
             v: Velocity, shape (nv,).
             memory: The integrals, shape (6,).
             reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
-            rate: Rates of the references, shape (6,); those of the speeds are fed forward with the mass of the vehicle with
-                water and arm, M ν̇_ref. None if they are not known.
+            rate: Rates of the references, shape (6,); those of the speeds are fed forward with the mass of the vehicle
+                including water and arm, M ν̇_ref. None if unknown.
             gains: K_x and K_i. Default to those of the design.
         """
         K_x, K_i = (self.design.K_x, self.design.K_i) if gains is None else (gains["K_x"], gains["K_i"])
@@ -260,7 +260,7 @@ class SpeedLoop:
         return compile_function("speed_loop", loop, shapes, outputs, rarely_called=True)
 
     def compile(self) -> SpeedLoop:
-        """Compile it before its first call, for controllers in Python. Return it."""
+        """Compile it before its first call, for controllers in Python; return it."""
         self._code.code(1)
         return self
 
@@ -273,11 +273,11 @@ class SpeedLoop:
 
 
 class LqrSpeed(TracedBlock):
-    """Keeps a vehicle at given speeds, level, by a servo LQR. A controller.
+    """Controller that keeps a vehicle at given speeds, level, by a servo LQR.
 
         τ = K_x (x_ref − x) + K_i ∫(y_ref − y) dt + g + D(ν_ref) + M ν̇_ref,    x = (φ, θ, ν),   y = (u, v, w, φ, θ, r)
 
-    The gains come from `speed_design`; `design` has them with poles and margins, and prints as a table. Its signals are
+    The gains come from `speed_design`; `design` holds them with poles and margins, and prints as a table. Its signals are
     reference and error of each axis, as "reference.surge"; NaN where it is not controlled.
 
     Args:
@@ -286,7 +286,7 @@ class LqrSpeed(TracedBlock):
         arm: Waypoints of servo-driven joints, as `JointTrajectory` takes them; optional.
         body: Name of the vehicle's body; defaults to the first free one.
         controlled: Controlled axes, of surge, sway, heave, roll, pitch, yaw_rate; defaults to all that the thrusters
-            reach. A waypoint asks for no more than these.
+            reach. A waypoint names only these.
         bandwidth: ω of the design [rad/s].
         integral: k of the design; larger is weaker [-].
         period: Time between two commands [s].
@@ -311,13 +311,13 @@ class LqrSpeed(TracedBlock):
         self.first_memory = {"integrals": np.zeros(6)}
 
     _asked: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
-    """Which columns of the path are references of the axes themselves."""
+    """Columns of the path that are references of the axes themselves."""
 
     def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
         return speed_waypoints(waypoints)
 
     design: LqrDesign
-    """Gains, poles and margins, once it has started."""
+    """Gains, poles and margins, after the start."""
 
     def prepare(self, site: Site) -> None:
         self._loop = SpeedLoop(site, self.body, self.controlled, self.bandwidth, self.integral, self.period)
@@ -325,7 +325,7 @@ class LqrSpeed(TracedBlock):
             if k in self._asked and k not in self._loop.axes and np.any(self.path.points[:, k]):
                 there = ", ".join(list(AXES)[i] for i in self._loop.axes)
                 own = self._loop.vehicle.name
-                raise ValueError(f"a waypoint asks for {name} of {own!r}, which is not controlled; controlled are {there}")
+                raise ValueError(f"a waypoint sets {name} of {own!r}, which is not controlled; controlled are {there}")
         self.design, self.notes = self._loop.design, self._loop.notes
         self.commanded = tuple(t.name for t in self._loop.vehicle.thrusters)
         self.signals = self._channels()
@@ -348,16 +348,16 @@ class LqrSpeed(TracedBlock):
         return Update(commands, {"integrals": driven.memory}, {**signals, **shown, **arm.signals})
 
     def _reference(self, tick: Tick) -> tuple[Array, dict[str, Scalar]]:
-        """References of the six axes, shape (6,), and signals besides them."""
+        """Return references of the six axes, shape (6,), and further signals."""
         return self.path(tick.t).position, {}
 
     def _rate(self, tick: Tick) -> Array | None:
-        """Mean rates of the references until the next call, shape (6,), where they are known beforehand."""
+        """Return mean rates of the references until the next call, shape (6,), if known in advance."""
         return (self.path(tick.t + self.period).position - self.path(tick.t).position) / self.period
 
 
 def named(kind: str, parts: Iterable[str], values: Iterable[Scalar]) -> dict[str, Scalar]:
-    """Values of signals "kind.part" by name."""
+    """Return the values of signals "kind.part" by name."""
     return {f"{kind}.{part}": value for part, value in zip(parts, values, strict=True)}
 
 
@@ -366,7 +366,7 @@ KEYS = {"surge": 1.0, "sway": 1.0, "heave": 1.0, "roll_deg": np.pi / 180, "pitch
 
 
 def speed_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
-    """A path of the six axes from waypoints as `LqrSpeed` takes them."""
+    """Return a path of the six axes from waypoints as in `LqrSpeed`."""
     rows, times = [], []
     for k, w in enumerate(waypoints):
         if not isinstance(w, Mapping) or set(w) - {"t", *KEYS}:

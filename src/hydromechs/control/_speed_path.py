@@ -1,4 +1,4 @@
-"""Position and heading held or led along a path, as an outer loop around the speed control."""
+"""Position and heading control, held or along a path, as an outer loop around the speed control."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from ._vehicle import pose_notes
 
 
 def speeds_towards(here: Array, wanted: Array, rate: Array, stiffness: float, speed: float) -> tuple[Array, Array]:
-    """Reference of a speed loop that leads a vehicle to a pose, and the error of the pose, shape (6,) each.
+    """Return the reference of a speed loop that moves a vehicle to a pose, and the error of the pose, shape (6,) each.
 
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
 
@@ -35,11 +35,11 @@ def speeds_towards(here: Array, wanted: Array, rate: Array, stiffness: float, sp
 
 
 class LqrFollowPath(LqrSpeed):
-    """Leads a vehicle along waypoints: an outer loop gives speeds to the servo LQR. A controller.
+    """Controller that moves a vehicle along waypoints: an outer loop sets speeds of the servo LQR.
 
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
 
-    The inner loop takes speeds over ground to their references without a lasting error, so the place is held in a current, too,
+    The inner loop tracks speeds over ground without a steady error, so the position is held in a current, too,
     along the axes that are controlled; `notes` names the others, and a path that leads only along those is rejected.
     Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`, as are its further
     arguments.
@@ -47,7 +47,7 @@ class LqrFollowPath(LqrSpeed):
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
         stiffness: κ, decay rate of position errors [1/s]; defaults to a third of the bandwidth.
-        speed: v_max, highest speed of the approach besides that of the path [m/s].
+        speed: v_max, maximum speed of the approach besides that of the path [m/s].
     """
 
     def __init__(

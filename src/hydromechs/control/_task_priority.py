@@ -1,4 +1,4 @@
-"""Task-priority control of a vehicle and its arm together: tasks in order, each in what the ones before it leave free."""
+"""Task-priority control of a vehicle and its arm together: each task uses the freedom that earlier ones leave."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ._reference import Servos
 from ._speed_control import AXES, SpeedLoop
 
 WIDE = 1e12
-"""Limit of joints that have none [rad or m]."""
+"""Default limit of joints without one [rad or m]."""
 APPROACH = 2.0
-"""Highest rate at which a joint nears its limit, per distance [1/s]."""
+"""Maximum rate at which a joint approaches its limit, per distance [1/s]."""
 
 
 class Body(NamedTuple):
@@ -36,9 +36,9 @@ class Body(NamedTuple):
     model: Model
     """The model."""
     vehicle: slice
-    """Place of the vehicle in q."""
+    """Places of the vehicle in q."""
     places: list[int]
-    """Places in v of what is moved: the vehicle's six, then the joints."""
+    """Places in v of the controlled motion: the vehicle's six, then the joints."""
     joints: tuple[str, ...]
     """Names of the joints."""
     positions: list[int]
@@ -49,27 +49,27 @@ class Asked(NamedTuple):
     """Target of a task at a tick; numbers or symbols."""
 
     J: Array
-    """Jacobian for the vehicle's velocity and the joints' rates, shape (m, 6 + n); rows of 0 want nothing."""
+    """Jacobian for the vehicle's velocity and the joints' rates, shape (m, 6 + n); rows of 0 are inactive."""
     rate: Array
     """Velocity ẋ, shape (m,)."""
     shown: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
-    """Reference and error of what is controlled."""
+    """Reference and error of the controlled quantities."""
 
 
 class KinematicTask(Described, abc.ABC):
-    """Something that vehicle and arm should do: its Jacobian and the velocity that it wants."""
+    """Task of vehicle and arm: its Jacobian and its wanted velocity."""
 
     @abc.abstractmethod
     def start(self, body: Body) -> None:
-        """Look up what it needs."""
+        """Look up names."""
 
     @abc.abstractmethod
     def __call__(self, tick: Tick) -> Asked:
-        """Return what it wants, in NumPy operations."""
+        """Return its target, in NumPy operations."""
 
 
 class ToolTask(KinematicTask):
-    """A tool follows a path: ẋ = V_ref + κ e − (what joints that are not moved give), in world axes.
+    """A tool follows a path: ẋ = V_ref + κ e − (velocity from other joints), in world axes.
 
     Args:
         frame: Name of its frame.
@@ -108,11 +108,11 @@ class ToolTask(KinematicTask):
 
 
 class VehicleTask(KinematicTask):
-    """The vehicle keeps or changes its place or attitude: ẋ = κ (wanted − present), plus the rate of the path.
+    """The vehicle holds or changes its position or attitude: ẋ = κ (wanted − present), plus the rate of the path.
 
     Args:
         waypoints: As of `FollowPath`.
-        parts: What of the pose, of x, y, z, roll, pitch, yaw.
+        parts: Controlled parts of the pose, of x, y, z, roll, pitch, yaw.
         stiffness: κ [1/s].
     """
 
@@ -134,7 +134,7 @@ class VehicleTask(KinematicTask):
         self._body = body
 
     def __call__(self, tick: Tick) -> Asked:
-        """As of `KinematicTask`; angles as turns about the body's axes, which is right near level."""
+        """As of `KinematicTask`; angles as rotations about the body's axes, which is accurate near level."""
         here, (wanted, rate, _) = tick.q[self._body.vehicle], self.path(tick.t)
         R = quaternion_matrix(here[3:])
         angles = np.array(
@@ -174,7 +174,7 @@ class PostureTask(KinematicTask):
 class ManipulabilityTask(KinematicTask):
     """An arm stays away from singular configurations: its manipulability w = √det(J Jᵀ) rises to w_0 where it is below.
 
-    The rate along the unit vector of ∂w/∂q is κ (1 − w/w_0) |∂w/∂q|/w_0: it dies away where w is highest, too.
+    The rate along the unit vector of ∂w/∂q is κ (1 − w/w_0) |∂w/∂q|/w_0: it vanishes at the maximum of w, too.
 
     Args:
         frame: Name of the tool's frame.
@@ -199,7 +199,7 @@ class ManipulabilityTask(KinematicTask):
         self._measure, self._slope = program, jacobian_program(program, ("moved",))
 
     def __call__(self, tick: Tick) -> Asked:
-        """As of `KinematicTask`; wants nothing where w is high enough."""
+        """As of `KinematicTask`; inactive where w is high enough."""
         given = tick.q, tick.q[self._q]
         w = np.sqrt(positive_part(call(self._measure, *given)[0][()]))
         # ∂w/∂q = ∂det/∂q / 2 w
@@ -228,19 +228,20 @@ TASKS: dict[str, type[KinematicTask]] = {
 
 
 class TaskPriority(TracedBlock):
-    """Moves a vehicle and its arm together by tasks in order of priority. A controller.
+    """Controller that moves a vehicle and its arm together by tasks in order of priority.
 
-    Joint limits come first: a joint nears a limit less a margin with at most 2/s of the distance, and the tasks are done with
-    what is left. Then come the tasks as `prioritised` does them. The vehicle's part of the velocity goes to its servo LQR (roll
-    and pitch as integrated angles). The vehicle is slow: so the joints' rates, which go to their servos, are solved again for
-    the velocity that it has. Its signals are those of `LqrSpeed`, and reference and error of each tool, as "reference.tool.x".
+    Joint limits come first: a joint approaches a limit less a margin with at most 2/s of the distance, and the tasks use the
+    rest, in the order of `prioritised`. The vehicle's part of the velocity goes to its servo LQR (roll
+    and pitch as integrated angles). Since the vehicle is slow, the joints' rates, which go to their servos, are solved
+    again for its actual velocity. Its signals are those of `LqrSpeed`, and reference and error of each tool, as
+    "reference.tool.x".
 
     Args:
         tasks: Tasks, the most important first: `ToolTask`, `VehicleTask`, `PostureTask`, `ManipulabilityTask`.
         joints: Names of the joints that move; defaults to all servo-driven ones.
         body: Name of the vehicle's body; defaults to the first free one.
-        margin: Distance from a joint's limit that is kept [rad or m].
-        rates: Highest speed [m/s], turning rate [rad/s] and joint rate [rad/s or m/s]; beyond, all are scaled down together.
+        margin: Minimum distance from a joint's limit [rad or m].
+        rates: Maximum speed [m/s], turning rate [rad/s] and joint rate [rad/s or m/s]; beyond, all are scaled down together.
         bandwidth: As of `LqrSpeed` [rad/s].
         integral: As of `LqrSpeed` [-].
         period: Time between two commands [s].
@@ -289,9 +290,9 @@ class TaskPriority(TracedBlock):
             self.signals |= {f"{kind}.{task.frame}.{x}": u for kind in ("reference", "error") for x, u in shown.items()}
 
     def velocities(self, given: Sequence[Asked], own: Array, targets: Array) -> tuple[Array, Array]:
-        """Velocity (6,) of the vehicle that tasks ask for, and rates (n,) of the joints for its `own` present one (6,).
+        """Return the velocity (6,) of the vehicle for the tasks, and rates (n,) of the joints for its `own` present one (6,).
 
-        `given` is what the tasks want, `targets` (n,) those of the joints so far [rad or m].
+        `given` are the targets of the tasks, `targets` (n,) those of the joints [rad or m].
         """
         tasks = [(asked.J, asked.rate) for asked in given]
         bounds = targets, self._limits, self.margin
@@ -319,7 +320,7 @@ class TaskPriority(TracedBlock):
 
 @cache
 def _fewer_free(rows: tuple[int, ...], n: int, joints: int) -> Program:
-    """A program that does tasks (matrices stacked, with these numbers of rows) with the free joints, at permitted speeds."""
+    """Return a program for tasks (matrices stacked, with these numbers of rows) with the free joints, at permitted speeds."""
     first = n - joints
 
     def fewer(held: Array, out: Array, J: Array, rate: Array, sizes: Array, bounds: Array) -> tuple[Array, ...]:
@@ -342,9 +343,9 @@ def _fewer_free(rows: tuple[int, ...], n: int, joints: int) -> Program:
 
 
 def within_limits(tasks: Sequence[tuple[Array, Array]], targets: Array, limits: np.ndarray, margin: float) -> Array:
-    """The tasks (J (m_k, N), wanted velocity (m_k,)) in order, shape (N,), holding back joints that come near a limit.
+    """Solve the tasks (J (m_k, N), wanted velocity (m_k,)) in order, shape (N,), slowing down joints near a limit.
 
-    The joints, with `targets` so far (n,) and `limits` (n, 2), are the last of what moves; `margin` is kept [rad or m].
+    The joints, with `targets` (n,) and `limits` (n, 2), are the last entries; `margin` is kept [rad or m].
     """
     n, joints = tasks[0][0].shape[1], len(targets)
     if not joints:

@@ -1,4 +1,4 @@
-"""A vehicle with thrusters, as controllers see it: its place in the state, and the allocation of a wrench to commands."""
+"""A vehicle with thrusters, as controllers see it: its places in the state, and the allocation of a wrench to commands."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ WAYS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """Names of the axes."""
 
 PRECEDENCE = (0, 2, 5, 1, 4, 3)
-"""Axes in the order in which thrusters that cannot move all of them apart are used: surge, heave, yaw, sway, pitch, roll."""
+"""Priority of axes if the thrusters cannot move all of them independently: surge, heave, yaw, sway, pitch, roll."""
 LEAST = 0.01
-"""Share of the strongest force, or moment, below which an axis counts as not reached."""
+"""Share of the maximum force, or moment, below which an axis counts as unreachable."""
 ROUNDING = 1e-6
-"""Lever that counts as none [m]."""
+"""Lever arm that counts as zero [m]."""
 
 
 class Push(NamedTuple):
-    """Commands that give a wrench."""
+    """Commands for a wrench."""
 
     commands: dict[str, Scalar]
     """Commands of the thrusters, by name."""
     wrench: Array
-    """The wrench that they give in steady state, in body axes [N, N·m], shape (6,)."""
+    """Their wrench in steady state, in body axes [N, N·m], shape (6,)."""
     saturated: Scalar
-    """1 if a thruster is at a limit, else 0."""
+    """1 if a thruster saturates, else 0."""
 
 
 class Vehicle:
     """A body with a free joint (by default the first one) and the thrusters on it.
 
-    The axes `first`, of 0 to 5 for x, y, z and the turns about them, are to be reached before the others.
+    The axes `first`, of 0 to 5 for x, y, z and the rotations about them, have priority over the others.
     """
 
     def __init__(self, simulation: Simulation | Site, body: str | None, first: Sequence[int] = ()) -> None:
@@ -63,17 +63,17 @@ class Vehicle:
         if not self.thrusters:
             raise ValueError(f"pose control needs thrusters on {name!r} or on bodies fixed to it; there are none")
         self.limits = np.array([t.curve.limits for t in self.thrusters])
-        """Lowest and highest thrust of each [N], shape (nt, 2)."""
+        """Minimum and maximum thrust of each [N], shape (nt, 2)."""
         self.B = allocation_matrix(model, self.thrusters, name)
         """Wrench per thrust [1, m], shape (6, nt)."""
         self.axes = reached_axes(self.B, [*first, *PRECEDENCE])
-        """Axes along and about which the thrusters push each without the others, of 0 to 5 in rising order."""
+        """Axes along and about which the thrusters push independently, of 0 to 5 in rising order."""
         counted = np.array([float(k in self.axes) for k in range(6)])  # what comes along about all other axes is left as it is
         self._shares = np.linalg.pinv(counted[:, None] * self.B, rcond=1e-9) * counted
         self._allocator = Allocator(self.B, self.limits[:, 0], self.limits[:, 1], weights=counted)
 
     def push(self, wrench: Array) -> Push:
-        """Commands for a wrench in body axes [N, N·m], numbers or symbols, shape (6,), as near as the thrusters come to it."""
+        """Return commands for a wrench in body axes [N, N·m], numbers or symbols, shape (6,), as near as the thrusters can."""
         given = allocated(self._allocator, wrench)
         pairs = zip(self.thrusters, given.forces.tolist(), strict=True)
         commands = {t.name: t.curve.inverse(force) for t, force in pairs}
@@ -81,12 +81,12 @@ class Vehicle:
 
     @property
     def given(self) -> np.ndarray:
-        """Wrench that the thrusters give for a unit along each axis, with what comes along [1, m, 1/m], shape (6, 6)."""
+        """Wrench of the thrusters for a unit along each axis, with its side effects [1, m, 1/m], shape (6, 6)."""
         return self.B @ self._shares
 
     @property
     def reach(self) -> np.ndarray:
-        """Maximum force or moment along each of `axes` alone, in the stronger sense; 0 for others [N, N·m], shape (6,)."""
+        """Return the maximum force or moment along each of `axes` alone, in the stronger sense, or 0 [N, N·m], shape (6,)."""
         ways = np.abs(self.limits)
         most = np.where(ways.min(axis=1) > 0.0, ways.min(axis=1), ways.max(axis=1))
         used = (np.abs(self._shares) / most[:, None]).max(axis=0)
@@ -94,9 +94,9 @@ class Vehicle:
 
 
 def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
-    """Axes of 0 to 5 that thrusters reach independently, rising, for B (6, nt); earlier ones in `order` take precedence.
+    """Return axes of 0 to 5 that thrusters reach independently, rising, for B (6, nt); earlier ones in `order` have priority.
 
-    An axis counts if what is left of its row, less its part in the span of the rows before it, is above a hundredth of the
+    An axis counts if the rest of its row, without its part in the span of the rows before it, is above a hundredth of the
     largest row of forces, or of moments.
     """
     sizes = np.linalg.norm(B, axis=1)
@@ -117,14 +117,14 @@ def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
 def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) -> list[str]:
     """Message about positions and angles that are not controlled; a path that leads only along those is rejected.
 
-    A level vehicle comes to another depth by heave, to another heading by yaw, and over ground by surge or sway.
+    A level vehicle reaches another depth by heave, another heading by yaw, and another place by surge or sway.
 
     Args:
         controlled: Axes that are controlled, of 0 to 5.
         path: Waypoints: position and roll, pitch, heading [m, rad], shape (n, 6).
 
     Raises:
-        ValueError: A waypoint asks for what none of the controlled axes leads to.
+        ValueError: A waypoint needs a motion that none of the controlled axes gives.
     """
 
     def why(missing: Sequence[int]) -> str:
@@ -143,18 +143,18 @@ def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) ->
         there = np.flatnonzero(rows.any(axis=1))
         if len(there) and not set(needed) & set(controlled):
             raise ValueError(
-                f"waypoint {there[0]} asks {vehicle.name!r} for {what}; {why(needed)}: "
-                "lead it along what is controlled, or give it more thrusters"
+                f"waypoint {there[0]} moves {vehicle.name!r} to {what}; {why(needed)}: "
+                "keep to controlled directions, or add thrusters"
             )
     unreached = [WAYS[k] for k in range(6) if k not in vehicle.axes]
     left_out = [WAYS[k] for k in vehicle.axes if k not in controlled]
-    end = "places and angles that need these are not held"
+    end = "positions and angles that need these are not held"
     notes = [f"the thrusters of {vehicle.name!r} do not reach {', '.join(unreached)}: {end}"] if unreached else []
     return notes + ([f"{', '.join(left_out)} of {vehicle.name!r} are not controlled: {end}"] if left_out else [])
 
 
 def fixed_to(model: Model, body: int) -> set[int]:
-    """Indices of a body and of those that are fixed to it."""
+    """Return the indices of a body and of those fixed to it."""
     out = {body}
     for i in range(model.nb):
         if model.bodies[i].joint.nv == 0 and model.parent[i] in out:
@@ -163,11 +163,11 @@ def fixed_to(model: Model, body: int) -> set[int]:
 
 
 SMALL = 1e-10
-"""Singular value, over the largest, below which a row counts as dependent on those before."""
+"""Singular value, over the largest, below which a row counts as dependent on earlier ones."""
 
 
 def allocated(allocator: Allocator, wrench: Array) -> Allocation:
-    """As an `Allocator` does it for a wrench [N, N·m] (6,) of numbers, or of symbols: a program that agrees to rounding."""
+    """Allocate like an `Allocator` a wrench [N, N·m] (6,) of numbers, or of symbols: a program that agrees to rounding."""
     if wrench.dtype != object:
         return allocator(wrench)
     a, b = allocator, allocator.weights * wrench
@@ -179,8 +179,8 @@ def allocated(allocator: Allocator, wrench: Array) -> Allocation:
 def _bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, start: Array) -> Array:
     """Forces (n,) within limits that minimise |A f − b|, with minimum |f|, A (m, n): `start` if it is within them.
 
-    The active-set method of `Allocator`, with masks: one pass of a loop that is skipped where no limit is exceeded. `weight` of
-    |f| counts while it is decided which thrusters are at a limit.
+    The active-set method of `Allocator`, with masks: one pass of a loop that is skipped if no limit is exceeded. `weight` of
+    |f| counts while the set of saturated thrusters is determined.
     """
     m, n = A.shape
     shapes = {"f": (n,), "free": (n,), "weight": (1,), "b": (m,)}
@@ -202,9 +202,9 @@ def _within(x: Scalar, low: float, high: float) -> Scalar:
 
 
 def _pass(A: Array, lower: Array, upper: Array, f: Array, free: Array, weight: Array, b: Array) -> tuple[Array, ...]:
-    """Solve for the forces that are `free` (1 or 0, (n,)); go there up to the first limit, or free one that leaves a limit.
+    """Solve for the forces that are `free` (1 or 0, (n,)); move there up to the first limit, or free one that leaves a limit.
 
-    Where neither is left, the next pass has the weight 0: it shares out the rest by the pseudo-inverse, and is the last.
+    If neither occurs, the next pass has the weight 0: it distributes the rest by the pseudo-inverse, and is the last.
     Returns forces, free and weight after the pass, and 1 if they are final.
     """
     n, size = len(f), float(np.linalg.norm(A, 2)) or 1.0
@@ -236,9 +236,9 @@ def _pass(A: Array, lower: Array, upper: Array, f: Array, free: Array, weight: A
 
 
 def _least_squares(A: Array, b: Array, weight: Scalar, floor: float) -> Array:
-    """The x that minimises |A x − b|² + (weight |x|)², the shortest if there are several, shape (n,).
+    """Return the x that minimises |A x − b|² + (weight |x|)², the shortest if there are several, shape (n,).
 
-    Rows give an orthonormal basis V of what can be moved, A = L V; x = Vᵀ y with |L y − b|² + (weight |y|)² minimal. Both
+    Rows give an orthonormal basis V of the range, A = L V; x = Vᵀ y with |L y − b|² + (weight |y|)² minimal. Both
     steps are Gram-Schmidt, which keeps the condition of A and needs no choice of pivots.
     """
     m, n = A.shape
@@ -268,7 +268,7 @@ def _least_squares(A: Array, b: Array, weight: Scalar, floor: float) -> Array:
 
 
 def _unit(x: Array, floor: float) -> tuple[Array, Scalar]:
-    """A vector over its length, and 1 over its length; 0 both if it is shorter than `floor`."""
+    """Return a vector over its length, and 1 over its length; both 0 if it is shorter than `floor`."""
     size = norm(x)
     inverse = where(size > floor, 1.0 / maximum(size, floor), 0.0)
     return x * inverse, inverse

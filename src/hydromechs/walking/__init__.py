@@ -1,4 +1,4 @@
-"""Walking: gaits, legs, the course of the body, and the controller that puts them together."""
+"""Walking: gaits, legs, the course of the body, and the controllers that combine them."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""A vehicle of modules on powered ball joints drives over obstacles: it lifts the wheels of one module after the other."""
+"""Driving of a vehicle of modules on powered ball joints over obstacles: it lifts the wheels of one module after the other."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,46 +22,46 @@ from ._profile import Profile
 
 
 class _Module(NamedTuple):
-    """One module, joined to the middle one by a ball joint; the middle one itself has its ball joint at its origin."""
+    """One module, joined to the middle one by a ball joint; the ball joint of the middle one is at its own origin."""
 
     name: str
     wheels: tuple[str, ...]
     ball: Array
     """Ball joint in the middle module's axes [m], shape (3,)."""
     axle: Array
-    """Middle of the wheels in its own axes [m], shape (3,)."""
+    """Midpoint of the wheels in its own axes [m], shape (3,)."""
     track: float
-    """Distance of the wheels on both sides [m]."""
+    """Track width: distance between the wheels [m]."""
     q: slice
-    """Its place in q."""
+    """Places in q."""
     limit: float
-    """Largest rotation of its ball joint [rad]."""
+    """Maximum rotation of its ball joint [rad]."""
 
 
 class ArticulatedDrive(TracedBlock):
-    """Drives modules with wheels on powered ball joints straight ahead, also over steps that wheels cannot climb. A controller.
+    """Controller that drives modules with wheels on powered ball joints straight ahead, also over steps too high for wheels.
 
-    - The height of each wheel follows a profile of the ground: what the wheel rolls on, with ramps before and behind whatever
-      is higher. On a ramp the wheels of a module hang in the air and the other modules carry it.
+    - The height of each wheel follows a profile of the ground: the surface for the wheel, with ramps before and behind all
+      higher parts. On a ramp the wheels of a module hang in the air and the other modules carry it.
     - Pitch and roll of each module follow from the heights of its wheels and of its ball joint; the ball joints receive the
       rotation between the modules. The middle module has the slope from the front wheels to the rear ones.
-    - Wheels turn at the speed of the course, and faster or slower by the error of the way. The ball joints steer: front and
-      rear module turn in opposite senses by the errors of heading and place.
+    - Wheels turn at the speed of the course, corrected by the error along the way. The ball joints steer: front and
+      rear module turn in opposite senses by the errors of heading and lateral position.
 
-    Its signals are the errors of the way, across it, and of the heading, and how high the wheels of each module are to be above
-    the ground.
+    Its signals are the errors along and across the way and of the heading, and the wanted heights of the wheels of each
+    module above the ground.
 
     Args:
-        modules: Names of the wheels of each module, by the name of the module; the first has the free joint, the others hang on
-            it by ball joints, one ahead and one behind.
-        radius: Of the wheels [m].
-        velocity: Ahead [m/s].
-        distance: After which it stops [m].
+        modules: Names of the wheels of each module, by the name of the module; the first has the free joint, the others
+            are joined to it by ball joints, one ahead and one behind.
+        radius: Wheel radius [m].
+        velocity: Forward speed [m/s].
+        distance: Distance after which it stops [m].
         ramp: Slope of the ramps [-].
-        clearance: How long before an obstacle wheels are as high as it, and how long behind it they stay up [m].
-        bandwidth: Of the loop of the way [1/s].
-        steering: Turn of the ball joints per error of the heading [-].
-        start: Time at which it begins to drive; before, it stands [s].
+        clearance: Distance before and behind an obstacle at which wheels are at its height [m].
+        bandwidth: Bandwidth of the loop along the way [1/s].
+        steering: Rotation of the ball joints per heading error [-].
+        start: Time at which it starts to drive [s].
         period: Time between two commands [s].
     """
 
@@ -152,7 +152,7 @@ class ArticulatedDrive(TracedBlock):
         return Update(out, {"course": course}, signals, stops={"bare": tuple(bare), "bend": tuple(bend)})
 
     def _too_far(self, heights: Array) -> list[Scalar]:
-        """1 for each module but the middle one whose ball joint would have to turn beyond its limit, else 0."""
+        """1 for each module but the middle one whose ball joint would exceed its limit, else 0."""
         turns = self._rotations(heights, 0.0)
         return [where(norm(turn) <= x.limit, 0.0, 1.0) for x, turn in zip(self._modules[1:], turns, strict=True)]
 
@@ -180,15 +180,15 @@ class ArticulatedDrive(TracedBlock):
 
 
 def _bare_text(x: float, y: float, *_: float) -> str:
-    return f"there is no ground at x = {x:.2f}, y = {y:.2f} m; drive less far"
+    return f"there is no ground at x = {x:.2f}, y = {y:.2f} m; reduce the distance"
 
 
 def _bend_text(limits: Sequence[tuple[str, float]], ahead: float, k: float, *_: float) -> str:
-    """Text about a place where ball joint k would have to turn beyond its limit."""
+    """Return the message for a place where ball joint k would exceed its limit."""
     name, limit = limits[int(k)]
     return (
-        f"{ahead:.2f} m ahead the ball joint of {name!r} would have to turn beyond its "
-        f"{limit:g} rad; the ground is too high there; drive elsewhere, or with a flatter ramp"
+        f"{ahead:.2f} m ahead the ball joint of {name!r} would exceed its "
+        f"{limit:g} rad; the ground is too high there; choose another way, or a flatter ramp"
     )
 
 
@@ -215,12 +215,12 @@ def _modules(model: Model, given: Mapping[str, Sequence[str]]) -> list[_Module]:
         joint = model.bodies[i].joint
         wanted = joints.Free if name == first else joints.Ball
         if not isinstance(joint, wanted) or (name != first and model.parent[i] != root):
-            how = "have a free joint" if name == first else f"hang on {first!r} by a ball joint"
+            how = "have a free joint" if name == first else f"be joined to {first!r} by a ball joint"
             raise ValueError(f"module {name!r} must {how}")
         if name == first:
             check_free_in_world(model, i)
         if not np.allclose(np.asarray(kin.R_WB[i], dtype=float), np.eye(3)):
-            raise ValueError(f"axes of module {name!r} must be those of {first!r} at rest")
+            raise ValueError(f"module {name!r} must have the axes of {first!r} at rest")
         centres = np.array([places[model.body_index(wheel)] for wheel in wheels]) - places[i]
         for wheel in wheels:
             w = model.bodies[model.body_index(wheel)]

@@ -1,4 +1,4 @@
-"""Joint servos of legs: positions and rates become voltages of direct-current motors, or targets of servos."""
+"""Joint servos of legs: convert positions and rates to voltages of direct-current motors, or targets of servos."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +12,9 @@ from hydromechs.values import Array, Scalar, nearest
 
 
 class JointServos:
-    """Makes joints follow positions and rates, whatever drives them.
+    """Makes joints follow positions and rates, for any type of drive.
 
-    A servo receives both. A motor gets the voltage at which it would turn, without load, at the wanted rate and a part of the
+    A servo receives both. A motor gets its no-load voltage for the wanted rate and a part of the
     error per second,
 
         V = K_e N (q̇_ref + ω (q_ref − q))
@@ -35,7 +35,7 @@ class JointServos:
                 raise ValueError(f"joint {name!r} is not driven{nearest(name, driven)}; give it a motor or a servo")
             if not isinstance(driven[name], drives.Motor | drives.Servo):
                 kind = type(driven[name]).__name__
-                raise ValueError(f"joint {name!r} has the drive {kind}; legs are moved by drives.Motor or drives.Servo")
+                raise ValueError(f"joint {name!r} has the drive {kind}; legs need drives.Motor or drives.Servo")
         motors = [driven[name] for name in names]
         self._volts = [
             m.gear_ratio * (m.torque_constant if m.back_emf is None else m.back_emf) if isinstance(m, drives.Motor) else None
@@ -44,12 +44,12 @@ class JointServos:
 
     @property
     def commanded(self) -> tuple[str, ...]:
-        """Names of the commands and settings that it gives."""
+        """Names of its commands and settings."""
         pairs = zip(self.names, self._volts, strict=True)
         return tuple(x for name, volts in pairs for x in ((name, f"{name}.rate", f"{name}.at") if volts is None else (name,)))
 
     def commands(self, t: Scalar, at: Array, position: Array, rate: Array) -> dict[str, Scalar]:
-        """Commands of joints `at` angles (n,) [rad] for target positions (n,) [rad] and rates (n,) [rad/s]."""
+        """Return commands of joints `at` angles (n,) [rad] for target positions (n,) [rad] and rates (n,) [rad/s]."""
         wanted = rate + self.bandwidth * (position - at)
         out: dict[str, Scalar] = {}
         for k, (name, volts) in enumerate(zip(self.names, self._volts, strict=True)):
@@ -61,19 +61,19 @@ class JointServos:
 
 
 def smooth(s: Scalar) -> Scalar:
-    """10 s³ − 15 s⁴ + 6 s⁵ between 0 and 1, held beyond."""
+    """Return 10 s³ − 15 s⁴ + 6 s⁵ between 0 and 1, constant beyond."""
     s = clamp(s, 0.0, 1.0)
     return s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
 
 
 def select(condition: Any, a: Any, b: Any) -> Array:
-    """`a` where a condition holds, else `b`, entry by entry, numbers or symbols; all are broadcast together."""
+    """Return `a` where a condition holds, else `b`, entry by entry, numbers or symbols; all are broadcast together."""
     parts = np.broadcast_arrays(np.asarray(condition), np.asarray(a), np.asarray(b))
     return np.array([where(*x) for x in zip(*(p.flat for p in parts), strict=True)]).reshape(parts[0].shape)
 
 
 def first_largest(values: Sequence[Scalar] | Array) -> tuple[list[Scalar], Scalar]:
-    """For each number 1 if it is the largest one, the first of equal ones, else 0; and the largest."""
+    """Return for each number 1 if it is the first maximum, else 0; and the maximum."""
     largest = values[0]
     for x in values[1:]:
         largest = maximum(largest, x)
@@ -85,7 +85,7 @@ def first_largest(values: Sequence[Scalar] | Array) -> tuple[list[Scalar], Scala
 
 
 def pick(chosen: Sequence[Scalar], arrays: Sequence[Array]) -> Array:
-    """The array whose entry in `chosen` is 1, the others being 0."""
+    """Return the array whose entry in `chosen` is 1, the others being 0."""
     out = np.asarray(arrays[0])
     for c, x in zip(chosen[1:], arrays[1:], strict=True):
         out = select(c != 0.0, x, out)

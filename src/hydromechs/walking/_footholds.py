@@ -1,4 +1,4 @@
-"""The choice of a foothold: where a foot will be in the middle of its stance, or a reachable and even place near it."""
+"""Choice of a foothold: the nominal one in the middle of the stance, or a reachable and even one near it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ._ground import RING, Ground
 from ._legs import reach
 
 REACHED = 2e-3
-"""Error of a foot that counts as reached when a foothold is chosen [m]."""
+"""Tolerance of a foot position that counts as reached [m]."""
 NONE = -1e300
-"""Heights below are those of no ground [m]."""
+"""Height below which there is no ground [m]."""
 ON_THE_WAY = np.linspace(0.0, 1.0, 12)
-"""Parts of the way at which a swing checks the ground."""
+"""Fractions of the way at which a swing checks the ground."""
 DISC = np.concatenate([np.zeros((1, 2)), 0.5 * RING, RING[:, ::-1]])
-"""Places in a disc of radius 1, the middle first, shape (13, 2)."""
+"""Points in a disc of radius 1, the centre first, shape (13, 2)."""
 
 
 class Pose(NamedTuple):
-    """Of the body in the world."""
+    """Pose of the body in the world."""
 
     R: Array
     """Axes, shape (3, 3)."""
@@ -35,23 +35,23 @@ class Pose(NamedTuple):
     """Origin [m], shape (3,)."""
 
     def seen(self, other: Pose, p: Array) -> Array:
-        """The point that lies to the other pose of the body as `p` lies to this one [m], shape (3,)."""
+        """Return the point with the same position in the other pose of the body as `p` in this one [m], shape (3,)."""
         return np.asarray(other.p + other.R @ (self.R.T @ (p - self.p)))
 
 
 class Foothold(NamedTuple):
-    """A foothold as it was chosen."""
+    """Chosen foothold."""
 
     place: Array
-    """In the world [m], shape (3,)."""
+    """Position in the world [m], shape (3,)."""
     goal: Array
-    """The same as commanded [m], shape (3,)."""
+    """Commanded position [m], shape (3,)."""
     top: Scalar
     """z of the swing's highest point, as commanded [m]."""
     failed: Scalar
     """1 if there is none."""
     centre: Array
-    """Middle of the stance [m], shape (2,)."""
+    """Nominal position in the middle of the stance [m], shape (2,)."""
     nearest: Scalar
     """Distance of the best place from the reach [m]; above 1e300 if there is no ground."""
 
@@ -60,17 +60,17 @@ class Step(NamedTuple):
     """Criteria for a foothold."""
 
     since: Scalar
-    """Time since the walk began [s]."""
+    """Time since the start of the walk [s]."""
     late: Scalar
-    """Progress of the gait at which the swing begins."""
+    """Progress of the gait at the start of the swing."""
     z: Scalar
     """z of the body [m]."""
     course: Array
-    """Where the course began: x, y, heading, shape (3,)."""
+    """Start of the course: x, y, heading, shape (3,)."""
     home: Array
-    """Neutral place of the foot on the body [m], shape (2,)."""
+    """Neutral position of the foot on the body [m], shape (2,)."""
     foot: Array
-    """Where the foot is, as commanded [m], shape (3,)."""
+    """Commanded position of the foot [m], shape (3,)."""
     leg: Array
     """Numbers of its leg, see `Legs.numbers`, shape (27,)."""
     stance: Array
@@ -80,9 +80,9 @@ class Step(NamedTuple):
     pose_p: Array
     """Origin of the body [m], shape (3,)."""
     command_R: Array
-    """The same as commanded."""
+    """Commanded axes of the body, shape (3, 3)."""
     command_p: Array
-    """The same as commanded."""
+    """Commanded origin of the body [m], shape (3,)."""
 
 
 SHAPES = Step((), (), (), (3,), (2,), (3,), (27,), (3,), (3, 3), (3,), (3, 3), (3,))  # type: ignore[arg-type]
@@ -93,13 +93,13 @@ class Footholds:
     """Chooses footholds.
 
     Args:
-        course: Of the body.
+        course: Course of the body.
         ground: The ground.
-        swing_time: Of the gait [s].
-        stance_time: Of the gait [s].
-        search: Radius within which a better place is looked for [m].
-        foot_radius: Of the pads [m].
-        foot_height: Of the feet above the ground [m].
+        swing_time: Swing time of the gait [s].
+        stance_time: Stance time of the gait [s].
+        search: Radius of the search for a better place [m].
+        foot_radius: Radius of the pads [m].
+        foot_height: Height of the feet above the ground [m].
         step_height: Clearance of a swing [m].
     """
 
@@ -121,7 +121,7 @@ class Footholds:
         self.foot_height, self.step_height = foot_height, step_height
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but programs."""
+        """Set up everything except programs."""
         return {name: x for name, x in self.__dict__.items() if name not in ("_candidate_program", "_program")}
 
     def choose(self, condition: Scalar, step: Step, kept: Foothold) -> Foothold:
@@ -170,7 +170,7 @@ class Footholds:
         return trace(self._candidate, shapes, name="candidate", outputs=("place", "rough", "left", "solid"))
 
     def _candidate(self, at: Array, bodies: Array, z: Array, leg: Array, stance: Array) -> tuple[Any, ...]:
-        """Foothold at a place (3,), how uneven it is, how far it is out of reach, and 1 if there is ground."""
+        """Return the foothold at a place (3,), its unevenness, its distance from the reach, and 1 if there is ground."""
         height, rough = self.ground.pad(at, self.foot_radius)
         place = np.array([*at, self.ground.up * (height + self.foot_height)])
         off = [(place - np.array([*body[:2], z[()]])) @ about_z(body[2]) for body in bodies]

@@ -1,4 +1,4 @@
-"""The geometry of frame walkers: two halves that slide or turn against each other, on legs that slide and may swing."""
+"""Geometry of frame walkers: two halves that slide or turn against each other, on legs that slide and may swing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydromechs.spatial import maximum
 from hydromechs.values import Array, Scalar
 
 STRAIGHT = 1e-6
-"""Sine of the angle by which an axis may be off."""
+"""Tolerance for the direction of an axis, as a sine."""
 
 
 class FlatPose(NamedTuple):
@@ -28,17 +28,17 @@ class FlatPose(NamedTuple):
     """Heading [rad]."""
 
     def then(self, other: FlatPose) -> FlatPose:
-        """The pose that lies to this one as `other` lies to the origin."""
+        """Return the pose that lies relative to this one as `other` lies relative to the origin."""
         c, s = np.cos(self.yaw), np.sin(self.yaw)
         return FlatPose(self.x + c * other.x - s * other.y, self.y + s * other.x + c * other.y, self.yaw + other.yaw)
 
     def back(self) -> FlatPose:
-        """The pose of the origin as it is seen from here."""
+        """Return the pose of the origin relative to this one."""
         c, s = np.cos(self.yaw), np.sin(self.yaw)
         return FlatPose(-c * self.x - s * self.y, s * self.x - c * self.y, -self.yaw)
 
     def points(self, p: Array) -> Array:
-        """Points of its axes in the world [m], shape (n, 2)."""
+        """Return points of its axes in the world [m], shape (n, 2)."""
         c, s = np.cos(self.yaw), np.sin(self.yaw)
         return np.array([self.x, self.y]) + p[:, :2] @ np.array([[c, s], [-s, c]])
 
@@ -46,8 +46,8 @@ class FlatPose(NamedTuple):
 class FrameWalker:
     """Two halves and their legs.
 
-    The second half hangs on the first by a slide along x, a turn about z, or both. A leg is a slide along z, or a swing about y
-    with a slide after it:
+    The second half is joined to the first by a slide along x, a rotation about z, or both. A leg is a slide along z, or
+    a swing about y with a slide after it:
 
         foot = P + R(a, φ) (e − P + l d)
 
@@ -75,23 +75,23 @@ class FrameWalker:
         self.swings = kinds.pop()
         """True if the legs swing."""
         self.joints = [part.name for part in self.torso if part] + [part.name for leg in legs for part in leg.parts]
-        """All joints: slide and turn of the torso where there are such, then of each leg its swing, if any, and slide."""
+        """All joints: slide and rotation of the torso if present, then of each leg its swing, if any, and slide."""
         parts = [model.joint_part(name) for name in self.joints]
         self.at = [part.q.start for part in parts]
         """Places of the joints in q."""
         bounds = [getattr(part.joint, "limits", None) or (-math.inf, math.inf) for part in parts]
         self.limits = np.array(bounds)
-        """Lowest and highest position of the joints [m, rad], shape (nj, 2)."""
+        """Minimum and maximum positions of the joints [m, rad], shape (nj, 2)."""
         self._ends, self._slides = np.array([leg.end for leg in legs]), np.array([leg.slide for leg in legs])
         self._points = np.array([leg.point for leg in legs])
         self._axes = np.array([leg.axis for leg in legs]) if self.swings else np.zeros((0, 3))
 
     def _torso(self, model: Model, kin: Kinematics, roots: Sequence[int]) -> None:
-        """Joints between the halves, and where the second half is at zero."""
+        """Joints between the halves, and the second half's place at zero."""
         first, second = roots
         one, two = self.names
         if model.parent[second] != first:
-            raise ValueError(f"body {two!r} does not hang on body {one!r}; name the half with the free joint first")
+            raise ValueError(f"body {two!r} is not joined to body {one!r}; name the half with the free joint first")
         slide: JointPart | None = None
         turn: JointPart | None = None
         R = np.asarray(kin.R_WB[first], dtype=float)
@@ -110,19 +110,19 @@ class FrameWalker:
                 kind = type(part.joint).__name__.lower()
                 raise ValueError(f"joint {part.name!r} is {kind}; halves slide along x of the first, turn about its z, or both")
         self.torso = (slide, turn)
-        """Slide and turn of the second half against the first; None where there is no such joint."""
+        """Slide and rotation of the second half against the first; None for a missing joint."""
         self._hub = hub[:2]
         self._second = FlatPose(float(p12[0] - hub[0]), float(p12[1] - hub[1]), math.atan2(R12[1, 0], R12[0, 0]))
         self.depth = float(p12[2])
         """z of the second half's origin in the first's axes [m]."""
 
     def relative(self, torso: Array) -> FlatPose:
-        """Second half from the first, by slide [m] and turn [rad] of the torso, 0 where there is no such joint, shape (2,)."""
+        """Return the second half's place in the first's axes, by slide [m] and turn [rad] (2,), 0 for a missing joint."""
         x, y = self._hub
         return FlatPose(x + torso[0], y, torso[1]).then(self._second)
 
     def positions(self, angles: Array) -> Array:
-        """Feet in the axes of their halves [m], shape (n, 3), for positions of all joints [m, rad], shape (nj,)."""
+        """Return the feet in the axes of their halves [m], shape (n, 3), for positions of all joints [m, rad], shape (nj,)."""
         legs = np.reshape(angles[-len(self.feet) * (2 if self.swings else 1) :], (len(self.feet), -1))
         x = self._ends + legs[:, -1:] * self._slides
         if not self.swings:
@@ -133,7 +133,7 @@ class FrameWalker:
         return np.asarray(self._points + along + c * (r - along) + s * np.cross(a, r))
 
     def legs(self, places: Array) -> Array:
-        """Leg positions [m, rad], flat, that put feet at places (n, 3) in the halves' axes; across their planes, feet yield."""
+        """Return leg positions [m, rad], flat, for feet at (n, 3) in the halves' axes; errors across their planes remain."""
         if not self.swings:
             return np.asarray(((places - self._ends) * self._slides).sum(axis=1))
         a, d = self._axes, self._slides
@@ -178,7 +178,7 @@ def _leg(model: Model, kin: Kinematics, foot: str, root: int) -> _Leg:
         at = model.parent[at]
     body = model.body_names[root]
     if at < 0:
-        raise ValueError(f"foot {foot!r} does not hang on body {body!r}; name the half that carries it")
+        raise ValueError(f"foot {foot!r} is not carried by body {body!r}; name the half that carries it")
     kinds = [type(part.joint) for part in parts]
     if kinds not in ([joints.Prismatic], [joints.Revolute, joints.Prismatic]):
         words = ", ".join(f"{part.name!r} ({type(part.joint).__name__.lower()})" for part in parts) or "no joint"

@@ -1,4 +1,4 @@
-"""Gaits: when which leg swings, and how far a frame walker steps. Custom gaits derive from `Gait` or `SupportGait`."""
+"""Gaits: timing of the legs, and steps of a frame walker. Custom gaits derive from `Gait` or `SupportGait`."""
 
 import abc
 import math
@@ -15,15 +15,15 @@ from hydromechs.values import Array, Finite, NotNegative, Positive, Scalar, not_
 class Gait(Described, abc.ABC):
     """Timing of the legs' swings, repeated. Derive a class from it, with `offsets`, for a custom gait.
 
-    A leg swings for the part 1 − duty of each period and stands for the rest.
+    A leg swings for the part 1 − duty of each period and is in stance for the rest.
 
     Args:
-        period: Time of a whole cycle [s].
-        duty: Part of the period that each leg stands, above 0 and below 1 [-].
+        period: Time of a full cycle [s].
+        duty: Part of the period in which each leg is in stance, above 0 and below 1 [-].
     """
 
     least_duty: ClassVar[float] = 0.0
-    """Least duty with which the machine has feet enough on the ground."""
+    """Minimum duty with which enough feet are on the ground."""
 
     def __init__(self, *, period: Positive, duty: float) -> None:
         self.period = positive(period, "period")
@@ -33,10 +33,10 @@ class Gait(Described, abc.ABC):
 
     @abc.abstractmethod
     def offsets(self, places: Array) -> Array:
-        """Phase of the cycle, 0 to 1, (n,), at which each leg begins to swing; `places`: feet in body axes, start (n, 3)."""
+        """Return the phase, 0 to 1, (n,), at which each leg starts to swing; `places`: feet in body axes (n, 3)."""
 
     def progress(self, t: Scalar, offsets: Array) -> Array:
-        """Return how far each leg is in its swing at t [s], 0 to 1; below 0 while it stands, shape (n,).
+        """Return the swing progress of each leg at t [s], 0 to 1; below 0 in stance, shape (n,).
 
         It is compiled: a custom class must use NumPy and `hydromechs.spatial.where` here, and must not branch on values.
         """
@@ -49,26 +49,26 @@ class Gait(Described, abc.ABC):
 
     @property
     def swing_time(self) -> float:
-        """Time of a swing [s]."""
+        """Swing time [s]."""
         return (1.0 - self.duty) * self.period
 
     @property
     def stance_time(self) -> float:
-        """Time that a foot stands [s]."""
+        """Stance time [s]."""
         return self.duty * self.period
 
 
 def around(places: Array) -> Array:
-    """Rank of the feet on the way round the body, 0 to n − 1, shape (n,)."""
+    """Return the rank of the feet around the body, 0 to n − 1, shape (n,)."""
     angles = np.arctan2(places[:, 1], places[:, 0])
     return np.argsort(np.argsort(np.mod(angles + 1e-9, 2.0 * np.pi)))
 
 
 class Tripod(Gait):
-    """Every second leg around the body swings at the same time: two groups in turn.
+    """Alternating gait: every second leg around the body swings at the same time, in two groups.
 
     Args:
-        duty: Part of the period that each leg stands, at least 1/2 [-].
+        duty: Part of the period in which each leg is in stance, at least 1/2 [-].
     """
 
     least_duty = 0.5
@@ -77,15 +77,15 @@ class Tripod(Gait):
         super().__init__(period=period, duty=duty)
 
     def offsets(self, places: Array) -> Array:
-        """0 and 1/2 in turn."""
+        """Alternate between 0 and 1/2."""
         return 0.5 * (around(places) % 2)
 
 
 class Wave(Gait):
-    """One leg after the other, from the rear to the front on one side, then on the other: the steadiest gait and the slowest.
+    """Wave gait: one leg after the other, from the rear to the front on one side, then on the other: the steadiest and slowest.
 
     Args:
-        duty: Part of the period that each leg stands; with six legs 5/6 or more [-].
+        duty: Part of the period in which each leg is in stance; with six legs at least 5/6 [-].
     """
 
     least_duty = 0.75
@@ -94,7 +94,7 @@ class Wave(Gait):
         super().__init__(period=period, duty=duty)
 
     def offsets(self, places: Array) -> Array:
-        """k/n for the k-th leg."""
+        """Return k/n for the k-th leg."""
         n = len(places)
         if self.duty < 1.0 - 1.0 / n:
             raise FieldError("duty", self.duty, f"must be at least {1.0 - 1.0 / n:.4g} for a wave of {n} legs")
@@ -105,7 +105,7 @@ class Wave(Gait):
 
 
 GAITS: dict[str, type[Gait]] = {"tripod": Tripod, "wave": Wave}
-"""Gaits by the names that scenario files have."""
+"""Gaits by their names in scenario files."""
 
 
 class Step(NamedTuple):
@@ -114,19 +114,19 @@ class Step(NamedTuple):
     stride: float
     """Stride of a half over the ground in a steady walk, from behind the other to before it [m]; 0 to stay in its place."""
     turn: float
-    """By how much the half turns from the heading of the one that stands [rad]."""
+    """Rotation of the half from the heading of the half in stance [rad]."""
 
 
 class SupportGait(Described):
     """Equal steps of both halves in turn. Derive a class from it, with `step`, for a custom gait.
 
     Args:
-        stride: See `Step` [m].
-        turn_deg: Turn of each step [degrees].
+        stride: Stride, see `Step` [m].
+        turn_deg: Rotation of each step [degrees].
         lift: Time to raise the legs of a half [s].
-        move: Time in which it goes ahead [s].
+        move: Time in which it moves forward [s].
         lower: Time to lower its legs [s].
-        shift: Time in which all legs stand [s].
+        shift: Time in which all legs are in stance [s].
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class SupportGait(Described):
     def step(self, number: int) -> Step:
         """Return the next step.
 
-        A controller asks for the first 1000 steps when it is prepared, and repeats the last of them afterwards.
+        A controller requests the first 1000 steps during preparation, and repeats the last of them afterwards.
 
         `number`: of steps before it; in step 0 the second half goes, in step 1 the first, and so on.
         """

@@ -1,4 +1,4 @@
-"""The ground as a walking machine knows it: heights, how even it is below a foot, and feet that are below it."""
+"""The ground as a walking machine knows it: heights, evenness below a foot, and buried feet."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -27,29 +27,29 @@ class Ground:
         self.solids = list(solids.values())
         """The terrain."""
         if not self.solids:
-            raise ValueError("there is no ground to walk on: nothing of the machine can touch terrain; add terrain")
+            raise ValueError("there is no ground to walk on: the machine can touch no terrain; add terrain")
         self.down = np.asarray(simulation.model.world.down, dtype=float)
         """Unit vector down, shape (3,)."""
         self.up = -float(self.down[2])
         """Height UP per z of the world, 1 or −1."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the program."""
+        """Set up everything except the program."""
         return {name: x for name, x in self.__dict__.items() if name != "program"}
 
     @cached_property
     def program(self) -> Program:
-        """Height UP of the ground [m] at a place [m] (2,)."""
+        """Return the height UP of the ground [m] at a place [m] (2,)."""
         return trace(lambda at: ground_height(self.solids, at[0], at[1], self.down), {"at": (2,)}, name="ground")
 
     def height(self, at: Array) -> Array:
-        """Height UP of the ground [m], shape (...), at places in the world [m], shape (..., 2), numbers or symbols."""
+        """Return heights UP of the ground [m], shape (...), at places in the world [m] (..., 2), of floats or symbols."""
         if at.dtype != object:
             return ground_height(self.solids, at[..., 0], at[..., 1], self.down)
         return np.array([call(self.program, row)[0][()] for row in at.reshape(-1, 2)]).reshape(at.shape[:-1])
 
     def pad(self, at: Array, radius: float) -> tuple[Scalar, Scalar]:
-        """Height on which a pad of a radius [m] settles at a place (2,) [m], and how uneven it is below it [m]."""
+        """Return the height at which a pad of a radius [m] settles at a place (2,) [m], and the unevenness below it [m]."""
         here = self.height(at)[()]
         if not radius:
             return here, 0.0
@@ -60,17 +60,17 @@ class Ground:
         return maximum(here, rim.sum() / len(rim)), high - low
 
     def depths(self, feet: Array, foot_height: float) -> Array:
-        """Depth of feet (origins, (n, 3) [m]) below the ground [m], shape (n,); `foot_height`: of origins above soles [m]."""
+        """Return depths of feet (origins (n, 3) [m]) below ground [m], shape (n,); `foot_height`: origins above soles [m]."""
         return self.height(feet[:, :2]) + foot_height - self.up * feet[:, 2]
 
 
 def buried_stops(names: Sequence[str], depths: Array, allowed: float) -> dict[str, tuple[Scalar, ...]]:
-    """Stops "buried NAME" for the deepest of feet that are below the ground by more than is allowed [m]."""
+    """Stop with "buried NAME" for the deepest foot that is below the ground by more than is allowed [m]."""
     deepest, _ = first_largest(depths)
     rows = zip(names, depths, deepest, strict=True)
     return {f"buried {name}": (where(depth > allowed, own, 0.0), depth) for name, depth, own in rows}
 
 
 def buried_text(name: str, depth: float, *_: float) -> str:
-    """Text about a foot that is below the ground at the start, by its depth [m]."""
+    """Return the message for a foot that is below the ground at the start, by its depth [m]."""
     return f"foot {name!r} is {depth:.3f} m below the ground at the start; start the machine higher"

@@ -1,4 +1,4 @@
-"""Legs of three revolute joints: where the feet are, and the joint angles that put them somewhere; all legs at once."""
+"""Legs of three revolute joints: positions of the feet, and joint angles for wanted positions; all legs at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydromechs.spatial import clamp, cross, ldl, maximum, minimum, norm, where
 from hydromechs.values import Array, Scalar
 
 TOLERANCE = 1e-7
-"""Error of a foot at which the search for angles ends [m]."""
+"""Error of a foot at which the search for angles stops [m]."""
 PASSES = 25
 """Maximum number of Newton steps."""
 DAMPING = 1e-10
@@ -22,17 +22,17 @@ DAMPING = 1e-10
 
 
 class Legs:
-    """The legs of a machine: each a chain of three revolute joints from the body to a foot.
+    """Legs of a machine: each a chain of three revolute joints from the body to a foot.
 
         p = P_1 + R(a_1, q_1) (P_2 + R(a_2, q_2) (... − P_2) − P_1)
 
-    with axes a and points P of the joints at zero, in the body's axes. Joints beyond the third may turn about the foot's point
-    without moving it, as a ball joint does there.
+    with axes a and points P of the joints at zero, in the body's axes. Joints beyond the third may rotate about the
+    foot's point without moving it, as in a ball joint.
 
     Args:
         model: The machine.
         feet: Names of frames or bodies whose origins are the feet.
-        body: Name of the body that they carry.
+        body: Name of the body.
     """
 
     def __init__(self, model: Model, feet: Sequence[str], body: str) -> None:
@@ -59,7 +59,7 @@ class Legs:
             at = np.asarray(kin.R_WB[place.body], dtype=float) @ place.p + kin.p_WB[place.body]
             ends.append(R.T @ (np.asarray(at, dtype=float) - p))
             if end is not None and np.linalg.norm(at - kin.p_WB[end]) > 1e-9:
-                raise ValueError(f"foot {foot!r} is not at the joint of {model.body_names[end]!r}; name a frame or body there")
+                raise ValueError(f"foot {foot!r} is not at the joint of {model.body_names[end]!r}; name one there")
         n = len(self.feet)
         self.axes, self.points = np.reshape(axes, (n, 3, 3)), np.reshape(points, (n, 3, 3))
         self.ends, self.limits = np.reshape(ends, (n, 3)), np.reshape(limits, (n, 3, 2))
@@ -70,7 +70,7 @@ class Legs:
         """Places of the joints in q."""
 
     def positions(self, angles: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
-        """Feet from the body's origin (n, 3) [m] and Jacobians (n, 3, 3) for angles (n, 3) [rad]; `legs` defaults to all."""
+        """Return feet from the body's origin (n, 3) [m] and Jacobians (n, 3, 3) for angles (n, 3) [rad] of `legs` or all."""
         K, P = self._cross[legs], self.points[legs]
         s, v = np.sin(angles)[..., None, None], (1.0 - np.cos(angles))[..., None, None]
         R = np.eye(3) + s * K + v * self._cross_twice[legs]  # Rodrigues
@@ -90,7 +90,7 @@ class Legs:
         return np.concatenate([np.reshape(x, (n, -1)) for x in parts], axis=1)
 
     def angles(self, places: Array, start: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
-        """Joint angles that put feet at places [rad], shape (n, 3), and how far each is off [m], shape (n,); see `reach`.
+        """Return joint angles for wanted feet [rad], shape (n, 3), and the remaining errors [m], shape (n,); see `reach`.
 
         `places`: wanted feet from the body's origin in its axes [m], shape (n, 3); `start`: initial angles [rad], shape (n, 3);
         `legs`: which legs; defaults to all.
@@ -99,9 +99,9 @@ class Legs:
 
 
 def reach(legs: Array, places: Array, start: Array) -> tuple[Array, Array]:
-    """Joint angles (n, 3) [rad] from `start` that put feet at places (n, 3), and how far each is off [m], shape (n,).
+    """Return joint angles (n, 3) [rad] from `start` that put feet at places (n, 3), and the remaining errors [m], shape (n,).
 
-    By damped Newton steps of `Legs.numbers` (n, 27) or symbols; angles beyond the limits count as off by what remains.
+    By damped Newton steps of `Legs.numbers` (n, 27) or symbols; angles beyond the limits add to the error.
     """
     n = len(places)
     angles, left, _ = iterate(_steps_program(n), PASSES, start, np.zeros(n), places, legs)
@@ -110,7 +110,7 @@ def reach(legs: Array, places: Array, start: Array) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=64)
 def _steps_program(n: int) -> Program:
-    """One Newton step of n legs; done once all feet are there, or no leg moves."""
+    """Do one Newton step of n legs; done once all feet have arrived, or no leg moves."""
 
     def steps(q: Array, before: Array, places: Array, legs: Array) -> tuple[Array, Array, Scalar]:
         results = [call(_step_program(), *row) for row in zip(q, places, legs, strict=True)]
@@ -133,13 +133,13 @@ def _step_program() -> Program:
 
 
 def leg_step(q: Array, place: Array, leg: Array) -> tuple[Array, Scalar, Scalar, Scalar]:
-    """One damped Newton step of a leg: angles, how far the foot was off, its largest component, largest change of an angle."""
+    """Return one damped Newton step of a leg: angles, error of the foot, its largest component, largest change of an angle."""
     axes, points = leg[:9].reshape(3, 3), leg[9:18].reshape(3, 3)
     limits = leg[21:].reshape(3, 2)
     sines, versines = np.sin(q), 1.0 - np.cos(q)
 
     def turned(k: int, x: Array) -> Array:
-        """A vector turned by joint k (Rodrigues)."""
+        """Return a vector rotated by joint k (Rodrigues)."""
         across = cross(axes[k], x)
         return x + sines[k] * across + versines[k] * cross(axes[k], across)
 
@@ -164,7 +164,7 @@ def _largest(x: Array) -> Scalar:
 
 
 def _chain(model: Model, foot: str, root: int) -> tuple[list[int], int | None]:
-    """Bodies of the three revolute joints from the body to a foot, and the body of a ball joint at the foot."""
+    """Return the bodies of the three revolute joints from the body to a foot, and that of a ball joint at the foot."""
     at = model.locate(foot).body
     out: list[int] = []
     ball: int | None = None
@@ -183,7 +183,7 @@ def _chain(model: Model, foot: str, root: int) -> tuple[list[int], int | None]:
         at = model.parent[at]
     body = model.body_names[root]
     if at < 0:
-        raise ValueError(f"foot {foot!r} does not hang on body {body!r}; name the body that carries the legs")
+        raise ValueError(f"foot {foot!r} is not carried by body {body!r}; name the body that carries the legs")
     if len(out) != 3:
         raise ValueError(f"leg of foot {foot!r} has {len(out)} revolute joints between it and {body!r}, must have three")
     return out[::-1], ball

@@ -1,4 +1,4 @@
-"""The ground along a straight way as wheels roll over it: with ramps before and behind whatever is higher."""
+"""Ground along a straight way for rolling wheels: with ramps before and behind all higher parts."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ._footholds import NONE
 from ._ground import Ground
 
 GRID = 0.02
-"""Distance of the places at which the ground is looked at [m]."""
+"""Distance between sample points of the ground [m]."""
 
 
 class Profile:
-    """Heights of wheels on both sides of a straight way, and of the ground, at places on a grid.
+    """Heights of wheels on both sides of a straight way, and of the ground, on a grid.
 
-    A wheel's height is that at which it touches the ground from above, and falls by no more than the slope of the ramps.
+    A wheel's height is that at which it touches the ground, and falls by at most the slope of the ramps.
 
     Args:
         ground: The ground.
-        half_track: Distance of the sides from the way [m].
-        radius: Of the wheels [m].
-        clearance: How long before an obstacle wheels are as high as it, and how long behind it they stay up [m].
-        slope: Of the ramps [-].
-        reach: How far the axles are ahead of the origin [m], shape (3,).
+        half_track: Half of the track width [m].
+        radius: Wheel radius [m].
+        clearance: Distance before and behind an obstacle at which wheels are at its height [m].
+        slope: Slope of the ramps [-].
+        reach: Distances of the axles ahead of the origin [m], shape (3,).
         distance: Length of the way [m].
-        too_far: From heights of all wheels (3, 2) [m] to 1 for each joint that would have to turn beyond its limit.
+        too_far: Function from heights of all wheels (3, 2) [m] to 1 for each joint that would exceed its limit.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Profile:
         size = int((radius + clearance) / GRID)
         d = np.maximum(np.abs(GRID * np.arange(-size, size + 1)) - clearance, 0.0)
         self._wheel = np.sqrt(radius**2 - d**2) - radius
-        """Height of its axle at which a wheel touches a place, above that on even ground, with the sign turned [m]."""
+        """Height of the axle at which a wheel touches a place, above that on even ground, negated [m]."""
         self._drop = slope * GRID
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but programs."""
+        """Set up everything except programs."""
         return {name: x for name, x in self.__dict__.items() if name not in ("_reading", "_checking")}
 
     def check(self, course: Array) -> tuple[Array, Array]:
@@ -74,7 +74,7 @@ class Profile:
         return np.array([where(bare[0, 0], a, b) for a, b in zip(*bare, strict=True)]), found
 
     def at(self, course: Array, places: Array) -> Array:
-        """Heights of both wheels and of the ground at places of the three axles along the way [m], shape (3, 3).
+        """Return heights of both wheels and of the ground at places of the three axles along the way [m], shape (3, 3).
 
         `course`: x, y and heading at the start of the way, shape (3,); `places`: places along the way [m], shape (3,).
         """
@@ -199,7 +199,7 @@ class Profile:
 
 
 def _highest(values: list[Scalar]) -> Scalar:
-    """The largest of some numbers that are not NaN, by pairs: they do not wait for each other."""
+    """Return the largest of some numbers that are not NaN, by pairs: they do not wait for each other."""
     while len(values) > 1:
         pairs = [where(a > b, a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + values[2 * len(pairs) :]

@@ -1,4 +1,4 @@
-"""A frame walker on uneven ground: one half stands while the other is raised, goes ahead, and is lowered."""
+"""Frame walker on uneven ground: one half supports while the other is raised, moves forward, and is lowered."""
 
 from __future__ import annotations
 
@@ -25,35 +25,36 @@ from ._support_steps import StepPlan, Steps, beyond_text, plan_texts
 LOST = 0.01
 """Distance beyond its limits at which a joint command ends the walk [m, rad]."""
 LONG_AGO = -1e6
-"""When a step ended that there was not [s]."""
+"""Initial value for the time of the last step, before any [s]."""
 
 
 class AlternatingSupport(TracedBlock):
-    """Walks a machine of two halves with legs that slide up and down: each half in turn carries the other ahead. A controller.
+    """Controller that walks a machine of two halves with legs that slide up and down: each half in turn carries the other.
 
-    - One step: the legs of a half are raised, it goes ahead, they are lowered, and all legs share the load. What moves ahead is
-      the slide between the halves; where there is none, the legs that stand swing back and those that are raised swing forward.
-      The turn between the halves leads each half to its heading.
-    - Neutral places of the feet in their halves are those of the configuration with which the simulation was made.
-    - Feet cannot be placed one by one: of all steps up to the gait's stride the longest is taken after which all feet of the
-      half stand on even ground within reach.
+    - One step: the legs of a half are raised, it moves forward, they are lowered, and all legs share the load. The
+    motion comes from
+      the slide between the halves; without one, the supporting legs swing back and the raised ones swing forward.
+      The rotation between the halves brings each half to its heading.
+    - Neutral positions of the feet in their halves are those of the simulation's initial configuration.
+    - Feet cannot be placed individually: of all steps up to the gait's stride the longest is taken after which all feet of the
+      half are on even ground within reach.
     - The first half is kept level and at its height above the mean of all footholds, by integrals of height and tilt.
 
-    Its signals are the errors of height, roll and pitch of the first half, that of the heading of the half that stands, how far
-    each half is raised, 0 to 1, and the number of steps.
+    Its signals are the errors of height, roll and pitch of the first half, the heading error of the supporting half,
+    the progress of raising each half, 0 to 1, and the number of steps.
 
     Args:
         halves: Feet of both halves, names of frames or bodies, by the name of the half's body; that with the free joint first.
-        gait: The `SupportGait`, or a custom one. Defaults to `SupportGait()`.
-        distance: Way of the middle of all feet after which it stands [m]; if omitted, it continues.
-        height: Of the first half's origin above the ground [m]; defaults to that of the start.
-        foot_height: Of the feet above the ground where they stand [m]: thickness of a sole, radius of a ball.
-        foot_radius: Within which the ground below a foot must be even [m].
-        evenness: Largest difference of heights there [m].
+        gait: `SupportGait`, or a custom one. Defaults to `SupportGait()`.
+        distance: Distance of the mean of all feet after which it stops [m]; if omitted, it continues.
+        height: Height of the first half's origin above the ground [m]; defaults to that of the start.
+        foot_height: Height of the feet above the ground in stance [m]: thickness of a sole, radius of a ball.
+        foot_radius: Radius within which the ground below a foot must be even [m].
+        evenness: Maximum difference of heights there [m].
         step_height: Clearance of raised feet above the ground [m].
-        settling: Time in which errors of height and tilt are taken out [s].
-        bandwidth: Of the position loops of motors [1/s].
-        start: Time at which it begins to walk; before, it stands [s].
+        settling: Time in which errors of height and tilt are removed [s].
+        bandwidth: Bandwidth of the motors' position loops [1/s].
+        start: Time at which it starts to walk [s].
         period: Time between two commands [s].
     """
 
@@ -77,7 +78,7 @@ class AlternatingSupport(TracedBlock):
     ) -> None:
         self.period = positive(period, "period")
         if not isinstance(halves, Mapping) or len(halves) != 2 or not all(map(_feet, halves.values())):
-            raise FieldError("halves", halves, "must be two bodies, each with the names of three feet or more")
+            raise FieldError("halves", halves, "must be two bodies, each with the names of at least three feet")
         self.halves = {name: tuple(feet) for name, feet in halves.items()}
         if not isinstance(gait, SupportGait | None):
             raise FieldError("gait", gait, "must be a SupportGait")
@@ -184,7 +185,7 @@ class AlternatingSupport(TracedBlock):
     def _begun(
         self, tick: Tick, R: Array, p: Array, at: Array, halves: tuple[FlatPose, FlatPose]
     ) -> tuple[dict[str, Any], dict[str, tuple[Scalar, ...]]]:
-        """Memory, at the first tick that of a machine that stands; and stops for feet that are below the ground there."""
+        """Return the memory, at the first tick that of a standing machine; and stops for feet below the ground there."""
         m: dict[str, Any] = dict(tick.memory)
         n, torso = len(self._walker.feet), self._steps.torso(at)
         given = [R, p, at, np.array(halves), tick.design["home"]]
@@ -206,7 +207,7 @@ class AlternatingSupport(TracedBlock):
 
     @property
     def _stand(self) -> Program:
-        """Feet in the world (n, 3), how far those of both halves are ahead of their home (2,), and below the ground (n,)."""
+        """Return feet in the world (n, 3), distances of both halves ahead of home (2,), and depths below the ground (n,)."""
         walker, steps = self._walker, self._steps
 
         def stand(R: Array, p: Array, at: Array, halves: Array, home: Array) -> tuple[Array, Array, Array]:

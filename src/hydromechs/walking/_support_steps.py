@@ -1,4 +1,4 @@
-"""The steps of a frame walker: the longest one after which all feet of a half stand on even ground within reach."""
+"""Steps of a frame walker: the longest one after which all feet of a half are on even ground within reach."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -20,13 +20,13 @@ from ._ground import Ground
 TRIED = np.linspace(0.0, -0.9, 10)
 """Additions to the wanted lead of a half, in parts of the largest, longest first."""
 ARRIVED = 0.005
-"""Way that is not worth a step [m]."""
+"""Distance that is too short for a step [m]."""
 STEPS = 1000
-"""Steps that a gait is asked for."""
+"""Maximum number of steps requested from a gait."""
 
 
 class StepPlan(NamedTuple):
-    """A step as it begins: what of the controller's memory changes."""
+    """Step at its start: changes of the controller's memory."""
 
     number: Scalar
     when: Scalar
@@ -46,18 +46,18 @@ class StepPlan(NamedTuple):
 
 
 class _Goal(NamedTuple):
-    """A step as it may be taken."""
+    """Candidate step."""
 
     torso: Array
     """Slide [m] and turn [rad] of the second half, shape (2,)."""
     ahead: Array
-    """Feet of both halves ahead of their home [m], shape (2,)."""
+    """Distance of the feet of both halves ahead of home [m], shape (2,)."""
     place: Array
     """Footholds of all feet in the world [m], shape (n, 3)."""
     top: Array
-    """z of the feet when they are raised [m], shape (n,)."""
+    """z of the raised feet [m], shape (n,)."""
     z: Scalar
-    """Of the first half [m]."""
+    """z of the first half [m]."""
     good: Scalar
     """1 if it can be taken."""
     bare: Array
@@ -78,11 +78,11 @@ class Steps:
     Args:
         walker: The machine.
         ground: The ground.
-        gait: How far it steps, and in what time.
-        distance: Way of the middle of all feet [m], may be infinite.
-        evenness: Largest difference of heights below a foot [m].
-        foot_radius: Within which they count [m].
-        foot_height: Of the feet above the ground [m].
+        gait: Lengths and times of its steps.
+        distance: Distance of the mean of all feet [m], may be infinite.
+        evenness: Maximum difference of heights below a foot [m].
+        foot_radius: Radius within which they count [m].
+        foot_height: Height of the feet above the ground [m].
         step_height: Clearance of raised feet [m].
     """
 
@@ -108,33 +108,33 @@ class Steps:
         self._strides = _table([step.stride for step in steps])
         self._turns = _table([step.turn for step in steps])
         if not (walker.swings or walker.torso[0]) and max(self._strides) > 0.0:
-            raise ValueError("nothing moves this machine ahead: its halves do not slide along x, nor do its legs swing about y")
+            raise ValueError("this machine cannot move forward: its halves do not slide along x, nor do its legs swing about y")
         part = walker.torso[1]
         self._limits = (getattr(part.joint, "limits", None) if part else None) or (-math.inf, math.inf)
         for turn in self._turns:
             degrees = f"the gait turns by {math.degrees(turn):g} degrees a step"
             if part is None and turn:
-                raise ValueError(f"{degrees}, but the halves cannot; leave it out")
+                raise ValueError(f"{degrees}, but the halves cannot; omit turn_deg")
             low, high = self._limits
             if part and not (low <= turn <= high and low <= -turn <= high):
                 raise ValueError(f"{degrees}, joint {part.name!r} only by {math.degrees(high):.3g}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but programs."""
+        """Set up everything except programs."""
         return {name: x for name, x in self.__dict__.items() if name not in ("_program", "_goal_program")}
 
     # -- geometry -----------------------------------------------------------------------------------------------------------
 
     def torso(self, at: Array) -> Array:
-        """Slide [m] and turn [rad] of the second half, 0 where there is no such joint, from positions of all joints."""
+        """Return slide [m] and turn [rad] of the second half, 0 for a missing joint, from positions of all joints."""
         return np.array([at[self._present.index(k)] if k in self._present else 0.0 for k in (0, 1)])
 
     def flat(self, torso: Array, feet: Array) -> Array:
-        """x and y of feet, given in the axes of their halves (n, 3), in the first half's axes [m], shape (n, 2)."""
+        """Return x and y of feet, given in the axes of their halves (n, 3), in the first half's axes [m], shape (n, 2)."""
         return np.where((self.walker.half == 1)[:, None], self.walker.relative(torso).points(feet), feet[:, :2])
 
     def joints(self, home: Array, torso: Array, ahead: Array, feet: Array, z: Scalar, tilt: Array) -> Array:
-        """Positions of all joints [m, rad], shape (nj,), with the feet `ahead` (2,) of `home` (n, 3) in their halves [m].
+        """Return all joint positions [m, rad], shape (nj,), with the feet `ahead` (2,) of `home` (n, 3) in their halves [m].
 
         `feet` (n,) are their heights in the world [m], z that of the first half's origin, `tilt` (2,) the parts of the world's
         z along its x and y; `torso` (2,) is slide [m] and turn [rad] of the second half.
@@ -151,7 +151,7 @@ class Steps:
     # -- steps --------------------------------------------------------------------------------------------------------------
 
     def plan(self, condition: Scalar, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[Scalar, ...]]]:
-        """Begin the next step where a condition holds, or see that it has arrived: memory that changes, stops of `plan_texts`.
+        """Start the next step where a condition holds, or detect its end: memory that changes, stops of `plan_texts`.
 
         `given` has fields of `StepPlan`, "home", "height", poses of the "halves" and the time "due" of the step.
         """
@@ -258,7 +258,7 @@ class Steps:
         height: Array,
         z: Array,
     ) -> tuple[Array, ...]:
-        """The step after which the half that goes leads by `lead` [m]."""
+        """Return the step after which the moving half leads by `lead` [m]."""
         walker, up = self.walker, self.ground.up
         lead, turn, goes, before, height, z = (x[()] for x in (lead, turn, goes, before, height, z))
         ahead: Array = np.zeros(2)
@@ -313,7 +313,7 @@ class Steps:
         return tuple(map(np.asarray, goal))
 
     def _tops(self, own: Sequence[Scalar], here: Array, there: Array) -> Array:
-        """z of raised feet: above all ground on the way [m], shape (n,)."""
+        """Return z of raised feet: above all ground on the way [m], shape (n,)."""
         up, out = self.ground.up, []
         for mine, a, b in zip(own, here, there, strict=True):
             way = b[:2] - a[:2]
@@ -337,7 +337,7 @@ def _table(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def plan_texts(walker: FrameWalker) -> dict[str, Callable[..., str]]:
-    """Texts about steps without footholds, by key."""
+    """Messages about steps without footholds, by key."""
     out: dict[str, Callable[..., str]] = {}
     for foot, h in zip(walker.feet, walker.half, strict=True):
         out[f"bare {foot}"] = partial(_bare_text, walker.names[h], foot)
@@ -358,10 +358,10 @@ def _uneven_text(half: str, foot: str, x: float, y: float, rough: float, stride:
 
 
 def _joint_text(halves: Sequence[str], joints: Sequence[str], k: float, beyond: float, goes: float, stride: float) -> str:
-    why = f"joint {joints[int(k)]!r} would have to go {beyond:.3f} beyond its limits"
+    why = f"joint {joints[int(k)]!r} would exceed its limits by {beyond:.3f}"
     return _text(halves[int(goes)], stride, why)
 
 
 def beyond_text(joints: Sequence[str], k: float, beyond: float, *_: float) -> str:
-    """Text about a joint that would have to go beyond its limits, by its number and how far [m, rad]."""
-    return f"joint {joints[int(k)]!r} would have to go {beyond:.3f} beyond its limits; shorten steps, or change the height"
+    """Return the message for a joint that would exceed its limits, by its number and the excess [m, rad]."""
+    return f"joint {joints[int(k)]!r} would exceed its limits by {beyond:.3f}; shorten steps, or change the height"

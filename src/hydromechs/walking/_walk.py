@@ -1,4 +1,4 @@
-"""A walking machine on uneven ground: gait, footholds, swings, body height and attitude, joint servos."""
+"""Walking machine on uneven ground: gait, footholds, swings, body height and attitude, joint servos."""
 
 from __future__ import annotations
 
@@ -23,41 +23,42 @@ from ._ground import Ground, buried_stops, buried_text
 from ._legs import Legs
 
 LOST = 0.03
-"""Error of a foot at which its leg cannot follow any more [m]."""
+"""Error of a foot at which its leg can no longer follow [m]."""
 NEAR = 1e-9
-"""Time by which swings begin earlier, so that rounding does not decide at which tick they begin [s]."""
+"""Time by which swings start earlier, so that rounding does not decide their first tick [s]."""
 
 
 class Walk(TracedBlock):
-    """Walks a machine with legs of three revolute joints over uneven ground, which it knows. A controller.
+    """Controller that walks a machine with legs of three revolute joints over uneven ground of known shape.
 
     - The body follows a `Course`; its height is kept above the mean of the footholds, and it tilts with a part of their slope.
-    - Neutral places of the feet on the body are those of the configuration with which the simulation was made.
-    - A foot that stands stays where it is in the world. Before a foot swings, its next foothold is chosen: where it will be in
-      the middle of its stance, or at a better place near it: reachable at both ends of the stance, and even.
-    - A swing goes up, over all ground between, and down.
-    - Inverse kinematics gives joint angles, which `JointServos` makes motors or servos follow.
-    - Slips, sagging and a current are taken out by integrals of the body's position and attitude, and by planning footholds
-      from where the body is.
+    - Neutral positions of the feet on the body are those of the simulation's initial configuration.
+    - A foot in stance stays in its place in the world. Before a foot swings, its next foothold is chosen: its nominal
+    position in
+      the middle of its stance, or a better place near it: reachable at both ends of the stance, and even.
+    - A swing passes above all ground between.
+    - Inverse kinematics gives joint angles, which motors or servos follow through `JointServos`.
+    - Slip, sagging and a current are compensated by integrals of the body's position and attitude, and by planning footholds
+      from the actual pose of the body.
 
     Its signals are the reference and the error of the body's position in world axes, the error of its attitude as a rotation
-    vector in body axes, and the progress of each foot's swing, below 0 while it stands.
+    vector in body axes, and the progress of each foot's swing, below 0 in stance.
 
     Args:
         feet: Names of frames or bodies whose origins are the feet.
-        velocity: Of the body along its x and y [m/s].
+        velocity: Velocity of the body along its x and y [m/s].
         turn_rate_deg: Rate of turn about z [degrees/s].
-        distance: After which it stops [m]; if omitted, it continues.
-        gait: A `Tripod`, a `Wave` or a custom `Gait`. Defaults to `Tripod()`.
-        height: Of the body's origin above the ground [m]; defaults to that of the start.
-        foot_height: Of the feet above the ground where they stand [m]: thickness of a sole, radius of a ball.
-        foot_radius: Of the pads [m]; the ground below all of it counts.
+        distance: Distance after which it stops [m]; if omitted, it continues.
+        gait: `Tripod`, `Wave` or a custom `Gait`. Defaults to `Tripod()`.
+        height: Height of the body's origin above the ground [m]; defaults to that of the start.
+        foot_height: Height of the feet above the ground in stance [m]: thickness of a sole, radius of a ball.
+        foot_radius: Radius of the pads [m]; the ground below all of it counts.
         step_height: Clearance of a swing above the ground [m].
-        search: Radius about a foothold in which a better one is looked for [m].
-        slope_share: Part of the ground's slope by which the body tilts, 0 to 1 [-].
-        settling: Time in which errors of the body's position and attitude are taken out [s].
-        bandwidth: Of the motors' position loops [1/s].
-        start: Time at which it begins to walk; before, it stands [s].
+        search: Radius of the search for a better foothold [m].
+        slope_share: Part of the ground's slope that the body follows, 0 to 1 [-].
+        settling: Time in which errors of the body's position and attitude are removed [s].
+        bandwidth: Bandwidth of the motors' position loops [1/s].
+        start: Time at which it starts to walk [s].
         body: Name of the body; defaults to the first with a free joint.
         period: Time between two commands [s].
     """
@@ -84,7 +85,7 @@ class Walk(TracedBlock):
     ) -> None:
         self.period = positive(period, "period")
         if isinstance(feet, str) or len(feet) < 3:
-            raise FieldError("feet", feet, "must be the names of three feet or more")
+            raise FieldError("feet", feet, "must be the names of at least three feet")
         self.feet = tuple(feet)
         if not isinstance(gait, Gait | None):
             raise FieldError("gait", gait, "must be a Gait, as Tripod()")
@@ -184,7 +185,7 @@ class Walk(TracedBlock):
     # -- body ---------------------------------------------------------------------------------------------------------------
 
     def _begun(self, tick: Tick, pose: Pose, angles: Array) -> tuple[dict[str, Array], dict[str, tuple[Scalar, ...]]]:
-        """Memory, at the first tick that of a machine that stands; and stops for feet that are below the ground there."""
+        """Return the memory, at the first tick that of a standing machine; and stops for feet below the ground there."""
         m = {name: np.array(x) for name, x in tick.memory.items()}
         n, names = len(self.feet), ("foot", "goal", "place")
         kept = [m["foot"], np.zeros(n)]
@@ -197,7 +198,7 @@ class Walk(TracedBlock):
 
     @property
     def _stand(self) -> Program:
-        """Feet in the world (n, 3) and how far they are below the ground (n,), from angles and the pose of the body."""
+        """Return feet in the world (n, 3) and their depths below the ground (n,), from angles and the pose of the body."""
 
         def stand(angles: Array, R: Array, p: Array) -> tuple[Array, Array]:
             feet = p + self._legs.positions(angles)[0] @ R.T
@@ -207,7 +208,7 @@ class Walk(TracedBlock):
         return trace(stand, shapes, name="stand", outputs=("feet", "depths"))
 
     def _reference(self, m: Mapping[str, Array], t: Scalar) -> Pose:
-        """Pose of the body at a time, with the height and the tilt that it has now."""
+        """Return the pose of the body at a time, with its present height and tilt."""
         xy, yaw = self.course.at(t - self.start_time, m["course"])
         z, ahead, sideways = m["body"]
         a, b = np.sqrt(1.0 + ahead * ahead), np.sqrt(1.0 + ahead * ahead + sideways * sideways)
@@ -221,7 +222,7 @@ class Walk(TracedBlock):
         return Pose(about_z(yaw) @ tilt, np.array([*xy, z]))
 
     def _follow_ground(self, m: dict[str, Array], yaw: Scalar) -> None:
-        """Lead height and tilt of the body to those that the footholds ask for."""
+        """Move height and tilt of the body towards those of the footholds."""
         places = m["place"]
         middle = places.sum(axis=0) / len(places)
         x, y, z = ((places - middle) @ about_z(yaw)).T
