@@ -99,7 +99,7 @@ def chosen_engine(
         return Dask(address, workers)
     if name == "serial":
         return Serial()
-    raise ValueError(f"{option} is {name!r}{nearest(name, names)}, must be one of {', '.join(names)}")
+    raise ValueError(f"{option} is {name!r}{nearest(name, names)}")
 
 
 def clock(seconds: float) -> str:

@@ -27,7 +27,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._mission_of": ("mission_of",),
         "._mission_run": ("SEEDS",),
         "._modes": ("Mode", "Modes", "modes"),
-        "._observe": ("coordinates", "quantities", "schema"),
+        "._observe": ("body_poses", "coordinates", "quantities", "schema"),
         "._external_terms": ("ExternalTerms", "external_terms", "external_program"),
         "._pack": ("Pack",),
         "._plant": ("Plant",),

@@ -15,7 +15,7 @@ from hydromechs.recording import angle_difference, find_quantity, period_of
 from hydromechs.values import Finite, Vector6, check_fields, floats, is_finite, nearest, number
 
 from ._held import switch_places, wrench_places
-from ._observe import coordinates, quantities
+from ._observe import body_poses, coordinates, quantities
 from ._plant import Plant
 
 
@@ -94,7 +94,7 @@ class Event:
         """
         if not self.grasp:
             return []
-        p_WB, R_WB = plant.poses([q])
+        p_WB, R_WB = body_poses(plant.model)([q])
         kin = Kinematics((), (), (), (), (), tuple(R_WB), tuple(p_WB))
         closing = {c.name: c.closing(plant.model, kin) for c in plant.components if c.name in self.grasp}
         firm = ", ".join(repr(name) for name in self.grasp if closing[name] is None)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from hydromechs import compiler
+from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Compiled, Recipe, Rolled
+from hydromechs.equations import identity_of
+from hydromechs.model import Model
 from hydromechs.model.component import Output
 from hydromechs.recording import ATTITUDE, STORED_ENERGIES, Variable
 from hydromechs.values import Array, Scalar
@@ -239,3 +242,15 @@ def observer(
     return compiler.Compiled(
         Recipe("observe", function, arguments, outputs, identity, rolled, rarely_called=True), lanes, threads
     )
+
+
+@lru_cache(maxsize=16)
+def body_poses(model: Model) -> Compiled:
+    """Return the origins p_WB and axes R_WB of all bodies as a compiled function of configurations."""
+
+    def poses(q: Array) -> tuple[Array, Array]:
+        found = dynamics.kinematics(model, q, np.zeros(model.nv))
+        return np.array(found.p_WB), np.array(found.R_WB)
+
+    outputs = Argument("p_WB", (model.nb, 3)), Argument("R_WB", (model.nb, 3, 3))
+    return Compiled(Recipe("poses", poses, (Argument("q", (model.nq,)),), outputs, identity_of(model)), 1, 1)

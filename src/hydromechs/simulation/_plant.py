@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs import dynamics, registry
-from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.equations import OPEN, Form, check_equation_number, identity_of, model_of
 from hydromechs.errors import FieldError, ModelError, check_each, message_of, placed
 from hydromechs.hydro import (
@@ -322,18 +321,6 @@ class Plant:
         """Labels of components that put wrenches on bodies, for the recording."""
         pairs = zip(self.components, self.first_actions, strict=True)
         return tuple(dict.fromkeys(c.label for c, a in pairs if a.forces))
-
-    @cached_property
-    def poses(self) -> Compiled:
-        """Origins p_WB and axes R_WB of all bodies at configurations, compiled."""
-        model = self.model
-
-        def poses(q: Array) -> tuple[Array, Array]:
-            found = dynamics.kinematics(model, q, np.zeros(model.nv))
-            return np.array(found.p_WB), np.array(found.R_WB)
-
-        outputs = Argument("p_WB", (model.nb, 3)), Argument("R_WB", (model.nb, 3, 3))
-        return Compiled(Recipe("poses", poses, (Argument("q", (model.nq,)),), outputs, identity_of(model)), 1, 1)
 
     @cached_property
     def constraining(self) -> tuple[int, ...]:

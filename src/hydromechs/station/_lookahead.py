@@ -11,7 +11,7 @@ import numpy as np
 from hydromechs.errors import SimulationDiverged
 from hydromechs.integrators import is_multiple, whole_steps
 from hydromechs.model import State
-from hydromechs.simulation import PythonBlock, Simulation, TracedBlock
+from hydromechs.simulation import PythonBlock, Simulation, TracedBlock, body_poses
 from hydromechs.values import positive
 from hydromechs.worlds import rollout
 
@@ -84,7 +84,7 @@ class LookAhead:
         if not simulation.method.many_worlds:
             words = f"a look-ahead needs several worlds; {simulation.method.name} holds one world"
             raise ValueError(f"{words}: give it a Simulation of the plant without a third-party engine")
-        self._poses = simulation.plant.poses
+        self._poses = body_poses(simulation.model)
 
     def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Predictions:
         """Return the paths of strategies by name.
