@@ -64,6 +64,15 @@ class Workspace(NamedTuple):
     size: int
 
 
+class _Call(NamedTuple):
+    """A call with some arrays, ready to be repeated."""
+
+    arrays: list[Array]
+    table: Array
+    counts: Array
+    kept: tuple[Any, ...]
+
+
 class RoutineCode:
     """A routine in machine code on 1, 4 or 8 lanes and some threads; routines may share `codes` of programs, by recipe."""
 
@@ -73,6 +82,7 @@ class RoutineCode:
         for key, recipe in recipes_of(routine.body).items():
             if key not in self.codes:
                 self.codes[key] = PackedCode(recipe, lanes, 1)
+        self._last: _Call | None = None
         self._runner = _Runner(Recipe(routine.name, None, (), (), None), lanes, threads)
 
     def compile(self) -> None:
@@ -100,8 +110,28 @@ class RoutineCode:
             inputs: Arrays for the run, shape (worlds or 1, size) each.
             records: For each sampled array an array for its rows, shape (worlds, rows, size); the rows must suffice.
         """
+        arrays = [state[name] for name in self.routine.state] + [inputs[name] for name in self.routine.inputs]
+        arrays += [] if records is None else [records[name] for name in self.routine.sampled]
+        last = self._last
+        if last is None or len(last.arrays) != len(arrays) or any(a is not b for a, b in zip(last.arrays, arrays, strict=True)):
+            last = self._call(arrays, state, inputs, records)
+            self._last = last if len(last.counts) == 1 else None  # many short calls; arrays of many worlds are not kept alive
+        last.counts[:] = 0
+        last.table[RunTable.PASSES] = passes
+        if len(last.counts) and passes:
+            self._runner.run(last.table, len(last.counts), (last, self.codes))
+        return last.counts.copy()
+
+    def _call(
+        self,
+        arrays: list[Array],
+        state: Mapping[str, Array],
+        inputs: Mapping[str, Array],
+        records: Mapping[str, Array] | None,
+    ) -> _Call:
+        """The table of a call with some arrays."""
         words, pointers = self._words
-        offsets, keep = self._encoder.layout.offsets, []
+        offsets = self._encoder.layout.offsets
         worlds = len(next(iter(state.values())))
         rows: list[int] = []
         for name, size in (*self.routine.state.items(), *self.routine.inputs.items()):
@@ -110,29 +140,21 @@ class RoutineCode:
             wanted = (worlds, size)
             if x.dtype != np.float64 or not x.flags.c_contiguous or (x.shape != wanted and (own or x.shape != (1, size))):
                 raise ValueError(f"{name} must be contiguous float64 of shape {wanted}, got {x.dtype} {x.shape}")
-            keep.append(x)
             rows += (x.ctypes.data, size if len(x) == worlds else 0, offsets[name], size, 3 if own else 1)
         recorded: list[int] = []
         for name, x in ((name, records[name]) for name in self.routine.sampled) if records is not None else ():
             if x.dtype != np.float64 or not x.flags.c_contiguous or x.shape != (worlds, x.shape[1], self.routine.state[name]):
                 raise ValueError(f"records of {name} must be contiguous float64 of shape (worlds, rows, size)")
-            keep.append(x)
             recorded += (x.ctypes.data, x.shape[1] * x.shape[2], offsets[name], x.shape[2])
         count = np.zeros(worlds, dtype=np.int64)
         table = np.zeros(RunTable.SIZE, dtype=np.int64)
         lists = [np.array([*x, 0], dtype=np.int64) for x in (rows, recorded)]
-        table[RunTable.WORDS], table[RunTable.PASSES], table[RunTable.ENTRIES] = (
-            words.ctypes.data,
-            passes,
-            self._encoder.layout.size,
-        )
+        table[RunTable.WORDS], table[RunTable.ENTRIES] = words.ctypes.data, self._encoder.layout.size
         table[RunTable.ARRAYS : RunTable.ARRAYS + 2] = len(rows) // 5, lists[0].ctypes.data
         table[RunTable.SAMPLED : RunTable.SAMPLED + 2] = len(recorded) // 4, lists[1].ctypes.data
         table[RunTable.ROWS] = count.ctypes.data
         table[RunTable.POINTERS : RunTable.POINTERS + 2] = len(pointers) - 1, pointers.ctypes.data
-        if worlds and passes:
-            self._runner.run(table, worlds, (keep, lists, words, pointers, count, self.codes))
-        return count
+        return _Call(arrays, table, count, (lists, words, pointers))
 
 
 class _Runner(MachineCode):

@@ -34,7 +34,8 @@ class MissionRun:
         """Times [s] and configurations of the samples of the last stretch, and its end."""
         self.said: list[tuple[float, str]] = []
         """Messages of the last stretch, and when."""
-        self._began = simulation._at
+        self._began, self._until = simulation._at, np.zeros((1, 2))
+        self._records = {"n": np.empty((1, 0, 1))}
 
     # -- between the simulation and the arrays ---------------------------------------------------------------------------------
 
@@ -97,10 +98,12 @@ class MissionRun:
             state["sample"][0] = recorder.empty
             at, end = march.grid(sim._at.t), march.grid(until)
             passes = march.passes(at, end)
-            records = {name: np.empty((1, passes, state[name].shape[1])) for name in SAMPLED}
-            rows = int(march.run(state, np.array([[end.n, end.part]]), passes, records)[0])
+            if self._records["n"].shape[1] < passes:
+                self._records = {name: np.empty((1, passes, state[name].shape[1])) for name in SAMPLED}
+            self._until[0] = end
+            rows = int(march.run(state, self._until, passes, self._records)[0])
             if rows:
-                self._record({name: x[0, :rows] for name, x in records.items()}, recorder)
+                self._record({name: x[0, :rows].copy() for name, x in self._records.items()}, recorder)
             if not self._asks:
                 break
             self._ask()
