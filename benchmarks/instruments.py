@@ -18,11 +18,11 @@ from hydromechs.values import Array
 
 NONE: Mapping[str, Array] = MappingProxyType({})
 OUTCOME = "outcome"
-"""Array with what has arrived: flags, then numbers of samples."""
+"""Array of arrivals: flags, then numbers of samples."""
 
 
 class Instruments:
-    """The sensors of a plant. What they remember is in an array that the caller keeps.
+    """Sensors of a plant. Their memory is in an array that the caller keeps.
 
     Args:
         terrain: Ground that they see besides what the plant can touch.
@@ -32,7 +32,7 @@ class Instruments:
         self.sampling = m = SensorNodes(plant, sensors, step, terrain)
         self.sensors, self.plant, self.seed = m.sensors, plant, plant.seed
         self.pack = Pack({name: x.shape for name, x in m.state.items()})
-        """Arrays of what they remember."""
+        """Arrays of their memory."""
         n = len(self.sensors)
         sizes = {name: x.size for name, x in m.state.items()} | world_arrays(plant) | {OUTCOME: 2 * n}
         given = {name: x.size for name, x in m.inputs.items()} | {"inputs": plant.layout.size}
@@ -45,17 +45,17 @@ class Instruments:
         self._code.compile()
 
     def seeded(self, seed: int) -> Instruments:
-        """Return the same sensors with errors of another seed than the plant's; nothing is compiled."""
+        """Return the same sensors with errors of another seed; nothing is compiled."""
         out = copy.copy(self)
         out.seed = seed
         return out
 
     def start(self) -> Array:
-        """Return what they remember at the start, shape (pack.size,)."""
+        """Return the initial memory, shape (pack.size,)."""
         return np.concatenate([np.ravel(x) for x in self.sampling.state.values()])
 
     def sample(self, memory: Mapping[str, Array], state: State, parameters: Mapping[str, Array] = NONE) -> list[Reading]:
-        """Measure with all sensors that are due. Return what has arrived. `memory` is changed.
+        """Measure with all sensors that are due; return arrivals. `memory` is changed.
 
         `memory`: what they remember, by the names of `pack`; `state`: the true state, at a multiple of the fastest sensor's
         period; `parameters`: values of open parameters, by name; the model's for those not named.
@@ -96,7 +96,7 @@ class WorldInputs:
 
         Args:
             period: Time between two ticks [s].
-            parameters: Values of open parameters, by name; the model's for those not named.
+            parameters: Values of open parameters, by name; defaults to the model's.
         """
         t = float(state.t)
         data, _ = self.plant.data(self._flow, t + max(1e-9 * self.step, rounding(t)), parameters)

@@ -88,7 +88,7 @@ def test_blocks_beside_a_scenario():
     ("old", "new", "words"),
     [
         ("device: dvl_600khz, frame: vehicle", "device: dvl_600khz, frame: nowhere", "sensor 'dvl': no frame or body 'nowhere'"),
-        ("frame: vehicle, rate: 50", "frame: vehicle, rate: 47", "does not divide the 50 Hz of 'encoders', the fastest: take 50 or 25 Hz"),
+        ("frame: vehicle, rate: 50", "frame: vehicle, rate: 47", "does not divide the 50 Hz of 'encoders', the fastest; choose 50 or 25 Hz"),
         ("frame: vehicle, rate: 50", "frame: vehicle, speed: 50", "unknown key 'speed'"),
         ("device: gyrocompass", "device: gyrocompas", "(did you mean 'gyrocompass'?)"),
         ("joints: [shoulder, upper_arm", "joints: [sholder, upper_arm", "sensor 'encoders': no joint 'sholder'"),

@@ -446,7 +446,7 @@ def test_inner_controller_reads_estimate_encoders_or_truth():
     ("sensors", "words"),
     [
         ([DEPTH], "needs exactly one Imu among the sensors, got none"),
-        ([IMU, DepthGauge(name="fast", frame="hull", rate=50.0)], "'imu': an Imu that a filter uses must have no latency and the highest"),
+        ([IMU, DepthGauge(name="fast", frame="hull", rate=50.0)], "'imu': the Imu of a filter must have no latency and the highest"),
         ([Imu(name="imu", frame="arm", rate=RATE)], "frame 'arm' is on body 'arm', which is not free in the world; mount the Imu on the vehicle"),
         ([IMU, DepthGauge(name="d", frame="arm", rate=5.0)], "sensor 'd': frame 'arm' moves against 'hull', which carries the Imu"),
     ],

@@ -1,4 +1,4 @@
-"""Navigation: from measurements to what a vehicle believes of its motion."""
+"""Navigation: estimation of a vehicle's motion from measurements."""
 
 from ._filter import ErrorStateFilter
 from ._log import Track, log_of

@@ -1,4 +1,4 @@
-"""Layout of a filter's covariance: which errors it has, and where an entry is stored."""
+"""Layout of a filter's covariance: its errors, and the storage of its entries."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from ._equations import ERRORS
 
 
 class Clone(NamedTuple):
-    """Errors at the time of a sample that is under way."""
+    """Copies of errors at the time of a sample in transit."""
 
     aid: int
     """Number of the sensor."""
@@ -24,14 +24,14 @@ class Clone(NamedTuple):
 class Covariance:
     """The upper triangle of P as a flat array.
 
-    Errors are, in this order: those of the present (position, velocity, attitude, current if it is estimated, biases of
+    Errors are, in this order: present ones (position, velocity, attitude, current if it is estimated, biases of
     gyroscopes and accelerometers), clones of those that sensors with latency observe, biases of aids. The triangle of the
     present comes first, then for each other error its covariances with the present, then the rest.
 
     Args:
         current: True if the current is estimated.
         observed: For each sensor, numbers of the errors among 18 that it observes.
-        slots: For each sensor, samples that can be under way at once.
+        slots: For each sensor, maximum number of samples in transit.
         biases: Number of biases of aids.
     """
 
@@ -42,7 +42,7 @@ class Covariance:
         order = [k for name in names for k in range(18)[ERRORS[name]]]
         self.present[order] = np.arange(len(order))
         self.head = n = len(order)
-        """Number of errors of the present."""
+        """Number of present errors."""
         self.moving = 12 if current else 9
         """Number of those that change from step to step."""
         self.clones: list[Clone] = []
@@ -68,7 +68,7 @@ class Covariance:
         return f"{self.present.tolist()} {[(c.aid, c.copy, c.places.tolist()) for c in self.clones]} {self.n} {self.copies}"
 
     def at(self, i: int, j: int) -> int:
-        """Place of an entry of P."""
+        """Return the place of an entry of P."""
         i, j = min(i, j), max(i, j)
         h = self.head
         corner = h * (h + 1) // 2
@@ -92,5 +92,5 @@ class Covariance:
         return out
 
     def clones_of(self, aid: int) -> list[Clone]:
-        """Clones of a sensor, that of the newest sample first."""
+        """Return the clones of a sensor, that of the newest sample first."""
         return [c for c in self.clones if c.aid == aid]

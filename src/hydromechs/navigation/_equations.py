@@ -1,4 +1,4 @@
-"""Strapdown navigation: the state of a filter, how it moves, and its errors on SE(3). Floats or symbols."""
+"""Strapdown navigation: the state of a filter, its motion, and its errors on SE(3). Floats or symbols."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hydromechs.spatial import cross, norm, quaternion_exp, quaternion_matrix, q
 from hydromechs.values import Array, Scalar
 
 STATES = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 10), "bg": slice(10, 13), "ba": slice(13, 16), "c": slice(16, 19)}
-"""Place of position, velocity (world axes), quaternion, biases of gyroscopes and accelerometers, current in x, shape (19,)."""
+"""Places of position, velocity (world axes), quaternion, biases of gyroscopes and accelerometers, current in x, shape (19,)."""
 ERRORS = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 9), "bg": slice(9, 12), "ba": slice(12, 15), "c": slice(15, 18)}
-"""Their place in the error δ, shape (18,); that of the orientation is a rotation vector in the axes of the IMU."""
+"""Their places in the error δ, shape (18,); that of the orientation is a rotation vector in the axes of the IMU."""
 
 
 def plus(x: Array, error: Array) -> Array:
@@ -21,20 +21,20 @@ def plus(x: Array, error: Array) -> Array:
 
 
 def _turned(q: Array, turn: Array) -> Array:
-    """q ⊗ exp(½ turn), of length 1 however often it is done, shape (4,)."""
+    """Return q ⊗ exp(½ turn), normalised against accumulated rounding, shape (4,)."""
     after = quaternion_product(q, quaternion_exp(turn))
     return after / norm(after)
 
 
 def difference(a: Array, b: Array) -> Array:
-    """a ⊟ b, the δ with b ⊞ δ = a, to second order in the rotation, shape (18,)."""
+    """Return a ⊟ b, the δ with b ⊞ δ = a, to second order in the rotation, shape (18,)."""
     back = b[6:10] * np.array([1.0, -1.0, -1.0, -1.0])
     turn = quaternion_product(back, a[6:10])
     return np.concatenate([a[:6] - b[:6], 2.0 * turn[1:] * turn[0], a[10:] - b[10:]])
 
 
 def moved(x: Array, f: Array, w: Array, dt: Scalar, gravity: Array, decay: float) -> Array:
-    """The state a time dt later, at a constant specific force and rate in between.
+    """Return the state a time dt later, at a constant specific force and rate in between.
 
         a = R (f − b_a) + g,   p + v dt + ½ a dt²,   v + a dt,   q ⊗ exp(½ (ω − b_g) dt),   c e^(−dt/T)
 
@@ -51,7 +51,7 @@ def moved(x: Array, f: Array, w: Array, dt: Scalar, gravity: Array, decay: float
 
 
 class Believed(NamedTuple):
-    """A frame fixed to the IMU, as a filter believes it to move; see `sensors.FrameMotion`."""
+    """Motion of a frame fixed to the IMU, as estimated by a filter; see `sensors.FrameMotion`."""
 
     p: Array
     """Its origin [m], shape (3,)."""
@@ -64,7 +64,7 @@ class Believed(NamedTuple):
 
     @staticmethod
     def at(x: Array, w: Array, p_IS: Array, R_IS: Array) -> Believed:
-        """A frame S on the IMU.
+        """Return the motion of a frame S on the IMU.
 
         `x`: state, shape (19,); `w`: angular velocity as measured, in the IMU's axes [rad/s], shape (3,); `p_IS`: its origin
         from the IMU's, in the IMU's axes [m], shape (3,); `R_IS`: its axes in the IMU's, shape (3, 3).
@@ -75,7 +75,7 @@ class Believed(NamedTuple):
 
 
 def of_body(x: Array, w: Array, p_BI: Array, q_BI: Array) -> tuple[Array, Array, Array]:
-    """Position (3,), quaternion (4,) and velocity (6,) of the body that carries the IMU.
+    """Return position (3,), quaternion (4,) and velocity (6,) of the body that carries the IMU.
 
     `x`: state, shape (19,); `w`: angular velocity as measured, in the IMU's axes [rad/s], shape (3,); `p_BI`: origin of the
     IMU's frame in body axes [m], shape (3,); `q_BI`: quaternion of the IMU's axes in the body's, shape (4,).

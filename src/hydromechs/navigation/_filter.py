@@ -17,19 +17,19 @@ class ErrorStateFilter:
     """Settings of an error-state Kalman filter of position, velocity, attitude, biases of IMU and aids, and current."""
 
     position: NotNegative = 0.5
-    """Standard deviation of each coordinate of the first position [m]."""
+    """Standard deviation of each coordinate of the initial position [m]."""
     velocity: NotNegative = 0.05
-    """Standard deviation of each component of the first velocity [m/s]."""
+    """Standard deviation of each component of the initial velocity [m/s]."""
     tilt: NotNegative = 0.01
-    """Standard deviation of the first roll and pitch [rad]."""
+    """Standard deviation of the initial roll and pitch [rad]."""
     heading: NotNegative = 0.05
-    """Standard deviation of the first heading [rad]."""
+    """Standard deviation of the initial heading [rad]."""
     current: NotNegative = 0.0
-    """Standard deviation of each component of the current, which starts at 0 [m/s]; 0: the current is not estimated."""
+    """Standard deviation of each component of the current, which starts at 0 [m/s]; 0 if the current is not estimated."""
     current_time: Positive = 100.0
-    """Time over which the current forgets itself [s]."""
+    """Correlation time of the current [s]."""
     gate: Annotated[float, Bound(above=0.0, below=1.0)] = 0.9999
-    """Probability with which a good measurement passes; those outside are not used [-]."""
+    """Probability with which a valid measurement passes the gate; others are rejected [-]."""
     patience: Annotated[int, Bound(least=1, whole=True)] = 10
     """Rejected measurements of one sensor in a row after which the filter widens its covariance and uses the next [-]."""
 
@@ -41,7 +41,7 @@ class ErrorStateFilter:
         return Navigator(self, model, sensors)
 
     def run(self, log: Mapping[str, tuple[Array, Array]], model: Model, sensors: Sequence[Sensor], start: Array) -> Track:
-        """The filter on measurements that were recorded earlier.
+        """Run the filter on measurements that were recorded earlier.
 
         `log`: times (n,) and values (n, channels) of each sensor's measurements, by its name; see `log_of`; `sensors`: the
         sensors that measured; `start`: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.

@@ -19,9 +19,9 @@ NX, NE = 19, 18
 ROW = NX + 3
 """Entries of a copy: state, then angular velocity as measured."""
 FLOOR = 1e-12
-"""Least variance of a measurement [unit²]: nothing counts as perfect, so that P stays positive definite."""
+"""Minimum variance of a measurement [unit²], so that P stays positive definite."""
 HUGE = 1e300
-"""No measurement is larger; NaN is not below it."""
+"""Upper bound of measurements; NaN is not below it."""
 P, V, Q, BG, BA, C = (ERRORS[name].start for name in ("p", "v", "q", "bg", "ba", "c"))
 
 
@@ -71,14 +71,14 @@ def drawn_error(prior: Mapping[str, Scalar], down: Array, normals: Array) -> Arr
 
 
 def propagated(layout: Covariance, F: Array, dt: Scalar, flat: Array, noise: Mapping[str, Scalar], walk: Array) -> Array:
-    """Return F P Fᵀ + Q as a flat array. F has the rows of `moved`: a push δv on the velocity moves the position by δv dt/2.
+    """Return F P Fᵀ + Q as a flat array. F has the rows of `moved`: a velocity change δv moves the position by δv dt/2.
 
     Args:
         F: Derivative of the step by the error, shape (18, 18); only rows of velocity and attitude are read.
         dt: Step [s].
         flat: P.
         noise: Variances that a step adds: pp, pv, vv, q, bg, ba, c, and `decay` of the current.
-        walk: Those of the biases of aids.
+        walk: Variances of the biases of aids.
     """
     at, n = layout.present, layout.n
     S = layout.matrix(flat)
@@ -250,7 +250,7 @@ def _eigen(S: Array) -> tuple[Array, Array, list[Scalar]]:
 def raised(G: Array, M: Array, g: Array) -> tuple[Array, Scalar]:
     """Return √c times the projector onto the directions that a sensor shows, and √c.
 
-        P ← P + c J Jᵀ,   c such that rᵀ (S + c H J Jᵀ Hᵀ)⁻¹ r is what is expected, the number of directions it is seen in
+        P ← P + c J Jᵀ,   c such that rᵀ (S + c H J Jᵀ Hᵀ)⁻¹ r has its expected value, the number of observed directions
 
     The process noise is raised until the innovation fits (Bar-Shalom, Li and Kirubarajan 2001).
 

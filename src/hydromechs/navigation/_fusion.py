@@ -1,4 +1,4 @@
-"""An error-state Kalman filter for one vehicle as nodes of a routine: it fuses an IMU with other sensors, also late ones."""
+"""Error-state Kalman filter for one vehicle as nodes of a routine: it fuses an IMU with other sensors, also delayed ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NOISE = ("pp", "pv", "vv", "q", "bg", "ba", "c", "decay")
 
 
 class Arrived(NamedTuple):
-    """Where the readings of an aid are."""
+    """Places of the readings of an aid."""
 
     fresh: Entries
     """1 if a reading has arrived."""
@@ -66,10 +66,10 @@ class Arrived(NamedTuple):
 
 
 class _See(NamedTuple):
-    """A measurement as the filter expects it."""
+    """Measurement model of the filter."""
 
     program: Program
-    """(delta, x, w) to what is expected and its derivative by the error."""
+    """Function from (delta, x, w) to the expected measurement and its derivative by the error."""
     rows: tuple[tuple[int, ...], ...]
     """For each channel, errors among 18 that it depends on; empty for channels that the filter cannot use."""
 
@@ -78,11 +78,11 @@ class Fusion:
     """A filter for one vehicle as nodes of a routine.
 
     The state x̂ is the motion of the IMU's frame; the error δ with x = x̂ ⊞ δ has the covariance P. A sensor with latency gets
-    copies of x̂ and of those δ that it observes at the times of its samples, so that a late one corrects what was
-    believed then, and through the covariance between then and now what is believed now. Biases of aids are estimated, too.
+    copies of x̂ and of those δ that it observes at the times of its samples, so that a late one corrects the estimate of
+    then, and through the covariance between then and now the present one. Biases of aids are estimated, too.
 
     Args:
-        sensors: One `Imu`, and others; those that are no `Aid` are not used.
+        sensors: One `Imu`, and others; those that are not an `Aid` are ignored.
     """
 
     def __init__(self, settings: ErrorStateFilter, model: Model, sensors: Sequence[Sensor]) -> None:
@@ -95,7 +95,7 @@ class Fusion:
         self.q_BI = quaternion_from_matrix(self.R_BI)
         self.estimates_current = settings.current > 0.0
         self.expected = [self._see(s) for s in self.aids]
-        """For each aid, the measurement as the filter expects it."""
+        """For each aid, its measurement model."""
         self.biases: list[dict[int, int]] = []
         """For each aid, number of the bias by channel."""
         noises: list[Noise] = []
@@ -130,7 +130,7 @@ class Fusion:
             self._design[name] = (sum(part.size for part in parts), x.size)
             parts.append(x)
         self.inputs: dict[str, Array] = {"filter design": np.concatenate(parts)}
-        """Arrays that a routine is given for a run, with their values."""
+        """Arrays that a routine receives for a run, with their values."""
         for i in [*self.late, *(i for i in range(na) if i not in self.late)]:
             self.texts += [self._widened_text(i), f"{self.aids[i].name!r} is back after {{0:.3g}} s".format]
         for s in self.aids:
@@ -155,7 +155,7 @@ class Fusion:
         p_IS, R_IS = self.place(aid)
 
         def see(delta: Array, x: Array, w: Array) -> tuple[Array]:
-            """Expected measurement, to first order in δ."""
+            """Return the expected measurement, to first order in δ."""
             e, q = delta, STATES["q"]
             y = np.concatenate([x[:6] + e[:6], x[6:10], x[10:] + e[9:]])
             frame = Believed.at(y, w, p_IS, R_IS)
@@ -249,14 +249,14 @@ class Fusion:
         return [self.design(r, "prior"), self.design(r, "bias")]
 
     def started(self, t: Scalar, true: Array, normals: Array, prior: Array, bias: Array) -> tuple[Any, ...]:
-        """Return all arrays of the state at a start, in their order: near a true state, with an error that numbers decide."""
+        """Return all arrays of the initial state, in order: near a true state, with an error from given random numbers."""
         values = dict(zip(PRIOR, prior, strict=True))
         down = quaternion_matrix(true[STATES["q"]]).T @ self.model.world.down
         error = drawn_error(values, down, normals)
         return self.started_at(t, plus(true, np.concatenate([-error, np.zeros(NE - 9)])), prior, bias)
 
     def started_at(self, t: Scalar, x: Array, prior: Array, bias: Array) -> tuple[Any, ...]:
-        """Return all arrays of the state at a start from x̂, in their order."""
+        """Return all arrays of the initial state from x̂, in their order."""
         n, values = self.layout, dict(zip(PRIOR, prior, strict=True))
         first = first_covariance(values, quaternion_matrix(x[STATES["q"]]).T @ self.model.world.down)
         P = np.zeros((n.n, n.n), dtype=object)
@@ -273,13 +273,13 @@ class Fusion:
     def add(
         self, r: Routine, t: Entries, imu: Entries, aids: Sequence[Arrived], reports: Entries, *, moves: bool = True
     ) -> None:
-        """Append one tick: move, keep what late sensors need, use what has arrived, report.
+        """Append one tick: advance, keep copies for late sensors, use arrivals, report.
 
         Args:
             t: Time [s].
             imu: Reading of the IMU, NaN if there is none: specific force and rate, means over the period.
             aids: Readings of the aids.
-            reports: Where reports go, 5 numbers for each of `texts`.
+            reports: Destination of reports, 5 numbers for each of `texts`.
             moves: False for more readings of the same instant.
         """
         n, na = self.layout, len(self.aids)
@@ -334,7 +334,7 @@ class Fusion:
             )
 
     def _due(self, t: Scalar, numbers: Array, fresh: Sequence[Scalar] = (), samples: Sequence[Scalar] = ()) -> tuple[Any, ...]:
-        """Which readings can be used, which late sensors take a sample now, and the numbers of these samples."""
+        """Find usable readings, late sensors that take a sample now, and the numbers of these samples."""
         ready, due, now = [], [], []
         for i, s in enumerate(self.aids):
             clones = self.layout.clones_of(i)
@@ -433,7 +433,7 @@ class Fusion:
 
 
 class _Shared:
-    """Programs that all aids share."""
+    """Programs shared by all aids."""
 
     def __init__(self, fusion: Fusion, r: Routine, t: Entries, one: Entries) -> None:
         n, nb = fusion.layout, len(fusion.layout.biases)
@@ -491,7 +491,7 @@ def _raise(one: Scalar, G: Array, M: Array, g: Array) -> tuple[Array, Array]:
 
 
 def _reading(imu: Array, last: Array, started: Scalar) -> tuple[Any, ...]:
-    """Take the IMU's reading; where there is none, the last one holds on. The first one is of the time before the start."""
+    """Read the IMU, or hold its last reading. The first one belongs to the time before the start."""
     good: Scalar = 1.0
     for y in imu:
         good = good * where(abs(y) <= HUGE, 1.0, 0.0)
@@ -504,7 +504,7 @@ def _reading(imu: Array, last: Array, started: Scalar) -> tuple[Any, ...]:
 
 
 def _silence(t: Scalar, heard: Array, silent: Array, limits: Array) -> tuple[Array, Array]:
-    """Which sensors have fallen silent, and reports of those that just have."""
+    """Find silent sensors, and report those that just became silent."""
     now = [where(t - since > limit, 1.0, 0.0) * (1.0 - was) for since, was, limit in zip(heard, silent, limits, strict=True)]
     rows = [[on, since, 0.0, 0.0, 0.0] for on, since in zip(now, heard, strict=True)]
     return np.array([was + on for was, on in zip(silent, now, strict=True)]), np.array([x for row in rows for x in row])

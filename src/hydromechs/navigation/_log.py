@@ -1,4 +1,4 @@
-"""A filter on a log: measurements that were recorded earlier."""
+"""Filter on a log: measurements that were recorded earlier."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Track(NamedTuple):
     """Estimates of a filter over time."""
 
     times: Array
-    """[s], shape (n,)."""
+    """Times [s], shape (n,)."""
     position: Array
-    """Of the vehicle's origin in world axes [m], shape (n, 3)."""
+    """Position of the vehicle's origin in world axes [m], shape (n, 3)."""
     orientation: Array
     """Quaternions, body to world, shape (n, 4)."""
     velocity: Array
-    """In body axes [m/s, rad/s], shape (n, 6)."""
+    """Velocity in body axes [m/s, rad/s], shape (n, 6)."""
     sigma: Array
     """Standard deviations of the errors of the filter's state, shape (n, 18)."""
     messages: tuple[str, ...]
@@ -35,16 +35,16 @@ class Track(NamedTuple):
 
 
 def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: Array) -> Track:
-    """A filter on a log.
+    """Run a filter on a log.
 
     Args:
         log: Times (n,) and values (n, channels) of each sensor's measurements, by its name; NaN where there is nothing. A
-            measurement counts as known after its sensor's latency.
+            measurement counts as received after its sensor's latency.
         start: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
     """
     for s in (navigator.imu, *navigator.aids):
         if s.name not in log:
-            raise KeyError(f"the log has nothing of sensor {s.name!r}{nearest(s.name, log)}")
+            raise KeyError(f"the log has no sensor {s.name!r}{nearest(s.name, log)}")
     times, values = (np.asarray(x, dtype=float) for x in log[navigator.imu.name])
     waiting = []
     for k, s in enumerate(navigator.aids):
@@ -71,7 +71,7 @@ def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: 
 
 
 def log_of(recording: xarray.Dataset, model: Model, sensors: Sequence[Sensor]) -> dict[str, tuple[Array, Array]]:
-    """The log of sensors from the variable `signal` of a recording, with samples at least as often as they measure."""
+    """Return the log of sensors from the variable `signal` of a recording, with samples at least as often as they measure."""
     if "signal" not in recording:
         raise KeyError("the recording has no signals; run it with sensors among its blocks")
     times, out = recording["time"].values, {}

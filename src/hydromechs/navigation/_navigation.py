@@ -1,4 +1,4 @@
-"""The block of a navigation filter, and sensors with it in front of controllers."""
+"""Block of a navigation filter, and sensors with it in front of controllers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class NavigatedSuite(SensorSuite):
     """
 
     navigation: Navigation = field(default_factory=Navigation)
-    """The filter, and what controllers read."""
+    """Filter, and the input of controllers."""
 
     @property
     def description(self) -> str:
@@ -55,5 +55,5 @@ class NavigatedSuite(SensorSuite):
         return f", reads the {self.navigation.read}{super().description}"
 
     def on(self, plant: Plant, step: float, *, controlled: bool) -> Sensing:
-        """Return what happens at a tick."""
+        """Return the operations of a tick."""
         return Sensing(plant, self.sensors, self.navigation, self.terrain, step, controlled=controlled)

@@ -1,4 +1,4 @@
-"""A filter on its own: tick by tick, with readings that the caller has."""
+"""Filter on its own: tick by tick, with the caller's readings."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ class Estimate(NamedTuple):
     """Estimated state of the vehicle's body."""
 
     position: Array
-    """Of the body's origin, in world axes [m], shape (3,)."""
+    """Position of the body's origin, in world axes [m], shape (3,)."""
     orientation: Array
     """Quaternion (w, x, y, z), body to world, shape (4,)."""
     velocity: Array
-    """In body axes at the body's origin [m/s, rad/s], shape (6,)."""
+    """Velocity in body axes at the body's origin [m/s, rad/s], shape (6,)."""
     current: Array
     """Velocity of the water in world axes [m/s], shape (3,)."""
     position_sigma: Array
-    """Standard deviations at the IMU, in world axes [m], shape (3,)."""
+    """Standard deviations of the position at the IMU, in world axes [m], shape (3,)."""
     attitude_sigma: Array
-    """Standard deviations of rotations about the axes of the IMU [rad], shape (3,)."""
+    """Standard deviations of the attitude, about the axes of the IMU [rad], shape (3,)."""
     velocity_sigma: Array
-    """Standard deviations at the IMU, in world axes [m/s], shape (3,)."""
+    """Standard deviations of the velocity at the IMU, in world axes [m/s], shape (3,)."""
 
 
 class Navigator:
-    """A filter for one vehicle, for readings from anywhere. What it remembers is in an array that the caller keeps; see `pack`.
+    """Filter for one vehicle, for readings from any source. Its memory is in an array that the caller keeps; see `pack`.
 
     Args:
-        sensors: One `Imu`, and others; those that are no `Aid` are not used.
+        sensors: One `Imu`, and others; those that are not an `Aid` are ignored.
     """
 
     def __init__(self, settings: ErrorStateFilter, model: Model, sensors: Sequence[Sensor]) -> None:
@@ -86,7 +86,7 @@ class Navigator:
         return first_covariance(prior, quaternion_matrix(x[STATES["q"]]).T @ self.model.world.down)
 
     def tick(self, m: Memory, t: float, imu: Array, arrived: Sequence[Reading]) -> list[str]:
-        """One period of the IMU: move on, keep what late sensors need, use what has arrived; what there is to report.
+        """Advance by one period of the IMU: keep copies for late sensors, use arrivals; return messages.
 
         `t`: time, a multiple of the period [s]; `imu`: reading of the IMU, shape (6,); NaN if there is none; `arrived`:
         readings of aids that are there now; `sensor` counts among `aids`.
@@ -117,7 +117,7 @@ class Navigator:
     # -- what it believes ---------------------------------------------------------------------------------------------------
 
     def estimate(self, m: Memory) -> Estimate:
-        """Return what it believes of the vehicle's body."""
+        """Return the estimated state of the vehicle's body."""
         x, w = m["filter x"][:NX], m["filter x"][NX:ROW]
         position, orientation, velocity = of_body(x, w, self.fusion.p_BI, self.fusion.q_BI)
         sigma = np.sqrt(np.maximum(np.diagonal(self.covariance(m)), 0.0))

@@ -1,4 +1,4 @@
-"""Sensors and filter as nodes of a routine: everything that happens at one tick of the fastest sensor."""
+"""Sensors and filter as nodes of a routine: all operations of a tick of the fastest sensor."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ ESTIMATED = {
 }
 """Signals of a filter after "navigation.", with their units."""
 NEVER = -1.0
-"""Time of the last tick before the first."""
+"""Time that stands for no tick yet."""
 
 
 class Sensing(PlainSensing):
     """Sensors of a plant, and the filter that estimates the motion of a vehicle, as nodes of a routine.
 
     Args:
-        navigation: The filter, and what controllers read; None: the truth, except for joints with encoders.
-        terrain: Ground that sensors see besides what the plant can touch.
+        navigation: The filter, and the input of controllers; None for the truth, except for joints with encoders.
+        terrain: Visible ground besides that of the plant.
         step: Step of the integrator [s].
-        controlled: True if a controller reads what is sensed.
+        controlled: True if a controller reads the sensors.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Sensing(PlainSensing):
         return own
 
     def _add_filter(self, r: Routine, at: SensingPlaces, got: Readings, reports: Entries) -> None:
-        """Append the filter; it starts at its first tick, and again if it was not asked for longer."""
+        """Append the filter; it starts at its first tick, and is reset after a pause."""
         if self.fusion is None:
             super()._add_filter(r, at, got, reports)
             return

@@ -1,4 +1,4 @@
-"""The vehicle that a filter navigates, and places of sensors on it."""
+"""Vehicle of a filter, and places of sensors on it."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
         raise ValueError(f"a navigation filter needs exactly one Imu among the sensors, got {named}")
     (imu,) = imus
     if imu.latency or any(s.rate > imu.rate * (1 + 1e-9) for s in sensors):
-        raise ValueError(f"sensor {imu.name!r}: an Imu that a filter uses must have no latency and the highest rate")
+        raise ValueError(f"sensor {imu.name!r}: the Imu of a filter must have no latency and the highest rate")
     imu.check(model)
     i = model.locate(imu.frame).body
     while model.parent[i] >= 0 and model.bodies[i].joint.nv == 0:
@@ -37,7 +37,7 @@ def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
 
 
 def place_on_body(model: Model, body: int, frame: str, sensor: str) -> tuple[Array, Array]:
-    """Origin and axes of a frame on the vehicle, which must not move against it."""
+    """Return origin and axes of a frame on the vehicle, to which it must be fixed."""
     at = model.locate(frame)
     p, R, i = at.p, at.R, at.body
     kin = dynamics.kinematics(model, *model.neutral())

@@ -1,4 +1,4 @@
-"""Sensors: what they measure, how often, how late and with which errors."""
+"""Sensors: quantities, rates, latencies and errors of measurements."""
 
 from collections.abc import Mapping
 

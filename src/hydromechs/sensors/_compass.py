@@ -14,7 +14,7 @@ from ._sensor import Aid, Channel, FrameMotion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compass(Aid):
-    """Heading of its frame's x axis: the angle of its horizontal part from the world's x axis towards y."""
+    """Heading of its frame's x axis: the angle from the world's x axis to its horizontal part, towards y."""
 
     angular = True
     shows = "attitude"

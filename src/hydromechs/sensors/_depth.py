@@ -14,7 +14,7 @@ from ._sensor import Aid, Channel, FrameMotion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DepthGauge(Aid):
-    """Depth of its frame's origin below the mean surface; pressures of waves are not in it."""
+    """Depth of its frame's origin below the mean surface, without wave pressure."""
 
     noise: Noise = PERFECT
     """Errors of the depth [m]."""

@@ -1,4 +1,4 @@
-"""Sensors as one can buy them, by name."""
+"""Commercial sensors by name."""
 
 import dataclasses
 import math
@@ -22,7 +22,7 @@ DEG = math.pi / 180.0
 
 
 class Device(NamedTuple):
-    """A sensor as one can buy it."""
+    """Typical data of a commercial sensor."""
 
     kind: type[Mounted]
     """Its class."""
@@ -109,7 +109,7 @@ DEVICES: Mapping[str, Device] = {
 
 
 def device(model: str, name: str, frame: str, changes: Mapping[str, object] | None = None) -> Mounted:
-    """A sensor as one can buy it.
+    """Return a commercial sensor with typical data.
 
     `model`: which one, a key of `DEVICES`; `name`: name, unique among the sensors; `frame`: named frame of the model, or a
     body, that it sits on; `changes`: fields that differ, by name, as rate or transceiver.

@@ -18,10 +18,10 @@ from ._sensor import Aid, Channel, FrameMotion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dvl(Aid):
-    """Four acoustic beams, tilted from the frame's z axis towards its corners (±1, ±1): each has the velocity along itself.
+    """Four acoustic beams, tilted from the frame's z axis towards its corners (±1, ±1): each measures the velocity along it.
 
     y_k = b_k · Rᵀ v   over ground, where the beam meets terrain between `nearest` and `range`
-    y_k = b_k · Rᵀ (v − v_water)   through the water, where it does not, if it tracks water
+    y_k = b_k · Rᵀ (v − v_water)   through the water elsewhere, if it tracks water
 
     The frame's z axis must point at the ground.
     """
@@ -31,11 +31,11 @@ class Dvl(Aid):
     noise: Noise = PERFECT
     """Errors of the velocity along a beam over ground [m/s]."""
     water_noise: Noise | None = None
-    """Errors of the velocity along a beam through the water [m/s]; None: it does not track water."""
+    """Errors of the velocity along a beam through the water [m/s]; None if it does not track water."""
     range: Positive = 50.0
-    """Longest distance along a beam at which it tracks the ground [m]."""
+    """Maximum distance along a beam at which it tracks the ground [m]."""
     nearest: NotNegative = 0.05
-    """Shortest distance [m]."""
+    """Minimum distance [m]."""
     tilt: Annotated[float, Bound(above=0.0, below=1.5)] = math.radians(22.5)
     """Angle of the beams from the frame's z axis [rad]."""
 
@@ -53,14 +53,14 @@ class Dvl(Aid):
         return out
 
     def expected(self, place: FrameMotion, world: World) -> Array:
-        """Of all beams, over ground and through the water, whichever it tracks."""
+        """Velocities along all beams, over ground and through the water, as tracked."""
         ground = self.beams @ (place.R.T @ place.v)
         if self.water_noise is None:
             return ground
         return np.concatenate([ground, self.beams @ (place.R.T @ (place.v - place.v_water))])
 
     def read(self, instant: Instant) -> Array:
-        """NaN where a beam does not track."""
+        """NaN for a beam that does not track."""
         place = instant.mount(self.name, self.frame)
         y = self.expected(place, instant.model.world)
         distances = [self.distance(instant, place, b) for b in self.beams]
@@ -70,7 +70,7 @@ class Dvl(Aid):
         return np.array(out)
 
     def distance(self, instant: Instant, place: FrameMotion, beam: Array) -> Scalar:
-        """Distance along a beam, a unit vector in the frame's axes (3,), to the ground [m], infinite where it meets none."""
+        """Distance along a beam, a unit vector in the frame's axes (3,), to the ground [m], or infinite."""
         nearest: Scalar = math.inf
         for solid in instant.terrain:
             r = solid.ray(place.p, place.R @ beam, instant.model.world.down)

@@ -19,7 +19,7 @@ class JointEncoders(Sensor):
     """Positions and rates of revolute, prismatic and helical joints."""
 
     joints: tuple[str, ...]
-    """Names of the joints, those of the bodies that they carry."""
+    """Names of the joints, which are those of the bodies that they carry."""
     position: Noise = PERFECT
     """Errors of the positions [rad or m]."""
     velocity: Noise = PERFECT
@@ -29,7 +29,7 @@ class JointEncoders(Sensor):
         Sensor.__post_init__(self)
         object.__setattr__(self, "joints", tuple(self.joints))
         if not self.joints:
-            raise FieldError(f"sensor {self.name!r}.joints", [], "must name one joint or more")
+            raise FieldError(f"sensor {self.name!r}.joints", [], "must name at least one joint")
 
     def check(self, model: Model) -> None:
         for name in self.joints:

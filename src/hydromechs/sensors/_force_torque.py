@@ -16,9 +16,9 @@ from ._sensor import Channel, Mounted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForceTorque(Mounted):
-    """Wrench that the body of its frame gets through its joint from its parent, about the frame's origin in its axes.
+    """Wrench on the body of its frame through its joint from its parent, about the frame's origin in its axes.
 
-    Weight, buoyancy, drag and inertia of all that the joint carries are in it, loads that are held too.
+    It includes weight, buoyancy, drag and inertia of all bodies that the joint carries, and of held loads.
     """
 
     force: Noise = PERFECT
@@ -31,7 +31,7 @@ class ForceTorque(Mounted):
         body = model.locate(self.frame).body
         if model.parent[body] < 0 and model.bodies[body].joint.nv == 6:
             raise ValueError(
-                f"sensor {self.name!r}: body {model.body_names[body]!r} has no parent, so nothing goes through its joint; "
+                f"sensor {self.name!r}: body {model.body_names[body]!r} has no parent, so no wrench goes through its joint; "
                 "mount it on the body outboard of the wrist"
             )
 

@@ -16,7 +16,7 @@ from ._sensor import Channel, Mounted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imu(Mounted):
-    """Three accelerometers and three gyroscopes that integrate from one reading to the next, so that no blow is lost.
+    """Three accelerometers and three gyroscopes that integrate from one reading to the next, so that no shock is missed.
 
         φ = log(R₀ᵀ R),    ω = φ / T,    f = (R₀ exp(φ/2))ᵀ ((v − v₀) / T − g)
 
@@ -42,7 +42,7 @@ class Imu(Mounted):
         return np.concatenate([place.v, place.R.ravel()])
 
     def read(self, instant: Instant) -> Array:
-        """(f, ω) of the frame's origin, lever arm included."""
+        """Return (f, ω) of the frame's origin, lever arm included."""
         place, (time, kept) = instant.mount(self.name, self.frame), instant.before(self.name)
         known = time > 0.0
         T, v, R = where(known, time, 1.0), kept[:3], kept[3:].reshape(3, 3)
@@ -54,7 +54,7 @@ class Imu(Mounted):
 
 
 def _rotation_vector(R: Array) -> Array:
-    """φ with exp(φ) = R, for less than half a turn, shape (3,)."""
+    """Return φ with exp(φ) = R, for less than half a turn, shape (3,)."""
     w = 0.5 * np.sqrt(1.0 + R[0, 0] + R[1, 1] + R[2, 2])
     turn = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4.0 * w)
     return rotation_between(np.array([1.0, 0.0, 0.0, 0.0]), np.array([w, *turn]))

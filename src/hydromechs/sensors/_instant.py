@@ -27,16 +27,16 @@ class Before(NamedTuple):
 
 
 NOTHING_BEFORE = Before(0.0, np.zeros(0))
-"""Of a sensor that keeps nothing."""
+"""Empty values of a sensor that keeps nothing."""
 NONE: Mapping[str, Before] = MappingProxyType({})
 
 
 class MountedFrame(FrameNow):
-    """The frame that a sensor sits on, turned by the error of its mounting.
+    """Frame of a sensor, rotated by its mounting error.
 
     Args:
         name: Name of the frame.
-        turn: Error of the mounting, a rotation vector in the frame's axes [rad], shape (3,).
+        turn: Mounting error, a rotation vector in the frame's axes [rad], shape (3,).
     """
 
     def __init__(self, instant: Instant, name: str, turn: Array) -> None:
@@ -62,12 +62,12 @@ class MountedFrame(FrameNow):
 
 
 class Instant:
-    """All that holds at one instant.
+    """True quantities at one instant.
 
     Args:
-        misalignment: Error of the mounting of each sensor, a rotation vector [rad], by its name; none for those not named.
-        terrain: What a sensor can see of the ground.
-        before: What sensors kept at their last measurement, by their names.
+        misalignment: Mounting error of each sensor, a rotation vector [rad], by its name; none for those not named.
+        terrain: Visible ground.
+        before: Values that sensors kept at their last measurement, by their names.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class Instant:
 
     @property
     def acceleration(self) -> Array:
-        """Derivative of the numbers in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
+        """Rates of the components in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
         return self._e.acceleration
 
     def mount(self, sensor: str, frame: str) -> MountedFrame:
-        """The frame that a sensor sits on, with the error of its mounting.
+        """Return the frame of a sensor, with its mounting error.
 
         `sensor`: name of the sensor; `frame`: name of the frame.
         """
@@ -113,7 +113,7 @@ class Instant:
         return self._before.get(sensor, NOTHING_BEFORE)
 
     def contact_force(self, body: int) -> Array:
-        """Sum of all contact forces on a body in its axes [N], shape (3,)."""
+        """Return the sum of all contact forces on a body in its axes [N], shape (3,)."""
         return self._e.forces["contact"][body][:3] if "contact" in self._e.forces else np.zeros(3)
 
     @property
@@ -122,14 +122,14 @@ class Instant:
         return [c.name for c in self._plant.components]
 
     def component(self, name: str) -> tuple[Component | None, Values, Values]:
-        """A component of the plant, or None, its states and its inputs, by its own names for them."""
+        """Return a component of the plant, or None, its states and its inputs, by its own names for them."""
         if name not in self.component_names:
             return None, {}, {}
         k = self.component_names.index(name)
         return self._plant.components[k], *self._plant.layout.of_component(k, self._z, self._inputs)
 
     def transmitted(self, body: int) -> Array:
-        """Wrench that a body gets through its joint from its parent, in its axes about its origin [N, N·m], shape (6,).
+        """Return the wrench on a body through its joint from its parent, in its axes about its origin [N, N·m], shape (6,).
 
         f_i = I_i V̇_i + V_i ×* I_i V_i − F_i + Σ Xᵀ f_j over its children j; F_i are all other forces on the body.
         """
@@ -145,6 +145,6 @@ class Instant:
 
 
 def terrain_of(plant: Plant, others: Sequence[Terrain] = ()) -> tuple[Terrain, ...]:
-    """Terrain that can be touched in a plant, and others; of two with one name, the first counts."""
+    """Return terrain that can be touched in a plant, and others; of two with one name, the first counts."""
     touched = [c.solid for c in plant.components if isinstance(c, Pair) and isinstance(c.solid, Terrain)]
     return tuple({solid.name: solid for solid in [*reversed(touched), *reversed(list(others))]}.values())

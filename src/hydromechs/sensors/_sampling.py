@@ -23,19 +23,19 @@ from ._noise import PERFECT, Noise
 from ._sensor import Errors, Mounted, Sensor
 
 HUGE = 1e300
-"""No measurement is larger; NaN is not below it."""
+"""Upper bound of measurements; NaN is not below it."""
 STREAMS = ("bias", "mounting", "noise", "walk", "dropout")
 """Streams of random numbers of a sensor."""
 TIMES = ("ratio", "delay", "period")
 """Timing of a sensor: ticks between samples, ticks until one arrives, time between samples."""
 MORE = 2 + len(TIMES) + len(STREAMS)
-"""Numbers of a sensor beside those of its channels: drop-outs, misalignment, times, streams."""
+"""Numbers of a sensor besides those of its channels: drop-outs, misalignment, times, streams."""
 NEVER = -2.0
 """Number of the last sample before the first: not the one before any sample."""
 
 
 class Readings(NamedTuple):
-    """Where measurements are after a tick; entry k of `fresh` and `number` is that of sensor k."""
+    """Measurements after a tick; entry k of `fresh` and `number` is that of sensor k."""
 
     received: Entries
     """Last reading of each sensor; NaN where it has no value, and before the first."""
@@ -48,7 +48,7 @@ class Readings(NamedTuple):
 
 
 def common_period(sensors: Sequence[Sensor]) -> float:
-    """Period of the fastest sensor [s], of which all others' must be whole multiples."""
+    """Return the period of the fastest sensor [s]; all others' must be multiples of it."""
     fastest = max(sensors, key=lambda s: s.rate)
     for s in sensors:
         ratio = fastest.rate / s.rate
@@ -56,7 +56,7 @@ def common_period(sensors: Sequence[Sensor]) -> float:
             near = [f"{fastest.rate / n:.6g}" for n in (int(ratio), int(ratio) + 1) if n]
             raise ValueError(
                 f"sensor {s.name!r} measures at {s.rate:g} Hz, which does not divide the {fastest.rate:g} Hz of "
-                f"{fastest.name!r}, the fastest: take {' or '.join(near)} Hz, or another rate there"
+                f"{fastest.name!r}, the fastest; choose {' or '.join(near)} Hz, or another rate there"
             )
     return fastest.period
 
@@ -89,7 +89,7 @@ def recipe_of(
 
 
 def is_number(x: Scalar) -> Scalar:
-    """1 for a number, 0 for NaN; float or symbol."""
+    """Return 1 for a number, 0 for NaN; float or symbol."""
     return where(abs(x) <= HUGE, 1.0, 0.0)
 
 
@@ -99,7 +99,7 @@ def part_of(whole: Entries, start: int, size: int) -> Entries:
 
 
 def equations_of(s: Sensor) -> Sensor:
-    """Return a sensor without what its `read` does not depend on: when it measures, and errors except that it is misaligned."""
+    """Return a sensor reduced to what its `read` depends on: without timing, and without errors except misalignment."""
     perfect: dict[str, Any] = {f.name: PERFECT for f in fields(s) if isinstance(getattr(s, f.name), Noise)}
     if isinstance(s, Mounted):
         perfect["misalignment"] = float(s.misalignment > 0.0)
@@ -109,10 +109,10 @@ def equations_of(s: Sensor) -> Sensor:
 class SensorNodes:
     """The sensors of a plant as nodes of a routine.
 
-    Random numbers follow from the seed, the world, the sensor's name and own seed, and the number of the sample alone.
+    Random numbers depend only on the seed, the world, the sensor's name and own seed, and the number of the sample.
 
     Args:
-        terrain: Ground that they see besides what the plant can touch.
+        terrain: Visible ground besides that of the plant.
     """
 
     def __init__(self, plant: Plant, sensors: Sequence[Sensor], step: float, terrain: Sequence[Terrain] = ()) -> None:
@@ -133,20 +133,20 @@ class SensorNodes:
         """Errors of each sensor."""
         ends = np.cumsum([0, *map(len, self.channels)]).tolist()
         self.places = [slice(a, b) for a, b in itertools.pairwise(ends)]
-        """Where each sensor is among the values of all."""
+        """Places of each sensor's values among all."""
         self.size = ends[-1]
-        """Number of all channels."""
+        """Total number of channels."""
         self._off = np.array([s.misalignment if isinstance(s, Mounted) else 0.0 for s in sensors])
         self._keeping = [i for i, s in enumerate(sensors) if s.kept]
         kept = np.cumsum([0, *(1 + sensors[i].kept for i in self._keeping)]).tolist()
         self._kept = {i: slice(a, b) for i, (a, b) in zip(self._keeping, itertools.pairwise(kept), strict=True)}
         self.past = kept[-1]
-        """Entries of what sensors keep."""
+        """Places of the values that sensors keep."""
         self.state: dict[str, Array] = self._first_state()
         """Arrays that a routine keeps, with their initial values."""
         rows = [np.concatenate([*self.errors[i], self._more(i)]) for i in range(len(sensors))]
         self.inputs: dict[str, Array] = {"sensor errors": np.concatenate(rows)}
-        """Arrays that a routine is given for a run, with their values."""
+        """Arrays that a routine receives for a run, with their values."""
         self.truth = self._truth(plant, terrain)
         """Error-free measurements, and the values sensors keep, of (t, q, x, inputs, turns, before)."""
 
@@ -182,7 +182,7 @@ class SensorNodes:
     # -- nodes --------------------------------------------------------------------------------------------------------------
 
     def before(self, routine: Routine, at: SensingPlaces) -> tuple[Entries, Entries, Entries, Entries]:
-        """Append what comes before the truth. Return what is due, sample numbers, mountings, and what was kept."""
+        """Append the part before the truth. Return due sensors, sample numbers, mountings, and kept values."""
         n, r = len(self.sensors), routine
         own = f"{[len(c) for c in self.channels]} {[bool(e.bias.any()) for e in self.errors]} {[bool(x) for x in self._off]}"
         given: dict[str, tuple[int, ...]] = {"seed": (), "world": (), "errors": (len(self.inputs["sensor errors"]),)}
@@ -245,7 +245,7 @@ class SensorNodes:
         return slice(sum(sizes[:i]), sum(sizes[: i + 1]))
 
     def _numbers(self, r: Routine, i: int, start: int, size: int) -> Entries:
-        """Place of numbers of a sensor behind those of its channels."""
+        """Return the place of numbers of a sensor behind those of its channels."""
         return r.part("sensor errors", self._row(i).stop - MORE + start, size)
 
     def _begin(self, seed: Scalar, world: Scalar, errors: Array) -> tuple[Scalar, Array, Array]:
@@ -260,7 +260,7 @@ class SensorNodes:
         return 0.0, np.array(bias), np.array(turns)
 
     def _due(self, tick: Scalar, times: Array, kept: Array | None = None) -> tuple[Array, ...]:
-        """Which sensors measure, numbers of their samples, and time since what they keep, 0 unless it is of the last sample."""
+        """Return due sensors, their sample numbers, and time since the kept values, 0 if these are not of the last sample."""
         due = [where(tick % ratio == 0.0, 1.0, 0.0) for ratio in times[:, 0]]
         number = [where(on, nearest_integer(tick / ratio), 0.0) for on, ratio in zip(due, times[:, 0], strict=True)]
         if kept is None:
@@ -287,7 +287,7 @@ class SensorNodes:
             r.call(recipe_of("sensor_last", _latest, given, {"last": (m,)}, identity=str(m)), [received, last], [last])
 
     def _measure(self, r: Routine, at: SensingPlaces, i: int, number: Entries, true: Entries) -> None:
-        """Append a sample of one sensor, which begins to travel; those on their way move by one place."""
+        """Append a sample of one sensor, which enters its delay line; earlier ones move by one place."""
         s, place, row, e = self.sensors[i], self.places[i], self._row(i), self.errors[i]
         m, flight = place.stop - place.start, r[f"flight {i}"]
         for k in reversed(range(1, s.in_flight)):
@@ -339,5 +339,5 @@ def _arrival(tick: Scalar, times: Array, there: Scalar, sample: Scalar) -> tuple
 
 
 def _latest(received: Array, last: Array) -> tuple[Array]:
-    """The last value of each channel: what was received, where there is something."""
+    """Return the last value of each channel: the received one if there is one."""
     return (np.array([where(is_number(new), new, old) for new, old in zip(received, last, strict=True)]),)

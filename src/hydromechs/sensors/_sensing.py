@@ -34,13 +34,13 @@ class Reading(NamedTuple):
     number: int
     """Number of the sample, counted from time 0."""
     time: float
-    """Time at which it was measured [s]."""
+    """Time of the measurement [s]."""
     value: Array
     """Measurement, shape (n,); NaN where there is nothing."""
 
 
 class Sensed(NamedTuple):
-    """Where the results of a tick are."""
+    """Places of the results of a tick."""
 
     seen_q: Entries
     """Configuration as controllers see it."""
@@ -58,9 +58,9 @@ class PlainSensing:
     """Sensors of a plant as nodes of a routine; controllers read the true state, except joints with encoders.
 
     Args:
-        terrain: Ground that sensors see besides what the plant can touch.
+        terrain: Visible ground besides that of the plant.
         step: Step of the integrator [s].
-        controlled: True if a controller reads what is sensed.
+        controlled: True if a controller reads the sensors.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class PlainSensing:
             self.texts.append(lambda *numbers: text)
 
     def check(self) -> None:
-        """Raise what is wrong with a sensor on this plant: compile what they measure."""
+        """Raise the problems of a sensor on this plant by compiling its measurement."""
         PackedCode(self.sampling.truth, 1, 1).code(1)
 
     def add(self, routine: Routine, at: SensingPlaces) -> Sensed:
@@ -123,7 +123,7 @@ class PlainSensing:
         return Sensed(q, v, got.last, signals, reports)
 
     def _add_filter(self, r: Routine, at: SensingPlaces, got: Readings, reports: Entries) -> None:
-        """Append what follows the sensors: without a filter, a report that controllers read the true state, once."""
+        """Append the part after the sensors: without a filter, a single report that controllers read the true state."""
         if not self.texts:
             return
         shapes: dict[str, tuple[int, ...]] = {"reported": ()}

@@ -1,4 +1,4 @@
-"""The interface of sensors: when they measure, what, and with which errors."""
+"""Interface of sensors: rates, measurements and errors."""
 
 import abc
 import math
@@ -52,7 +52,7 @@ class Errors(NamedTuple):
 
 
 class FrameMotion(Protocol):
-    """A mounted frame, as it is or as a filter believes it to be. In world axes but for R, whose columns are its axes there."""
+    """Motion of a mounted frame, true or estimated by a filter. In world axes but for R, whose columns are its axes there."""
 
     @property
     def p(self) -> Array:
@@ -73,10 +73,10 @@ class FrameMotion(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensor(Block):
-    """Something that measures `rate` times a second. Derive a frozen dataclass, write `channels` and `read`."""
+    """Sensor that measures `rate` times a second. Derive a frozen dataclass, write `channels` and `read`."""
 
     draws: ClassVar[int] = 0
-    """Standard normal numbers of one measurement's noise; one for each channel where it is 0."""
+    """Standard normal numbers per measurement for its noise; 0 for one per channel."""
     kept: ClassVar[int] = 0
     """Numbers of a measurement's instant that the next one needs; see `keep`."""
 
@@ -85,22 +85,22 @@ class Sensor(Block):
     rate: Positive
     """Measurements per second [Hz]; its period must be an integer multiple of the fastest sensor's."""
     latency: NotNegative = 0.0
-    """Time from a measurement until it can be used [s]."""
+    """Latency: time from a measurement until it can be used [s]."""
     dropout: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0
     """Probability that a measurement is missing [-]."""
     outages: Outages = ()
-    """Pairs of times between which it measures nothing [s]."""
+    """Pairs of times between which it does not measure [s]."""
     seed: Annotated[int, Bound(least=0, whole=True)] = 0
-    """Of its errors, besides the seed of the simulation."""
+    """Seed of its errors, besides the seed of the simulation."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise FieldError(f"{type(self).__name__}.name", self.name, "must be a text that is not empty")
+            raise FieldError(f"{type(self).__name__}.name", self.name, "must be a non-empty text")
         check_fields(self, f"sensor {self.name!r}")
         object.__setattr__(self, "seed", int(self.seed))
         for begin, end in self.outages:
             if end <= begin:
-                raise FieldError(f"sensor {self.name!r}.outages", [begin, end], "must be times that increase, [from, to]")
+                raise FieldError(f"sensor {self.name!r}.outages", [begin, end], "must be increasing times, [from, to]")
 
     @abc.abstractmethod
     def channels(self, model: Model) -> Sequence[Channel]:
@@ -110,7 +110,7 @@ class Sensor(Block):
     def read(self, instant: Instant) -> Array:
         """Error-free measurement, in NumPy operations, shape (n,); NaN where there is nothing to measure.
 
-        It depends on nothing of rate, latency, drop-outs, outages, seed and `Noise`: changing those compiles nothing.
+        It does not depend on rate, latency, drop-outs, outages, seed and `Noise`: changing those compiles nothing.
         """
 
     def keep(self, instant: Instant) -> Array:
@@ -118,7 +118,7 @@ class Sensor(Block):
         return np.zeros(0)
 
     def check(self, model: Model) -> None:
-        """Raise `ValueError` or `KeyError` if it does not fit a model; by default `channels` and `read` must do."""
+        """Raise `ValueError` or `KeyError` if it does not fit a model; by default `channels` and `read` must run."""
 
     def check_beside(self, components: Sequence[Component]) -> None:
         """Raise `ValueError` if it does not fit the components of a scenario; by default it fits all."""
@@ -133,7 +133,7 @@ class Sensor(Block):
         return Errors(*np.array(rows).T)
 
     def measured(self, true: Array, bias: Array, normals: Array, errors: Errors) -> Array:
-        """A measurement with its errors, in NumPy operations, shape (n,).
+        """Return a measurement with its errors, in NumPy operations, shape (n,).
 
         `true`: what `read` gave, shape (n,); `bias`: present bias of each channel, shape (n,); `normals`: standard normal
         numbers, shape (n,) or (draws,); `errors`: errors of its channels.
@@ -158,12 +158,12 @@ class Sensor(Block):
 
     @property
     def in_flight(self) -> int:
-        """Measurements that can be under way at once; 0 without latency."""
+        """Measurements that can be in transit at once; 0 without latency."""
         return math.ceil(self.latency * self.rate - 1e-9)
 
 
 def _rounded(x: Scalar, step: Scalar) -> Scalar:
-    """The nearest multiple of a step, of several the larger one; x itself if the step is 0."""
+    """Return the nearest multiple of a step, of two the larger one; x itself if the step is 0."""
     if isinstance(step, float) and step == 0.0:
         return x
     positive = where(step > 0.0, step, 1.0)
@@ -179,9 +179,9 @@ class Mounted(Sensor):
     """A sensor on a frame."""
 
     frame: str
-    """Named frame of the model, or a body, that it sits on; it measures in the axes of that frame."""
+    """Named frame of the model, or a body, that carries it; it measures in the axes of that frame."""
     misalignment: NotNegative = 0.0
-    """Standard deviation of the error of its mounting about each axis, which is drawn once [rad]."""
+    """Standard deviation of its mounting error about each axis, which is drawn once [rad]."""
 
     def check(self, model: Model) -> None:
         try:
@@ -201,7 +201,7 @@ class Aid(Mounted):
 
     @abc.abstractmethod
     def expected(self, place: FrameMotion, world: World) -> Array:
-        """The measurement without errors of a frame that moves so, in NumPy operations, shape (n,).
+        """Return the error-free measurement of a frame with this motion, in NumPy operations, shape (n,).
 
         `place`: the frame, true or estimated; `world`: axes, gravity and water.
         """
@@ -210,7 +210,7 @@ class Aid(Mounted):
         return self.expected(instant.mount(self.name, self.frame), instant.model.world)
 
     def covariance(self, measured: Array, errors: Errors) -> Array:
-        """Covariance of the errors of a measurement about its biases, in NumPy operations, shape (n, n).
+        """Return the covariance of the errors of a measurement about its biases, in NumPy operations, shape (n, n).
 
         `measured`: the measurement, shape (n,); `errors`: errors of its channels.
         """

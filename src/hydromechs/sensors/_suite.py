@@ -17,7 +17,7 @@ class SensorSuite:
     sensors: tuple[Sensor, ...]
     """The sensors."""
     terrain: tuple[Terrain, ...] = ()
-    """Ground that they see besides what the plant can touch."""
+    """Visible ground besides that of the plant."""
 
     def __post_init__(self) -> None:
         if not self.sensors:
@@ -38,5 +38,5 @@ class SensorSuite:
         whole_periods(controller.period, self.period, f"the period of {type(controller).__name__}")
 
     def on(self, plant: Plant, step: float, *, controlled: bool) -> PlainSensing:
-        """Return what happens at a tick."""
+        """Return the operations of a tick."""
         return PlainSensing(plant, self.sensors, self.terrain, step, controlled=controlled)

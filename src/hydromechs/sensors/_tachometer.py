@@ -19,12 +19,12 @@ from ._sensor import Channel, Sensor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tachometer(Sensor):
-    """Shaft speed of a thruster, n = n_max sign(x) √(|x|/F): its thrust at rest x goes with the square of the speed."""
+    """Shaft speed of a thruster, n = n_max sign(x) √(|x|/F): the thrust x at rest goes with the speed squared."""
 
     thruster: str
     """Name of the thruster."""
     full_speed: Positive
-    """n_max, speed at the highest forward thrust F [rad/s]."""
+    """n_max, speed at the maximum forward thrust F [rad/s]."""
     noise: Noise = PERFECT
     """Errors of the speed [rad/s]."""
 
@@ -37,7 +37,7 @@ class Tachometer(Sensor):
         return [Channel("speed", "rad/s", self.noise)]
 
     def read(self, instant: Instant) -> Array:
-        """Of the lagged thrust, or of the command where there is no lag."""
+        """Return the speed from the lagged thrust, or from the command without a lag."""
         thruster, z, u = instant.component(self.thruster)
         if not isinstance(thruster, Thruster):
             must = f"must be the name of a thruster{nearest(self.thruster, instant.component_names)}"

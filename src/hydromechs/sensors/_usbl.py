@@ -15,7 +15,7 @@ from ._sensor import Aid, Channel, Errors, FrameMotion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usbl(Aid):
-    """Position of a transponder at its frame, seen from a transceiver at rest: exact in range, less so in bearing.
+    """Position of a transponder at its frame, from a transceiver at rest: accurate in range, less so in bearing.
 
     z = r + u n_r + |r| (1 − u uᵀ) n_b,   r = p − p_T,  u = r/|r|,  n_r ~ N(0, range_sigma²),  n_b ~ N(0, bearing_sigma² 1)
     """
@@ -23,7 +23,7 @@ class Usbl(Aid):
     draws = 4
 
     transceiver: Vector3 = (0.0, 0.0, 0.0)
-    """Place of the transceiver p_T, in world axes [m], shape (3,)."""
+    """Position of the transceiver p_T, in world axes [m], shape (3,)."""
     range_sigma: NotNegative = 0.0
     """Standard deviation of the range [m]."""
     bearing_sigma: NotNegative = 0.0
@@ -38,7 +38,7 @@ class Usbl(Aid):
         return place.p - np.array(self.transceiver)
 
     def measured(self, true: Array, bias: Array, normals: Array, errors: Errors) -> Array:
-        """With errors along and across the line of sight."""
+        """Add errors along and across the line of sight."""
         distance = norm(true)
         u = true / maximum(distance, 1e-9)
         across = normals[1:] - u * (u @ normals[1:])

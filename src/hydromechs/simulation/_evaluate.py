@@ -42,7 +42,7 @@ class Evaluation(NamedTuple):
     now: Now
     """Poses, velocities and water, as components saw them."""
     acceleration: Array
-    """Derivative of the numbers in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
+    """Rates of the components in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
     constraint_wrench: Array
     """Wrench of all constraints on each body in its axes about its origin [N, N·m], shape (nb, 6)."""
     constraint_free: Array
