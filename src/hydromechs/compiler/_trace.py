@@ -59,9 +59,14 @@ def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]])
     """True if any number of each argument of a NumPy function affects its results; arguments as of `trace`."""
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
     results, sites = _traced(function, inputs)
-    found = casadi.vertcat(*(column(y) for y in results), *(x for site in sites for x in site.arguments))
-    read = {x.element_hash() for x in casadi.symvar(found)}
+    read = {x.element_hash() for x in free_symbols([*map(column, results), *(x for site in sites for x in site.arguments)])}
     return {key: any(x.sx.element_hash() in read for x in np.ravel(array)) for key, array in inputs.items()}
+
+
+def free_symbols(expressions: Sequence[casadi.SX], known: Sequence[casadi.SX] = ()) -> list[casadi.SX]:
+    """Symbols in columns of expressions that are not among the known ones."""
+    own = {x.element_hash() for x in casadi.symvar(casadi.vertcat(casadi.SX(0, 1), *known))}
+    return [x for x in casadi.symvar(casadi.vertcat(casadi.SX(0, 1), *expressions)) if x.element_hash() not in own]
 
 
 def program_between(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -178,23 +179,18 @@ class Pair(Component):
         return [] if self.material.friction is None else [Slot(x, unit="m") for x in DEFLECTION]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        a, b = self.body, self.other
-        X_B, V_B = (None, None) if b is None else ((now.R_WB[b], now.p_WB[b]), now.V[b])
-        s = np.array([z[x] for x in DEFLECTION]) if z else np.zeros(3)
-        pair = self
-        if self.frame is not None:  # its place may be an open parameter
-            pair = replace(self, probe=PointProbe(position=now.model.frames[self.frame][1].origin.xyz))
-        c = contact_wrench(pair, (now.R_WB[a], now.p_WB[a]), now.V[a], X_B, V_B, s, now.model.world.down)
-        forces = [Wrench(a, c.wrench_A)]
-        if b is not None and c.wrench_B is not None:
-            forces.append(Wrench(b, c.wrench_B))
-        return Action(
-            forces=forces,
-            rates=dict(zip(DEFLECTION, c.s_rate, strict=True)) if z else {},
-            record={"contact_force": c.normal_force, "contact_gap": c.gap},
-            energy=c.stored,
-            power=-c.loss,
-        )
+        return _action(self, _contact(self, now, _numbers(self, now), _deflection(z)), z)
+
+    @property
+    def alike(self) -> Hashable:
+        return Pair, type(self.probe), self.body, self.other, id(self.solid), id(self.material)
+
+    @classmethod
+    def act_together(cls, components: Sequence[Component], now: Now, z: Sequence[Values], u: Sequence[Values]) -> list[Action]:
+        pairs: Sequence[Pair] = components  # type: ignore[assignment]
+        probes, deflections = [_numbers(pair, now) for pair in pairs], [_deflection(own) for own in z]
+        contacts = now.each(partial(_contact, pairs[0], now), probes, deflections)
+        return [_action(pair, c, own) for pair, c, own in zip(pairs, contacts, z, strict=True)]
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         moves = max(mobility.point(self.body, np.array(self.probe.center)), 1e-300)
@@ -206,3 +202,35 @@ class Pair(Component):
             settling = friction.stiffness / friction.damping
             out.append(FastMode(f"slipping friction of contact {self.name!r}", 0.0, settling))
         return out
+
+
+def _numbers(pair: Pair, now: Now) -> tuple[Any, ...]:
+    """Return the values of the probe's fields; the place of a frame may be an open parameter."""
+    if pair.frame is not None:
+        return tuple(now.model.frames[pair.frame][1].origin.xyz), 0.0
+    return tuple(getattr(pair.probe, f.name) for f in fields(pair.probe))
+
+
+def _deflection(z: Values) -> Array:
+    return np.array([z[x] for x in DEFLECTION]) if z else np.zeros(3)
+
+
+def _contact(pair: Pair, now: Now, probe: tuple[Any, ...], s: Array) -> Contact:
+    """Return the contact of a pair with the numbers of a probe and its deflection [m], shape (3,)."""
+    a, b = pair.body, pair.other
+    X_B, V_B = (None, None) if b is None else ((now.R_WB[b], now.p_WB[b]), now.V[b])
+    pair = replace(pair, probe=type(pair.probe)(**dict(zip([f.name for f in fields(pair.probe)], probe, strict=True))))
+    return contact_wrench(pair, (now.R_WB[a], now.p_WB[a]), now.V[a], X_B, V_B, s, now.model.world.down)
+
+
+def _action(pair: Pair, c: Contact, z: Values) -> Action:
+    forces = [Wrench(pair.body, c.wrench_A)]
+    if pair.other is not None and c.wrench_B is not None:
+        forces.append(Wrench(pair.other, c.wrench_B))
+    return Action(
+        forces=forces,
+        rates=dict(zip(DEFLECTION, c.s_rate, strict=True)) if z else {},
+        record={"contact_force": c.normal_force, "contact_gap": c.gap},
+        energy=c.stored,
+        power=-c.loss,
+    )

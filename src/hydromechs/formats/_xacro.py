@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import yaml
 
@@ -95,6 +94,8 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
     from xml.parsers.expat import ExpatError
 
     job = _Expansion(xacro, files)
+    from unittest.mock import patch  # slow to import
+
     with _LOCK, ExitStack() as patched:
         for name in ("parse", "safe_eval", "eval_extension", "eval_text", "eval_all"):
             patched.enter_context(patch.object(xacro, name, getattr(job, name)))

@@ -49,14 +49,11 @@ class Segment(NamedTuple):
         return 0.5 * cable.axial_stiffness * self.strain * self.strain * self.rest
 
 
-def segments_of(cable: Cable, X: Sequence[Array], rests: Sequence[Scalar]) -> list[Segment]:
-    """The segments between points (3,) [m], of unstretched lengths [m], without the rate of their strain."""
-    out = []
-    for a, b, rest in zip(X[:-1], X[1:], rests, strict=True):
-        length = norm(b - a)
-        strain = maximum(length / rest - 1.0, 0.0)
-        out.append(Segment(rest, length, (b - a) / length, strain, 0.0, cable.axial_stiffness * strain, 0.0))
-    return out
+def segment_of(cable: Cable, chord: Array, rest: Scalar) -> Segment:
+    """The segment along a chord (3,) [m] of an unstretched length [m], without the rate of its strain."""
+    length = norm(chord)
+    strain = maximum(length / rest - 1.0, 0.0)
+    return Segment(rest, length, chord / length, strain, 0.0, cable.axial_stiffness * strain, 0.0)
 
 
 def damped(cable: Cable, segment: Segment, spread: Array) -> Segment:
@@ -69,23 +66,29 @@ def damped(cable: Cable, segment: Segment, spread: Array) -> Segment:
     return segment._replace(strain_rate=rate, tension=tension, damper=tension - segment.tension)
 
 
-def bending_forces(stiffness: float, parts: Sequence[Segment]) -> tuple[list[Array], Scalar]:
-    """Forces of bending on all points [N], shape (3,) each, and the energy of bending [J].
+class Bending(NamedTuple):
+    """Forces of bending where two segments meet: `below` − `above` on the mass there, their opposites on its neighbours."""
 
-        E = Σ EI/l (1 − t_a · t_b)   ≈ ½ EI θ²/l,   l the mean length of the segments a and b that meet at an angle θ
+    below: Array
+    """[N], shape (3,)."""
+    above: Array
+    """[N], shape (3,)."""
+    energy: Scalar
+    """Energy of bending [J]."""
 
-    The ends are free to turn.
+
+def bending(stiffness: float, a: Segment, b: Segment) -> Bending:
+    """Bending of a stiffness [N·m²] where the segments a and b meet.
+
+        E = EI/l (1 − t_a · t_b)   ≈ ½ EI θ²/l,   l the mean length of the segments, which meet at an angle θ
+
+    The ends of a line are free to turn.
     """
-    F = [np.zeros(3) for _ in range(len(parts) + 1)]
-    energy: Scalar = 0.0
-    for j in range(1, len(parts)) if stiffness else ():
-        a, b = parts[j - 1], parts[j]
-        g = 2.0 * stiffness / (a.rest + b.rest)
-        c = a.t @ b.t
-        f_a, f_b = (g / a.length) * (b.t - c * a.t), (g / b.length) * (a.t - c * b.t)
-        F[j - 1], F[j], F[j + 1] = F[j - 1] - f_a, F[j] + f_a - f_b, F[j + 1] + f_b
-        energy = energy + g * (1.0 - c)
-    return F, energy
+    if not stiffness:
+        return Bending(np.zeros(3), np.zeros(3), 0.0)
+    g = 2.0 * stiffness / (a.rest + b.rest)
+    c = a.t @ b.t
+    return Bending((g / a.length) * (b.t - c * a.t), (g / b.length) * (a.t - c * b.t), g * (1.0 - c))
 
 
 class GroundForce(NamedTuple):

@@ -21,7 +21,7 @@ import numpy as np
 from hydromechs.contact import Terrain
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, WaterPoint, mode_of
 from hydromechs.registry import ByName
 from hydromechs.spatial import clamp, norm, where
 from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
@@ -29,8 +29,8 @@ from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 from ._cable import Cable
 from ._catenary import hanging_chain
 from ._ends import TopPoint, check_ends, point_mobility, too_short
-from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of
-from ._water import water_force
+from ._mechanics import Bending, GroundForce, Segment, bending, damped, ground_force, pieces, segment_of
+from ._water import WaterForce, water_force
 
 POWERS = ("drag", "added_mass", "damping", "ground", "surface", "top", "winch")
 """Causes that change the energy of a line, besides the body at its lower end."""
@@ -189,37 +189,45 @@ class Tether(Component):
         m, weight = cable.mass * piece, cable.weight(density, world.gravity) * piece
         rows = range(1, n + 1)
         X = [bottom.p, *(np.array([z[f"p{j}{x}"] for x in "xyz"]) for j in rows), top.p]
-        parts = segments_of(cable, X, [k * piece for k in pieces(n)])
-        passing = (speed * (1.0 + parts[-1].strain)) * parts[-1].t  # velocity at which the winch lets material out
+        rests = [k * piece for k in pieces(n)]
+        last = segment_of(cable, X[-1] - X[-2], rests[-1])
+        passing = (speed * (1.0 + last.strain)) * last.t  # velocity at which the winch lets material out
         U = [bottom.v, *(np.array([z[f"v{j}{x}"] for x in "xyz"]) for j in rows), top.v - passing]
-        parts = [damped(cable, part, b - a) for part, a, b in zip(parts, U[:-1], U[1:], strict=True)]
 
-        F, energy = bending_forces(cable.bending_stiffness, parts)
-        bent = energy
+        def segment(a: Array, b: Array, u_a: Array, u_b: Array, rest: Scalar) -> Segment:
+            return damped(cable, segment_of(cable, b - a, rest), u_b - u_a)
+
+        def around(
+            a: Segment, b: Segment, chord: Array, spread: Array, x: Array, u: Array
+        ) -> tuple[Bending, WaterForce, GroundForce, WaterPoint]:
+            water = now.water.point(x)
+            wet = water_force(cable, density, world.gravity, down, water, chord, u, spread, piece)
+            ground = ground_force(self.ground, x, u, 0.5 * cable.diameter, down)
+            return bending(cable.bending_stiffness, a, b), wet, ground, water
+
+        parts: list[Segment] = now.each(segment, X[:-1], X[1:], U[:-1], U[1:], rests)
+        chords, spreads = ([c - a for a, c in zip(x[:-2], x[2:], strict=True)] for x in (X, U))
+        masses = now.each(around, parts[:-1], parts[1:], chords, spreads, X[1:-1], U[1:-1])
+
+        F, damping, carried = ([np.zeros(3) for _ in X] for _ in range(3))  # carried by the added mass of neighbours
         powers: list[dict[str, Scalar]] = [{} for _ in X]
-        damping = [np.zeros(3) for _ in X]
+        bent: Scalar = 0.0
+        for j, (bend, wet, _, _) in zip(rows, masses, strict=True):
+            bent = bent + bend.energy
+            F[j - 1], F[j + 1] = F[j - 1] - bend.below - wet.levelling, F[j + 1] + bend.above + wet.levelling
+            F[j] = F[j] + bend.below - bend.above + wet.lack
+            carried[j - 1], carried[j + 1] = carried[j - 1] - wet.reaction, carried[j + 1] + wet.reaction
+        energy = bent
         for k, part in enumerate(parts):
             F[k], F[k + 1] = F[k] + part.tension * part.t, F[k + 1] - part.tension * part.t
             energy = energy + part.stored(cable)
             damping[k], damping[k + 1] = damping[k] + part.damper * part.t, damping[k + 1] - part.damper * part.t
             for at in (k, k + 1):
                 powers[at]["damping"] = powers[at].get("damping", 0.0) - 0.5 * part.damper * part.strain_rate * part.rest
-        waters = [now.water.point(x) for x in X[1:-1]]
-        chords, spreads = ([c - a for a, c in zip(x[:-2], x[2:], strict=True)] for x in (X, U))
-        wets = [
-            water_force(cable, density, world.gravity, down, *given, piece)
-            for given in zip(waters, chords, U[1:-1], spreads, strict=True)
-        ]
-        carried = [np.zeros(3) for _ in X]  # of the added mass of neighbours
-        for j, wet in zip(rows, wets, strict=True):
-            F[j] = F[j] + wet.lack
-            F[j - 1], F[j + 1] = F[j - 1] - wet.levelling, F[j + 1] + wet.levelling
-            carried[j - 1], carried[j + 1] = carried[j - 1] - wet.reaction, carried[j + 1] + wet.reaction
         rates: dict[str, Scalar] = {}
         winch: Scalar = -parts[-1].damper * (parts[-1].t @ passing)
-        for j, water, wet, chord in zip(rows, waters, wets, chords, strict=True):
+        for j, (_, wet, ground, water), chord in zip(rows, masses, chords, strict=True):
             t = chord / norm(chord)
-            ground = ground_force(self.ground, X[j], U[j], 0.5 * cable.diameter, down)
             pushed = wet.driving + wet.turning + carried[j]
             f = F[j] + weight * down + wet.drag + pushed + ground.force
             f_t = t @ f

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -152,11 +152,29 @@ class StillWater:
         return self.point(p_B)
 
 
-class Now:
-    """The present instant t [s] for a component: configuration q (nq,), velocity v (nv,), kinematics, undisturbed water."""
+def _in_turn(function: Callable[..., Any], *rows: Sequence[Any]) -> list[Any]:
+    """Return the results of a function at several points."""
+    return [function(*point) for point in zip(*rows, strict=True)]
 
-    def __init__(self, model: Model, t: Scalar, q: Array, v: Array, kin: Any, water: WaterNow) -> None:
+
+class Now:
+    """The present instant t [s] for a component: configuration q (nq,), velocity v (nv,), kinematics, undisturbed water.
+
+    `each` evaluates a function at several points, as `compiler.each` where nobody asks for derivatives.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        t: Scalar,
+        q: Array,
+        v: Array,
+        kin: Any,
+        water: WaterNow,
+        each: Callable[..., list[Any]] | None = None,
+    ) -> None:
         self.model, self.t, self.q, self.v, self.kin, self.water = model, t, q, v, kin, water
+        self.each: Callable[..., list[Any]] = _in_turn if each is None else each
 
     @property
     def R_WB(self) -> Sequence[Array]:

@@ -1,19 +1,52 @@
 """Checks of a component's actions against its declaration; errors name the component."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from hydromechs import compiler
 from hydromechs.errors import noted
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Constraint, JointForce, MovedJoint, Now, Values, Wrench
+
+MANY = 16
+"""Number of components of one key from which they act together: calls of one program cost more than some copies of it."""
+COPIED = 8000
+"""Operations of all copies of a function up to which a program with a world on every lane has copies rather than calls."""
+
+
+Each: TypeAlias = Callable[..., list[Any]]
+"""Returns the results of a function at several points, as `compiler.each`."""
+
+
+def each_on(lanes: int) -> Each:
+    """Return `compiler.each` for a number of lanes: on one lane calls put several points on lanes."""
+    return partial(compiler.each, least=0 if lanes == 1 else COPIED)
 
 
 def acting(component: Component, now: Now, z: Values, u: Values) -> Action:
     """Actions of a component in one instant; errors in it get a note that names it."""
     with noted(f"in act of the component {component.name!r} ({type(component).__name__})"):
         return component.act(now, z, u)
+
+
+def acting_together(components: Sequence[Component], now: Now, given: Sequence[tuple[Values, Values]]) -> list[Action]:
+    """Return the actions of components, with their states and inputs, at one instant; many that are alike act together."""
+    groups: dict[Hashable, list[int]] = {}
+    for k, c in enumerate(components):
+        groups.setdefault(k if c.alike is None else (c.alike,), []).append(k)
+    out: dict[int, Action] = {}
+    for group in groups.values():
+        if len(group) < MANY:
+            out |= {k: acting(components[k], now, *given[k]) for k in group}
+            continue
+        first = components[group[0]]
+        with noted(f"in act of the components {first.name!r}, ... ({type(first).__name__})"):
+            z, u = zip(*(given[k] for k in group), strict=True)
+            out |= zip(group, first.act_together([components[k] for k in group], now, z, u), strict=True)
+    return [out[k] for k in range(len(components))]
 
 
 def check_action(component: Component, model: Model, action: object, z: Mapping[str, float]) -> None:

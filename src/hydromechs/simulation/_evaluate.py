@@ -13,7 +13,7 @@ from hydromechs.model import Model
 from hydromechs.model.component import Action, Now
 from hydromechs.values import Array, Scalar
 
-from ._actions import acting
+from ._actions import Each, acting_together
 from ._body_instant import energies_of, water_on_body, weight_of
 from ._constraints import Response, constrained
 from ._plant import Plant
@@ -111,7 +111,8 @@ def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int
     """Actions of components in one instant: of those with the numbers `which`, by default of all."""
     layout, nv = plant.layout, now.model.nv
     numbers = range(len(plant.components)) if which is None else which
-    actions = [acting(plant.components[k], now, *layout.of_component(k, z, inputs)) for k in numbers]
+    given = [layout.of_component(k, z, inputs) for k in numbers]
+    actions = acting_together([plant.components[k] for k in numbers], now, given)
     _check_armature(plant, numbers, actions)
     out = Acted(
         actions,
@@ -137,24 +138,41 @@ def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int
 
 
 def derivative(
-    plant: Plant, t: Scalar, q: Array, u: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at
+    plant: Plant,
+    t: Scalar,
+    q: Array,
+    u: Array,
+    v: Array,
+    z: Array,
+    inputs: Array,
+    motion: MotionAt = fluid_at,
+    each: Each | None = None,
 ) -> Array:
     """ẏ of y = (u, v, z) in the chart around q, shape (2 nv + nz,).
 
     `q`: configuration at the centre of the chart, shape (nq,); `u`: coordinates in the chart, shape (nv,).
     """
     here = dynamics.retract(plant.model, q, u)
-    e = evaluate(plant, t, here, v, z, inputs, motion)
+    e = evaluate(plant, t, here, v, z, inputs, motion, each)
     return np.concatenate([dynamics.chart_rate(plant.model, here, u, v), e.vdot, e.zdot])
 
 
-def evaluate(plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at) -> Evaluation:
+def evaluate(
+    plant: Plant,
+    t: Scalar,
+    q: Array,
+    v: Array,
+    z: Array,
+    inputs: Array,
+    motion: MotionAt = fluid_at,
+    each: Each | None = None,
+) -> Evaluation:
     """Forces, accelerations, rates, powers and energies of one instant."""
     plant = plant.opened(inputs)
     model, nb = plant.model, plant.model.nb
     kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin, inputs, motion)
-    now = Now(model, t, q, v, kin, water)
+    now = Now(model, t, q, v, kin, water, each)
     done = acted(plant, now, z, inputs)
     pushed, power = done.pushed, done.power
 

@@ -193,7 +193,7 @@ class LoopedPlant:
             q, v, z, R_WB, p_WB, V = (state.get(name, np.zeros(0)) for name in ("q", "v", "z", *POSES))
             kin = dynamics.Kinematics((), (), tuple(V), (), (), tuple(R_WB), tuple(p_WB))
             water = Water(plant, t, kin, inputs, self.motion)
-            now = Now(model, t, q, v, kin, water)
+            now = Now(model, t, q, v, kin, water, compiler.each)
             done = acted(plant, now, z, inputs, self._single)
             out: dict[str, Any] = {}
             forces = {"tau": done.joint} | {f"force_{label}": np.ravel(rows) for label, rows in done.pushed.items()}

@@ -15,6 +15,7 @@ from hydromechs.model.component import Output
 from hydromechs.recording import ATTITUDE, STORED_ENERGIES, Variable
 from hydromechs.values import Array, Scalar
 
+from ._actions import Each, each_on
 from ._evaluate import evaluate
 from ._plant import DIMENSIONS, Plant
 from ._rolled_plant import WATER_FORCES
@@ -172,11 +173,18 @@ FROM_STATE = {"q", "v", "orientation", "command", "internal_state", "work", "ene
 
 
 def observed(
-    plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at
+    plant: Plant,
+    t: Scalar,
+    q: Array,
+    v: Array,
+    z: Array,
+    inputs: Array,
+    motion: MotionAt = fluid_at,
+    each: Each | None = None,
 ) -> dict[str, Array]:
     """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
     model = plant.model
-    e = evaluate(plant, t, q, v, z, inputs, motion)
+    e = evaluate(plant, t, q, v, z, inputs, motion, each)
     kin = e.now.kin
     out = {
         "tau": e.tau,
@@ -233,7 +241,7 @@ def observer(
     arguments = tuple(Argument(name, shape) for name, shape in sizes.items())
 
     def function(t: Scalar, q: Array, x: Array, inputs: Array) -> tuple[Array, ...]:
-        found = observed(plant, t, q, x[:nv], x[nv:], inputs, motion)
+        found = observed(plant, t, q, x[:nv], x[nv:], inputs, motion, each_on(lanes))
         return tuple(found[name] for name in shapes)
 
     outputs = tuple(Argument(name, shape) for name, shape in shapes.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from hydromechs.compiler import Argument, Compiled
 from hydromechs.integrators import Integrator, Stepper
 from hydromechs.values import Array, Scalar
 
+from ._actions import Each, each_on
 from ._evaluate import derivative
 from ._implicit_size import check_length
 from ._looped import LoopedPlant
@@ -65,10 +66,10 @@ class PlantPrograms:
     @cached_property
     def stepper(self) -> Stepper:
         """The plant's derivative with the integrator."""
-        plant, nv = self.plant, self.plant.model.nv
+        plant, nv, on_lanes = self.plant, self.plant.model.nv, each_on(self.lanes)
 
-        def ydot(t: Scalar, q: Array, y: Array, inputs: Array) -> Array:
-            return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self.motion)
+        def ydot(t: Scalar, q: Array, y: Array, inputs: Array, each: Each | None = on_lanes) -> Array:
+            return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self.motion, each)
 
         layout = plant.layout
         booked = len(layout.causes)  # work is integrated for the balance only: its error does not count
@@ -79,10 +80,11 @@ class PlantPrograms:
             (Argument("inputs", (layout.size,)),),
             self.method,
             name="plant",
-            identity=plant.identity,
+            identity=None if plant.identity is None else f"{plant.identity} {self.lanes > 1}",
             lanes=self.lanes,
             threads=self.threads,
             counted=np.array([1.0] * (2 * nv + layout.nz - booked) + [0.0] * booked),
+            differentiable=partial(ydot, each=None),
             loops=None if self.looped is None else self.looped.derivative,
         )
 

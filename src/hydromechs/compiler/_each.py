@@ -1,0 +1,91 @@
+"""One function at several points: traced once and called for each, in place of a copy of its operations for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import casadi
+import numpy as np
+
+from ._callee import Argument
+from ._symbol import TAPE, Symbol, call_on_lanes, column, symbols
+from ._trace import free_symbols, program_with_calls
+
+
+def each(function: Callable[..., Any], *rows: Sequence[Any], least: int = 0) -> list[Any]:
+    """Results of a function at several points.
+
+    In a traced function it becomes a program of its own, which is called for each point: on the lanes of vector operations
+    if the trace is compiled for one world at a time. Derivatives treat the results as constants.
+
+        strains = compiler.each(lambda a, b: norm(b - a) / rest - 1.0, points[:-1], points[1:])
+
+    Args:
+        function: Takes and returns numbers, arrays, None, and tuples of these. It may use symbols of the trace around it.
+        rows: For each argument its values, of the same structure at all points.
+        least: Operations at all points together below which the operations are copied after all.
+    """
+    points = list(zip(*rows, strict=True))
+    entries = np.array([list(_leaves(point)) for point in points], dtype=object)
+    if not any(isinstance(x, Symbol) for x in entries.ravel()):
+        return [function(*point) for point in points]
+    differs = [k for k, values in enumerate(entries.T) if not all(_same(x, values[0]) for x in values)]
+    own = symbols("point", (len(differs),))
+    given = entries[0].copy()
+    given[differs] = own
+    token = TAPE.set([])
+    try:
+        result, sites = function(*_rebuilt(points[0], iter(given))), TAPE.get() or []
+    finally:
+        TAPE.reset(token)
+    leaves = list(_leaves(result))
+    computed = [k for k, x in enumerate(leaves) if isinstance(x, Symbol) and x.constant is None]
+    wanted = column(np.array([leaves[k] for k in computed], dtype=object))
+    taken = [x for site in sites for x in site.arguments]
+    shared = free_symbols([wanted, *taken], [column(own), *(y for site in sites for y in site.results)])
+    program = program_with_calls(
+        "each",
+        [column(own), casadi.vertcat(*shared)],
+        [wanted],
+        (Argument("point", (len(own),)), Argument("shared", (len(shared),))),
+        (Argument("result", (len(computed),)),),
+        sites,
+    )
+    if len(program.operations) * len(points) < least:
+        return [function(*point) for point in points]
+    around = np.array([Symbol(x) for x in shared], dtype=object)
+    (values,) = call_on_lanes(program, entries[:, differs], np.broadcast_to(around, (len(points), len(shared))))
+    out = []
+    for row in values:
+        filled = list(leaves)
+        for k, x in zip(computed, row, strict=True):
+            filled[k] = x
+        out.append(_rebuilt(result, iter(filled)))
+    return out
+
+
+def _same(x: Any, y: Any) -> bool:
+    return x is y or (not isinstance(x, Symbol) and not isinstance(y, Symbol) and bool(x == y))
+
+
+def _leaves(thing: Any) -> Iterator[Any]:
+    """Numbers and symbols of a structure, in order."""
+    if isinstance(thing, tuple):
+        for part in thing:
+            yield from _leaves(part)
+    elif thing is not None:
+        yield from np.ravel(thing)
+
+
+def _rebuilt(thing: Any, leaves: Iterator[Any]) -> Any:
+    """A structure with other numbers and symbols."""
+    if isinstance(thing, tuple):
+        parts = [_rebuilt(part, leaves) for part in thing]
+        return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
+    if thing is None:
+        return None
+    if not np.ndim(thing):
+        return next(leaves)
+    flat = [next(leaves) for _ in range(np.size(thing))]
+    return np.array(flat).reshape(np.shape(thing))
