@@ -104,6 +104,7 @@ FITTING = {
 }
 """Names and times by field, which fit the machine and the step of `scene`."""
 CURVE = str(Path(__file__).parents[2] / "docs" / "data" / "station_keeping_curve.csv")
+NETWORK = str(Path(__file__).with_name("policy.npz"))
 CORNERS = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, -2.5))
 BESIDE: tuple = (
     actuation.Thruster(name="fore", frame="tool", curve=actuation.ideal_curve(forward=3.0, reverse=2.0)),
@@ -136,6 +137,7 @@ VALUES: dict[Any, dict[str, Any]] = {
     control.CarryLoad: {"waypoints": POSES},
     control.TASKS["tool"]: TOOL,
     control.TASKS["vehicle"]: {"waypoints": POSES, "parts": ("roll", "yaw")},
+    control.Policy: {"file": NETWORK, "activation": "relu", "waypoints": POSES, "ranges": {"fore": (-2.0, 3.0)}},
     control.Serpenoid: {"frequency": 0.3},
     walking.Walk: {"feet": ("a", "b", "c"), "velocity": (0.2, 0.1)},
     walking.GAITS["tripod"]: {"duty": 0.7},

@@ -170,9 +170,7 @@ def test_what_thrusters_do_not_reach_is_refused_by_name():
     ):
         few(THREE, LqrSpeed(waypoints=[{}], controlled=["surge", "sway", "heave", "pitch"]))
     assert few(THREE, LqrSpeed(waypoints=[{}], controlled=["pitch"])).controller._loop.axes == (4,)  # in place of heave
-    with pytest.raises(
-        ValueError, match=r"sway of 'hull', which is not controlled; controlled are surge, he"
-    ):
+    with pytest.raises(ValueError, match=r"sway of 'hull', which is not controlled; controlled are surge, he"):
         few(THREE, LqrSpeed(waypoints=[{"t": 0.0}, {"t": 1.0, "sway": 0.1}]))
     with pytest.raises(ValueError, match=r"pitch of 'hull', which is not controlled"):
         few(THREE, LqrFollowPath(waypoints=[{"t": 0.0, "position": (0, 0, 0), "pitch_deg": 5.0}]))

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from hydromechs.values import Array, Scalar
 
 from ._callee import Callee
+from ._dense import Dense
 from ._flow import Iterate, When
 from ._operations import KINDS, Kind
 from ._program import Packed, Program
@@ -297,6 +298,18 @@ def solve(A: ArrayLike, b: Array | Sequence[Scalar]) -> Array:
     if _has_symbols((A, b)):
         return _called(Solve(len(b)), [np.asarray(A), np.asarray(b)])[0]
     return np.linalg.solve(np.asarray(A, dtype=float), np.asarray(b, dtype=float))
+
+
+def dense(weights: Array, bias: Array, x: ArrayLike) -> Array:
+    """W x + b, shape (m,), with constant weights; a loop, however large they are.
+
+    Args:
+        weights: W, shape (m, n).
+        bias: b, shape (m,).
+        x: Shape (n,).
+    """
+    callee, given = Dense(np.asarray(weights, dtype=float), np.asarray(bias, dtype=float)), [np.asarray(x)]
+    return _called(callee, given)[0] if _has_symbols(given) else callee(*given)[0]
 
 
 def solve_semidefinite(

@@ -11,6 +11,7 @@ from ._damped_inverse import damped_inverse, prioritised
 from ._inverse_kinematics import Tool, reach_pose
 from ._joint_control import ComputedTorque, JointControl
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
+from ._policy import ActionMap, Policy, observed_joints, thruster_commands
 from ._pose_control import FollowPath, HoldPose
 from ._reference import JointTrajectory, Waypoints
 from ._serpenoid import Serpenoid
@@ -22,6 +23,7 @@ from ._vehicle import Vehicle
 __all__ = [
     "TASKS",
     "TYPES",
+    "ActionMap",
     "Admittance",
     "Asked",
     "CarryLoad",
@@ -38,6 +40,7 @@ __all__ = [
     "LqrHoldPose",
     "LqrSpeed",
     "ManipulabilityTask",
+    "Policy",
     "PostureTask",
     "Serpenoid",
     "SpeedLoop",
@@ -51,10 +54,12 @@ __all__ = [
     "Waypoints",
     "damped_inverse",
     "loop_margins",
+    "observed_joints",
     "prioritised",
     "reach_pose",
     "servo_lqr",
     "speeds_towards",
+    "thruster_commands",
 ]
 
 TYPES: Mapping[str, type[Controller]] = {
@@ -70,5 +75,6 @@ TYPES: Mapping[str, type[Controller]] = {
     "task_priority": TaskPriority,
     "carry_load": CarryLoad,
     "serpenoid": Serpenoid,
+    "policy": Policy,
 }
 """Controllers by their names in files."""

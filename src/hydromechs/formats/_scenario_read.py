@@ -12,6 +12,7 @@ from hydromechs.actuation import ExternalWrench, JointMotion, Thruster
 from hydromechs.actuation.drives import Drive
 from hydromechs.actuation.motions import recorded_file
 from hydromechs.contact import MATERIALS, BodyContact, Material, PointContact, Terrain
+from hydromechs.control import Policy
 from hydromechs.errors import CodeNotAllowed, Fault, ModelError, ScenarioError
 from hydromechs.geometry import height_field
 from hydromechs.model import Model
@@ -185,7 +186,7 @@ class _ScenarioReader(Reader):
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
         if cls is ScenarioFile:
             return self._made(values)
-        if cls in (height_field, recorded_file) and values.get("file"):
+        if cls in (height_field, recorded_file, Policy) and values.get("file"):
             values = values | {"file": str(self.folder / values["file"])}
         out = super().make(cls, values, path)
         self.where[id(out)] = out, path

@@ -15,6 +15,7 @@ import numpy as np
 
 from hydromechs import equations
 from hydromechs.contact import Terrain
+from hydromechs.control import observed_joints
 from hydromechs.hydro import Current
 from hydromechs.integrators import Integrator, whole_steps
 from hydromechs.library import load_scenario, load_vehicle, names, plant_names
@@ -131,9 +132,18 @@ class Arena:
         sigma = [np.full(width, getattr(self.varied.noise, kind, 0.0)) for kind, width in kinds]
         self._sigma = np.concatenate(sigma)
         names = {OF_SENSOR + name: [f"{name}.{x}" for x in labels] for name, labels in self.worlds.reading_labels.items()}
-        labels = [names.get(kind, [kind] * width) for kind, width in kinds]
-        self.labels = tuple(label for part in labels for label in part)
-        """Meaning of each number of an observation; of a sensor "imu.wx"."""
+        own = {
+            **names,
+            "attitude": [f"down.{x}" for x in "xyz"],
+            "velocity": [f"velocity.{x}" for x in "uvw"],
+            "rate": [f"rate.{x}" for x in "pqr"],
+            **{kind: [f"{kind}.{p.name}" for p in observed_joints(self.plant)] for kind in ("joint", "joint_rate")},
+            "command": [f"action.{x}" for x in (*self.actions.names, *range(task.extra))],
+        }
+        of_task = [f"{kind}.{k}" for kind, x in task.observe() for k in range(np.shape(x)[1])]
+        seen = [label for kind, _ in kinds[len(task.observe()) :] for label in own[kind]]
+        self.labels = (*(task.labels if len(task.labels) == len(of_task) else of_task), *seen)
+        """Name of each number of an observation, as "velocity.u"; of a sensor "imu.wx"."""
         widths = [np.full(width, LIMIT_OF_READINGS if kind in names else LIMIT) for kind, width in kinds]
         self.limits = np.concatenate(widths).astype(np.float32)
         """Where each number of an observation is cut off, shape (no,)."""
@@ -180,8 +190,7 @@ class Arena:
     @cached_property
     def _joints(self) -> tuple[Array, Array]:
         """Columns of q and v of the joints that belong to the vehicle."""
-        model = self.plant.model
-        parts = [p for p in model.joint_parts.values() if isinstance(p.joint, joints.Revolute | joints.Prismatic)]
+        parts = observed_joints(self.plant)
         q, v = ([i for p in parts for i in range(s(p).start, s(p).stop)] for s in (lambda p: p.q, lambda p: p.v))
         return np.array(q, dtype=int), np.array(v, dtype=int)
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs.contact import Grip
+from hydromechs.control import thruster_commands
 from hydromechs.simulation import Plant
 from hydromechs.values import Array, NotNegative, Positive, nearest
 
-from ._actions import driven_joints, thrusters
+from ._actions import driven_joints
 from ._arrays import closeness
-from ._task import EFFORT, GoalTask, Judgement, Task, drawn
+from ._task import EFFORT, GoalTask, Judgement, Task, drawn, named
 
 if TYPE_CHECKING:
     from ._arena import Arena
@@ -25,7 +26,7 @@ HOLDS = 0.5
 
 def _both(plant: Plant, task: Task) -> tuple[str, ...]:
     """Commands of thrusters and of an arm, both of which must be there."""
-    pushed, moved = thrusters(plant), driven_joints(plant)
+    pushed, moved = thruster_commands(plant), driven_joints(plant)
     missing = [word for word, names in (("thrusters", pushed), ("driven joints", moved)) if not names]
     if missing:
         raise ValueError(
@@ -52,6 +53,7 @@ class Reach(GoalTask):
     success: Positive = 0.05
 
     step = 0.01
+    labels = named("tool_goal", "goal")
 
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: thrusters and joints of the arm."""
@@ -108,6 +110,7 @@ class PickAndPlace(GoalTask):
     """Distance between vehicle and thing at which the episode ends [m]."""
 
     extra = 1
+    labels = (*named("jaws_to_thing", "thing_to_goal"), "grip")
     default = "pick_and_release"
     duration = 30.0
 

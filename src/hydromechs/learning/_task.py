@@ -40,6 +40,8 @@ class Task(abc.ABC):
 
     extra: int = 0
     """Actions besides those of commands."""
+    labels: Sequence[str] = ()
+    """Names of the numbers that `observe` gives, as "goal.x". Default to their kinds and places, as "position.0"."""
     default: str = ""
     """The scenario or vehicle of the library in which it plays unless another is given."""
     period: float = 0.1
@@ -105,6 +107,11 @@ class GoalTask(Task):
     """Distance at which the episode ends [m]."""
 
     default = "bluerov2_heavy_alpha5"
+
+
+def named(*vectors: str) -> tuple[str, ...]:
+    """Return the labels of vectors, as "goal.x"."""
+    return tuple(f"{name}.{x}" for name in vectors for x in "xyz")
 
 
 def drawn(random: Sequence[np.random.Generator], low: Any, high: Any, size: int) -> Array:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hydromechs.control import thruster_commands
 from hydromechs.simulation import Plant
 from hydromechs.values import Array, NotNegative, Positive
 
-from ._actions import thrusters
 from ._arrays import closeness, turned_by, turning
-from ._task import EFFORT, GoalTask, Judgement, drawn
+from ._task import EFFORT, GoalTask, Judgement, drawn, named
 
 if TYPE_CHECKING:
     from ._arena import Arena
@@ -36,10 +36,11 @@ class StationKeeping(GoalTask):
     """Angle at which half the reward is left [rad]."""
 
     step = 0.01
+    labels = named("goal", "goal.turn")
 
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: the thrusters."""
-        names = thrusters(plant)
+        names = thruster_commands(plant)
         if not names:
             raise ValueError(
                 f"{plant.model.name} has no thrusters, which {type(self).__name__} acts with; choose a vehicle with thrusters, "
@@ -93,6 +94,7 @@ class TrajectoryTracking(StationKeeping):
     """Look-ahead time of the observed place [s]."""
 
     spread: NotNegative = 0.3
+    labels = named("goal", "goal.turn", "goal.velocity", "goal.ahead")
 
     def join(self, arena: Arena) -> None:
         super().join(arena)

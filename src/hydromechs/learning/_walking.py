@@ -13,7 +13,7 @@ from hydromechs.values import Array, NotNegative, Positive
 
 from ._actions import driven_joints
 from ._arrays import rotate, turned_by, turning
-from ._task import EFFORT, Judgement, Task, drawn
+from ._task import EFFORT, Judgement, Task, drawn, named
 
 if TYPE_CHECKING:
     from ._arena import Arena
@@ -35,6 +35,7 @@ class WalkAhead(Task):
     tilt: Positive = 0.8
     """Angle from upright at which the episode ends [rad]."""
 
+    labels = (*named("course.turn"), "height")
     default = "k2t_walk"
 
     def commands(self, plant: Plant) -> Sequence[str]:

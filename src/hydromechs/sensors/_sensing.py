@@ -81,7 +81,7 @@ class PlainSensing:
         for s, channels in zip(self.sampling.sensors, self.sampling.channels, strict=True):
             self.signals |= {f"{s.name}.{c.label}": c.unit for c in channels}
             frame = s.frame if isinstance(s, Mounted) else ""
-            self.measured[s.name] = Measured(frame, np.full(len(channels), np.nan))
+            self.measured[s.name] = Measured(frame, np.full(len(channels), np.nan), tuple(c.label for c in channels))
         self.texts: list[Callable[..., str]] = []
         """Texts of messages from four numbers."""
         self._prepare(controlled)

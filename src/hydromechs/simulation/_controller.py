@@ -28,6 +28,8 @@ class Measured(NamedTuple):
     """Name of the frame or body that it is mounted on; empty if there is none."""
     values: np.ndarray
     """Its values, in the order of its channels, shape (n,); NaN before a run begins."""
+    labels: tuple[str, ...] = ()
+    """Names of its channels."""
 
 
 class Controller(Described, abc.ABC):

@@ -1,0 +1,237 @@
+"""A trained policy as a controller: a network from a file, between labelled observations and commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from hydromechs.actuation import Thruster
+from hydromechs.compiler import dense
+from hydromechs.errors import FieldError
+from hydromechs.model import JointPart, joints
+from hydromechs.simulation import Plant, Site, Tick, TracedBlock, Update, check_free_in_world
+from hydromechs.spatial import (
+    clamp,
+    matrix_from_rpy,
+    norm,
+    quaternion_from_matrix,
+    quaternion_matrix,
+    quaternion_product,
+    where,
+)
+from hydromechs.values import Array, Bound, Positive, Scalar, nearest, positive
+
+from ._networks import ACTIVATIONS, read_network
+from ._pose_control import pose_waypoints
+
+RATES = {"rad": 0.5, "m": 0.2}
+"""Rate of a target that an action of 1 stands for, by its unit [rad/s, m/s]."""
+LIMIT = 10.0
+"""Observations are clipped to ± this value, in SI units: farther away is far away."""
+LIMIT_OF_READINGS = 1000.0
+"""The same for readings of sensors: a depth is no way to a goal."""
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "goal": ("x", "y", "z"),
+    "goal.turn": ("x", "y", "z"),
+    "goal.velocity": ("x", "y", "z"),
+    "goal.ahead": ("x", "y", "z"),
+    "down": ("x", "y", "z"),
+    "velocity": ("u", "v", "w"),
+    "rate": ("p", "q", "r"),
+}
+"""Names of the numbers of an observation by group, as in "velocity.u"; all in axes of the vehicle."""
+
+
+def thruster_commands(plant: Plant) -> tuple[str, ...]:
+    """Return the names of the commands of thrusters."""
+    names = {c.name for c in plant.components if isinstance(c, Thruster)}
+    return tuple(name for name in plant.layout.commands if name in names)
+
+
+def observed_joints(plant: Plant) -> list[JointPart]:
+    """Return the joints that policies observe: revolute and prismatic ones."""
+    return [p for p in plant.model.joint_parts.values() if isinstance(p.joint, joints.Revolute | joints.Prismatic)]
+
+
+class ActionMap:
+    """Commands from actions, one number from -1 to 1 each, for a period [s].
+
+    A command with a range goes from its lowest through its rest to its highest; `ranges` replace those of the plant. A target
+    of a joint, which has no range, moves with its rate, between the limits of the joint.
+    """
+
+    def __init__(self, plant: Plant, names: Iterable[str], ranges: Mapping[str, tuple[float, float]], period: float) -> None:
+        layout = plant.layout
+        self.names = tuple(names)
+        for name in (*self.names, *ranges):
+            if name not in layout.commands:
+                raise ValueError(f"no command {name!r} in {plant.model.name}{nearest(name, layout.commands)}")
+        self.columns = np.array([layout.commands.index(name) for name in self.names], dtype=int)
+        n = len(self.names)
+        self.low, self.high = np.full(n, -np.inf), np.full(n, np.inf)
+        self.rest, self.stride = np.zeros(n), np.zeros(n)
+        for k, name in enumerate(self.names):
+            slot = layout.input_slots[self.columns[k]]
+            low, high = ranges.get(name, slot.limits)
+            if np.isfinite([low, high]).all():
+                rest = 0.5 * (low + high) if callable(slot.start) else float(slot.start)
+                self.low[k], self.high[k], self.rest[k] = low, high, min(max(rest, low), high)
+            elif slot.unit in RATES and name in plant.model.joint_parts:
+                self.low[k], self.high[k] = _limits(plant.model.joint_parts[name].joint)
+                self.stride[k] = RATES[slot.unit] * period
+            else:
+                raise ValueError(
+                    f"command {name!r} [{slot.unit}] has no range that ends; give one, ranges={{{name!r}: (low, high)}}"
+                )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def command(self, k: int, action: Scalar, before: Scalar) -> Scalar:
+        """Return a command for an action, after another command; numbers or symbols."""
+        if self.stride[k]:
+            return clamp(before + self.stride[k] * action, self.low[k], self.high[k])
+        return self.rest[k] + action * where(action > 0.0, self.high[k] - self.rest[k], self.rest[k] - self.low[k])
+
+
+def _limits(joint: Any) -> tuple[float, float]:
+    limits = joint.limits if isinstance(joint, joints.Revolute | joints.Prismatic) else None
+    return (-np.inf, np.inf) if limits is None else (float(limits[0]), float(limits[1]))
+
+
+class Policy(TracedBlock):
+    """Gives commands from a trained network of dense layers. A controller.
+
+    The observation has the labels that an environment of `hydromechs.learning` has, `env.unwrapped.arena.labels`: goal.x, y, z,
+    the way to the goal; goal.turn.x, y, z, the rotation vector to its orientation; goal.velocity and goal.ahead, the velocity
+    of the goal and the way to where it will be; down.x, y, z; velocity.u, v, w; rate.p, q, r, all in axes of the vehicle;
+    joint.NAME and joint_rate.NAME; action.NAME, the last actions; SENSOR.CHANNEL, readings. Actions from -1 to 1 are mapped to
+    commands as in the environments, and clipped. The signals are the actions.
+
+    Args:
+        file: Network: arrays W0, b0, W1, ... (.npz), ONNX (.onnx), or a model of Stable-Baselines3 (.zip).
+        observation: Labels of the inputs of the network, in order. Default to those of `StationKeeping`.
+        actions: Commands that the outputs drive, in order. Default to the thrusters.
+        activation: Activation of hidden layers of .npz files.
+        waypoints: Goals as for `FollowPath`. Defaults to the initial pose.
+        ahead: Lead time of goal.ahead [s].
+        ranges: Minimum and maximum of commands by name. Default to those of the actuators.
+        body: Name of the vehicle's body. Defaults to the first free one.
+        period: Time between actions, as in training [s].
+    """
+
+    def __init__(
+        self,
+        *,
+        file: str,
+        observation: Sequence[str] | None = None,
+        actions: Sequence[str] | None = None,
+        activation: Literal["tanh", "relu", "elu", "sigmoid", "none"] = "tanh",
+        waypoints: Sequence[Mapping[str, Any]] = (),
+        ahead: Positive = 1.0,
+        ranges: Mapping[str, Annotated[Sequence[float], Bound(size=2)]] | None = None,
+        body: str | None = None,
+        period: Positive = 0.1,
+    ) -> None:
+        self.file = os.fspath(file)
+        if activation not in ACTIVATIONS:
+            raise FieldError("activation", activation, f"must be one of {', '.join(ACTIVATIONS)}")
+        self.layers = read_network(self.file, activation)
+        self.observation = None if observation is None else tuple(observation)
+        self.actions = None if actions is None else tuple(actions)
+        self.path = pose_waypoints(waypoints) if waypoints else None
+        self.ahead, self.body, self.period = positive(ahead, "ahead"), body, positive(period, "period")
+        self.ranges = {name: (float(low), float(high)) for name, (low, high) in (ranges or {}).items()}
+
+    def prepare(self, site: Site) -> None:
+        """Look up the vehicle, its commands and all that is observed."""
+        model, plant = site.model, site.plant
+        free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
+        name = self.body or (free[0] if free else "")
+        if name not in free:
+            raise ValueError(f"a policy needs a body with a free joint, got {name!r}; there are {', '.join(free) or 'none'}")
+        at = model.body_index(name)
+        check_free_in_world(model, at)
+        self._q, self._v, self._down = model.q_slices[at], model.v_slices[at], np.array(model.world.down, dtype=float)
+        self._home = np.array(site.start_q[self._q], dtype=float)
+        self._parts = observed_joints(plant)
+        self.map = ActionMap(
+            plant, thruster_commands(plant) if self.actions is None else self.actions, self.ranges, self.period
+        )
+        self.labels = self._labels() if self.observation is None else self.observation
+        known = [f"{group}.{x}" for group, names in GROUPS.items() for x in names]
+        known += [f"{kind}.{p.name}" for p in self._parts for kind in ("joint", "joint_rate")]
+        known += [f"action.{x}" for x in self.map.names]
+        known += [f"{sensor}.{x}" for sensor, m in site.measured.items() for x in m.labels]
+        for label in self.labels:
+            if label not in known:
+                raise ValueError(f"policy {self.file}: no observation {label!r}{nearest(label, known)}")
+        first, last = self.layers[0], self.layers[-1]
+        for layer, size, wanted, what in (
+            (first, first.weights.shape[1], len(self.labels), "observations"),
+            (last, len(last.weights), len(self.map), "actions"),
+        ):
+            if size != wanted:
+                shape = ("m", wanted) if layer is first and what == "observations" else (wanted, "n")
+                raise ValueError(
+                    f"policy {self.file}: layer {layer.name!r} has weights of shape {layer.weights.shape}, must have shape "
+                    f"({shape[0]}, {shape[1]}) for {wanted} {what}; set {'observation' if what[0] == 'o' else 'actions'}"
+                )
+        self.commanded = self.map.names
+        self.first_memory = {"actions": np.zeros(len(self.map))}
+        self.signals = {f"action.{x}": "1" for x in self.map.names}
+
+    def _labels(self) -> tuple[str, ...]:
+        """Labels of `StationKeeping`."""
+        groups = [f"{g}.{x}" for g in ("goal", "goal.turn", "down", "velocity", "rate") for x in GROUPS[g]]
+        moved = [f"{kind}.{p.name}" for kind in ("joint", "joint_rate") for p in self._parts]
+        return *groups, *moved, *(f"action.{x}" for x in self.map.names)
+
+    def update(self, tick: Tick) -> Update:
+        """Evaluate the network."""
+        seen = self._seen(tick)
+        x = np.array([seen[label] for label in self.labels])
+        for layer in self.layers:
+            x = np.array([ACTIVATIONS[layer.activation](y) for y in dense(layer.weights, layer.bias, x)])
+        actions = [clamp(y, -1.0, 1.0) for y in x]
+        commands = {n: self.map.command(k, actions[k], tick.inputs[n]) for k, n in enumerate(self.map.names)}
+        return Update(commands, {"actions": np.array(actions)}, dict(zip(self.signals, actions, strict=True)))
+
+    def _seen(self, tick: Tick) -> dict[str, Scalar]:
+        """Everything that can be observed, by label."""
+        R = quaternion_matrix(tick.q[self._q][3:])
+        p, quaternion, velocity = tick.q[self._q][:3], tick.q[self._q][3:], tick.v[self._v]
+        place, rate, later, goal = self._home[:3], np.zeros(3), self._home[:3], self._home[3:]
+        if self.path is not None:
+            (wanted, moving, _), (then, _, _) = self.path(tick.t), self.path(tick.t + self.ahead)
+            place, rate, later = wanted[:3], moving[:3], then[:3]
+            goal = quaternion_from_matrix(matrix_from_rpy(wanted[3:]))
+        arrays = {
+            "goal": R.T @ (place - p),
+            "goal.turn": _turn(quaternion, goal),
+            "goal.velocity": R.T @ rate,
+            "goal.ahead": R.T @ (later - p),
+            "down": R.T @ self._down,
+            "velocity": velocity[:3],
+            "rate": velocity[3:],
+        }
+        out = {f"{g}.{x}": value for g, names in GROUPS.items() for x, value in zip(names, arrays[g], strict=True)}
+        for part in self._parts:
+            out |= {f"joint.{part.name}": tick.q[part.q][0], f"joint_rate.{part.name}": tick.v[part.v][0]}
+        out |= {f"action.{x}": a for x, a in zip(self.map.names, tick.memory["actions"], strict=True)}
+        out = {label: clamp(x, -LIMIT, LIMIT) for label, x in out.items()}
+        for sensor, m in self.site.measured.items():
+            values = [where(x == x, clamp(x, -LIMIT_OF_READINGS, LIMIT_OF_READINGS), 0.0) for x in tick.measured[sensor]]
+            out |= {f"{sensor}.{label}": x for label, x in zip(m.labels, values, strict=True)}
+        return out
+
+
+def _turn(here: Array, there: Array) -> Array:
+    """Rotation vector in body axes from an orientation to another, unit quaternions of shape (4,) [rad], shape (3,)."""
+    w, *part = quaternion_product(here * np.array([1.0, -1.0, -1.0, -1.0]), there)
+    size = norm(np.array(part))
+    angle = 2.0 * np.arctan2(size, abs(w)) * where(w < 0.0, -1.0, 1.0)
+    return np.array(part) * where(size > 1e-12, angle / where(size > 1e-12, size, 1.0), 2.0)
