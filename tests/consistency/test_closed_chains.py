@@ -333,7 +333,7 @@ def test_a_load_with_joints_is_refused():
 def test_a_load_cannot_hold_itself():
     model = forest(np.random.default_rng(0), [serial_chain(6, base="fixed", wet=False)], wet=False)
     load = model.body_index("load")
-    with pytest.raises(ValueError, match="holds 'load' by itself"):
+    with pytest.raises(ValueError, match="holds 'load'"):
         dynamics.held_trees(model, load, [dynamics.Holding(load, Path(()), Path(()))])
 
 

@@ -314,5 +314,5 @@ def test_what_the_others_do_not_have_is_refused():
         hm.to_mujoco(hm.Model(bodies=[screw]))
     hollow = hm.Body(name="hollow", joint=hm.joints.Revolute(), inertia=hm.Inertia(mass=0.0))
     tip = hm.Body(name="tip", parent="hollow", joint=hm.joints.Revolute(axis=(1, 0, 0)), inertia=inertia(rng, 1.0))
-    with pytest.raises(hm.UnsupportedFeature, match="MuJoCo refuses 'thin'"):
+    with pytest.raises(hm.UnsupportedFeature, match="MuJoCo rejects 'thin'"):
         hm.to_mujoco(hm.Model(name="thin", bodies=[hollow, tip]))

@@ -88,7 +88,7 @@ def test_a_check_of_a_difference():
     recording = counted().run(1.0).recording
     window = {"quantity": "signal.calls", "statistic": "max", "target": 6.0, "after": 0.75, "above": 0.9, "below": 1.1}
     judged = Check(name="c", mean_of=(0.05, 0.35), **window).judge(recording)
-    assert judged.passed and judged.value == pytest.approx(1.0) and "less its mean from 0.05 s to 0.35 s" in judged.text
+    assert judged.passed and judged.value == pytest.approx(1.0) and "minus its mean from 0.05 s to 0.35 s" in judged.text
     assert not Check(name="c", mean_of=(2, 3), **window).judge(recording).passed  # the run ended before
     with pytest.raises(ValueError, match="mean_of is from 2 s to 1 s"):
         Check(name="c", mean_of=(2, 1), **window)

@@ -302,7 +302,7 @@ def test_event_faults():
         ("depth.stoned", "there are stone"),
         ("speed", "no quantity 'speed'"),
         ("q.arm", "q.arm.*there are stone.x"),
-        ("position.stone.z.z", "at its end is too much"),
+        ("position.stone.z.z", "from its end"),
     ):
         with pytest.raises(KeyError, match=message):
             stone([hm.Event(name="x", quantity=quantity, level=0.0)]).run(0.1)

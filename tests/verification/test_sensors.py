@@ -462,7 +462,7 @@ def test_noise_does_not_depend_on_other_sensors_or_on_the_start():
     ("make", "words"),
     [
         (lambda: [Imu(name="imu", frame="nowhere", rate=100.0)], r"sensor 'imu': no frame or body 'nowhere' in free.*there are place, body"),
-        (lambda: [Imu(name="a", frame="body", rate=100.0), Compass(name="c", frame="body", rate=30.0)], r"'c' measures at 30 Hz.*100 Hz of 'a'.*take 33.3333 or 25 Hz"),
+        (lambda: [Imu(name="a", frame="body", rate=100.0), Compass(name="c", frame="body", rate=30.0)], r"'c' measures at 30 Hz.*100 Hz of 'a'.*choose 33.3333 or 25 Hz"),
         (lambda: [Imu(name="a", frame="body", rate=100.0), Compass(name="a", frame="body", rate=10.0)], r"two sensors are named 'a'"),
         (lambda: [Compass(name="c", frame="body", rate=0.0)], r"sensor 'c'.rate is 0, must be finite and > 0"),
         (lambda: [Compass(name="c", frame="body", rate=1.0, outages=((3.0, 2.0),))], r"outages is \[3.0, 2.0\], must be increasing"),

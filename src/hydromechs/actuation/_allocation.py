@@ -65,19 +65,19 @@ class Allocator:
 
     Exact: where the pseudo-inverse stays within the limits, f = (W B)⁺ W τ, one product. Else an active-set method finds which
     thrusters are at a limit (Stark and Parker 1995, by SciPy, with a weight of 10⁻⁵ on f, so that the solution is unique), and
-    the pseudo-inverse of the others shares out the rest.
+    the pseudo-inverse of the others distributes the rest.
 
     Args:
         B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
         lower: Minimum force of each thruster [N], a number or shape (nt,).
         upper: Maximum force of each thruster [N], a number or shape (nt,).
-        weights: Weight W of each component of the wrench, at least 0, shape (6,); all 1 where it is None.
+        weights: Weight W of each component of the wrench, at least 0, shape (6,); defaults to 1.
     """
 
     def __init__(self, B: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None) -> None:
         self.B = np.array(B, dtype=float)
         if self.B.ndim != 2 or not self.B.size:
-            raise ValueError(f"B has the shape {self.B.shape}, must be (6, number of thrusters) with one or more of them")
+            raise ValueError(f"B has the shape {self.B.shape}, must be (6, number of thrusters) with at least one thruster")
         if not np.isfinite(self.B).all():
             raise ValueError("B holds numbers that are not finite")
         m, n = self.B.shape
@@ -139,6 +139,6 @@ def allocate(
         wrench: Demanded wrench [N, N·m], shape (6,).
         lower: Minimum force of each thruster [N], a number or shape (nt,).
         upper: Maximum force of each thruster [N], a number or shape (nt,).
-        weights: Weight of each component of the wrench, shape (6,); all 1 where it is None.
+        weights: Weight of each component of the wrench, shape (6,); defaults to 1.
     """
     return Allocator(B, lower, upper, weights)(wrench)

@@ -36,7 +36,9 @@ class ForceCurve:
             object.__setattr__(self, name, values)
         n = len(self.commands)
         if n < 2 or len(self.forces) != n:
-            raise ValueError(f"ForceCurve has {n} commands and {len(self.forces)} forces, must have equally many, at least two")
+            raise ValueError(
+                f"ForceCurve has {n} commands and {len(self.forces)} forces, must have equal numbers, at least two"
+            )
         for k, (a, b) in enumerate(itertools.pairwise(self.commands)):
             if b <= a:
                 raise ValueError(f"ForceCurve.commands[{k + 1}] is {b:.6g} after {a:.6g}, must increase; sort the points")

@@ -42,7 +42,7 @@ class Drive(Component):
 
     A drive that is commanded by positions follows a target that moves between two commands, r(t) = command + rate (t − at): the
     held inputs "rate" and "at" give its speed, and the time at which it is at the commanded position; the rate defaults to 0.
-    In a ball joint the command is the rotation vector of a target at rest; its error is the rotation from here to there. In a
+    In a ball joint the command is the rotation vector of a target at rest; its error is the rotation to the target. In a
     custom joint with several velocities it is the target in the chart around the zero configuration.
     """
 
@@ -179,12 +179,12 @@ def _position(part: JointPart, k: int) -> Callable[[Now], float]:
 class Torque(Drive):
     """Source of torque; the command is the torque [N·m].
 
-    With a speed limit, the torque in the direction of motion decreases to 0 over the last tenth below it:
+    With a speed limit, the torque in the direction of motion decreases to 0 over the last tenth below the limit:
 
         τ ≤ limit · clamp((speed − q̇)/(speed/10), 0, 1),   and likewise the other way
 
-    It does not brake: a load can drive the joint faster. Where the limit speeds the joint up by more than that tenth within one
-    step, the speed hunts about its limit by as much.
+    It does not brake: a load can drive the joint faster. If the limit speeds the joint up by more than that tenth within one
+    step, the speed oscillates about its limit by as much.
     """
 
     limit: Limit = math.inf

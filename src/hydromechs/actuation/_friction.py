@@ -41,7 +41,7 @@ class JointFriction(Checked, InJoint):
     viscous: NotNegative = 0.0
     """Torque per speed [N·m·s/rad]."""
     coulomb: NotNegative = 0.0
-    """Torque at which it slips [N·m]; 0: no Coulomb friction, no state."""
+    """Torque at which it slips [N·m]; 0 for no Coulomb friction and no state."""
     stick_deflection: Positive = 1e-3
     """Elastic deflection at which it slips [rad]: the stiffness of the stick phase is coulomb / stick_deflection."""
     relaxation: Positive = 0.005

@@ -50,7 +50,7 @@ class Hydraulic(Checked, Drive):
         return self.displacement * x[-1]
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Oil that flows into one chamber and out of the other is compressed, as far as the joint does not displace it:
+        """Oil that flows into one chamber and out of the other is compressed, unless the joint displaces it:
 
             dp/dt = 4β/V (Q − D q̇ − c p),     Q = C y r(p_s − sgn(y) p),     dy/dt = (command − y)/T
 

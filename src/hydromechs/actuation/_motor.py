@@ -29,13 +29,13 @@ class Motor(Drive):
     voltage_limit: Limit = math.inf
     """Maximum voltage in either direction [V]."""
     inductance: NotNegative = 0.0
-    """Inductance L of the winding [H]; 0: the current has no lag and is not a state."""
+    """Inductance L of the winding [H]; 0 for a current without lag, which is not a state."""
     back_emf: NotNegative | None = None
-    """Voltage per speed of the rotor K_e [V·s/rad]; None: equal to the torque constant, as for a lossless motor."""
+    """Voltage per speed of the rotor K_e [V·s/rad]; if omitted, equal to the torque constant, as for a lossless motor."""
     rotor_inertia: NotNegative = 0.0
     """Inertia of the rotor and the gears on its shaft J [kg·m²]; the joint feels N² J."""
     efficiency: Annotated[float, Bound(above=0.0, most=1.0, hint="85 % is 0.85")] = 1.0
-    """Efficiency η of the gearbox [-], in both directions of power."""
+    """Efficiency η of the gearbox [-], for power in both directions."""
     efficiency_speed: Positive = 0.02
     """Joint speed over which the gearbox's loss changes sign [rad/s]; used only if the efficiency is below 1."""
 

@@ -30,9 +30,9 @@ class JointStops(InJoint):
     suffix = "stops"
 
     lower: Number = -math.inf
-    """Minimum free position [rad]; −inf: none."""
+    """Minimum free position [rad]; −inf for none."""
     upper: Number = math.inf
-    """Maximum free position [rad]; inf: none."""
+    """Maximum free position [rad]; inf for none."""
     stiffness: Annotated[NotNegative, Required()] = 0.0
     """Torque per angle beyond the limit, above 0 if there is one [N·m/rad]."""
     damping: NotNegative = 0.0

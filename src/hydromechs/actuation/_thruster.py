@@ -43,14 +43,14 @@ class Thruster(Component):
     time_constant: NotNegative = 0.0
     """Time constant of the force after a change of the command [s]; 0 for no lag."""
     zero_thrust_speed: Positive | None = None
-    """Speed through the water along the thrust at which the full forward thrust vanishes [m/s]; None: no loss to inflow."""
+    """Speed through the water along the thrust at which the full forward thrust vanishes [m/s]; None for no loss to inflow."""
     radius: Positive = 0.1
     """Radius of the propeller, over which its thrust falls to zero as it leaves the water [m]."""
 
     def __post_init__(self) -> None:
         for name in ("name", "frame"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise ValueError(f"Thruster.{name} is {getattr(self, name)!r}, must be text that is not empty")
+                raise ValueError(f"Thruster.{name} is {getattr(self, name)!r}, must be a non-empty text")
         if not isinstance(self.curve, ForceCurve):
             raise ValueError(f"Thruster.curve is {self.curve!r}, must be a ForceCurve; see linear_curve and t200_curve")
         check_fields(self)

@@ -34,9 +34,9 @@ class MotionNow(NamedTuple):
     position: Scalar
     """Position [rad]."""
     velocity: Scalar
-    """Its rate [rad/s]."""
+    """Rate of the value [rad/s]."""
     acceleration: Scalar
-    """The rate of that [rad/s²]."""
+    """Second derivative of the value [rad/s²]."""
 
 
 class Motion(abc.ABC):
@@ -87,7 +87,7 @@ class Sine(Checked, Motion):
     """Mean position [rad]."""
 
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
-        """The sine and its rates."""
+        """Return the sine and its rates."""
         w = 2.0 * math.pi / self.period
         angle = w * t + self.phase
         s, c = np.sin(angle), np.cos(angle)
@@ -105,7 +105,7 @@ class Steady(Checked, Motion):
     """Position at t = 0 [rad]."""
 
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
-        """A constant speed."""
+        """Return the motion at constant speed."""
         return MotionNow(self.offset + self.speed * t, self.speed, 0.0 * t)
 
 
@@ -140,8 +140,8 @@ class Recorded(Motion):
     def of(cls, times: Any, positions: Any, *, smoothing: float = 0.0) -> Recorded:
         """Return the cubic spline through measured positions, or a smoothing spline.
 
-        The smooth spline f makes Σ (x_k − f(t_k))² + λ ∫ f̈² dt least, with λ = n (T/2π)⁴ for n samples a second: a sine of the
-        period T has half its size left, longer ones are kept, shorter ones go with (period/T)⁴.
+        The spline f minimises Σ (x_k − f(t_k))² + λ ∫ f̈² dt, with λ = n (T/2π)⁴ for n samples a second: a sine of the
+        period T is halved, longer ones are kept, and shorter ones decrease with (period/T)⁴.
 
         `times`: times of the samples [s], shape (n,), rising, n at least 5; `positions`: positions [rad], shape (n,);
         `smoothing`: T [s]; 0 for a spline through all samples.
@@ -150,11 +150,13 @@ class Recorded(Motion):
 
         t, x = np.asarray(times, dtype=float), np.asarray(positions, dtype=float)
         if t.ndim != 1 or t.shape != x.shape or len(t) < 5:
-            raise ValueError(f"times and positions must be equally long rows of 5 or more numbers, got {t.shape} and {x.shape}")
+            raise ValueError(f"times and positions must be rows of equal length, at least 5, got {t.shape} and {x.shape}")
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
             raise ValueError("times and positions must be finite; drop the other samples first")
         if not (np.diff(t) > 0.0).all():
-            raise ValueError(f"times must increase; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after that before")
+            raise ValueError(
+                f"times must increase; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after the previous one"
+            )
         if not 0.0 <= smoothing < math.inf:
             raise ValueError(f"smoothing is {smoothing!r}, must be finite and at least 0")
         if smoothing > 0.0:

@@ -2,9 +2,10 @@
 
     F = −s (k e + c ė),    M = −s (∂E_r/∂θ + c_r ω),    E_r = ½ Σ_k k_r,k θ_k² for small angles θ_k
 
-in the axes of the holder, where e is the place of the held frame seen from the holder's, ω its angular velocity relative to the
-holder, and s the strength, from 0 (open) to 1 (closed), which follows the command within the closing time if there is something
-in reach while the jaws close. Jaws that have closed on nothing stay empty until they have opened again.
+in the axes of the holder, where e is the position of the held frame relative to the holder's, ω its angular velocity
+relative to the holder, and s the strength, from 0 (open) to 1 (closed), which follows the command within the closing
+time if there is an object within reach while the jaws close. Jaws that have closed on nothing stay empty until they
+have opened again.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from ._grasp import HOLDING, SIX, Grasp, check_frames
 HOLDS = 0.05
 """Strength above which an object remains held, even out of reach."""
 TOO_LATE = 0.5
-"""Fraction of closing after which the jaws find nothing more."""
+"""Fraction of closing after which the jaws grip no further object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ class Grip(Component):
         return [Slot("strength", self._start), Slot("jaws", 1.0 if self.closed else 0.0)]
 
     def _start(self, now: Now) -> float:
-        """Its strength at the start: 1 if it is closed and finds what it holds."""
+        """Initial strength: 1 if it is closed with an object within reach."""
         return 1.0 if self.closed and self.apart(now.model, now.kin) < 1.0 else 0.0
 
     def apart(self, model: Model, kin: Any) -> float:
@@ -117,7 +118,7 @@ class Grip(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """The stiffest spring, with the lever arm of a misfit, and the stiffest turning spring, on both bodies."""
+        """Return the modes of the stiffest spring, with the lever arm of a misfit, and of the stiffest rotational spring."""
         places = [p for p in map(model.locate, (self.holder, self.held)) if model.moves[p.body]]
         turns = sum(mobility.turn(p.body) for p in places)
         moves = sum(mobility.point(p.body, p.p) for p in places) + self.reach**2 * turns
@@ -131,7 +132,7 @@ Holding: TypeAlias = Grasp | Grip
 
 
 def _spring(T: Array, k: tuple[float, float, float]) -> tuple[Array, Scalar]:
-    """∂E/∂θ (3,) and E of a rotation T: E = tr(G (1 − T)) with diagonal G, so that Ė = ω·(∂E/∂θ) for Ṫ = ω × T.
+    """Return ∂E/∂θ (3,) and E of a rotation T: E = tr(G (1 − T)) with diagonal G, so that Ė = ω·(∂E/∂θ) for Ṫ = ω × T.
 
     For small angles E = ½ Σ (g_i + g_j) θ_k², which gives G.
     """

@@ -13,7 +13,7 @@ from hydromechs.spatial import positive_part, stick_slip, where
 from hydromechs.values import Array, Bound, Checked, NotNegative, Positive, Scalar, check_fields, is_zero
 
 TINY = 1e-300
-"""Keeps the slope of √ finite at 0."""
+"""Limits the slope of √ at 0."""
 
 
 class NormalForce(NamedTuple):
@@ -68,7 +68,7 @@ class LinearContact(Checked, ContactLaw):
     """Force per rate of the depth c [N·s/m]."""
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
-        """The loss is c ḋ² while it pushes, −elastic ḋ > 0 where the damper would pull and the spring lets go."""
+        """The loss is c ḋ² while it pushes, −elastic ḋ > 0 where the damper would pull and the contact opens."""
         d = positive_part(depth)
         elastic = self.stiffness * d
         force = elastic if is_zero(self.damping) else positive_part(elastic + self.damping * rate)
@@ -111,7 +111,7 @@ class DryFriction:
     stiffness: Positive
     """Force per deflection while it sticks k_t [N/m]."""
     damping: Positive
-    """Force per rate of the deflection c_t [N·s/m]; c_t/k_t is the time in which a broken anchor settles."""
+    """Force per rate of the deflection c_t [N·s/m]; c_t/k_t is the settling time of a broken anchor."""
     stribeck_speed: Positive = 0.01
     """Stribeck speed v_s, at which μ is halfway from static to kinetic [m/s]."""
 
@@ -168,7 +168,7 @@ def _power(d: Scalar, exponent: float) -> Scalar:
 
 
 def _material(static: float, kinetic: float, stiffness: float, damping_factor: float) -> Material:
-    """Return friction as stiff as the ground; its damping settles a broken anchor within 10 ms."""
+    """Return friction as stiff as the ground; a broken anchor settles within 10 ms."""
     friction = DryFriction(static=static, kinetic=kinetic, stiffness=0.7 * stiffness, damping=0.007 * stiffness)
     return Material(law=NonlinearContact(stiffness=stiffness, damping_factor=damping_factor), friction=friction)
 
@@ -190,7 +190,7 @@ MATERIAL_SOURCES: Mapping[str, str] = MappingProxyType(
         "concrete": "estimated: friction of foundations on sound rock and clean gravel is about 0.55 to 0.7 in soil mechanics",
         "rock": "estimated: as concrete",
         "sand": "estimated: tan 31°, an angle of internal friction of loose to medium sand; it slips in the sand, not on it",
-        "mud": "estimated: soft clay; no suction, no sinking in time",
+        "mud": "estimated: soft clay; no suction, no gradual sinking",
         "steel": "estimated: steel on wet steel",
         "rubber": "estimated: rubber on a wet hard floor",
     }

@@ -116,7 +116,7 @@ class PointProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A probe: a capsule of a body that meets a sphere or another capsule at the point of its axis nearest to that one's."""
+    """Probe: a capsule of a body that meets a sphere or another capsule at the point of its axis nearest to that one's."""
 
     center: tuple[float, float, float]
     """Middle of the axis in body axes [m], shape (3,)."""

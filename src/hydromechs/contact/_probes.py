@@ -24,7 +24,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
 
     Probes come from the shapes with the role contact: a sphere is one; a box has its 8 corners; a capsule has points with its
     radius along its axis, the ends and others at most 4 radii apart (5 points at most), but only its ends against a plane and
-    the exact nearest point against a sphere; a cylinder is a capsule drawn in to its length, or 4 points on the rim of each
+    the exact nearest point against a sphere; a cylinder is a capsule shortened to its length, or 4 points on the rim of each
     face where it is shorter than its diameter. Bodies meet by the probes of each on the shapes of the other; a sphere is
     always the probe, and two capsules meet exactly, so these make one pair.
 

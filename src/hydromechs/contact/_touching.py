@@ -45,7 +45,7 @@ class Terrain(Placed, Touching):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name):
-            raise FieldError("terrain.name", self.name, "must be text that is not empty")
+            raise FieldError("terrain.name", self.name, "must be a non-empty text")
         if not isinstance(self.material, Material):
             raise FieldError(f"terrain {self.name!r}.material", self.material, "must be a Material")
         Placed.__post_init__(self)
@@ -100,7 +100,7 @@ class BodyContact(Touching):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """Those of the bodies."""
+        """The names of the bodies, joined by "and"."""
         return f"{self.bodies[0]} and {self.bodies[1]}"
 
     def check(self, model: Model) -> None:

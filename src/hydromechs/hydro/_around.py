@@ -56,7 +56,7 @@ class SurroundingWater(NamedTuple):
     """Non-uniform water around a body."""
 
     sampling: WetSampling
-    """Points at which the body feels the water."""
+    """Points at which the body samples the water."""
     V: Array
     """Velocity of the body in the world, in body axes [m/s, rad/s], shape (6,)."""
     flows: tuple[Flow, ...]
@@ -124,7 +124,7 @@ def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tup
 
 
 def hull_points(sampling: WetSampling, flows: Sequence[Flow]) -> tuple[HullPoint, ...]:
-    """Return the points of a submerged hull, from the water at the points at which the body feels it."""
+    """Return the points of a submerged hull, from the water at its sample points."""
     points = sampling.points
     return tuple(HullPoint(w, w * points[i], flows[i].a_fg) for i, w in sampling.mean)
 

@@ -22,9 +22,9 @@ class FlowSegment(NamedTuple):
     """Current and gusts from t_begin to t_end: velocity + slope (t − t_begin)."""
 
     t_begin: float
-    """Start [s], at or before the time asked for."""
+    """Start [s], at or before the requested time."""
     t_end: float
-    """End [s], after the time asked for; may be infinite."""
+    """End [s], after the requested time; may be infinite."""
     velocity: Array
     """Velocity at t_begin, in world axes [m/s], shape (3,)."""
     slope: Array
@@ -34,7 +34,7 @@ class FlowSegment(NamedTuple):
 class UniformFlow:
     """Current and gusts at the surface over time, as linear segments.
 
-    A function of the environment, the seed and time alone: gusts are drawn when they are first needed, but always in the
+    It depends only on the environment, the seed and time: gusts are drawn when they are first needed, but always in the
     same order from time 0. Before time 0 gusts have their first value.
     """
 
@@ -59,7 +59,7 @@ class UniformFlow:
         return FlowSegment(t_begin, min(part.t_end for part in parts), velocity, slope)
 
     def velocity(self, t: float) -> Array:
-        """Velocity at time `t` [s], in world axes [m/s], shape (3,)."""
+        """Return the velocity at time `t` [s], in world axes [m/s], shape (3,)."""
         part = self.segment(t)
         return part.velocity + part.slope * (t - part.t_begin)
 
@@ -93,11 +93,11 @@ class UniformFlow:
         return FlowSegment(begin, end, a.copy(), (b - a) / (end - begin))
 
     def _samples(self, gusts: Gusts, k: int) -> Array:
-        """Samples k and k + 1 of the gusts [m/s], shape (2, 3).
+        """Return samples k and k + 1 of the gusts [m/s], shape (2, 3).
 
             x_{k+1} = φ x_k + σ √(1 − φ²) w_k,  φ = e^(−interval/time_constant),  x_0 = σ w_0: stationary and exact.
 
-        One block of samples is kept, and where each block drawn so far begins: any of them can be drawn again.
+        One block of samples is kept, and the start of each block drawn so far: any of them can be drawn again.
         """
         block, row = divmod(k, BLOCK)
         if block != self._block:
@@ -119,12 +119,12 @@ class UniformFlow:
 
 
 def profile_factor(profile: Profile, depth: Scalar) -> Scalar:
-    """Factor on the velocity of current and gusts at a depth below the mean surface [m]."""
+    """Return the factor on the velocity of current and gusts at a depth below the mean surface [m]."""
     return profile.factor(depth)
 
 
 def profile_slope(profile: Profile, depth: Scalar) -> Scalar:
-    """Derivative of `profile_factor` by depth [1/m]; zero below the bed and outside a table."""
+    """Return the derivative of `profile_factor` by depth [1/m]; zero below the bed and outside a table."""
     return profile.slope(depth)
 
 
@@ -151,7 +151,7 @@ def fluid_motion(
     *,
     above: bool = True,
 ) -> FluidMotion:
-    """Current, gusts and waves together, v = f(d) U + v_w, and the acceleration of a water particle in them:
+    """Return the motion of current, gusts and waves together, v = f(d) U + v_w, and the acceleration of a water particle:
 
         Dv/Dt = f dU/dt + f'(d) (down·v) U + ∂v_w/∂t + ∇v_w (v − c)
 

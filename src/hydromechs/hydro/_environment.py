@@ -80,7 +80,7 @@ class DepthTable:
         check_fields(self, "profile")
         n = len(self.depths)
         if not n:
-            raise FieldError("profile.depths", [], "must not be empty; give one depth or more")
+            raise FieldError("profile.depths", [], "must have at least one depth")
         if len(self.factors) != n:
             must = f"must have {n} numbers, one for each depth, has {len(self.factors)}"
             raise FieldError("profile.factors", list(self.factors), must)

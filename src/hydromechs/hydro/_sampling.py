@@ -37,7 +37,7 @@ ACROSS = 2.0
 ROUND = 0.05
 """Excess over S₁ below which a strip counts as round, across its longest axis or altogether."""
 SEA = 2.0
-"""Highest frequency that strips resolve over the peak frequency; waves below it carry 4/5 of the velocity's variance."""
+"""Maximum frequency that strips resolve over the peak frequency; waves below it carry 4/5 of the velocity's variance."""
 
 Shares: TypeAlias = tuple[tuple[int, float], ...]
 """Numbers of points and their weights in a mean."""

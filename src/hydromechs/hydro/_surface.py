@@ -1,7 +1,7 @@
 """Bodies at the free surface: wet fraction and centre of the displaced volume.
 
 The volume is a sum of cells: ellipsoids, cylinders and boxes. With n the unit vector down and x the depth of the centre of a
-cell, both as the cell sees them, all follows from one function, the mean over the cell of the depth where it is wet:
+cell, both in the cell's axes, all follows from one function, the mean over the cell of the depth where it is wet:
 
     P(x, n) = E[max(x + n·ξ, 0)],   wet part ∂P/∂x = E[x + n·ξ > 0],   its first moment ∂P/∂n = E[ξ; x + n·ξ > 0],
 
@@ -9,8 +9,8 @@ cell, both as the cell sees them, all follows from one function, the mean over t
 distributed as b u₀ for an ellipsoid, a u₁ + b u₂ for a cylinder, a u₁ + b u₁' + c u₁'' for a box, with u₁ uniform in −1..1,
 u₂ the coordinate of a point of the unit disc and u₀ of the unit ball; a, b, c are the half extents seen along n. P is in closed
 form for each (`Shape.wet`). Half extents that can vanish are rounded, a = √(a₀² + (ε s)²) with s the smallest half size of the
-cell: that keeps P twice and more differentiable. The rate of the wet part along a motion follows from its derivatives by x and
-n, also in closed form. What a body feels while that part changes is in `crossing`.
+cell: that keeps P at least twice differentiable. The rate of the wet part along a motion follows from its derivatives by x and
+n, also in closed form. Forces on the body while that part changes are in `crossing`.
 """
 
 import math
@@ -24,7 +24,7 @@ from hydromechs.model import Body, Hydro
 from hydromechs.values import Array, Scalar
 
 SLOW = 0.1
-"""Rate of the wet part over √(g/L) at which a crossing is half way between slow and fast, see `crossing`."""
+"""Rate of the wet part over √(g/L) at which a crossing is half-way between slow and fast, see `crossing`."""
 TINY = 1e-24
 """Regularisation of squared rates [1/s²] that may all be zero."""
 
@@ -59,7 +59,7 @@ class Crossing(NamedTuple):
     push: Scalar
     """The force is −push M_A V_r."""
     loss: Scalar
-    """The energy lost in a second is loss V_rᵀ M_A V_r, never below 0."""
+    """The lost power is loss V_rᵀ M_A V_r, never below 0."""
 
 
 def hull_cells(body: Body) -> tuple[HullCell, ...]:
@@ -67,7 +67,7 @@ def hull_cells(body: Body) -> tuple[HullCell, ...]:
 
     Shapes that overlap count twice there, meshes not at all. A capsule is a cylinder and two half-ball ends, each an ellipsoid
     with the volume, centroid and second moments of the half ball. Without shapes the hull is a sphere of the displaced volume.
-    A body without volume keeps its shapes where they are. Nothing comes out for a body that feels no water.
+    A body without volume keeps its shapes where they are. A body without hydrodynamics has no cells.
     """
     hydro = body.hydro
     if hydro is None:
@@ -122,9 +122,9 @@ def immersion(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar) -> Imme
 
 
 def wetting(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar, down_rate: Array, depth_rate: Scalar) -> Scalar:
-    """Rate of the wet part of the volume [1/s], of `Immersion.fraction`, for rates of `down_B` [1/s] and `depth` [m/s].
+    """Return the rate of `Immersion.fraction` [1/s], for rates of `down_B` [1/s] and `depth` [m/s].
 
-    For a body that does not turn it is the waterplane area over the volume times the speed of sinking.
+    For a body without rotation it is the waterplane area over the volume times the sinking speed.
     """
     rate = 0.0
     for cell in cells:
@@ -136,26 +136,26 @@ def wetting(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar, down_rate
 
 
 def hull_length(cells: tuple[HullCell, ...]) -> Scalar:
-    """Length of a body that `crossing` takes: of a cube with its volume [m]."""
+    """Return the length of a body for `crossing`: of a cube with its volume [m]."""
     return sum(math.copysign(1.0, cell.weight) * cell.shape.cells()[0].volume for cell in cells) ** (1.0 / 3.0)
 
 
 def crossing(length: Scalar, wet_rate: Scalar, gravity: Scalar) -> Crossing:
-    """Force and loss while the wet part w of a body of length L [m] changes at ẇ [1/s], with its added mass w M_A.
+    """Return force and loss while the wet part w of a body of length L [m] changes at ẇ [1/s], with its added mass w M_A.
 
     Without a force, the work of the added mass is −d(T_f)/dt + ½ ẇ V_rᵀ M_A V_r, T_f = ½ w V_rᵀ M_A V_r: on entry energy
-    would come from nowhere. With F = −p(ẇ) M_A V_r energy changes by
+    would be created. With F = −p(ẇ) M_A V_r energy changes by
 
         dT_f/dt + (F_added + F) · V_r = −(p(ẇ) − ẇ/2) V_rᵀ M_A V_r,
 
     which is never above 0 if p(ẇ) ≥ ẇ/2. A fast entry has p = ẇ: water is set in motion and stays with the body, the
-    momentum d(w M_A V_r)/dt is what it costs (von Kármán 1929). A fast exit has p = 0: the water that is left keeps its
+    momentum d(w M_A V_r)/dt is its cost (von Kármán 1929). A fast exit has p = 0: the water that is left keeps its
     motion. Both lose ½ |ẇ| V_rᵀ M_A V_r, to spray and wake. A slow crossing is reversible, p = ẇ/2 (Lagrange's equations
     with M_A of the position). In between
 
         p(ẇ) = ½ ẇ (1 + ẇ/√(ẇ² + ε²)),   loss ½ ẇ²/√(ẇ² + ε²),   ε = 0.1 √(g/L).
 
-    It has all derivatives, so an integrator keeps its order where a float turns around. See `hull_length`; g is in m/s².
+    It has all derivatives, so an integrator keeps its order when a float reverses. See `hull_length`; g is in m/s².
     """
     root = np.sqrt(wet_rate * wet_rate + SLOW**2 * gravity / length + TINY)
     loss = 0.5 * (wet_rate * wet_rate) / root

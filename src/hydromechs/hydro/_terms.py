@@ -182,7 +182,7 @@ def froude_krylov_force(body: Body, motion: WetMotion, gravity_B: Array) -> Arra
 
 
 def water_potential(body: Body, motion: WetMotion) -> Scalar:
-    """Potential energy of the water's conservative forces on a body, zero at the world's origin [J].
+    """Return the potential energy of the water's conservative forces on a body, zero at the world's origin [J].
 
     At a free surface it is |a_fg| m_f times the mean depth of the wet volume, zero in the air.
 
@@ -197,7 +197,7 @@ def water_potential(body: Body, motion: WetMotion) -> Scalar:
 
 
 def added_mass(body: Body, motion: WetMotion) -> Array:
-    """Added mass of a body about its origin [kg, kg·m, kg·m²], shape (6, 6)."""
+    """Return the added mass of a body about its origin [kg, kg·m, kg·m²], shape (6, 6)."""
     if body.hydro is None:
         return np.zeros((6, 6))
     if not isinstance(body.hydro, Hydro):
@@ -210,7 +210,7 @@ def added_mass(body: Body, motion: WetMotion) -> Array:
 
 
 def crossing_wrench(body: Body, motion: WetMotion) -> Array:
-    """Force on a body whose wet part changes, −push M_A V_r with M_A of the whole body, see `crossing` [N, N·m], shape (6,).
+    """Return −push M_A V_r with M_A of the whole body, while its wet part changes, see `crossing` [N, N·m], shape (6,).
 
     Zero for a body under water, and for custom hydrodynamics.
     """
@@ -285,7 +285,7 @@ def fluid_energy(body: Body, motion: WetMotion) -> Scalar:
 
 
 def viscous_wrench(body: Body, motion: WetMotion) -> Array:
-    """Drag, damping and lift of a body about its origin [N, N·m], shape (6,); for custom hydrodynamics the complete wrench."""
+    """Return drag, damping and lift of a body about its origin [N, N·m], shape (6,), or the total custom wrench."""
     if body.hydro is None:
         return np.zeros(6)
     if not isinstance(body.hydro, Hydro):

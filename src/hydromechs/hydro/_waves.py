@@ -54,7 +54,7 @@ class WaveMotion(NamedTuple):
 
 
 class WaveSurface(NamedTuple):
-    """Slope of the surface over a point and how it changes, in world axes."""
+    """Slope of the surface over a point and its rates, in world axes."""
 
     slope: Array
     """∇η, horizontal [-], shape (3,)."""
@@ -108,7 +108,7 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
     """All sine waves of an environment.
 
     The spectrum of a sea is cut into bins, one wave in each. It has the bin's energy, so that Σ a²/2 = m₀ = H_s²/16 exactly;
-    its frequency is drawn from the spectrum inside the bin, so that the sea does not repeat itself; its phase is uniform. Bins
+    its frequency is drawn from the spectrum inside the bin, so that the sea does not repeat; its phase is uniform. Bins
     are equal in the mean of two parts: that of the variance of the elevation, S, and that of the acceleration, ω⁴ S. So short
     waves, which have little energy but most of the acceleration, get half of the bins, and the acceleration of all seeds is
     about that of the spectrum.
@@ -149,7 +149,7 @@ def _check_height(height: float, steepest: float, k: float, h: float, name: str,
 
 
 def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> tuple[Array, Array]:
-    """One frequency [rad/s] in each bin, at `places` from 0 to 1 of the bin's energy, and the bin's part of all energy."""
+    """Return one frequency [rad/s] in each bin, at `places` from 0 to 1 of its energy, and its part of all energy."""
     omega = 2.0 * np.pi / sea.peak_period * np.geomspace(*BAND, 4001)
     density = sea_spectrum(sea, omega)
     energy, acceleration = _parts(density, omega), _parts(density * omega**4, omega)
@@ -158,7 +158,7 @@ def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> tuple[
 
 
 def _parts(density: Array, omega: Array) -> Array:
-    """Part of the integral of a density up to each frequency, 0 to 1, shape (n,)."""
+    """Return the part of the integral of a density up to each frequency, 0 to 1, shape (n,)."""
     total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(omega))])
     return total / total[-1]
 
@@ -166,7 +166,7 @@ def _parts(density: Array, omega: Array) -> Array:
 def wave_motion(
     components: WaveComponents, down: Array | Sequence[float], p: Array, t: Scalar, *, above: bool = True
 ) -> WaveMotion:
-    """Velocity and acceleration of the water in waves, and the elevation of the surface, at a point.
+    """Return velocity and acceleration of the water in waves, and the elevation of the surface, at a point.
 
     With θ = k n·p − ω t + phase and the depth d of the point below the mean surface, each wave has
 

@@ -7,7 +7,7 @@ With the unstretched length L, the weight w per length and the axial stiffness E
 
 H is the horizontal tension, V the vertical tension at the end B, which lies x away and z higher than the end A (Irvine 1981).
 With 2λ the difference of the two asinh, the first is x/L = h (2λ + k), the second z/L = (v − ½) (2 tanh λ + k), and that the
-line has the length L leaves one equation in λ:
+that the line has the length L leaves one equation in λ:
 
     S(λ) = (a z/L)² + (b x/L)² = 1,    a = 2 tanh λ/(2 tanh λ + k),    b = 2 sinh λ/(2λ + k)
 
@@ -29,7 +29,7 @@ STEPS = 6
 NEAREST = 1e-9
 """Horizontal distance below which H is proportional to it, in lengths of the line."""
 ROUNDED = 4e-15
-"""Of S − 1: steps end there."""
+"""Tolerance of S − 1."""
 
 
 class CatenaryPull(NamedTuple):
@@ -38,13 +38,13 @@ class CatenaryPull(NamedTuple):
     H: Scalar
     """Horizontal tension, the same everywhere [N]."""
     V_A: Scalar
-    """Vertical tension at A, where it is the line's pull upwards; below 0 where the line hangs down from A [N]."""
+    """Vertical tension at A, where the line pulls upwards; below 0 where the line hangs down from A [N]."""
     V_B: Scalar
-    """Vertical tension at B, where it is the line's pull downwards [N]."""
+    """Vertical tension at B, where the line pulls downwards [N]."""
 
 
 def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness: float, steps: int = STEPS) -> CatenaryPull:
-    """Tension at the ends of a line that hangs between A and B.
+    """Return the tension at the ends of a line that hangs between A and B.
 
     `x`: horizontal distance of B from A, at least 0 [m]; `z`: height of B over A [m]; `length`: unstretched length L [m];
     `weight`: weight in water per unstretched length w, above 0 [N/m]; `stiffness`: EA [N].
@@ -67,9 +67,9 @@ def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness
 
 
 def _guess(X: Scalar, Z: Scalar, apart: Scalar, k: Scalar) -> Scalar:
-    """λ to a factor of 2.4 for lines that are not near the vertical, where it can be 20 times as large.
+    """Return λ to a factor of 2.4 for lines that are not near the vertical, where it can be 20 times as large.
 
-    With few λ, apart + X² λ²/(6 apart) = 1 + k/(2λ); with many, e^λ/(2λ + k) X = √(1 − a² Z²), a of tanh λ = 1.
+    For small λ, apart + X² λ²/(6 apart) = 1 + k/(2λ); for large λ, e^λ/(2λ + k) X = √(1 − a² Z²), a of tanh λ = 1.
     """
     cube, more, pull = X * X / (6.0 * apart), apart - 1.0, 0.5 * k
     root = (pull / cube) ** (1.0 / 3.0)
@@ -84,9 +84,9 @@ def _guess(X: Scalar, Z: Scalar, apart: Scalar, k: Scalar) -> Scalar:
 
 
 def _step(lam: Scalar, X: Scalar, Z: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
-    """S(λ), and a Newton step in λ.
+    """Return S(λ), and a Newton step in λ.
 
-    What is nearly straight depends on what holds the line. Its stretch: 1/√S over coth λ. Its shape: ln(b² X²/(1 − a² Z²))
+    The nearly linear function depends on the dominant effect. Stretch: 1/√S over coth λ. Shape: ln(b² X²/(1 − a² Z²))
     over λ. The one that changes more is taken.
     """
     t, s = np.tanh(lam), np.sinh(lam)
@@ -106,9 +106,9 @@ def _step(lam: Scalar, X: Scalar, Z: Scalar, k: Scalar) -> tuple[Scalar, Scalar]
 
 
 def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float) -> tuple[Array, Array]:
-    """Horizontal distance from A and height over A at places along a line [m], shapes (n,) and (n,).
+    """Return the horizontal distance from A and height over A at places along a line [m], shapes (n,) and (n,).
 
-    `pull`: what `catenary_pull` gives, floats; `s`: unstretched length from A [m], shape (n,); `weight`: weight in water per
+    `pull`: result of `catenary_pull`, floats; `s`: unstretched length from A [m], shape (n,); `weight`: weight in water per
     unstretched length [N/m]; `stiffness`: EA [N].
     """
     V_A, V = pull.V_A, pull.V_A + weight * s
@@ -121,7 +121,7 @@ def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float
 
 
 def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
-    """Places of the masses between the segments of a chain that hangs between A and B, as `catenary_shape`, floats.
+    """Return the places of the masses between the segments of a chain that hangs between A and B, as `catenary_shape`, floats.
 
     Segment k has the tension (H, V_A + the weights below it). The height of the last one over A grows with V_A, and where that
     is z, its distance from A grows with H: bisection finds both. Where it is too far even for H = 0, the chain is folded: both
@@ -153,11 +153,11 @@ def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: f
 
 
 def _folded(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
-    """The masses of a chain whose halves hang straight down, the slack segment as short as can be, see `hanging_chain`."""
+    """Return the masses of a chain whose halves hang straight down, with the shortest slack segment, see `hanging_chain`."""
     n = len(weights)
 
     def hung(rests: Array, weights: Array) -> Array:
-        """Depths of masses below the end that they hang from."""
+        """Return the depths of masses below the end that they hang from."""
         return np.cumsum(rests * (1.0 + np.cumsum(weights[::-1])[::-1] / stiffness))
 
     halves = [(-hung(rests[:k], weights[:k]), z - hung(rests[:k:-1], weights[k:][::-1])[::-1]) for k in range(n + 1)]
@@ -171,7 +171,7 @@ def _folded(x: float, z: float, rests: Array, weights: Array, stiffness: float) 
 
 
 def _root(f: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that grows is 0, by bisection to rounding."""
+    """Return the zero of an increasing function, by bisection to rounding."""
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high:

@@ -86,7 +86,7 @@ class FramePoint(TopPoint):
         model.locate(self.name)
 
     def mobility(self, model: Model, mobility: Mobility) -> float:
-        """That of the frame."""
+        """Return that of the frame."""
         return point_mobility(model, mobility, self.name)
 
 

@@ -27,7 +27,7 @@ def pieces(n: int) -> list[float]:
 
 
 class Segment(NamedTuple):
-    """The line between two points."""
+    """Line between two points."""
 
     rest: Scalar
     """Unstretched length [m]."""
@@ -57,9 +57,9 @@ def segment_of(cable: Cable, chord: Array, rest: Scalar) -> Segment:
 
 
 def damped(cable: Cable, segment: Segment, spread: Array) -> Segment:
-    """The segment with the rate of its strain and the damping that goes with it.
+    """Return the segment with the rate of its strain and the corresponding damping.
 
-    `spread` is the velocity of the material at its upper point less that at its lower [m/s], shape (3,).
+    `spread` is the velocity of the material at its upper point minus that at its lower [m/s], shape (3,).
     """
     rate = (segment.t @ spread) / segment.rest
     tension = maximum(segment.tension + cable.axial_damping * rate, 0.0)
@@ -95,7 +95,7 @@ class GroundForce(NamedTuple):
     """Terrain forces on one mass."""
 
     force: Array
-    """[N], shape (3,)."""
+    """Total force [N], shape (3,)."""
     elastic: Array
     """Force of its springs alone [N], shape (3,)."""
     loss: Scalar
@@ -105,7 +105,7 @@ class GroundForce(NamedTuple):
 
 
 def ground_force(ground: Sequence[Terrain], p: Array, u: Array, radius: float, down: Array) -> GroundForce:
-    """Force of terrain on a mass of a line at p [m] with the velocity u [m/s], shape (3,) each; the line has a radius [m].
+    """Return the force of terrain on a mass of a line at p [m] with the velocity u [m/s], shape (3,) each, and a radius [m].
 
     The normal force is that of the terrain's material; friction has its kinetic coefficient, −μ N v/√(v² + v_0²): it creeps
     instead of sticking.

@@ -61,7 +61,7 @@ class Winch:
             raise FieldError("Winch.shortest", self.shortest, f"must be below longest, {self.longest:g} m; swap them")
 
     def speed(self, length: Scalar, rate: Scalar) -> Scalar:
-        """Rate of the unstretched length [m/s]: the winch's, less near the limits of the length [m]."""
+        """Return the rate of the unstretched length [m/s]: the winch's, reduced near the limits of the length [m]."""
         room = where(rate > 0.0, self.longest - length, length - self.shortest)
         return rate * clamp(room / BRAKE, 0.0, 1.0)
 

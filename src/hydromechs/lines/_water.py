@@ -25,14 +25,14 @@ from hydromechs.values import Array, Scalar
 from ._cable import Cable
 
 TINY = 1e-12
-"""Keeps the slope of √ finite at rest [m²/s²]."""
+"""Limits the slope of √ at rest [m²/s²]."""
 
 
 class WaterForce(NamedTuple):
     """Forces of the water on one piece of a line."""
 
     drag: Array
-    """On the mass [N], shape (3,)."""
+    """Force on the mass [N], shape (3,)."""
     driving: Array
     """ρ A l ((1 + C_a) a_water), the force on a mass that is held [N], shape (3,)."""
     added_n: Scalar
@@ -40,15 +40,15 @@ class WaterForce(NamedTuple):
     added_t: Scalar
     """Added mass along it [kg]."""
     turning: Array
-    """On the mass, as the added mass turns and grows [N], shape (3,)."""
+    """Force on the mass, as the added mass turns and grows [N], shape (3,)."""
     reaction: Array
-    """Of the added mass on the point above, and its opposite on that below [N], shape (3,)."""
+    """Force of the added mass on the point above, and its opposite on that below [N], shape (3,)."""
     lost: Scalar
-    """To spray and wake at the free surface, never below 0 [W]."""
+    """Power lost to spray and wake at the free surface, never below 0 [W]."""
     lack: Array
     """Buoyancy that the mass lacks out of the water [N], shape (3,), down."""
     levelling: Array
-    """Of buoyancy on the point above, and its opposite on that below [N], shape (3,)."""
+    """Force of buoyancy on the point above, and its opposite on that below [N], shape (3,)."""
     stored: Scalar
     """Potential energy of the buoyancy that it lacks [J]."""
     stored_by_length: Scalar
@@ -66,12 +66,12 @@ def water_force(
     spread: Array,
     length: Scalar,
 ) -> WaterForce:
-    """Strip forces of water on a mass.
+    """Return the strip forces of water on a mass.
 
         drag    = ½ ρ d l (C_n |w_n| w_n + π C_t |w_t| w_t),   w = v_water − u
         inertia = ρ A l (a_water + C_an (a_water − a)_n + C_at (a_water − a)_t)
 
-    times the part of its piece that is below the free surface, and what that the added mass changes brings.
+    times the part of its piece that is below the free surface, plus the effects of the changing added mass.
 
     `chord` goes from the point below to that above [m], `spread` is the velocity of that above less that of the one below, `u`
     that of the mass [m/s], `down` a unit vector, shape (3,) each. ρ is in kg/m³, g in m/s²; l is the unstretched length of the

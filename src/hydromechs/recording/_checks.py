@@ -81,7 +81,7 @@ class CheckResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Something that must be true of a recording: a statistic of a quantity, minus a target, within limits."""
+    """Condition on a recording: a statistic of a quantity, minus a target, within limits."""
 
     name: str
     """Name of the check."""
@@ -152,11 +152,11 @@ class Check:
 
     @property
     def text(self) -> str:
-        """The statistic and its quantity, in words."""
+        """Return the statistic and its quantity, in words."""
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = STATISTICS[self.statistic][0].format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
         text += "" if self.before is None else f" before {self.before:g} s"
-        return text + ("" if self.mean_of is None else f", less its mean from {self.mean_of[0]:g} s to {self.mean_of[1]:g} s")
+        return text + ("" if self.mean_of is None else f", minus its mean from {self.mean_of[0]:g} s to {self.mean_of[1]:g} s")
 
     @property
     def limit(self) -> str:

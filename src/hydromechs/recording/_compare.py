@@ -47,7 +47,7 @@ class RecordingComparison(NamedTuple):
     samples: int
     """Number of times that were compared: those of the first recording."""
     interpolated: bool
-    """True if the second has other times, and was interpolated."""
+    """True if the second has other times and was interpolated."""
     only_first: tuple[str, ...]
     """Variables, and entries of dimensions, that only the first has."""
     only_second: tuple[str, ...]
@@ -55,7 +55,7 @@ class RecordingComparison(NamedTuple):
     unlike: tuple[str, ...] = ()
     """Variables that have other dimensions or units in the second, which were not compared."""
     spans: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
-    """Begin and end of the first and of the second [s]."""
+    """Start and end of the first and of the second [s]."""
 
     @property
     def largest(self) -> float:
@@ -64,14 +64,14 @@ class RecordingComparison(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """True if what both have is the same to the last bit."""
+        """True if common contents are equal to the last bit."""
         return all(d.maximum == 0.0 for d in self.differences)
 
 
 def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> RecordingComparison:
-    """Compare two recordings over the time that both cover, in what both have.
+    """Compare common contents of two recordings over their common time.
 
-    Where their times differ, the second is interpolated linearly at the times of the first. A `ValueError` where they have no
+    Where their times differ, the second is interpolated linearly at the times of the first. Raises `ValueError` if they have no
     time or no variable in common.
     """
     spans = _span(first, "first"), _span(second, "second")
@@ -104,7 +104,7 @@ def _span(dataset: xarray.Dataset, which: str) -> tuple[float, float]:
 def _common(
     first: xarray.Dataset, second: xarray.Dataset
 ) -> tuple[tuple[xarray.Dataset, xarray.Dataset], tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
-    """Both recordings with only the variables and entries that both have; what only one of them has; and what is unlike."""
+    """Return both recordings with their common variables and entries only; contents of only one; and incompatible variables."""
     variables = [
         {str(n): v for n, v in ds.data_vars.items() if v.dims[:1] == ("time",) and v.dtype.kind in "fiub"}
         for ds in (first, second)
@@ -148,7 +148,7 @@ def _interpolated(times: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.nd
 
 
 def _largest(variable: xarray.DataArray, times: np.ndarray, x: np.ndarray, y: np.ndarray) -> VariableDifference:
-    """Where two arrays of one variable differ most; what is not a number in only one of them differs by infinity."""
+    """Return the place of the largest difference of two arrays; a non-number in only one of them counts as infinite."""
     with np.errstate(invalid="ignore"):
         size = np.abs(y - x)
     size[(x == y) | (np.isnan(x) & np.isnan(y))] = 0.0

@@ -192,7 +192,7 @@ def _begins(column: str, start: str) -> bool:
 
 
 def _labels(recording: xarray.Dataset, dims: Iterable[Any]) -> list[list[str]]:
-    """Names of the entries along each dimension; numbers where there are none."""
+    """Return the names of the entries along each dimension; numbers where there are none."""
     return [
         [str(x) for x in recording[d].values] if d in recording.coords else [str(k) for k in range(recording.sizes[d])]
         for d in dims

@@ -1,4 +1,4 @@
-"""The folder of a run: what is in it, and who may write into it."""
+"""Folder of a run: its contents, and locking for writers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOCK = "run.lock"
 
 
 class RunFolder:
-    """Paths of what a run leaves in its folder, which need not exist."""
+    """Paths of a run's files in its folder, which need not exist."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -27,13 +27,13 @@ class RunFolder:
         self.state = self.path / "state.json"
         """Final state, or that of the last checkpoint if the run is unfinished or was killed."""
         self.last_finite_state = self.path / "last_finite_state.json"
-        """Of a run that diverged, the state before."""
+        """Last finite state of a run that diverged."""
         self.summary = self.path / "summary.json"
-        """The summary, as `Summary.to_dict` gives it."""
+        """Summary, in the form of `Summary.to_dict`."""
         self.report = self.path / "report.html"
         """The report."""
         self.inputs = self.path / "inputs.jsonl"
-        """Of a piloted run, all that the operator asked for."""
+        """Operator inputs of a piloted run."""
 
     def __repr__(self) -> str:
         return f"RunFolder({str(self.path)!r})"
@@ -43,7 +43,7 @@ class RunFolder:
         return is_recording(self.recording)
 
     def clear(self) -> None:
-        """Remove what an earlier run left, and nothing else; links are removed, not followed."""
+        """Remove the files of an earlier run, and nothing else; links are removed, not followed."""
         if self.recording.is_symlink():
             self.recording.unlink()
         if self.has_run():
@@ -55,8 +55,8 @@ class RunFolder:
     def claimed(self, *, replace: bool = False) -> Iterator[RunFolder]:
         """Hold the folder while a run writes into it; it is created, and removed again if it stays empty.
 
-        Raises `FolderInUse` if another process holds it, or if it holds an earlier run and `replace` is False. What is in the
-        folder stays until `clear`.
+        Raises `FolderInUse` if another process holds it, or if it holds an earlier run and `replace` is False. The
+        contents stay until `clear`.
         """
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path} is a file; a run needs a folder")

@@ -1,4 +1,4 @@
-"""Locks on folders: who may write into one."""
+"""Locks on folders for writers."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ class FolderInUse(OSError):
 
 
 def lock_folder(folder: Path, name: str, what: str) -> int:
-    """Lock a folder that exists and return the handle of the lock file, which names the process and what writes, as "run".
+    """Lock a folder that exists and return the handle of the lock file, which names the process and its purpose, as "run".
 
     The operating system releases the lock of a process that ends in any way: a file that is left over is not locked.
     """
@@ -52,7 +52,7 @@ def lock_folder(folder: Path, name: str, what: str) -> int:
 
 
 def unlock_folder(folder: Path, name: str, handle: int) -> None:
-    """Remove the lock file: while it is locked, so that nobody else has it; where there are no locks, after closing it."""
+    """Remove the lock file: while it is locked, so that nobody else has it; on systems without locks, after closing it."""
     if fcntl is None:  # Windows does not remove a file that is open
         os.close(handle)
         (folder / name).unlink(missing_ok=True)

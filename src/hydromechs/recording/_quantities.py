@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 ALL = "*"
-"""In place of a name: the sum over all."""
+"""Wildcard for the sum over all names."""
 
 
 def samples_of(dataset: xarray.Dataset, name: str) -> Array:
-    """Samples of a quantity, shape (time,); it is named as in `find_terms`, or "time"."""
+    """Return the samples of a quantity, shape (time,); it is named as in `find_terms`, or "time"."""
     variables: dict[str, tuple[str, ...]] = {"time": ()}
     own = dataset.variables  # not dataset[...], which takes a hundred times as long
     variables |= {str(key): tuple(map(str, own[key].dims[1:])) for key in dataset.data_vars}
@@ -51,7 +51,7 @@ def source_of(head: str) -> str:
 
 
 def values_of(head: str, samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
-    """Return the values of a quantity, shape (n,), from the first part of its name and the indices that `find_terms` gives.
+    """Return the values of a quantity, shape (n,), from the first part of its name and the indices of `find_terms`.
 
     Samples are those of the variable `source_of(head)`, shape (n, ...).
     """
@@ -61,7 +61,7 @@ def values_of(head: str, samples: Array, terms: Sequence[tuple[int, ...]]) -> Ar
 
 
 def summed(samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
-    """The sum of some entries of each sample, shape (n,); the indices are those of `find_terms`."""
+    """Return the sum of some entries of each sample, shape (n,); the indices are those of `find_terms`."""
     total = np.zeros(len(samples))
     for index in terms:
         column = samples
@@ -74,21 +74,21 @@ def summed(samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
 def find_quantity(
     name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]]
 ) -> tuple[str, tuple[int, ...]]:
-    """The variable and the indices that the name of a quantity means: "position.gripper.z" is ("position", (5, 2)).
+    """Return variable and indices of a named quantity: "position.gripper.z" is ("position", (5, 2)).
 
     `name`: a variable and the names of its coordinates, joined by dots; names may have dots in them; `variables`: dimensions of
     each variable, without time; `labels`: names along each dimension.
     """
     head, terms = find_terms(name, variables, labels)
     if len(terms) != 1:
-        raise KeyError(f"{name!r} is a sum, which only checks can have; name one of its terms")
+        raise KeyError(f"{name!r} is a sum, which only checks accept; name one of its terms")
     return head, terms[0]
 
 
 def find_terms(
     name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]]
 ) -> tuple[str, list[tuple[int, ...]]]:
-    """The variable and indices of all quantities in a sum, with "*" for all names: "contact_force.*"; see `find_quantity`."""
+    """Return variable and indices of all terms of a sum, with "*" for all names: "contact_force.*"; see `find_quantity`."""
     variable, _, entry = name.partition(".")
     if variable not in variables:
         raise KeyError(f"no quantity {variable!r}{nearest(variable, variables)}")
@@ -114,7 +114,7 @@ def find_terms(
         return variable, found
     missing, text = min(tried)
     if not missing:
-        raise KeyError(f"{name!r}: {text!r} at its end is too much")
+        raise KeyError(f"{name!r}: remove {text!r} from its end")
     dim = dims[len(dims) - missing]
     before = name.removesuffix(text).removesuffix(".")
     what = f"no {text!r} after {before!r}" if text else f"add one name of the dimension {dim!r} after {before + '.'!r}"

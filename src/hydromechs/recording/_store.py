@@ -33,18 +33,18 @@ VERSION = 2
 FOLDER_NAME = "recording.zarr"
 """Name of the recording in the folder of a run."""
 HEADER_SIZE = 512
-"""Bytes of the header of a variable, filled up with spaces."""
+"""Size of the header of a variable, padded with spaces [bytes]."""
 ORDER = "variable_order"
 """Attribute of a store that keeps the order of the variables; not an attribute of the dataset."""
 NETCDF_EXTRA = "hydromechs_extra"
-"""Attribute of a NetCDF file that holds, as JSON, what the format cannot hold."""
+"""Attribute of a NetCDF file that stores, as JSON, what the format cannot."""
 
 SINGLE_FILES = (".nc", ".csv", ".parquet", ".mat")
 """Suffixes of single-file formats."""
 
 
 class RecordingError(OSError):
-    """A recording that cannot be written or read; the message names the path and the remedy."""
+    """A recording cannot be written or read; the message names the path and the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ def _shapes(schema: Sequence[Variable], coords: Mapping[str, Sequence[str]]) -> 
 
 
 def _checked(block: Mapping[str, np.ndarray], schema: Sequence[Variable], shapes: Mapping) -> tuple[int, dict[str, np.ndarray]]:
-    """Number of samples of a block and its arrays in the types of the schema, `time` last."""
+    """Return the number of samples of a block and its arrays in the types of the schema, `time` last."""
     names = [*shapes, "time"]
     if set(block) != set(names):
         missing, unknown = sorted(set(names) - set(block)), sorted(set(block) - set(names))
@@ -204,8 +204,8 @@ class RecordingWriter:
     def _write_length(self, name: str, dtype: np.dtype, length: int) -> None:
         """Set the number of samples of a variable.
 
-        The header is written over the old one, of the same size, in one system call: a kill comes before or after it. (A new
-        file renamed over the old one made an append of ten samples ten times as slow on ext4.)
+        The header is overwritten by one of the same size in one system call: a kill comes before or after it. (Renaming a new
+        file over the old one made an append of ten samples ten times as slow on ext4.)
         """
         shape = self._shapes.get(name, ())
         chunks = (self._chunk, *(max(1, n) for n in shape))
@@ -217,7 +217,7 @@ class RecordingWriter:
             os.close(file)
 
     def _write_rows(self, name: str, values: np.ndarray) -> None:
-        """Put samples into the files of a variable, from sample number `self.samples` on."""
+        """Write samples to the files of a variable, from sample number `self.samples` on."""
         row = values[0].nbytes
         if row == 0:
             return
@@ -287,7 +287,7 @@ class MemoryRecorder:
 def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
     """Return the recording at `path`, in memory: a Zarr store, a NetCDF file (.nc), or the folder of a run.
 
-    A recording whose run was killed, or continues, gives the samples that are complete.
+    An unfinished recording, of a killed or present run, contains its complete samples.
     """
     path = Path(path)
     if not path.exists():
@@ -339,7 +339,7 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrit
 
 
 def _check_free(path: Path, overwrite: bool, remedy: str) -> None:
-    """An error unless nothing is at the path, or something that an overwriting caller may replace."""
+    """Raise an error unless the path is free, or holds something that an overwriting caller may replace."""
     if not (path.exists() or path.is_symlink()):
         return
     ours = path.is_file() if path.suffix in SINGLE_FILES else is_recording(path)
@@ -423,7 +423,7 @@ def _save_zarr(ds: xarray.Dataset, path: Path) -> None:
 
 
 def _save_netcdf(ds: xarray.Dataset, path: Path) -> None:
-    """NetCDF 3 through SciPy, with what the format cannot hold in one attribute as JSON.
+    """NetCDF 3 through SciPy, with unsupported contents in one attribute as JSON.
 
     That is: attributes that are neither text nor float, variables without entries (a dimension of length 0 would become
     the file's record dimension), and types.

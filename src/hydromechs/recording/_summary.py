@@ -1,4 +1,4 @@
-"""The summary of a run: its times, its checks, its energy audit, and warnings that make its result doubtful."""
+"""Summary of a run: its times, checks, energy audit, and warnings that make its result doubtful."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WARNING_KINDS = {
 
 
 class RunWarning(NamedTuple):
-    """A condition that occurred in a run: when it first occurred, and its worst value."""
+    """A condition that occurred in a run: its first time, and its worst value."""
 
     kind: str
     """One of `WARNING_KINDS`."""
@@ -113,7 +113,7 @@ class Summary:
 
     @property
     def passed(self) -> bool:
-        """True if the run came to its end and all checks passed."""
+        """True if the run is complete and all checks passed."""
         return self.diverged is None and all(check.passed for check in self.checks)
 
     @property
@@ -128,7 +128,7 @@ class Summary:
 
     @property
     def stored_change(self) -> float:
-        """Change of all stored energy [J]; the total work, but for the residual at the end."""
+        """Change of all stored energy [J]; the total work, except for the residual at the end."""
         return sum(self.stored.values())
 
     def to_dict(self) -> dict[str, Any]:

@@ -252,7 +252,7 @@ class Scenario(SimulationSource):
         """Simulate the scenario from its start and return the run with its recording.
 
         Args:
-            duration: How long [s]; defaults to that of the scenario.
+            duration: Duration [s]; defaults to that of the scenario.
             options: As of `Simulation.run`, such as `path` or `progress`.
         """
         return self.simulation().run(self.duration if duration is None else duration, **options)
