@@ -371,9 +371,9 @@ def test_another_text_or_version_is_rejected(flown, tmp_path):
 
 
 def test_what_cannot_fly_is_named(gusty, tmp_path):
-    block = hm.simulation.PythonBlock(controller=lambda state: None, period=0.1)
-    with pytest.raises(UnsupportedFeature, match="gusty"):
-        run_campaign(MissionCampaign(scenario=replace(gusty, blocks=(block,)), worlds=2), tmp_path / "c")
+    event = hm.Event(name="drift", quantity="orientation.hull.w", level=0.5)
+    with pytest.raises(UnsupportedFeature, match="gusty.*'drift'"):
+        run_campaign(MissionCampaign(scenario=replace(gusty, events=(event,)), worlds=2), tmp_path / "c")
 
 
 # -- what is printed, the page, replays ---------------------------------------------------------------------------------------

@@ -74,7 +74,8 @@ class MissionRun:
     def _asks(self) -> bool:
         return bool(self.march.python) and self.state["stage"][0, 0] == ASKS
 
-    def _ask(self) -> None:
+    def answer(self) -> None:
+        """Run the parts in Python that are due."""
         self._store()
         sim, state, nq = self.simulation, self.state, self.simulation.model.nq
         assert sim.mission is not None
@@ -106,7 +107,7 @@ class MissionRun:
                 self._record({name: x[0, :rows].copy() for name, x in self._records.items()}, recorder)
             if not self._asks:
                 break
-            self._ask()
+            self.answer()
             if hurry():
                 until = min(until, next_multiple(sim._at.t, sim.record, sim.step_size))
         self._store()
@@ -129,7 +130,7 @@ class MissionRun:
         if not march.tick(self.state, sim._at.t):
             return []
         if self._asks:
-            self._ask()
+            self.answer()
             march.tick(self.state, sim._at.t)
         self._store()
         self._hear(sim._at.t)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.compiler import Backend, CudaAttributes, CudaRoutine, DeviceState
-from hydromechs.errors import UnsupportedFeature
+from hydromechs.compiler import NATIVE, Backend, CudaAttributes, CudaRoutine, DeviceState
+from hydromechs.errors import UnsupportedFeature, noted
 from hydromechs.integrators import Point, is_multiple, next_multiple, rounding, slack
 from hydromechs.recording import Check, angle_difference, period_of
 from hydromechs.simulation import (
+    ASKS,
     SAMPLED,
     SEEDS,
     SNAP,
@@ -30,6 +31,7 @@ from hydromechs.simulation import (
     switch_places,
     wrench_places,
 )
+from hydromechs.simulation import MissionRun as OneWorld
 from hydromechs.values import Array
 
 from ._plant import PlantRun, PlantSource
@@ -44,17 +46,21 @@ CALL = 0.1
 
 
 class MissionHome(Home):
-    """Arrays of the compiled loop of a mission."""
+    """Arrays of the compiled loop of a mission.
+
+    Args:
+        memory: Memory of sensors, filter and blocks at the start.
+    """
 
     def __init__(
-        self, march: MissionMarch, source: PlantSource, worlds: int, backend: Backend, precision: str, offset: float
+        self, march: MissionMarch, source: PlantSource, worlds: int, backend: Backend, offset: float, memory: Array
     ) -> None:
-        if precision in backend.precisions and precision != "float64":
-            raise ValueError(f"precision is {precision!r}; controllers, sensors and events run in 'float64'")
         self.sizes = {name: x.shape[1] for name, x in march.new(0).items()}
         """Sizes of the arrays of the loop, by name."""
-        super().__init__(source.stepper, worlds, backend, precision, march.step, offset, sum(self.sizes.values()))
+        super().__init__(source.stepper, worlds, backend, "float64", march.step, offset, sum(self.sizes.values()))
         self.march = march
+        self.memory = memory
+        """Memory of sensors, filter and blocks at the start, in one array."""
         self.state = march.new(worlds)
         """Arrays of the loop, shape (worlds, n) each."""
         self._first = GridTime.of(offset, march.step)
@@ -97,14 +103,14 @@ class MissionHome(Home):
 
     def begin(self, which: np.ndarray) -> None:
         state, fixed = self.state, {"n": self._first.n, "part": self._first.part, "alive": 1.0, "control": 1.0, "sample": 1.0}
-        for name in ("paused", "reports", "outside", "extreme"):
+        for name in {"paused", "reports", "outside", "extreme", "stage"} & self.sizes.keys():
             state[name][which] = 0.0
         for name, value in fixed.items():
             state[name][which] = value
         state["signals"][which] = np.nan
         if self.march.reduction is not None:
             state["totals"][which] = self.march.reduction.first
-        self.march.remember(state, which, self.march.first_memory)
+        self.march.remember(state, which, self.memory)
 
 
 class MissionRun(PlantRun):
@@ -130,6 +136,7 @@ class MissionRun(PlantRun):
         guards = self.loop.guards
         self._guarded = [] if guards is None else guards.events
         self._quantities = {e.quantity: Quantities(self.plant, sim.signals, [e.quantity]) for e in self._guarded}
+        self._python = OneWorld(sim, self.loop) if self.loop.python else None
         self._fresh = np.ones(home.worlds, dtype=bool)
         self._outside = np.zeros((home.worlds, self.na), dtype=bool)
 
@@ -139,7 +146,7 @@ class MissionRun(PlantRun):
 
     @property
     def sizes(self) -> dict[str, int]:
-        return {"memory": len(self.loop.first_memory), "signal": len(self.signals), "control": 1}
+        return {"memory": len(self.home.memory), "signal": len(self.signals), "control": 1}
 
     @property
     def messages(self) -> list[WorldMessage]:
@@ -344,6 +351,10 @@ class MissionRun(PlantRun):
         state, out = self.state, []
         for world in (int(k) for k in np.flatnonzero(state["paused"][:, 0] != 0.0) if k not in self.reasons):
             t = float(self._now()[world])
+            if self._python is not None and state["stage"][world, 0] == ASKS:
+                self._answer(self._python, world)
+                out.append(world)
+                continue
             new = (state["outside"][world] > 0.0) & ~self._outside[world]
             self._outside[world] |= new
             texts = [self.ranges.fault(x, float(state["extreme"][world, k])) for k, x in enumerate(self.ranges.slots) if new[k]]
@@ -360,6 +371,17 @@ class MissionRun(PlantRun):
                 state["paused"][world] = 0.0
                 out.append(world)
         return np.array(out, dtype=int)
+
+    def _answer(self, one: OneWorld, world: int) -> None:
+        """Run the blocks in Python that are due in a world."""
+        inputs = self.state["inputs"][world]
+        data = inputs[self.nu :].copy()
+        one.state, one.said = {name: x[world : world + 1] for name, x in self.state.items()}, []
+        one.simulation.parameters = self.plant.named_parameters(inputs[len(inputs) - self._parameters :])
+        with noted(f"in world {world}"):
+            one.answer()
+        inputs[self.nu :], self._applied[world] = data, inputs
+        self._said += [WorldMessage(world, t, text) for t, text in one.said]
 
     # -- events ---------------------------------------------------------------------------------------------------------------
 
@@ -467,10 +489,10 @@ def march_of(
     `checks`: checks of which it accumulates statistics; `quantities`: quantities of which it accumulates statistics; None to
     record samples instead.
     """
-    for part in () if sim.mission is None else sim.mission.python:
-        kind = type(part.block).__name__
+    for part in () if sim.mission is None or target == NATIVE.target else sim.mission.python:
         raise UnsupportedFeature(
-            f"{name}: worlds need compiled blocks, and {kind!r} is Python code; derive it from TracedBlock"
+            f"{name}: controller {type(part.block).__name__!r} is Python code, which target {target!r} cannot run; derive it "
+            f"from TracedBlock, or use target={NATIVE.target!r}"
         )
     programs, signals = source.programs, sim.signals
     guards = Guards(programs, sim.events, signals)

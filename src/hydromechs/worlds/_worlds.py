@@ -149,9 +149,10 @@ class Worlds:
                 )
             of = model.name if self.scenario is None else f"scenario {self.scenario.name!r}"
             march = march_of(source, sim, of, target, self._checks, None if samples else names)
+            memory = march.first_memory.copy()
 
             def make(n: int) -> Run:
-                return MissionRun(source, MissionHome(march, source, n, backend, precision, self.offset), sim)
+                return MissionRun(source, MissionHome(march, source, n, backend, self.offset, memory), sim)
         else:
             if not samples:
                 raise ValueError("samples=False goes with a scenario in float64, whose statistics are accumulated")
