@@ -94,6 +94,8 @@ class Configured:
     """Differences from that file."""
     attrs: Mapping[str, str] = field(default_factory=dict)
     """Attributes of its recordings for drawing."""
+    objective: tuple[str, ...] = ()
+    """Names of the mission's checks."""
 
 
 def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> Configured:
@@ -112,7 +114,10 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     scenario = _flown(plain, changes)
     text = catalog.write(scenario, file)
     drawing = catalog.drawing(scenario)
-    return Configured(name=name, scenario=scenario, text=text, file=file, changes=changes, attrs=drawing)
+    objective = tuple(check.name for check in plain.checks if not check.quantity.startswith("signal."))
+    return Configured(
+        name=name, scenario=scenario, text=text, file=file, changes=changes, attrs=drawing, objective=objective
+    )
 
 
 def _period(scenario: Scenario) -> float:

@@ -14,6 +14,7 @@ SCENARIO = frozenset({"scenario", "changes"})
 NEEDS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("operator", "alive", "start", "pause", "step", "reset"), frozenset()),
     "scale": frozenset({"value"}),
+    "view": frozenset({"name"}),
     **dict.fromkeys(("ask", "give", "picture", "ahead"), frozenset()),
     "delay": frozenset({"delay"}),
     **dict.fromkeys(("configure", "save"), SCENARIO),

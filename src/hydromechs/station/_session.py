@@ -217,6 +217,8 @@ class Session:
         return {
             "scenario": self.configured.name,
             "title": self.configured.scenario.title or self.configured.scenario.name,
+            "duration": self.configured.scenario.duration,
+            "checks": list(self.configured.objective),
             "running": self._running,
             "scale": self._scale if math.isfinite(self._scale) else "max",
             "factor": round(self._factor, 3),

@@ -40,6 +40,8 @@ WAYS = ((0.96, 0.76, 0.1), (0.25, 0.9, 0.45), (1.0, 0.35, 0.3))
 """Colours of predicted paths."""
 FARTHEST_DELAY, SLOWEST_MESSAGE = 20.0, 20.0
 """Maximum delay and message time that a page may set [s]."""
+VIEWS = {"chase": (-1.0, 0.0, 0.45), "side": (0.0, 1.0, 0.2), "top": (-0.02, 0.0, 1.0)}
+"""Directions from the vehicle to the outside camera: ahead of the vehicle, to starboard, up."""
 LOG = logging.getLogger(__name__)
 
 
@@ -126,6 +128,18 @@ class Scenes:
                 client.camera.up_direction = up
                 client.camera.position = place
                 client.camera.look_at = place + axes[:, 0]
+
+    def view(self, seat: str, name: Any) -> None:
+        """Move the outside cameras of a seat to a view of the vehicle: "chase", "side" or "top"."""
+        if not isinstance(name, str) or name not in VIEWS:
+            raise Rejected(f"view: {str(name)[:40]!r}, must be one of {', '.join(VIEWS)}")
+        snapshot, body = self._session.snapshot, self._session.pilot.vehicle.body
+        R = np.array(quaternion_matrix(snapshot.wxyz[body]), dtype=float)
+        bow = (self._upright @ R)[:2, 0]
+        bow = bow / max(float(np.linalg.norm(bow)), 1e-9)
+        ahead, aside, up = VIEWS[name]
+        away = np.array([ahead * bow[0] + aside * bow[1], ahead * bow[1] - aside * bow[0], up])
+        self.outside.view_from(away, {k for k, holder in self.outside.tickets.holders.items() if holder == seat})
 
     def picture(self, path: Path, seat: str) -> None:
         """Save the view of the vehicle's camera, drawn by the browser of a seat."""
@@ -305,6 +319,9 @@ class Station:
         kind, session = message["type"], self.session
         if kind == "ask":
             self.seats.ask(seat)
+            return None
+        if kind == "view":  # of the own page, for pilots and observers
+            self.scenes.view(seat, message["name"])
             return None
         if kind == "alive":
             if self.seats.steers(seat):

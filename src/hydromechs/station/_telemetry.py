@@ -51,7 +51,11 @@ class Display:
         self.simulation, self.pilot, self.model = simulation, pilot, simulation.model
         parts, actuators = simulation.plant.components, simulation.actuators
         self._vehicle = pilot.vehicle
-        self._thrusters = [(t.name, actuators.index(t.name), max(map(abs, t.curve.limits))) for t in self._vehicle.thrusters]
+        self._thrusters = [
+            (t.name, actuators.index(t.name), max(map(abs, t.curve.limits)), self._seen_from_above(t.frame))
+            for t in self._vehicle.thrusters
+        ]
+        """Name, index, maximum thrust [N], place and direction of each thruster."""
         self._joints = [
             (c.joint, actuators.index(c.joint), float(getattr(c, "limit", np.inf)))
             for c in parts
@@ -86,7 +90,9 @@ class Display:
             "velocity": np.round(V, 4).tolist(),
             "position": np.round(position[i], 4).tolist(),
             "current": np.round(flow, 3).tolist(),
-            "thrusters": [[n, round(float(force[k]) / most, 3), bool(saturated[k])] for n, k, most in self._thrusters],
+            "thrusters": [
+                [n, round(float(force[k]) / most, 3), bool(saturated[k]), *place] for n, k, most, place in self._thrusters
+            ],
             "joints": [
                 [n, round(float(force[k]), 2), round(float(force[k]) / most, 3), bool(saturated[k])]
                 for n, k, most in self._joints
@@ -107,6 +113,15 @@ class Display:
             tools=tools,
             hud=hud,
         )
+
+    def _seen_from_above(self, frame: str) -> list[float]:
+        """Return place forward and to starboard [m], and the direction forward, to starboard and up, of a thruster's frame."""
+        body, place, axes = self.model.locate(frame)
+        if body != self._vehicle.body:
+            return []
+        side = float(self.model.world.down[2])  # y points to starboard if z points down
+        x, along = np.asarray(place, dtype=float), np.asarray(axes, dtype=float)[:, 0]
+        return np.round([x[0], side * x[1], along[0], side * along[1], -side * along[2]], 3).tolist()
 
     def _rows(self) -> Iterator[tuple[str, slice]]:
         """Yield the names of tethers, and the rows of their points among all points."""

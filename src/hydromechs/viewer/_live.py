@@ -1,12 +1,13 @@
 """A live scene: bodies moved by a simulation, the ground and sea around their start, ghosts."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hydromechs.contact import Terrain
+from hydromechs.geometry import Sphere, joined
 from hydromechs.hydro import Environment, WaveComponents, wave_components
 from hydromechs.model import Model
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
@@ -15,7 +16,7 @@ from hydromechs.values import Array
 from ._page import Page, node_name, put, segments
 from ._raster import Camera, scene_camera
 from ._recorded import AROUND, CURRENT, FASTEST, NEAR_SURFACE, SEA, _ground, tether_strand, wave_heights
-from ._scene import Arrows, Scene, Surface, _frame_at, body_parts
+from ._scene import Arrows, Scene, SceneSolid, Surface, _frame_at, body_parts
 from ._solids import turn_about_z
 
 ROOM = 15.0
@@ -28,6 +29,8 @@ LAG = 0.1
 """Distance between a camera's target and the body that it follows, over the camera distance, above which it is corrected."""
 SKY_HEIGHT, CLEARANCE = 30.0, 0.3
 """Height above a camera at which the search for the ground starts, and minimum height of a camera above it [m]."""
+PEBBLES, STONE = 240, (0.52, 0.46, 0.36)
+"""Number and colour of stones on the ground."""
 GHOST = 0.35
 """Opacity of ghosts."""
 
@@ -69,12 +72,27 @@ def live_scene(
         title=model.name,
         axes=model.world.axes,
         frames=tuple(frames),
-        solids=(*solids, *_ground(model, terrain, environment, around)),
+        solids=(*solids, *_ground(model, terrain, environment, around), *_pebbles(terrain, 0.5 * (low + high), plain.upright)),
         arrows=(current,) if moving else (),
         surfaces=surfaces,
         strands=tuple(tether_strand(name, points[None]) for name, points in (tethers or {}).items()),
         wet=model.wet,
     )
+
+
+def _pebbles(terrain: Sequence[Terrain], center: Array, upright: Array) -> Iterator[SceneSolid]:
+    """Yield stones on the ground around a point with z up, so that pilots see motion over plain ground."""
+    rng, down = np.random.default_rng(1), upright.T @ (0.0, 0.0, -1.0)
+    stone = Sphere(radius=1.0).triangulate(resolution=6)
+    stones = []
+    for x, y in rng.uniform(-ROOM, ROOM, (PEBBLES, 2)):
+        above = upright.T @ (center + (x, y, 0.0))
+        height = min((float(thing.ray(above, down, down)) for thing in terrain), default=np.inf)
+        if 0.0 < height < 4.0 * ROOM:
+            size = 0.03 + 0.15 * rng.random() ** 3
+            stones.append(stone.scaled((size, 0.8 * size, 0.4 * size)).moved(np.eye(3), above + height * down))
+    if stones:
+        yield SceneSolid(name="stones", triangles=joined(stones), color=STONE, layer="terrain")
 
 
 def _size(scene: Scene) -> float:
@@ -140,6 +158,16 @@ class LivePage(Page):
             self._move_current(t, position, flow)
         if self._follow is not None:
             self._move_cameras(self.scene.upright @ position[self._follow])
+
+    def view_from(self, away: Array, numbers: Collection[int]) -> None:
+        """Move the cameras of some clients to a direction from the body that they follow, shape (3,), at their distance."""
+        for number, client in self.server.get_clients().items():
+            if number in numbers:
+                camera = client.camera
+                distance = float(np.linalg.norm(camera.position - camera.look_at))
+                place = camera.look_at + distance / float(np.linalg.norm(away)) * away
+                with client.atomic():
+                    camera.position = self.above_ground(place)
 
     def tether(self, name: str, points: Array) -> None:
         """Move a tether of the scene to points in world axes [m], shape (n, 3)."""

@@ -29,7 +29,7 @@ function open() {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   link.postMessage({ connect: `${scheme}://${location.host}${base}link/${hello ? hello.seat : "new"}` });
   link.onmessage = ({ data }) => {
-    if (data.closed) { banner("connection lost; reconnecting"); setTimeout(open, 1000); return; }
+    if (data.closed) { banner("Connection lost; reconnecting"); setTimeout(open, 1000); return; }
     const message = JSON.parse(data.message);
     if (message.type === "hello") {
       if (!hello || hello.seat !== message.seat) scene = -1;
@@ -103,7 +103,7 @@ function delay() {
   const values = { delay: value("delay-time"), message_time: value("message-time"), loss: value("loss") };
   if (values.delay >= 0 && values.delay <= 20 && values.message_time >= 0 && values.message_time <= 20 && values.loss >= 0 && values.loss <= 1)
     { note(""); send({ type: "delay", ...values }); }
-  else note("delay and time of a message: 0 to 20 s; loss: 0 to 1");
+  else note("Delay and time of a message must be 0 to 20 s, lost messages 0 to 1.");
 }
 
 const PRESS = { Digit1: () => mode("manual"), Digit2: () => mode("speed"), Digit3: () => mode("hold"),
@@ -133,6 +133,8 @@ window.addEventListener("blur", () => setTimeout(() => { if (!document.hasFocus(
 for (const name of ["start", "pause", "step", "reset", "ask", "give", "picture"])
   $(name).onclick = () => send({ type: name });
 $("scale").onchange = (e) => send({ type: "scale", value: e.target.value === "max" ? "max" : Number(e.target.value) });
+for (const b of document.querySelectorAll("[data-view]")) b.onclick = () => send({ type: "view", name: b.dataset.view });
+$("swap").onclick = () => document.querySelector("main").classList.toggle("swapped");
 for (const b of document.querySelectorAll("[data-mode]")) b.onclick = () => mode(b.dataset.mode);
 for (const b of document.querySelectorAll("[data-arm]")) b.onclick = () => armMode(b.dataset.arm);
 $("swing").onclick = swing;
@@ -205,16 +207,69 @@ function ghostRows() {
   if (!ghost || !link) return "";
   const g = ghost.hud, row = (name, value) => `<tr><td>${name}</td><td>${value}</td></tr>`;
   return `<div class="warn">telemetry, ${fixed(link.age, 1)} s old${link.lost ? `; ${link.lost} messages lost` : ""}</div>
-    <div class="ghost">ghost: predicted, ${fixed(link.ahead, 1)} s from now
-    <table>${row("place", `${g.position.map((x) => fixed(x)).join("  ")} m`)}
+    <div class="ghost">Ghost: predicted, ${fixed(link.ahead, 1)} s from now
+    <table>${row("position", `${g.position.map((x) => fixed(x)).join("  ")} m`)}
     ${row("depth", `${fixed(g.depth)} m`)}${row("heading", `${fixed(g.heading, 1)}°`)}${row("speed", `${fixed(g.speed)} m/s`)}
     ${g.tools.map((x) => row(short(x[0]), `${x.slice(1).map((v) => fixed(v)).join("  ")} m`)).join("")}</table></div>`;
 }
 function aheadRows() {
   const a = frame.ahead;
-  return a ? `<div>10 s ahead, simulated in ${fixed(a.took, 0)} ms</div>${a.ways.map((w) =>
+  return a ? `<div>Next 10 s, simulated in ${fixed(a.took, 0)} ms</div>${a.ways.map((w) =>
     `<div><span style="color:rgb(${w[1].map(Number).join(",")})">━━</span> ${escape(w[0])}: ${fixed(w[2], 1)} m away${
       w[3] < 9.9 ? `, only to ${fixed(w[3], 1)} s` : ""}</div>`).join("")}` : "";
+}
+
+// -- instruments on the picture -------------------------------------------------------------------------------------------------
+
+const POINTS = { 0: "N", 45: "NE", 90: "E", 135: "SE", 180: "S", 225: "SW", 270: "W", 315: "NW" };
+
+function headingTape(heading) {
+  const marks = [];
+  for (let k = Math.ceil((heading - 42) / 5) * 5; k <= heading + 42; k += 5) {
+    const x = 3.7 * (k - heading), name = ((k % 360) + 360) % 360, text = POINTS[name] ?? (name % 15 ? "" : name);
+    marks.push(`<line x1="${x}" x2="${x}" y1="${text === "" ? 8 : 4}" y2="12"/>${text === "" ? "" : `<text x="${x}" y="24">${text}</text>`}`);
+  }
+  return `<g class="tape">${marks.join("")}</g><path class="pointer" d="M0 13 l-5 -8 h10 z"/><text class="now" x="0" y="41">${fixed(heading, 0)}°</text>`;
+}
+
+function depthTape(depth, altitude) {
+  const step = 1, px = 22, marks = [];
+  for (let d = Math.max(0, Math.ceil(depth - 4.4)); d <= depth + 4.4; d += step) {
+    const y = px * (d - depth);
+    marks.push(`<line x1="0" x2="${d % 5 ? 6 : 12}" y1="${y}" y2="${y}"/>${d % 5 && depth > 5 ? "" : `<text x="16" y="${y + 4}">${d}</text>`}`);
+  }
+  if (altitude !== null && altitude < 4.6) marks.push(`<rect class="ground" x="0" y="${px * altitude}" width="84" height="6"/>`);
+  return `<g class="tape">${marks.join("")}</g><path class="box" d="M0 0 l8 -11 h74 v22 h-74 z"/><text class="now" x="46" y="5">${fixed(depth, 1)} m</text>`
+    + (altitude === null ? "" : `<text class="small" x="82" y="104">alt ${fixed(altitude, 1)} m</text>`);
+}
+
+function horizon(roll, pitch) {
+  const y = Math.max(-60, Math.min(60, 1.3 * pitch)), ladder = [-30, -20, -10, 10, 20, 30].map((p) =>
+    `<line x1="-10" x2="10" y1="${y - 1.3 * p}" y2="${y - 1.3 * p}"/>`).join("");
+  return `<defs><clipPath id="round"><circle r="48"/></clipPath></defs><g clip-path="url(#round)"><g transform="rotate(${-roll})">
+    <rect class="above" x="-90" y="${y - 180}" width="180" height="180"/><rect class="below" x="-90" y="${y}" width="180" height="180"/>
+    <g class="tape"><line x1="-90" x2="90" y1="${y}" y2="${y}"/>${ladder}</g></g></g>
+    <circle class="rim" r="48"/><path class="pointer" d="M-24 0 h14 l4 5 M24 0 h-14 l-4 5 M0 0 h.1"/>`;
+}
+
+function thrusterPlan(rows) {
+  const placed = rows.filter((x) => x.length > 3);
+  if (!placed.length) return "";
+  const reach = Math.max(0.05, ...placed.flatMap((x) => [Math.abs(x[3]), Math.abs(x[4])]));
+  return placed.map(([name, share, saturated, x, y, along, across, up]) => {
+    const [u, v] = [44 * y / reach, -44 * x / reach], kind = saturated ? "sat" : "";
+    if (Math.abs(up) > 0.7) return `<circle cx="${u}" cy="${v}" r="7"/><circle class="${kind} fill" cx="${u}" cy="${v}" r="${7 * Math.min(1, Math.abs(share))}"/>`;
+    return `<circle cx="${u}" cy="${v}" r="3"/><line class="${kind} push" x1="${u}" y1="${v}" x2="${u + 22 * across * share}" y2="${v - 22 * along * share}"/>`;
+  }).join("") + `<path d="M0 -56 l-4 7 h8 z" class="bow"/>`;
+}
+
+const toasts = new Map();   // message -> when it came [ms]
+function toast(messages) {
+  const now = performance.now();
+  for (const text of messages) if (!toasts.has(text)) toasts.set(text, now);
+  for (const text of [...toasts.keys()]) if (!messages.includes(text)) toasts.delete(text);
+  $("messages").replaceChildren(...[...toasts].filter(([, since]) => now - since < 8000).slice(-3).map(([text]) =>
+    Object.assign(document.createElement("div"), { textContent: text })));
 }
 
 function show() {
@@ -222,29 +277,43 @@ function show() {
   const { hud, status, operator } = frame;
   const warnings = [];
   const saturated = [...hud.thrusters.filter((x) => x[2]), ...hud.joints.filter((x) => x[3])].map((x) => x[0].split(".").pop());
-  if (saturated.length) warnings.push(`at its limit: ${saturated.join(", ")}`);
-  if (status.lost) warnings.push("pilot disconnected: position hold");
+  if (saturated.length) warnings.push(`At limit: ${saturated.join(", ")}`);
+  if (status.lost) warnings.push("Pilot disconnected: holding position");
   if (status.link && status.link.problem) warnings.push(status.link.problem);
-  if (hud.altitude !== null && hud.altitude < 0.8) warnings.push("low altitude");
-  if (status.running && status.scale !== "max" && status.factor < 0.9 * status.scale && status.factor > 0) warnings.push("slower than the clock");
-  $("hud").innerHTML = `<div class="big">${escape(operator.mode)} | arm ${escape(operator.arm_mode)}${operator.swing ? " swings" : ""}</div>
-    <table><tr><td>depth</td><td>${fixed(hud.depth)} m</td><td>heading</td><td>${fixed(hud.heading, 1)}°</td></tr>
-    <tr><td>altitude</td><td>${fixed(hud.altitude)} m</td><td>pitch</td><td>${fixed(hud.pitch, 1)}°</td></tr>
-    <tr><td>speed</td><td>${fixed(hud.speed)} m/s</td><td>roll</td><td>${fixed(hud.roll, 1)}°</td></tr>
-    <tr><td>current</td><td>${fixed(Math.hypot(...hud.current))} m/s</td><td>t</td><td>${fixed(frame.t, 1)} s</td></tr>
-    <tr><td>place</td><td colspan="3">${hud.position.map((x) => fixed(x)).join("  ")} m</td></tr>
-    ${hud.tools.map((x) => `<tr><td>${short(x[0])}</td><td colspan="3">${x.slice(1).map((v) => fixed(v)).join("  ")} m</td></tr>`).join("")}
-    <tr><td>real time</td><td>${fixed(status.factor)} ×</td><td>dropped</td><td>${frame.dropped}</td></tr></table>
+  if (hud.altitude !== null && hud.altitude < 0.8) warnings.push("Low altitude");
+  for (const x of hud.tethers) if (x[3] < 1) warnings.push(`${x[0].split(".").pop()} is slack`);
+  if (status.running && status.scale !== "max" && status.factor < 0.9 * status.scale && status.factor > 0) warnings.push("Slower than real time");
+  $("hud").innerHTML = `<div class="big">${escape(operator.mode)} · arm ${escape(operator.arm_mode)}${operator.swing ? " swings" : ""}</div>
+    <table><tr><td>depth</td><td>${fixed(hud.depth)} m</td></tr><tr><td>speed</td><td>${fixed(hud.speed)} m/s</td></tr>
+    <tr><td>current</td><td>${fixed(Math.hypot(...hud.current))} m/s</td></tr></table>
+    ${hud.tethers.map((x) => `<div>${short(x[0])}: ${fixed(x[1], 1)} m out, ${fixed(x[3], 0)} N</div>`).join("")}
+    ${ghostRows()}${aheadRows()}${warnings.map((x) => `<div class="warn">${escape(x)}</div>`).join("")}`;
+  $("heading").innerHTML = headingTape(hud.heading);
+  $("depth").innerHTML = depthTape(hud.depth, hud.altitude);
+  $("attitude").innerHTML = horizon(hud.roll, hud.pitch);
+  $("thrust").innerHTML = thrusterPlan(hud.thrusters);
+  const place = (p) => p.map((v) => fixed(v)).join("  ");
+  if ($("data").open) $("numbers").innerHTML = `<table><tr><td>heading</td><td>${fixed(hud.heading, 1)}°</td><td>altitude</td><td>${fixed(hud.altitude)} m</td></tr>
+    <tr><td>roll</td><td>${fixed(hud.roll, 1)}°</td><td>pitch</td><td>${fixed(hud.pitch, 1)}°</td></tr>
+    <tr><td>position</td><td colspan="3">${place(hud.position)} m</td></tr>
+    ${hud.tools.map((x) => `<tr><td>${short(x[0])}</td><td colspan="3">${place(x.slice(1))} m</td></tr>`).join("")}
+    ${hud.grips.map((x) => `<tr><td>${short(x[0])}</td><td colspan="3">${x[1] ? "closed" : "open"}</td></tr>`).join("")}
+    ${hud.tethers.map((x) => `<tr><td>${short(x[0])}</td><td colspan="3">${fixed(x[1], 1)} m${x[2] === null ? "" : `, winch ${fixed(x[2])} m/s`}, tension ${fixed(x[3], 0)} N</td></tr>`).join("")}
+    <tr><td>real time</td><td>${fixed(status.factor)} ×</td><td>dropped</td><td>${frame.dropped} frames</td></tr></table>
     ${hud.thrusters.map((x) => `<div>${bar(x[1], x[2])} ${short(x[0])}</div>`).join("")}
-    ${hud.joints.map((x) => `<div>${bar(x[2], x[3])} ${short(x[0])} ${fixed(x[1], 0)} N·m</div>`).join("")}
-    ${hud.tethers.map((x) => `<div>${short(x[0])}: ${fixed(x[1], 1)} m out${x[2] === null ? "" : `, winch ${fixed(x[2])} m/s`}, ${fixed(x[3], 0)} N</div>`).join("")}
-    ${hud.grips.map((x) => `<div>${short(x[0])}: ${x[1] ? "closed" : "open"}</div>`).join("")}
-    ${ghostRows()}${aheadRows()}
-    ${warnings.map((x) => `<div class="warn">${escape(x)}</div>`).join("")}`;
+    ${hud.joints.map((x) => `<div>${bar(x[2], x[3])} ${short(x[0])} ${fixed(x[1], 0)} N·m</div>`).join("")}`;
   $("title").textContent = status.title;
-  $("who").textContent = frame.steers ? `you steer${frame.asking.length ? `; ${frame.asking[0]} asks` : ""}`
-    : frame.pilot ? `${frame.pilot} steers; you watch` : "controls free";
-  $("who").textContent += ` (${frame.seats} here, you are ${frame.you})`;
+  $("clock").textContent = `${fixed(frame.t, 1)} of ${fixed(status.duration, 0)} s`;
+  $("passed").style.width = `${Math.min(100, 100 * frame.t / status.duration)}%`;
+  const checks = $("objective").querySelector("ul");
+  if (checks.dataset.scene !== String(scene)) {
+    checks.dataset.scene = scene;
+    checks.replaceChildren(...status.checks.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    $("objective").hidden = !status.checks.length;
+  }
+  $("who").textContent = frame.steers ? `You have control${frame.asking.length ? `; ${frame.asking[0]} asks for it` : ""}`
+    : frame.pilot ? `${frame.pilot} has control` : "Nobody has control";
+  $("who").textContent += ` · you are ${frame.you}, ${frame.seats} connected`;
   $("ask").disabled = frame.steers;
   $("give").disabled = !frame.steers;
   for (const id of ["start", "pause", "step", "reset", "scale", "picture", "ahead", "delay", "swing", "next-arm", "close-gripper", "open-gripper"])
@@ -256,7 +325,7 @@ function show() {
   $("delay").classList.toggle("on", status.link !== null);
   for (const b of document.querySelectorAll("[data-mode]")) b.classList.toggle("on", b.dataset.mode === operator.mode);
   for (const b of document.querySelectorAll("[data-arm]")) b.classList.toggle("on", b.dataset.arm === operator.arm_mode);
-  $("messages").textContent = [...status.messages, noted].filter(Boolean).join("\n");
+  toast([...status.messages, noted].filter(Boolean));
   banner(status.problem);
   if (!history.length || frame.t < history[history.length - 1][0]) history.length = 0;
   if (!history.length || frame.t - history[history.length - 1][0] >= 0.1) {
@@ -287,6 +356,7 @@ $("camera").onclick = () => {
 function plot() {
   const canvas = $("plots"), g = canvas.getContext("2d"), labels = ["depth [m]", "speed [m/s]", "heading [°]"];
   g.clearRect(0, 0, canvas.width, canvas.height);
+  const style = getComputedStyle(document.body), soft = style.getPropertyValue("--soft");
   g.font = "11px system-ui"; g.lineWidth = 1.4;
   const t1 = history[history.length - 1][0], t0 = t1 - 60, height = (canvas.height - 14) / 3;
   labels.forEach((label, k) => {
@@ -294,16 +364,16 @@ function plot() {
     let low = Math.min(...values), high = Math.max(...values);
     if (high - low < 0.2) { low -= 0.1; high += 0.1; }
     const y = (v) => k * height + 16 + (height - 24) * (k === 0 ? (v - low) : (high - v)) / (high - low);
-    g.fillStyle = "#4d626d";
+    g.fillStyle = soft;
     const now = values[values.length - 1];
     g.fillText(`${label}  ${fixed(k === 2 ? ((now % 360) + 360) % 360 : now)}`, 4, k * height + 11);
     g.textAlign = "right"; g.fillText(`${fixed(low)} … ${fixed(high)}`, canvas.width - 4, k * height + 11); g.textAlign = "left";
-    g.strokeStyle = ["#0a6c8f", "#c2571a", "#1e7f4f"][k];
+    g.strokeStyle = ["#0072b2", "#d55e00", "#009e73"][k];
     g.beginPath();
     history.forEach((h, i) => { const x = canvas.width * (h[0] - t0) / 60; if (i) g.lineTo(x, y(h[k + 1])); else g.moveTo(x, y(h[k + 1])); });
     g.stroke();
   });
-  g.fillStyle = "#4d626d";
+  g.fillStyle = soft;
   for (const back of [60, 40, 20, 0]) {
     g.textAlign = back === 60 ? "left" : back ? "center" : "right";
     g.fillText(back ? `−${back} s` : "now", canvas.width * (60 - back) / 60, canvas.height - 2);
