@@ -153,6 +153,23 @@ def test_a_phone_shows_the_start_button(browser, station):
     tab.close()
 
 
+def test_views_swap_and_objective(browser, station, until):
+    """A view moves the outside camera of this page, the large camera is one click, the mission's checks are the objective."""
+    tab = Tab(browser, station, part="", size={"width": 1280, "height": 720})
+    assert tab.page.locator("#objective li").all_text_contents() == list(station.session.configured.objective) != []
+    outside = station.scenes.outside.server
+    assert until(lambda: len(outside.get_clients()) == 1)
+    (client,) = outside.get_clients().values()
+    tab.page.locator("[data-view=top]").click()
+    away = lambda: client.camera.position - client.camera.look_at  # noqa: E731
+    assert until(lambda: away()[2] > 0.95 * np.linalg.norm(away()))
+    tab.page.locator("#swap").click()
+    assert tab.page.locator("#scene-onboard").bounding_box()["width"] == 880
+    assert tab.page.locator("#thrust line, #thrust circle").count() >= len(station.session.pilot.vehicle.thrusters)
+    assert tab.page.locator("#depth .now").text_content().endswith(" m")
+    tab.close()
+
+
 def test_messages_are_seen_without_scrolling_and_headings_do_not_jump(browser, station):
     tab = Tab(browser, station, size={"width": 1280, "height": 720})
     station.session.messages.append("the gripper is closed")

@@ -115,9 +115,7 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     text = catalog.write(scenario, file)
     drawing = catalog.drawing(scenario)
     objective = tuple(check.name for check in plain.checks if not check.quantity.startswith("signal."))
-    return Configured(
-        name=name, scenario=scenario, text=text, file=file, changes=changes, attrs=drawing, objective=objective
-    )
+    return Configured(name=name, scenario=scenario, text=text, file=file, changes=changes, attrs=drawing, objective=objective)
 
 
 def _period(scenario: Scenario) -> float:

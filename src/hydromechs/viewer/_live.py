@@ -83,10 +83,10 @@ def live_scene(
 def _pebbles(terrain: Sequence[Terrain], center: Array, upright: Array) -> Iterator[SceneSolid]:
     """Yield stones on the ground around a point with z up, so that pilots see motion over plain ground."""
     rng, down = np.random.default_rng(1), upright.T @ (0.0, 0.0, -1.0)
-    stone = Sphere(radius=1.0).triangulate(resolution=6)
+    stone = Sphere(radius=1.0).triangulate(7)
     stones = []
     for x, y in rng.uniform(-ROOM, ROOM, (PEBBLES, 2)):
-        above = upright.T @ (center + (x, y, 0.0))
+        above = upright.T @ np.array([center[0] + x, center[1] + y, center[2]])
         height = min((float(thing.ray(above, down, down)) for thing in terrain), default=np.inf)
         if 0.0 < height < 4.0 * ROOM:
             size = 0.03 + 0.15 * rng.random() ** 3
@@ -163,11 +163,12 @@ class LivePage(Page):
         """Move the cameras of some clients to a direction from the body that they follow, shape (3,), at their distance."""
         for number, client in self.server.get_clients().items():
             if number in numbers:
-                camera = client.camera
-                distance = float(np.linalg.norm(camera.position - camera.look_at))
-                place = camera.look_at + distance / float(np.linalg.norm(away)) * away
+                camera, aim = client.camera, np.array(client.camera.look_at)
+                distance = float(np.linalg.norm(camera.position - aim))
                 with client.atomic():
-                    camera.position = self.above_ground(place)
+                    camera.position = self.above_ground(aim + distance / float(np.linalg.norm(away)) * away)
+                    camera.look_at = aim  # a new position moves it
+                self._where[number] = (-np.inf, np.full(3, np.inf))  # no longer its first view
 
     def tether(self, name: str, points: Array) -> None:
         """Move a tether of the scene to points in world axes [m], shape (n, 3)."""
