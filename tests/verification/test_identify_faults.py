@@ -65,7 +65,7 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
     found = hm.identify(plant, [trial], [IMU], far, step=0.05, most=2, told=lambda i, cost, damping: costs.append(cost))
     assert not found.converged and found.solution.cost == min(costs)
     assert found.summary().startswith(
-        "NOT converged, the best so far after 2 iterations: all 2 iterations are used up, and another"
+        "NOT converged, the best so far after 2 iterations: the maximum of 2 iterations was reached, and another"
     )
 
 
@@ -87,13 +87,13 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
         (lambda t, x: {"imu.pitch": ChannelSamples(t, np.degrees(x))}, "is it in degrees"),
         (
             lambda t, x: {"imu.pitch": ChannelSamples(t + 9.0, x)},
-            "has samples from 9 to 12 s, but the trial goes from 0 to 3 s",
+            "has samples from 9 to 12 s, but the trial is from 0 to 3 s",
         ),
         (
             lambda t, x: {"imu.pitch": ChannelSamples(1e3 * t, x)},
             "imu.pitch: 60 of 61 samples, which go from 0 to 3000 s, are outside the trial, from 0 to 3 s; are times in ms",
         ),
-        (lambda t, x: {"imu.pitch": ChannelSamples(t[::-1], x)}, "times do not rise: 2.95 s follows 3 s"),
+        (lambda t, x: {"imu.pitch": ChannelSamples(t[::-1], x)}, "times must increase: 2.95 s follows 3 s"),
         (lambda t, x: {"imu.pitch": ChannelSamples(t, x[1:])}, r"times have the shape \(61,\) and values \(60,\)"),
         (lambda t, x: {}, "has no samples of imu.pitch"),
     ],

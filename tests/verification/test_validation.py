@@ -84,7 +84,7 @@ def test_repeated_values_are_no_samples(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "head", "said"),
     [
-        ([[0.0, 1.0]] * 3, "t,x", "1 samples are left, needed are 10"),
+        ([[0.0, 1.0]] * 3, "t,x", "1 samples are left, at least 10"),
         ([[k, 1.0] for k in range(20)], "time,x", "no column 't' with the times"),
         ([[k, 1.0, 2.0] for k in range(20)], "t,x", "rows have 3 numbers, but 2 columns have names"),
     ],

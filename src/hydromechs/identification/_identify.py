@@ -1,4 +1,4 @@
-"""Estimate the unknowns of a plant from recordings, with uncertainties and with the directions that the data leave open."""
+"""Estimate unknowns of a plant from recordings, with uncertainties and with the directions that the data do not determine."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -22,31 +22,31 @@ from ._unknowns import Unknown, derived
 WEAK = 1.0
 """Information of the data along a direction, relative to the prior, below which it is undetermined."""
 UNTOLD = 1e10
-"""Times the variance that an unknown would have if all others were known, from which nothing is known of it."""
+"""Ratio to the variance with all other unknowns fixed above which an unknown counts as undetermined."""
 NAMED = 0.3
-"""Part that an unknown must have of a direction to be named with it."""
+"""Minimum part of an unknown in a direction for it to be named."""
 LAGS = 20
-"""Samples over which residuals are looked at for what hangs together."""
+"""Maximum lag of the residuals' correlation, in samples."""
 NOTED = 0.05
-"""Part of a channel's samples outside their trial from which it is noted."""
+"""Part of a channel's samples outside their trial above which a note is made."""
 
 
 class Found(NamedTuple):
-    """One number that was found."""
+    """One estimated number."""
 
     name: str
     value: float
     """Its value, in its unit."""
     deviation: float
-    """Its standard deviation, if the channels' deviations and correlation times are right; NaN where a bound holds it."""
+    """Its standard deviation, if the channels' deviations and correlation times are right; NaN if a bound holds it."""
     clustered: float
-    """Its standard deviation from how the trials differ, whatever the errors within one of them are; NaN of few trials."""
+    """Its standard deviation from the scatter between trials, independent of error models within one; NaN for few trials."""
     before: float
     """Earlier estimate."""
     deviation_before: float
-    """Standard deviation before any data; inf where nothing was known."""
+    """Prior standard deviation; inf if unknown."""
     bound: str = ""
-    """Which bound holds it, "lower" or "upper"; empty where it is free. Other deviations assume it is known."""
+    """Active bound, "lower" or "upper"; empty if none. Other deviations assume it is known."""
 
 
 class Direction(NamedTuple):
@@ -55,7 +55,7 @@ class Direction(NamedTuple):
     information: float
     """Information in the data along it relative to the prior: 0 for none."""
     parts: tuple[tuple[str, float], ...]
-    """Unknowns with their parts, in units of their deviations before any data."""
+    """Unknowns with their parts, in units of their prior deviations."""
 
     @property
     def text(self) -> str:
@@ -70,13 +70,13 @@ class Whiteness(NamedTuple):
     rms: float
     """Root mean square of the residuals, in the channel's unit."""
     correlation: float
-    """Of a residual with the next one; 0 for white noise."""
+    """Correlation of a residual with the next one; 0 for white noise."""
     time: float
-    """Time over which they hang together [s]: the sum of their correlations up to the first below 0."""
+    """Correlation time of the residuals [s]: the sum of their correlations up to the first below 0."""
 
 
 class States(NamedTuple):
-    """States at which pieces of a trial begin."""
+    """States at the starts of the pieces of a trial."""
 
     trial: str
     times: np.ndarray
@@ -109,7 +109,7 @@ class Identification:
 
     @cached_property
     def covariance(self) -> np.ndarray:
-        """Of the free coordinates that all trials share, 0 of those that a bound holds, shape (g, g)."""
+        """Covariance of the free coordinates that all trials share, 0 for those held by a bound, shape (g, g)."""
         return self._sensitive[: len(self.problem.guess)]
 
     @cached_property
@@ -125,14 +125,14 @@ class Identification:
 
     @cached_property
     def correlations(self) -> np.ndarray:
-        """Of the free coordinates, 0 with those that a bound holds, shape (g, g)."""
+        """Information matrix of the free coordinates, 0 for those held by a bound, shape (g, g)."""
         held = self.solution.side != 0
         scale = np.where(held, 1.0, np.sqrt(np.diag(self.covariance)))
         return self.covariance / np.outer(scale, scale) + np.diag(np.where(held, 1.0, 0.0))
 
     @cached_property
     def found(self) -> tuple[Found, ...]:
-        """All numbers, in their own units."""
+        """All estimates, in their own units."""
         out = []
         problem, shared, side = self.problem, self.solution.at.shared, self.solution.side
         told = np.diag(self.solution.normal.H)[: len(shared)]
@@ -204,7 +204,7 @@ class Identification:
 
     @cached_property
     def states(self) -> tuple[States, ...]:
-        """Of each trial the states at the beginnings of its pieces, that of its start first."""
+        """Of each trial the states at the starts of its pieces, that of the trial's start first."""
         problem, s = self.problem, self.solution
         q, x, _ = problem.starts(s.at.shared, s.at.own)
         out = []
@@ -251,13 +251,13 @@ class Identification:
         return out | {name: float(inputs[first + k]) for k, name in enumerate(layout.held)}
 
     def plant(self) -> Plant:
-        """The plant with what was found in its model, components and environment; nothing is open."""
+        """The plant with the estimates in its model, components and environment; nothing is open."""
         plant, found = self.problem.plant, self.values()
         parameters = {path: np.array(found[path], dtype=float) for path in plant.parameters}
         return registry.replaced_all(replace(plant, parameters=()), parameters, checked=False)
 
     def model(self) -> Model:
-        """The mechanism with what was found."""
+        """The mechanism with the estimates."""
         return self.plant().model
 
 
@@ -278,17 +278,17 @@ def identify(
     """Estimate unknowns of a plant from recordings of it: least squares with exact derivatives of the simulation.
 
     Args:
-        plant: What was recorded; joints that were measured have a given motion.
+        plant: The recorded plant; measured joints have a prescribed motion.
         trials: The recordings.
-        instruments: What measured.
-        unknowns: What is to be found, as `identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
+        instruments: The instruments of the recordings.
+        unknowns: The unknowns, as `identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
         start: Standard deviations of the trials' starts, of the chart's coordinates and of the velocities, shape (2 nv,); 0
             where they are exact. Defaults to exact for all.
         step: Step of the Runge-Kutta method [s].
-        most: Highest number of iterations.
-        gain: The search ends where a whole step promises less than this part of the cost.
-        before: Times up to which the starts of the trials are sought first with all else as it was taken for [s]; helps where
-            starts are not known well.
+        most: Maximum number of iterations.
+        gain: The search stops when a whole step promises less than this part of the cost.
+        before: Times up to which only the starts of the trials are fitted first, with priors of all else [s]; helps if
+            starts are poorly known.
         shooting_interval: Length of pieces into which trials are cut, each with an estimated start of its own, so that
             the pieces join [s]: for long records of machines that are unstable or chaotic, whose simulation as a
             whole diverges from any guess. Defaults to the whole trial.
@@ -302,7 +302,7 @@ def identify(
     own, nodes = None, None
     if len(problem.node_trials):
         if before is not None:
-            raise ValueError("before is for trials that are simulated as a whole; with shooting_interval leave it out")
+            raise ValueError("before is for trials that are simulated as a whole; omit it with shooting_interval")
         own, nodes = first_nodes(problem, problem.within(problem.guess))
     elif before is not None:
         own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).at.own
@@ -311,17 +311,17 @@ def identify(
 
 
 TIMES = 8
-"""Corrections of a piece."""
+"""Maximum number of corrections of a piece."""
 DAMPING = 1e-2
-"""Of the first of them, relative to the information of the samples on each coordinate."""
+"""Damping of the first of them, relative to the information of the samples on each coordinate."""
 ENOUGH = 1e-2
-"""Part of the sum of squares that a correction must gain for another one."""
+"""Minimum relative gain in the sum of squares for another correction."""
 
 
 def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes]:
     """Estimate the trials' own unknowns, shape (n, l), and the nodes, along the trials with the shared ones fixed.
 
-    Each piece is simulated from where the one before has ended; then its beginning is moved by damped Gauss-Newton steps to
+    Each piece is simulated from the end of the one before; then its start is moved by damped Gauss-Newton steps to
     where its own samples place it. Coordinates without information stay, and so do internal states, of which samples of a
     body contain so little that a linear step can send them anywhere.
     """

@@ -19,7 +19,7 @@ from ._sensitivity import on_lanes
 CHANNELS = ("roll", "pitch", "yaw", "x", "y", "z", "u", "v", "w", "p", "q", "r")
 """Measurable quantities: angles [rad], position in the world [m], velocity in the instrument's axes [m/s, rad/s]."""
 OWN = 4
-"""Numbers of an instrument: the angle about z by which it is turned on its body [rad], and its place there [m]."""
+"""Numbers of an instrument: its rotation about z on its body [rad], and its position there [m]."""
 
 RAW = 14
 """Numbers from which the channels of an instrument follow."""
@@ -36,8 +36,8 @@ class MeasuredChannel:
     offset: float = 0.0
     """Standard deviation of a constant error in each trial; 0 for none."""
     correlation: float = 0.0
-    """Time over which errors hang together [s]: what the model lacks does not change from one sample to the next, so that more
-    samples within it do not count for more."""
+    """Correlation time of its errors [s]: model errors do not change from one sample to the next, so more
+    samples within it do not add information."""
     outlier: float = math.inf
     """Errors of more deviations than this count linearly in place of squared (Huber 1964)."""
 
@@ -50,7 +50,7 @@ class MeasuredChannel:
 
 @dataclass(frozen=True, kw_only=True)
 class Instrument:
-    """Something on a body that measures how it is, where it is and how it moves."""
+    """Instrument on a body that measures attitude, position and motion."""
 
     name: str
     """Name, as "imu"."""
@@ -59,11 +59,11 @@ class Instrument:
     channels: tuple[MeasuredChannel, ...]
     """Measured quantity."""
     turn: float = 0.0
-    """Standard deviation of the angle about z by which it may be turned on the body [rad]; 0 if it is not."""
+    """Standard deviation of its rotation about z on the body [rad]; 0 if it is known."""
     place: float = 0.0
-    """Standard deviation of its place on the body, which is the body's origin, along each axis [m]; 0 if it is there."""
+    """Standard deviation of its position from the body's origin, along each axis [m]; 0 if it is known."""
     delay: float = 0.0
-    """Standard deviation of the time by which its samples come late [s]; 0 if they do not."""
+    """Standard deviation of the delay of its samples [s]; 0 if it is known."""
 
 
 class Measured(NamedTuple):
@@ -86,7 +86,7 @@ class Outputs:
         self.names = [f"{self.instruments[i].name}.{c.quantity}" for i, c in self.channels]
 
     def raw(self, q: Array, y: Array, own: Array) -> Array:
-        """Of each instrument five entries of its axes, its place and velocity, for floats or symbols, shape (RAW instruments,).
+        """Return five entries of each instrument's axes, its position and velocity, of floats or symbols, (RAW instruments,).
 
         `q` is the centre of the chart, `y` has chart coordinates and x, shape (nv + nx,), `own` is of shape (OWN instruments,).
         """

@@ -1,4 +1,4 @@
-"""The linear problem of one step: least squares of all unknowns within bounds, with pieces of trials that join."""
+"""Linear problem of one step: least squares of all unknowns within bounds, with continuous pieces of trials."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,9 +11,9 @@ from ._problem import Evaluated, Problem
 from ._samples import Gaps, Nodes
 
 RIDGE = 1e-14
-"""Added to squares that are scaled to 1, so that unknowns of which nothing is known at all stay where they are."""
+"""Regularisation of squares that are scaled to 1, so that undetermined unknowns stay where they are."""
 PASSES = 4
-"""Times the number of bounds that are looked at for which of them act: more than problems without ties take."""
+"""Maximum number of active-set iterations, in numbers of bounds: more than problems without ties need."""
 
 
 class Point(NamedTuple):
@@ -24,18 +24,18 @@ class Point(NamedTuple):
     own: np.ndarray
     """Unknowns of each trial, shape (n, l)."""
     nodes: Nodes
-    """States at which pieces begin that do not begin a trial."""
+    """States at the starts of all pieces but the first of each trial."""
 
 
 class Step(NamedTuple):
-    """Where the linear problem is least."""
+    """Solution of the linear problem."""
 
     change: np.ndarray
-    """Of all unknowns, shape (size,)."""
+    """Changes of all unknowns, shape (size,)."""
     push: np.ndarray
     """Multipliers of the conditions, shape (gaps,)."""
     side: np.ndarray
-    """1 where the upper bound holds an unknown, −1 where the lower one does, 0 where it is free, shape (size,)."""
+    """1 for an unknown at its upper bound, −1 at its lower one, 0 if free, shape (size,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +51,19 @@ class Normal:
     d: np.ndarray
     """The gaps, shape (gaps,)."""
     trials: tuple[slice, ...]
-    """Where each trial's own unknowns and nodes are."""
+    """Places of each trial's own unknowns and nodes."""
     lower: np.ndarray
-    """Lowest changes, not above 0, shape (size,)."""
+    """Minimum changes, not above 0, shape (size,)."""
     upper: np.ndarray
-    """Highest changes, not below 0, shape (size,)."""
+    """Maximum changes, not below 0, shape (size,)."""
 
     def step(self, damping: float) -> Step:
-        """The change within the bounds, by an active set (Nocedal and Wright 2006, 16.5).
+        """Return the change within the bounds, by an active set (Nocedal and Wright 2006, 16.5).
 
-        On the way to where the problem is least with some unknowns held, the first bound that is met holds its unknown, too;
-        there, the unknown that is pushed inward the most is let go; until none is. The damping of Levenberg and Marquardt is
-        relative to the diagonal of H; gaps are closed by as much less, so that steps get as short as it takes.
+        On the way to the minimum with some unknowns held, the first bound that is reached holds its unknown, too;
+        at the minimum, the unknown with the largest inward multiplier is released; until there is none.
+        Levenberg-Marquardt damping is relative to the diagonal of H; gaps are closed by less accordingly, so that steps
+        become as short as needed.
         """
         pinned, size = self.lower == self.upper, self._size
         change, side = np.zeros(len(self.b)), np.where(pinned, 1, 0)
@@ -91,7 +92,7 @@ class Normal:
         return Step(change, push, side)
 
     def promised(self, change: np.ndarray) -> float:
-        """By how much the cost falls by a change of all unknowns (size,) if the problem is as linear as it is taken for."""
+        """Return the predicted reduction of the cost by a change of all unknowns (size,), of the linear problem."""
         return -float(self.b @ change + 0.5 * change @ (self.H @ change))
 
     def covariance_times(self, columns: np.ndarray, held: np.ndarray) -> np.ndarray:
@@ -105,7 +106,7 @@ class Normal:
         return np.where(size > 0.0, size, 1.0)
 
     def _solved(self, top: np.ndarray, foot: np.ndarray, damping: float, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(x, y) with (H + damping) x + Cᵀ y = top of what is free, C x = foot, and x = 0 of what is held."""
+        """Return (x, y) with (H + damping) x + Cᵀ y = top for free entries, C x = foot, and x = 0 for held entries."""
         free, x = np.flatnonzero(~held), np.zeros_like(top)
         scale = 1.0 / self._size[free, None]
         H, n, top = scale * self.H[np.ix_(free, free)] * scale.T, len(free), scale * top[free]
@@ -125,7 +126,7 @@ class Normal:
 
 
 def normal(problem: Problem, at: Point, found: list[Evaluated], gaps: Gaps | None, *, fixed: bool) -> Normal:
-    """The linear problem around a point, with the gaps between pieces there; `fixed` if what is shared stays as it is."""
+    """Return the linear problem around a point, with the gaps between pieces there; `fixed` holds the shared unknowns."""
     g, l, w = 0 if fixed else len(at.shared), len(problem.own_deviation), problem.wide
     counts = np.bincount(problem.node_trials, minlength=len(problem.trials))
     ends = g + np.cumsum(l + w * counts)

@@ -1,4 +1,4 @@
-"""Many trials and all that is unknown of them as one problem of least squares, with exact derivatives."""
+"""Trials and all their unknowns as one least-squares problem, with exact derivatives."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ._sensitivity import InternalStarts, SensitiveState, Sensitivities
 from ._unknowns import JointOffset, Unknown, opened
 
 BLOCK = 32
-"""Steps whose channels are found at once."""
+"""Steps whose channels are computed at once."""
 Corrected = Callable[[np.ndarray, np.ndarray, SensitiveState], SensitiveState]
-"""Takes the numbers of trials, of their steps and their states after these; returns corrected states."""
+"""Function of the numbers of trials, of their steps and their states after these; returns corrected states."""
 
 
 class Evaluated(NamedTuple):
-    """Residuals of one trial and their derivatives, and the trajectory they come from."""
+    """Residuals of one trial, their derivatives, and their trajectory."""
 
     residual: np.ndarray
-    """(simulated − measured)/deviation, as it counts, shape (m,)."""
+    """(simulated − measured)/deviation, robustly weighted, shape (m,)."""
     by_shared: np.ndarray
-    """∂/∂ what all trials share, shape (m, g)."""
+    """∂/∂ the shared unknowns, shape (m, g)."""
     by_own: np.ndarray
     """∂/∂ the trial's own unknowns, shape (m, l)."""
     by_nodes: np.ndarray
@@ -45,10 +45,10 @@ class Problem:
     """Unknowns of a plant and its trials, and the information in the data about them.
 
     Methods take `shared`, the unknowns shared by all trials, shape (g,), `own`, those of each trial, shape (n, l), and `nodes`,
-    the states at which pieces begin that do not begin a trial.
+    the states at the starts of all pieces but the first of each trial.
 
     Args:
-        unknowns: What is to be found of the plant.
+        unknowns: Unknowns of the plant.
         start: Standard deviations of the guesses of the start, of the chart's coordinates and the velocities, shape (2 nv,);
             0 where the guess is exact.
         step: Step of the integration [s].
@@ -88,13 +88,13 @@ class Problem:
         self.take(trials)
 
     def of(self, trials: Sequence[Trial]) -> Problem:
-        """The same problem of other trials, which shares what is compiled."""
+        """Return the same problem of other trials, with shared compiled programs."""
         other = copy(self)
         other.take(trials)
         return other
 
     def take(self, trials: Sequence[Trial]) -> None:
-        """Have other trials."""
+        """Replace the trials."""
         if not trials:
             raise ValueError("there are no trials; give at least one recording, such as identification.Trial(...)")
         self.trials = list(trials)
@@ -106,7 +106,7 @@ class Problem:
         self.node_trials = np.array([p.trial for p in self.pieces if p.node >= 0], dtype=int)
 
     def compile(self) -> None:
-        """Make the machine code now, for other processes to find in the cache."""
+        """Compile the machine code now, so that other processes find it in the cache."""
         nothing = np.zeros((len(self.trials), len(self.own_deviation)))
         nodes = Nodes(*(x[self.node_trials] for x in self.starts(self.guess, nothing)[:2]))
         self.run(self.guess, nothing, nodes, range(len(self.pieces)), [1] * len(self.pieces), derivatives=True)

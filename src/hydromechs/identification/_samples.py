@@ -18,9 +18,9 @@ from hydromechs.simulation import InitialInstant, Plant
 from hydromechs.values import nearest
 
 STEEPEST = 1.7
-"""Largest pitch that is believed [rad]."""
+"""Maximum plausible pitch [rad]."""
 MAX_OUTSIDE = 0.5
-"""Part of a channel's samples that may be outside the trial."""
+"""Maximum part of a channel's samples outside the trial."""
 
 
 class ChannelSamples(NamedTuple):
@@ -34,14 +34,14 @@ class ChannelSamples(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A recording of the plant, and where it begins."""
+    """Recording of the plant, with its start and end."""
 
     name: str
     """Name, for tables."""
     start: float
-    """Time at which the simulation of it begins [s]."""
+    """Start time of its simulation [s]."""
     end: float
-    """Time at which it ends [s]."""
+    """End time [s]."""
     q: np.ndarray
     """Guess of the configuration at the start, shape (nq,)."""
     v: np.ndarray
@@ -49,22 +49,22 @@ class Trial:
     samples: Mapping[str, ChannelSamples]
     """Measurements by channel, as "imu.roll"."""
     motions: Mapping[str, motions.Motion] = field(default_factory=dict)
-    """Motion of joints that the plant has given, by name."""
+    """Motion of joints with prescribed motion, by name."""
 
     def windowed(self) -> Trial:
-        """The trial with those samples alone that lie within it: a part of a long log."""
+        """Return the trial with only those samples that lie within it: a part of a long log."""
         kept = {name: ~outside(self, name) for name in self.samples}
         return replace(self, samples={k: ChannelSamples(*(np.asarray(x)[kept[k]] for x in s)) for k, s in self.samples.items()})
 
 
 def outside(trial: Trial, channel: str) -> np.ndarray:
-    """Which samples of a channel, by its name, lie before the trial or after it and do not count, shape (m,)."""
+    """Return a mask of the samples of a channel, by its name, that lie outside the trial and do not count, shape (m,)."""
     t = np.asarray(trial.samples[channel].times)
     return (t < trial.start) | (t > trial.end)
 
 
 def check_trial(trial: Trial, channels: Sequence[str]) -> None:
-    """Reject a trial with samples that cannot be used, or not of one of the instruments' `channels`, with the remedy."""
+    """Reject a trial with unusable samples, or without any of the instruments' `channels`, with the remedy."""
     if not trial.start < trial.end:
         raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and stops at {trial.end:g} s; it must stop later")
     for name, (times, values) in trial.samples.items():
@@ -76,14 +76,16 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
             raise ValueError(f"{what}: times have the shape {t.shape} and values {x.shape}, must be the same and (m,)")
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
             bad = int((~(np.isfinite(t) & np.isfinite(x))).sum())
-            raise ValueError(f"{what}: {bad} of {len(t)} samples are not finite; leave them out")
+            raise ValueError(f"{what}: {bad} of {len(t)} samples are not finite; remove them")
         if (np.diff(t) <= 0.0).any():
             k = int(np.argmax(np.diff(t) <= 0.0)) + 1
-            raise ValueError(f"{what}: times do not rise: {t[k]:g} s follows {t[k - 1]:g} s; remove samples that are not later")
+            raise ValueError(
+                f"{what}: times must increase: {t[k]:g} s follows {t[k - 1]:g} s; remove samples that are not later"
+            )
         out = outside(trial, name)
         if len(t) and out.all():
             raise ValueError(
-                f"{what} has samples from {t[0]:g} to {t[-1]:g} s, but the trial goes from {trial.start:g} to {trial.end:g} s"
+                f"{what} has samples from {t[0]:g} to {t[-1]:g} s, but the trial is from {trial.start:g} to {trial.end:g} s"
             )
         if out.sum() > MAX_OUTSIDE * len(t):
             raise ValueError(
@@ -91,23 +93,23 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
                 f"{trial.start:g} to {trial.end:g} s; are times in ms? of a long log, trial.windowed() keeps what is within"
             )
         if name.endswith(".pitch") and len(x) and np.percentile(np.abs(x), 90) > STEEPEST:
-            raise ValueError(f"{what} is {np.abs(x).max():.4g} rad; is it in degrees? np.radians makes it right")
+            raise ValueError(f"{what} is {np.abs(x).max():.4g} rad; is it in degrees? convert it with np.radians")
 
 
 class Piece(NamedTuple):
-    """A part of a trial that is simulated at once."""
+    """Part of a trial that is simulated without interruption."""
 
     trial: int
     """Number of the trial."""
     first: int
-    """Step of the trial with which it begins."""
+    """Number of its first step in the trial."""
     steps: int
     node: int
     """Number of its first node; −1 for the start of the trial."""
 
 
 class Nodes(NamedTuple):
-    """States at which pieces begin, of all trials in order."""
+    """States at the starts of pieces, of all trials in order."""
 
     q: np.ndarray
     """Configurations, shape (nodes, nq)."""
@@ -121,15 +123,15 @@ class Gaps(NamedTuple):
     size: np.ndarray
     """End − node, chart coordinates, velocities and internal states, shape (nodes, w)."""
     by_shared: np.ndarray
-    """∂/∂ what all trials share, shape (nodes, w, g)."""
+    """∂/∂ the shared unknowns, shape (nodes, w, g)."""
     by_before: np.ndarray
-    """∂/∂ the beginning of the piece before, a node or in the first columns a free start, shape (nodes, w, w)."""
+    """∂/∂ the start of the piece before, a node or in the first columns a free start, shape (nodes, w, w)."""
     by_node: np.ndarray
     """∂/∂ the node, shape (nodes, w, w)."""
 
 
 def cut(steps: Sequence[int], every: int | None) -> list[Piece]:
-    """Trials as pieces of `every` steps, the last of a trial at least half as long as the others; one piece each for None."""
+    """Return trials as pieces of `every` steps, the last of a trial at least half as long; one piece each for None."""
     out: list[Piece] = []
     node = 0
     for j, count in enumerate(steps):
@@ -146,7 +148,7 @@ class Timeline(NamedTuple):
     inputs: np.ndarray
     """Inputs of the plant with its own numbers, shape (parts, nu)."""
     begins: np.ndarray
-    """When the part begins [s], shape (parts,)."""
+    """Start of each part [s], shape (parts,)."""
     lengths: np.ndarray
     """Duration [s], shape (parts,)."""
     first: np.ndarray
@@ -155,7 +157,7 @@ class Timeline(NamedTuple):
 
 
 def motion_names(plant: Plant, trial: Trial) -> dict[str, str]:
-    """Joints whose motion a trial gives, by the names of the components that move them."""
+    """Joints whose motion a trial prescribes, by the names of the components that move them."""
     timed = [name.removeprefix("timed.").removesuffix(".motion") for name in plant.layout.data if name.startswith("timed.")]
     for joint in trial.motions:
         if joint not in timed:

@@ -23,7 +23,7 @@ from ._samples import Trial, motion_names
 
 
 def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
-    """Machine code on lanes, one trial alone too: it is compiled once, and a trial's bits do not depend on others."""
+    """Machine code on lanes, also for a single trial: it is compiled once, and a trial's bits do not depend on others."""
     code = Compiled(recipe, compiler.native_lanes(), 1, program)
     code.single_lanes = code.lanes
     return code
@@ -145,7 +145,7 @@ class Sensitivities:
 
 
 DIFFERENCE = 1e-6
-"""Of the central differences of states that are functions of the start, along a change of size 1 or more."""
+"""Step of central differences of states that are functions of the start, for a change of size 1 or more."""
 
 
 class InternalStarts:

@@ -10,15 +10,15 @@ from ._problem import Evaluated, Problem
 from ._samples import Gaps, Nodes
 
 SLOW = 3
-"""Steps in a row that gain next to nothing after which a search ends."""
+"""Number of consecutive steps with negligible gain after which a search stops."""
 JOINED = 1e-7
-"""Largest gap between pieces of trials that counts as none, in SI units."""
+"""Maximum gap between pieces of trials that counts as zero, in SI units."""
 FIRM = 2.0
 """Penalty of gaps relative to the conditions' multipliers, large enough that no gap pays off."""
 
 
 class Solution(NamedTuple):
-    """Where the search ended."""
+    """Result of the search."""
 
     at: Point
     cost: float
@@ -26,14 +26,14 @@ class Solution(NamedTuple):
     evaluated: list[Evaluated]
     normal: Normal
     side: np.ndarray
-    """1 where what is shared is held by its upper bound, −1 by its lower one, 0 where it is free, shape (g,)."""
+    """1 where a shared unknown is at its upper bound, −1 at its lower one, 0 if free, shape (g,)."""
     gap: float
-    """Largest gap between the end of a piece and the beginning of the next [rad, m, rad/s, m/s]; 0 for trials of one piece."""
+    """Maximum gap between the end of a piece and the start of the next [rad, m, rad/s, m/s]; 0 for trials of one piece."""
     iterations: int
     reason: str
-    """Why it ended."""
+    """Reason why it stopped."""
     converged: bool
-    """True if nothing was left to gain."""
+    """True if no further gain was possible."""
 
 
 class _Tried(NamedTuple):
@@ -45,7 +45,7 @@ class _Tried(NamedTuple):
     cost: float
 
     def dear(self, price: np.ndarray) -> float:
-        """Cost with what gaps cost at a price, shape (gaps,)."""
+        """Return the cost including a penalty on gaps, shape (gaps,)."""
         return self.cost + (0.0 if self.gaps is None else float(price @ np.abs(self.gaps.size.ravel())))
 
     @property
@@ -66,18 +66,19 @@ def solve(
     gain: float = 1e-4,
     told: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
-    """Least squares of residuals and priors within bounds, with pieces of trials that join.
+    """Minimise residuals and priors in least squares within bounds, with continuous pieces of trials.
 
     Args:
-        problem: What is unknown, and what was measured.
+        problem: Unknowns and measurements.
         shared: Initial values; defaults to the problem's guess.
         own: Initial values of the trials' own unknowns; defaults to 0.
-        nodes: The same of the states at which pieces begin; needed where trials have more than one.
-        fixed: Whether what is shared stays as it is.
+        nodes: Initial values of the states at the starts of pieces; needed if trials have several.
+        fixed: Whether the shared unknowns stay as they are.
         until: Time of each trial after which samples do not count [s].
-        most: Highest number of iterations.
-        gain: The search ends where a whole step of Gauss and Newton promises less than this part of the cost, or where three
-            steps have gained less than a tenth of it each; pieces of trials must join, too. Steps are within the bounds.
+        most: Maximum number of iterations.
+        gain: The search stops when a whole Gauss-Newton step promises less than this part of the cost, or when three
+            steps have gained less than a tenth of it each; pieces of trials must be continuous, too. Steps are within
+            the bounds.
         told: Called after each iteration with its number, the cost and the damping.
     """
     n, l = len(problem.trials), len(problem.own_deviation)
@@ -132,15 +133,15 @@ def solve(
     last = linear.step(0.0)
     if not reason:
         left = linear.promised(last.change) / max(now.cost, 1e-300)
-        reason = f"all {most} iterations are used up, and another one promises {left:.1e} of the cost"
+        reason = f"the maximum of {most} iterations was reached, and another one promises {left:.1e} of the cost"
     if not converged and now.gap > JOINED:
-        reason += f"; pieces of trials do not join, the largest gap is {now.gap:.1e}"
+        reason += f"; pieces of trials are discontinuous, the maximum gap is {now.gap:.1e}"
     held = _held(problem, now.at, last.side, fixed)
     return Solution(now.at, now.cost, now.found, linear, held, now.gap, i, reason, converged)
 
 
 def _held(problem: Problem, at: Point, side: np.ndarray, fixed: bool) -> np.ndarray:
-    """The sides of a step on whose bounds what is shared is already, 0 elsewhere, shape (g,)."""
+    """Return the sign of a step towards a bound that a shared unknown has reached, 0 elsewhere, shape (g,)."""
     g = len(at.shared)
     if fixed:
         return np.zeros(g, dtype=int)
@@ -148,7 +149,7 @@ def _held(problem: Problem, at: Point, side: np.ndarray, fixed: bool) -> np.ndar
 
 
 def _tried(problem: Problem, at: Point, until: Sequence[float] | None, fixed: bool) -> _Tried:
-    """Residuals, gaps and cost, infinite where a trial cannot be simulated to its end."""
+    """Return residuals, gaps and cost, infinite if a trial cannot be simulated to its end."""
     try:
         with np.errstate(all="ignore"):
             found, gaps = problem.joined(*at, until=until)

@@ -21,11 +21,11 @@ from hydromechs.simulation import Plant
 from hydromechs.values import Bound, Finite, Limit, check_fields, nearest
 
 STEP = 1e-30
-"""Of the complex differences by which values are derived: exact to rounding."""
+"""Step of the complex differences by which values are differentiated: exact to rounding."""
 
 
 class Unknown(abc.ABC):
-    """Something to be found: free coordinates θ, and the inputs of the plant that follow from them."""
+    """Unknown: free coordinates θ, and the inputs of the plant that follow from them."""
 
     name: str
     deviation: Any
@@ -39,16 +39,16 @@ class Unknown(abc.ABC):
         return ()
 
     def on(self, plant: Plant) -> Unknown:
-        """It with what it needs to know of the plant; itself unless overridden."""
+        """Return it prepared for the plant; itself unless overridden."""
         return self
 
     @abc.abstractmethod
     def places(self, plant: Plant) -> list[int]:
-        """Places of what it sets in the plant's inputs."""
+        """Return the places of its values in the plant's inputs."""
 
     @abc.abstractmethod
     def start(self, plant: Plant) -> np.ndarray:
-        """θ of what the plant has, shape (k,)."""
+        """Return θ of the plant's present values, shape (k,)."""
 
     def values(self, theta: np.ndarray) -> np.ndarray:
         """Values that it sets, in the order of `places`, also for complex θ, shape (n,); θ itself unless overridden."""
@@ -63,12 +63,12 @@ class Unknown(abc.ABC):
         return np.broadcast_to(np.array(self.deviation, dtype=float), len(self.labels())).copy()
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lowest and highest free coordinates, shape (k,) each."""
+        """Return minimum and maximum free coordinates, shape (k,) each."""
         none = np.full(len(self.labels()), math.inf)
         return -none, none
 
     def sizes(self, theta: np.ndarray) -> np.ndarray:
-        """Changes of the free coordinates that are large where nothing is known before: 1, as of logarithms, shape (k,)."""
+        """Return changes of the free coordinates that count as large without a prior: 1, as of logarithms, shape (k,)."""
         return np.ones(len(theta))
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ class Unknown(abc.ABC):
         return self.values(theta)
 
     def reported(self) -> list[tuple[int, str]]:
-        """Which of what is shown are worth a row of a table, and their names; the free coordinates' unless overridden."""
+        """Return the shown values that deserve a row of a table, and their names; the free coordinates' unless overridden."""
         return list(enumerate(self.labels()))
 
     @property
@@ -156,13 +156,13 @@ class Number(_Bounded):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The number itself; held inputs are sorted out later."""
+        """The number itself; held inputs are identified later."""
         return (self.name,)
 
     def places(self, plant: Plant) -> list[int]:
         first, shape = _slots(plant, self.name)
         if len(self.index) != len(shape):
-            raise ValueError(f"{self.name!r} has the shape {shape}; name one number of it by index, which is {self.index}")
+            raise ValueError(f"{self.name!r} has the shape {shape}; select one number with index, which is {self.index}")
         if not all(0 <= k < n for k, n in zip(self.index, shape, strict=True)):
             raise ValueError(f"{self.name!r} has the shape {shape}; index {list(self.index)} must be within it, from 0")
         return [first + (int(np.ravel_multi_index(self.index, shape)) if shape else 0)]
@@ -187,12 +187,12 @@ class Positive(Number):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.upper > 0.0:
-            raise ValueError(f"{self.labels()[0]}: its upper bound is {self.upper:g}, must be above 0 as the number is")
+            raise ValueError(f"{self.labels()[0]}: its upper bound is {self.upper:g}, must be above 0 for a positive number")
 
     def start(self, plant: Plant) -> np.ndarray:
         value = self._before(plant)
         if not value > 0.0:
-            raise ValueError(f"{self.labels()[0]} is {value:g}, must be above 0 to be found as a positive number")
+            raise ValueError(f"{self.labels()[0]} is {value:g}, must be above 0 to be estimated as a positive number")
         return np.log([value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
@@ -219,7 +219,7 @@ class Factor(Unknown):
     value: values.Positive = 1.0
     """Prior value."""
     numbers: Annotated[tuple[float, ...], Hidden()] = ()
-    """The numbers that are multiplied; default to those of the plant's model."""
+    """Factored numbers; default to those of the plant's model."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -259,7 +259,7 @@ class CurrentOf(Unknown):
 
     @property
     def adds(self) -> bool:
-        """It does: what is more than the plant's."""
+        """True: the difference from the plant's current is added."""
         return True
 
     def on(self, plant: Plant) -> CurrentOf:
@@ -267,7 +267,7 @@ class CurrentOf(Unknown):
         return replace(self, own=(float(x), float(y)))
 
     def places(self, plant: Plant) -> list[int]:
-        """x and y among the numbers of the flow, and of what carries the waves where there are some."""
+        """x and y among the numbers of the flow, and of the current that carries waves, if any."""
         if not plant.current_places:
             raise KeyError("the plant's environment has no current; give it one with speed 0")
         return [at.start + k for at in plant.current_places for k in (0, 1)]
@@ -277,7 +277,7 @@ class CurrentOf(Unknown):
         return np.zeros(2) if current is None else np.array(current.velocity[:2], dtype=float)
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """θ less what the plant has, of the flow and of the waves."""
+        """θ minus the plant's current, of the flow and of the waves."""
         return np.concatenate([theta - np.array(self.own)] * 2)
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
@@ -327,7 +327,7 @@ class SurfaceHeight(_Bounded):
 class JointOffset(Unknown):
     """A constant that is added to the recorded positions of a joint: the zero of its encoder.
 
-    The joint's start moves with it: `Trial.q` of the joint is what the encoder showed, too.
+    The joint's start moves with it: `Trial.q` of the joint is the encoder's value, too.
     """
 
     joint: str
@@ -337,7 +337,7 @@ class JointOffset(Unknown):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Of the joint, and what it is."""
+        """Label: the joint and the kind of number."""
         return f"{self.joint}.offset"
 
     @property
@@ -361,7 +361,7 @@ class InertiaOf(Unknown):
 
         J = ∫ (r, 1)(r, 1)ᵀ dm = U Uᵀ,   U upper triangular with exp θ on its diagonal
 
-    Every θ is a body that could be built: mass above 0, and a tensor that some distribution of it has.
+    Every θ corresponds to a possible body: positive mass, and a tensor of some mass distribution.
     """
 
     body: str
@@ -371,7 +371,7 @@ class InertiaOf(Unknown):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Of the body, and what it is."""
+        """Label: the body and the kind of number."""
         return f"{self.body}.inertia"
 
     @property
@@ -414,13 +414,13 @@ class InertiaOf(Unknown):
         return [f"{self.name}[{kind}]" for kind in kinds]
 
     def deviations(self) -> np.ndarray:
-        """As given; the off-diagonal factors are lengths, of which 0.05 m is much."""
+        """As given; the off-diagonal factors are lengths, of which 0.05 m is large."""
         return np.array([self.deviation] * 4 + [0.2 * self.deviation] * 6)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddedMass(Unknown):
-    """The added mass of a body as L Lᵀ: symmetric and positive semi-definite, whatever L is."""
+    """The added mass of a body as L Lᵀ: symmetric and positive semi-definite for any L."""
 
     name: str
     """Path of its matrix, as "vehicle.hydro.added_mass.0.matrix"."""
@@ -486,7 +486,7 @@ class AddedMass(Unknown):
 
 
 def opened(plant: Plant, unknowns: Sequence[Unknown]) -> Plant:
-    """The plant with the numbers of its model that are unknown open."""
+    """Return the plant with the unknown numbers of its model open."""
     wanted: dict[str, Any] = dict.fromkeys(plant.parameters)
     wanted |= {path: None for u in unknowns for path in u.parameters if path not in plant.layout.held}
     return replace(plant, parameters=tuple(wanted))

@@ -1,4 +1,4 @@
-"""Environments for reinforcement learning: tasks for vehicles, arms and walkers, as Gymnasium wants them, one world or many.
+"""Environments for reinforcement learning: tasks for vehicles, arms and walkers in Gymnasium's interface, one world or many.
 
 Importing this package registers them: `gymnasium.make("HydroMechs/StationKeeping-v0")`.
 """

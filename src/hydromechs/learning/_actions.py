@@ -13,7 +13,7 @@ def driven_joints(plant: Plant) -> tuple[str, ...]:
 
 
 class Actions(ActionMap):
-    """Commands that actions drive in many worlds."""
+    """Commands set by actions in many worlds."""
 
     def commands(self, actions: Array, before: Array) -> Array:
         """Return all commands, shape (n, na), for actions, shape (n, len(self)), after other commands, shape (n, na)."""

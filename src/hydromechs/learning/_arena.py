@@ -1,4 +1,4 @@
-"""The arena of a task: worlds with actions, delays, noise and all that differs from episode to episode, for one world or many.
+"""Arena of a task: worlds with actions, delays, noise and all variation between episodes, for one world or many.
 
 Every world draws from a separate generator, so its numbers do not depend on how many others there are.
 """
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from ._task import Task
 
 Source = str | os.PathLike | Scenario
-"""A vehicle or scenario of the library by name, the path of a scenario file, or a scenario."""
+"""Name of a library vehicle or scenario, path of a scenario file, or a scenario."""
 LIMIT = 10.0
-"""Observations are cut off here, in SI units: farther away is far away."""
+"""Limit of observations, in SI units: all goals beyond look equally far."""
 OF_SENSOR = "sensor."
 """Prefix of a sensor's name in kinds of observations."""
 LIMIT_OF_READINGS = 1000.0
-"""Readings of sensors are cut off here, in SI units: a depth is no way to a goal."""
+"""Limit of sensor readings, in SI units: a depth is larger than a distance to a goal."""
 
 
 def mission(source: Source) -> Scenario:
-    """The scenario that a task plays in; its controller and events have no part. See `Source`."""
+    """Return the scenario of a task; its controller and events are ignored. See `Source`."""
     if isinstance(source, Scenario):
         return source
     if not isinstance(source, str | os.PathLike):
@@ -53,24 +53,24 @@ def mission(source: Source) -> Scenario:
         return load_vehicle(str(source))
     if not is_path(source) and source in names():
         raise ValueError(
-            f"model {source!r} has no actuators in the library, so there is nothing to act with; vehicles with actuators are "
+            f"model {source!r} has no actuators in the library, so it cannot act; vehicles with actuators are "
             f"{', '.join(plant_names())}"
         )
     return load_scenario(source)
 
 
 class Arena:
-    """Worlds in which a task is tried.
+    """Worlds of a task.
 
     Args:
         task: Task of the agent; the arena keeps a copy.
-        scenario: Where: see `mission`.
-        worlds: How many.
+        scenario: Source of the scenario, see `mission`.
+        worlds: Number of worlds.
         period: Time of one action [s], an integer number of steps.
         duration: Time of an episode [s].
         threads: Threads that share the worlds.
 
-    The others are those of `ArenaOptions`.
+    Other arguments are those of `ArenaOptions`.
     """
 
     def __init__(
@@ -146,13 +146,13 @@ class Arena:
         """Name of each number of an observation, as "velocity.u"; of a sensor "imu.wx"."""
         widths = [np.full(width, LIMIT_OF_READINGS if kind in names else LIMIT) for kind, width in kinds]
         self.limits = np.concatenate(widths).astype(np.float32)
-        """Where each number of an observation is cut off, shape (no,)."""
+        """Limits of each number of an observation, shape (no,)."""
 
     # -- what the task sees ---------------------------------------------------------------------------------------------------
 
     @property
     def position(self) -> Array:
-        """Places of the vehicle in world axes [m], shape (n, 3)."""
+        """Positions of the vehicle in world axes [m], shape (n, 3)."""
         at = self.base[0].start
         return self.worlds.q[:, at : at + 3]
 
@@ -169,7 +169,7 @@ class Arena:
 
     @property
     def down(self) -> Array:
-        """The direction of weight in axes of the vehicle, shape (n, 3)."""
+        """Downward unit vector in axes of the vehicle, shape (n, 3)."""
         return rotate_back(self.wxyz, np.broadcast_to(np.array(self.plant.model.world.down, dtype=float), (self.n, 3)))
 
     @cached_property
@@ -177,7 +177,7 @@ class Arena:
         return equations.compile(self.plant.model)
 
     def place(self, name: str) -> Array:
-        """Places of a frame or body in world axes [m], shape (n, 3)."""
+        """Return positions of a frame or body in world axes [m], shape (n, 3)."""
         where = self.plant.model.locate(name)
         X = self.poses()[:, where.body]
         return X[:, :3, 3] + X[:, :3, :3] @ where.p
@@ -210,7 +210,7 @@ class Arena:
         return self.seen(np.arange(self.n))
 
     def seen(self, which: Array) -> Array:
-        """Observations of all worlds, with noise drawn for some, shape (n, no), float32."""
+        """Return observations of all worlds, with noise drawn for some, shape (n, no), float32."""
         x = np.concatenate([part for _, part in self._parts()], axis=1)
         if self._sigma.any():
             for k in which:
@@ -244,7 +244,7 @@ class Arena:
         self.task.begin(which)
 
     def act(self, actions: Array) -> None:
-        """Advance by one period with actions from -1 to 1, shape (n, na); what is beyond is cut off."""
+        """Advance by one period with actions from -1 to 1, shape (n, na); larger ones are clipped."""
         actions = np.clip(np.asarray(actions, dtype=float), -1.0, 1.0)
         na = len(self.actions)
         before = self._history[:, 0]
@@ -262,12 +262,12 @@ class Arena:
         self.count += 1
 
     def direction(self, x: Array) -> Array:
-        """Vectors in axes of the vehicle from those in world axes, shape (n, 3)."""
+        """Return vectors in axes of the vehicle from those in world axes, shape (n, 3)."""
         return rotate_back(self.wxyz, x)
 
 
 def _plant(scenario: Scenario, varied: Randomisation) -> Plant:
-    """Return the plant of a scenario in a form in which all that varies can be open."""
+    """Return the plant of a scenario in a form that allows all varied parameters to be open."""
     plant = scenario.plant
     water = plant.environment
     if varied.current and water.current is None:
@@ -286,7 +286,7 @@ def _sensors(scenario: Scenario, names: Sequence[str]) -> list[Sensor]:
 
 
 def _base(plant: Plant) -> tuple[slice, slice]:
-    """Where the pose and the velocity of the vehicle are: the first body that moves freely."""
+    """Return the places of pose and velocity of the vehicle: the first body that moves freely."""
     for part in plant.model.joint_parts.values():
         if isinstance(part.joint, joints.Free):
             return part.q, part.v
@@ -294,5 +294,5 @@ def _base(plant: Plant) -> tuple[slice, slice]:
 
 
 def generators(seeds: Sequence[int | None]) -> list[np.random.Generator]:
-    """A generator for each seed, as Gymnasium makes them; None draws one."""
+    """Return a generator for each seed, as Gymnasium does; None draws one."""
     return [np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed))) for seed in seeds]

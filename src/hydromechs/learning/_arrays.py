@@ -6,7 +6,7 @@ from hydromechs.values import Array
 
 
 def rotate(wxyz: Array, x: Array) -> Array:
-    """Vectors in world axes, shape (n, 3), from those in body axes: x' = x + 2 w (u × x) + 2 u × (u × x).
+    """Return vectors in world axes, shape (n, 3), from those in body axes: x' = x + 2 w (u × x) + 2 u × (u × x).
 
     Unit quaternions (w, u) are from body to world, shape (n, 4).
     """
@@ -16,19 +16,19 @@ def rotate(wxyz: Array, x: Array) -> Array:
 
 
 def rotate_back(wxyz: Array, x: Array) -> Array:
-    """Vectors in body axes from those in world axes; see `rotate`."""
+    """Return vectors in body axes from those in world axes; see `rotate`."""
     return rotate(wxyz * np.array([1.0, -1.0, -1.0, -1.0]), x)
 
 
 def turned_by(wxyz: Array, angle: Array) -> Array:
-    """Orientations, shape (n, 4), turned about the world's z axis by angles [rad], shape (n,)."""
+    """Return orientations, shape (n, 4), rotated about the world's z axis by angles [rad], shape (n,)."""
     c, s = np.cos(0.5 * angle), np.sin(0.5 * angle)
     w, x, y, z = wxyz.T
     return np.stack([c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w], axis=1)
 
 
 def turning(wxyz: Array, goal: Array) -> Array:
-    """Rotation vectors, in body axes, from orientations to goals, quaternions of shape (n, 4) [rad], shape (n, 3)."""
+    """Return rotation vectors, in body axes, from orientations to goals, quaternions of shape (n, 4) [rad], shape (n, 3)."""
     w, u = wxyz[:, :1], wxyz[:, 1:]
     W, U = goal[:, :1], goal[:, 1:]
     part = w * U - W * u - _cross(u, U)
@@ -39,12 +39,12 @@ def turning(wxyz: Array, goal: Array) -> Array:
 
 
 def _cross(a: Array, b: Array) -> Array:
-    """a × b of rows, shape (n, 3); some times faster than np.cross for few rows."""
+    """Return a × b of rows, shape (n, 3); some times faster than np.cross for few rows."""
     x, y, z = a.T
     X, Y, Z = b.T
     return np.stack([y * Z - z * Y, z * X - x * Z, x * Y - y * X], axis=1)
 
 
 def closeness(distance: Array, scale: float) -> Array:
-    """1 at the goal, ½ at the distance `scale`, falling to 0 far away: 1/(1 + (d/s)²)."""
+    """Return 1 at the goal, ½ at the distance `scale`, falling to 0 far away: 1/(1 + (d/s)²)."""
     return 1.0 / (1.0 + (distance / scale) ** 2)

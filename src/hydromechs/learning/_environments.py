@@ -21,7 +21,7 @@ MODES = ("human", "rgb_array")
 
 
 class ArenaOptions(TypedDict, total=False):
-    """Options of an environment; None is the default of each."""
+    """Options of an environment; None for the default of each."""
 
     period: float | None
     """Time of one action [s]. Defaults to the task's."""
@@ -41,7 +41,7 @@ class ArenaOptions(TypedDict, total=False):
 
 
 def _arena(task: Task, scenario: Source | None, worlds: int, options: ArenaOptions, threads: int = 1) -> Arena:
-    """The arena of a task; what is not given is as the task prefers it."""
+    """Return the arena of a task; omitted options default to the task's."""
     if not isinstance(task, Task):
         raise TypeError(f"task is {task!r}; give an object, as hydromechs.learning.StationKeeping()")
     preferred = {"period": task.period, "duration": task.duration, "step": task.step if scenario is None else None}
@@ -64,7 +64,7 @@ def _check_mode(mode: str | None) -> None:
 def _checked(actions: Any, shape: tuple[int, ...], arena: Arena) -> Array:
     """Actions as an array, rejected unless they have the right shape and are numbers."""
     given = np.asarray(actions)
-    extra = "" if not arena.task.extra else f" and {arena.task.extra} of the task's own"
+    extra = "" if not arena.task.extra else f" and {arena.task.extra} extra ones of the task"
     if given.dtype.kind not in "fiu" or given.shape != shape:
         what = f"shape {given.shape}" if given.dtype.kind in "fiu" else f"type {given.dtype}"
         raise ValueError(
@@ -73,24 +73,24 @@ def _checked(actions: Any, shape: tuple[int, ...], arena: Arena) -> Array:
         )
     out = given.astype(float)
     if not np.isfinite(out).all():
-        raise ValueError("actions must be finite; a policy that gives others has diverged")
+        raise ValueError("actions must be finite; the policy has diverged")
     return out
 
 
 class WorldsVectorEnv(VectorEnv):
     """Many worlds as one Gymnasium vector environment, on `hydromechs.Worlds`.
 
-    A world whose episode ends begins a new one in the same step (`AutoresetMode.SAME_STEP`): the observation is that of the new
-    episode, the last one of the old is in `infos["final_obs"]`. With `reset(seed=5)` world k draws from the seed 5 + k and does
-    what a single environment with that seed does.
+    A world whose episode ends starts a new one in the same step (`AutoresetMode.SAME_STEP`): the observation is that of the new
+    episode, the last one of the old is in `infos["final_obs"]`. With `reset(seed=5)` world k draws from the seed 5 + k
+    and equals a single environment with that seed.
 
     Args:
-        task: What is to be done.
+        task: Task of the agent.
         num_envs: Number of worlds.
         scenario: A vehicle or scenario of the library by name, the path of a scenario file, or a `Scenario`. Defaults to
-            the task's. Its controller and events have no part.
+            the task's. Its controller and events are ignored.
         threads: Threads that share the worlds.
-        render_mode: "human" shows the first world in a browser, "rgb_array" gives pictures of all.
+        render_mode: "human" shows the first world in a browser, "rgb_array" returns pictures of all.
         options: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`, `sensors`; see `ArenaOptions`.
     """
 
@@ -119,7 +119,7 @@ class WorldsVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin new episodes.
+        """Start new episodes.
 
         `seed`: an integer, world k draws from seed + k, or one for each world; defaults to the present generators; `options`:
         with "reset_mask", booleans of shape (num_envs,), only those worlds are reset.
@@ -165,7 +165,7 @@ class WorldsVectorEnv(VectorEnv):
         return seen, judged, ended, over, infos
 
     def render(self) -> tuple[Array, ...] | None:
-        """Pictures of all worlds, shape (height, width, 3) each; None with the mode "human"."""
+        """Return pictures of all worlds, shape (height, width, 3) each; None with the mode "human"."""
         if self.render_mode == "rgb_array":
             return tuple(self._pictures.rgb(k) for k in range(self.num_envs))
         self._show()
@@ -184,9 +184,9 @@ class WorldEnv(gymnasium.Env):
     """One world as a Gymnasium environment; the same arena as `WorldsVectorEnv`, with one world in it.
 
     Args:
-        task: What is to be done.
+        task: Task of the agent.
         scenario: See `WorldsVectorEnv`, as the options.
-        render_mode: "human" shows the world in a browser, "rgb_array" gives a picture.
+        render_mode: "human" shows the world in a browser, "rgb_array" returns a picture.
         options: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`, `sensors`; see `ArenaOptions`.
     """
 
@@ -203,9 +203,9 @@ class WorldEnv(gymnasium.Env):
         self._pictures = Picture(self.arena)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begin a new episode.
+        """Start a new episode.
 
-        `seed`: seed of all that is drawn from now on; defaults to the present generator; `options`: not used.
+        `seed`: seed of all random numbers from now on; defaults to the present generator; `options`: unused.
         """
         super().reset(seed=seed)
         self.arena.random = [self.np_random]
@@ -222,7 +222,7 @@ class WorldEnv(gymnasium.Env):
         return seen[0], float(judged[0]), bool(ended[0]), bool(over[0]), info
 
     def render(self) -> Array | None:
-        """A picture, shape (height, width, 3); None with the mode "human"."""
+        """Return a picture, shape (height, width, 3); None with the mode "human"."""
         if self.render_mode == "rgb_array":
             return self._pictures.rgb(0)
         self._show()
@@ -238,7 +238,7 @@ class WorldEnv(gymnasium.Env):
 
 
 def _period(arena: Arena, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Array]]:
-    """One period of all worlds: observations, rewards, terminations, truncations, measures."""
+    """Advance all worlds by one period: observations, rewards, terminations, truncations, measures."""
     arena.act(actions)
     judged = arena.task.judge()
     frozen = arena.worlds.frozen.copy()
@@ -254,6 +254,6 @@ def _masked(options: Mapping[str, Any] | None, n: int) -> Array:
     mask = np.asarray(options["reset_mask"])
     if mask.dtype != bool or mask.shape != (n,) or not mask.any():
         raise ValueError(
-            f"options['reset_mask'] must be booleans of shape ({n},), some of them true, got {mask.dtype} {mask.shape}"
+            f"options['reset_mask'] must be booleans of shape ({n},), at least one of them true, got {mask.dtype} {mask.shape}"
         )
     return np.flatnonzero(mask)

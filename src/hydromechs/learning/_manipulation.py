@@ -1,4 +1,4 @@
-"""Tasks of a vehicle with an arm: to bring its end effector to a place, and to grip something and carry it."""
+"""Tasks of a vehicle with an arm: reaching a place with the end effector, and picking up an object."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ HOLDS = 0.5
 
 
 def _both(plant: Plant, task: Task) -> tuple[str, ...]:
-    """Commands of thrusters and of an arm, both of which must be there."""
+    """Return the commands of thrusters and of an arm, both of which must exist."""
     pushed, moved = thruster_commands(plant), driven_joints(plant)
     missing = [word for word, names in (("thrusters", pushed), ("driven joints", moved)) if not names]
     if missing:
         raise ValueError(
-            f"{plant.model.name} has no {' and no '.join(missing)}, which {type(task).__name__} acts with; choose a vehicle "
+            f"{plant.model.name} has no {' and no '.join(missing)}, which {type(task).__name__} needs; choose a vehicle "
             "with thrusters and an arm, such as 'bluerov2_heavy_alpha5'"
         )
     return (*pushed, *moved)
@@ -38,7 +38,7 @@ def _both(plant: Plant, task: Task) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class Reach(GoalTask):
-    """A free vehicle brings its end effector to a place and holds it there.
+    """Task: a free vehicle brings its end effector to a place and holds it there.
 
     reward = 1/(1 + (d/`scale`)²) − 0.05 mean(a²)
 
@@ -48,7 +48,7 @@ class Reach(GoalTask):
     frame: str = ""
     """Frame or body of the end effector. Defaults to the frame named "tool"."""
     radius: NotNegative = 0.5
-    """Farthest goal from the place of the end effector at the start, along each axis [m]."""
+    """Maximum distance of the goal from the initial position of the end effector, along each axis [m]."""
     scale: Positive = 0.2
     success: Positive = 0.05
 
@@ -64,7 +64,7 @@ class Reach(GoalTask):
         model = arena.plant.model
         tools = [name for name in model.frames if name.rpartition(".")[2] == "tool"]
         if not self.frame and not tools:
-            raise ValueError(f"{model.name} has no frame called 'tool'; name the end effector, frame='...'")
+            raise ValueError(f"{model.name} has no frame named 'tool'; name the end effector, frame='...'")
         self.tool = self.frame or tools[0]
         model.locate(self.tool)
         self.home = arena.place(self.tool)
@@ -90,24 +90,24 @@ class Reach(GoalTask):
 
 @dataclass(kw_only=True)
 class PickAndPlace(GoalTask):
-    """A free vehicle grips something that lies on the bed and carries it to a place above.
+    """Task: a free vehicle grips an object on the bed and carries it to a place above.
 
     reward = 0.3/(1 + (d/`scale`)²) + 0.7 h/(1 + (e/`scale`)²) − 0.05 mean(a²)
 
-    with the distance d of the jaws from what they are to hold, 1 for h while they hold it, and its distance e from the goal.
-    The last action closes the jaws where it is above 0 and opens them elsewhere; jaws that close on nothing stay empty until
+    with the distance d of the jaws from the object, 1 for h while they hold it, and its distance e from the goal.
+    The last action closes the jaws if it is above 0 and opens them otherwise; jaws that close on nothing stay empty until
     they open.
     """
 
     grip: str = ""
     """Name of the grip. Defaults to the scenario's first."""
     lift: Positive = 0.5
-    """Height of the goal above where the thing lies [m]."""
+    """Height of the goal above the object's initial position [m]."""
     spread: NotNegative = 0.5
-    """Farthest goal from above where it lies, along x and y of the world [m]."""
+    """Maximum horizontal distance of the goal from it, along x and y of the world [m]."""
     success: Positive = 0.15
     far: Positive = 8.0
-    """Distance between vehicle and thing at which the episode ends [m]."""
+    """Distance between vehicle and object at which the episode ends [m]."""
 
     extra = 1
     labels = (*named("jaws_to_thing", "thing_to_goal"), "grip")
@@ -151,7 +151,7 @@ class PickAndPlace(GoalTask):
         return self.arena.worlds.internal[:, self.strength]
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: from the jaws to what they are to hold, from there to the goal; how firmly they hold it."""
+        """See `Task.observe`: from the jaws to the object, from there to the goal; strength of the grip."""
         arena = self.arena
         jaws, thing = arena.place(self.jaws.holder), arena.place(self.jaws.held)
         ways = [("position", arena.direction(thing - jaws)), ("position", arena.direction(self.goal - thing))]

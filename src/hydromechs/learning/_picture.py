@@ -43,7 +43,7 @@ class Picture:
         return replace(scene, frames=(*scene.frames, goal), solids=(*scene.solids, mark), arrows=())
 
     def rgb(self, world: int) -> Array:
-        """A picture of a world, shape (height, width, 3), integers from 0 to 255."""
+        """Return a picture of a world, shape (height, width, 3), integers from 0 to 255."""
         scene = self._scene(world)
         names = [f.name for f in scene.frames]
         low, high = scene.bounds(0, frames=names)
@@ -52,7 +52,7 @@ class Picture:
         return picture if picture.dtype == np.uint8 else (255.0 * np.clip(picture, 0.0, 1.0)).round().astype(np.uint8)
 
     def show(self, world: int) -> None:
-        """Show a world in a browser; the first call starts the page and prints its address."""
+        """Show a world in a browser; the first call starts the page and prints its URL."""
         arena, model = self.arena, self.arena.plant.model
         if self._page is None:
             self._page = LivePage(
@@ -65,7 +65,7 @@ class Picture:
 
     @property
     def url(self) -> str | None:
-        """Address of the page; None where there is none."""
+        """URL of the page; None if there is none."""
         return None if self._page is None else self._page.url
 
     def close(self) -> None:

@@ -19,11 +19,11 @@ SCALED = {
     "added_mass": ("hydro.added_mass.*.matrix", "hydro.added_mass.*.diagonal"),
     "drag": tuple(f"hydro.drag.*.{name}" for name in DRAG),
 }
-"""Paths from a body to what shares of `Randomisation` scale."""
+"""Paths from a body to the numbers that fractions of `Randomisation` scale."""
 
 
 def with_matrices(model: Model, given: Randomisation) -> Model:
-    """The same mechanism with added mass that follows from shapes written as matrices, which a factor can scale."""
+    """Return the same mechanism with added mass from shapes written as matrices, which a factor can scale."""
     if not given.added_mass:
         return model
     density, bodies = model.world.water_density, []
@@ -72,7 +72,7 @@ def _is_set(plant: Plant, path: str) -> bool:
 def drawn_parameters(
     names: Mapping[str, tuple[str, float, float]], own: Mapping[str, Array], random: Sequence[np.random.Generator]
 ) -> dict[str, Array]:
-    """Values of open parameters, shape (len(random), ...) each; one factor for all that share its name."""
+    """Return values of open parameters, shape (len(random), ...) each; one factor for all that share its name."""
     ranges = {factor: (low, high) for factor, low, high in names.values()}
     low, high = (np.array([r[k] for r in ranges.values()]) for k in (0, 1))
     drawn = np.stack([low + (high - low) * g.random(len(ranges)) for g in random]) if ranges else np.zeros((len(random), 0))

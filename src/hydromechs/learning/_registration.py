@@ -1,4 +1,4 @@
-"""The names under which Gymnasium finds the environments."""
+"""Names of the environments in Gymnasium."""
 
 import dataclasses
 from typing import Any
@@ -22,7 +22,7 @@ OPTIONS = ("scenario", "render_mode", *ArenaOptions.__annotations__)
 
 
 def _split(task: str, given: dict[str, Any], more: tuple[str, ...] = ()) -> tuple[Task, dict[str, Any]]:
-    """The task with its options, and the arguments of the environment."""
+    """Return the task with its options, and the arguments of the environment."""
     kind = TASKS[task]
     own = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
     known = (*OPTIONS, *more, *own)
@@ -33,19 +33,19 @@ def _split(task: str, given: dict[str, Any], more: tuple[str, ...] = ()) -> tupl
 
 
 def make_single(task: str, **options: Any) -> WorldEnv:
-    """A single environment of one of `TASKS`, as `gymnasium.make` calls it; options are those of the task and of `WorldEnv`."""
+    """Return a single environment of one of `TASKS`, for `gymnasium.make`; options are those of the task and of `WorldEnv`."""
     what, others = _split(task, options)
     return WorldEnv(what, **others)
 
 
 def make_vector(task: str, num_envs: int = 1, **options: Any) -> WorldsVectorEnv:
-    """A vector environment, as `gymnasium.make_vec` calls it; see `make_single` and `WorldsVectorEnv`."""
+    """Return a vector environment, for `gymnasium.make_vec`; see `make_single` and `WorldsVectorEnv`."""
     what, others = _split(task, options, ("threads",))
     return WorldsVectorEnv(what, num_envs, **others)
 
 
 def register() -> None:
-    """Make `gymnasium.make("HydroMechs/StationKeeping-v0")` and the like known; done when this package is imported."""
+    """Register `gymnasium.make("HydroMechs/StationKeeping-v0")` and others; done when this package is imported."""
     for name in TASKS:
         known_as = f"HydroMechs/{name}-v0"
         if known_as not in gymnasium.registry:

@@ -1,4 +1,4 @@
-"""Our vector environment as one of Stable-Baselines3, without a copy of a world per process."""
+"""Adapter of our vector environment to Stable-Baselines3, without a process per world."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,13 +28,13 @@ class StableBaselinesEnv(VecEnv):
         super().__init__(environment.num_envs, environment.single_observation_space, environment.single_action_space)
 
     def reset(self) -> Any:
-        """Begin new episodes in all worlds; observations, shape (num_envs, no)."""
+        """Start new episodes in all worlds; return observations, shape (num_envs, no)."""
         seen, _ = self.environment.reset(seed=self._seed)
         self._seed = None
         return seen
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Set the seed that the next `reset` draws from."""
+        """Set the seed of the next `reset`."""
         self._seed = seed
         return [None if seed is None else seed + k for k in range(self.num_envs)]
 
@@ -57,7 +57,7 @@ class StableBaselinesEnv(VecEnv):
         self.environment.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the environment, once for each world."""
+        """Return an attribute of the environment, once for each world."""
         return [getattr(self.environment, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -65,10 +65,10 @@ class StableBaselinesEnv(VecEnv):
         setattr(self.environment, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the environment once; its result for each world."""
+        """Call a method of the environment once; return its result for each world."""
         result = getattr(self.environment, method_name)(*method_args, **method_kwargs)
         return [result for _ in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """False for each world: none is wrapped."""
+        """Return False for each world: none is wrapped."""
         return [False for _ in self._get_indices(indices)]

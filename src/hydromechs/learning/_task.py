@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 EFFORT = 0.05
-"""Reward that full power, or full rates of joints, cost."""
+"""Penalty of full power, or full joint rates, in the reward."""
 
 
 class Judgement(NamedTuple):
@@ -27,7 +27,7 @@ class Judgement(NamedTuple):
     reward: Array
     """Shape (n,)."""
     lost: Array
-    """True if there is no point in continuing, shape (n,)."""
+    """True if the episode has failed, shape (n,)."""
     measures: Mapping[str, Array]
     """Other numbers to report, shape (n,) each; "is_success" is one of them."""
 
@@ -41,9 +41,9 @@ class Task(abc.ABC):
     extra: int = 0
     """Actions besides those of commands."""
     labels: Sequence[str] = ()
-    """Names of the numbers that `observe` gives, as "goal.x". Default to their kinds and places, as "position.0"."""
+    """Names of the numbers of `observe`, as "goal.x". Default to their kinds and places, as "position.0"."""
     default: str = ""
-    """The scenario or vehicle of the library in which it plays unless another is given."""
+    """Library scenario or vehicle used by default."""
     period: float = 0.1
     """Default time of one action [s]."""
     duration: float = 20.0
@@ -56,16 +56,16 @@ class Task(abc.ABC):
         check_fields(self, type(self).__name__)
 
     def copy(self) -> Self:
-        """The same task without its arrays."""
+        """Return the same task without its arrays."""
         return copy.copy(self)
 
     @abc.abstractmethod
     def commands(self, plant: Plant) -> Sequence[str]:
-        """Names of the commands that actions drive; raises `ValueError` for a plant that the task is not for."""
+        """Return the names of the commands set by actions; raise `ValueError` for an unsuitable plant."""
 
     @abc.abstractmethod
     def join(self, arena: Arena) -> None:
-        """Make what is needed in an arena, whose worlds start at `arena.home_q`."""
+        """Prepare for an arena, whose worlds start at `arena.home_q`."""
 
     @abc.abstractmethod
     def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
@@ -79,7 +79,7 @@ class Task(abc.ABC):
         return
 
     def act(self, actions: Array) -> None:
-        """Do what is not a command, with actions from -1 to 1, shape (n, extra)."""
+        """Apply actions that are not commands, from -1 to 1, shape (n, extra)."""
         return
 
     @abc.abstractmethod
@@ -115,6 +115,6 @@ def named(*vectors: str) -> tuple[str, ...]:
 
 
 def drawn(random: Sequence[np.random.Generator], low: Any, high: Any, size: int) -> Array:
-    """Uniform numbers between `low` and `high`, a row from the generator of each world, shape (len(random), size)."""
+    """Return uniform numbers between `low` and `high`, a row from the generator of each world, shape (len(random), size)."""
     unit = np.array([g.random(size) for g in random]).reshape(len(random), size)
     return np.asarray(low) + (np.asarray(high) - np.asarray(low)) * unit

@@ -1,4 +1,4 @@
-"""Tasks of a vehicle with thrusters: to keep its place, and to follow a place that moves."""
+"""Tasks of a vehicle with thrusters: station keeping, and tracking a moving place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class StationKeeping(GoalTask):
-    """A vehicle comes back to its place and heading, and stays there.
+    """Task: a vehicle returns to its place and heading, and stays there.
 
     reward = 1/(1 + (d/`scale`)²) · 1/(1 + (θ/`turn_scale`)²) − 0.05 mean(a²)
 
@@ -29,9 +29,9 @@ class StationKeeping(GoalTask):
     """
 
     spread: NotNegative = 1.0
-    """Farthest start from the goal along each axis [m]."""
+    """Maximum initial distance from the goal along each axis [m]."""
     turn: NotNegative = 0.5
-    """Largest angle of the heading from the goal at the start [rad]."""
+    """Maximum initial heading error [rad]."""
     turn_scale: Positive = 0.5
     """Angle at which half the reward is left [rad]."""
 
@@ -43,7 +43,7 @@ class StationKeeping(GoalTask):
         names = thruster_commands(plant)
         if not names:
             raise ValueError(
-                f"{plant.model.name} has no thrusters, which {type(self).__name__} acts with; choose a vehicle with thrusters, "
+                f"{plant.model.name} has no thrusters, which {type(self).__name__} needs; choose a vehicle with thrusters, "
                 "such as 'bluerov2_heavy_alpha5', or add them to the scenario"
             )
         return names
@@ -64,7 +64,7 @@ class StationKeeping(GoalTask):
         return self.home[:, :3]
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: the way to the goal and the turn to it, in axes of the vehicle."""
+        """See `Task.observe`: vector and rotation to the goal, in axes of the vehicle."""
         arena = self.arena
         way = arena.direction(self.goals() - arena.position)
         return [("position", way), ("attitude", turning(arena.wxyz, self.home[:, 3:]))]
@@ -81,15 +81,15 @@ class StationKeeping(GoalTask):
 
 @dataclass(kw_only=True)
 class TrajectoryTracking(StationKeeping):
-    """A vehicle follows a place that swings about its start in three directions, p + A sin(ω t + φ) − A sin φ.
+    """Task: a vehicle follows a place that oscillates about its start in three directions, p + A sin(ω t + φ) − A sin φ.
 
-    The reward is that of `StationKeeping`; where the place is going, and where it is a second ahead, is observed.
+    The reward is that of `StationKeeping`; the place's velocity, and its position a second ahead, are observed.
     """
 
     swing: NotNegative = 1.0
-    """Largest amplitude along x and y of the world, half of it along z [m]."""
+    """Maximum amplitude along x and y of the world, half of it along z [m]."""
     speed: Positive = 0.3
-    """Highest speed along each axis [m/s]."""
+    """Maximum speed along each axis [m/s]."""
     ahead: NotNegative = 1.0
     """Look-ahead time of the observed place [s]."""
 
@@ -118,11 +118,11 @@ class TrajectoryTracking(StationKeeping):
         return self.arena.count * self.arena.period
 
     def goals(self) -> Array:
-        """See `Task.goals`: where the place is now."""
+        """See `Task.goals`: the present place."""
         return self._moved(self._time)
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: the velocity of the place and where it will be, too."""
+        """See `Task.observe`: velocity and future position of the place, too."""
         arena, t = self.arena, self._time
         rate = self.amplitude * self.omega * np.cos(self.omega * t[:, None] + self.phase)
         later = arena.direction(self._moved(t + self.ahead) - arena.position)

@@ -1,4 +1,4 @@
-"""The task of a machine with legs: to walk ahead."""
+"""Task of a machine with legs: walking forward."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class WalkAhead(Task):
-    """A machine walks ahead along the heading that it starts with.
+    """Task: a machine walks forward along its initial heading.
 
     reward = min(u, `speed`)/`speed` − 0.5 |w|/`speed` − 0.05 mean(a²)
 
@@ -29,9 +29,9 @@ class WalkAhead(Task):
     """
 
     speed: Positive = 0.2
-    """Speed that is asked for [m/s]; more brings nothing."""
+    """Target speed [m/s]; higher speeds are not rewarded."""
     turn: NotNegative = 0.3
-    """Largest angle of the heading at the start from the scenario's [rad]."""
+    """Maximum initial deviation of the heading from the scenario's [rad]."""
     tilt: Positive = 0.8
     """Angle from upright at which the episode ends [rad]."""
 
@@ -42,7 +42,7 @@ class WalkAhead(Task):
         """See `Task.commands`: the driven joints."""
         names = driven_joints(plant)
         if not names:
-            raise ValueError(f"{plant.model.name} has no driven joints to walk with; choose a walker, such as 'k2t_walk'")
+            raise ValueError(f"{plant.model.name} has no driven joints for walking; choose a walker, such as 'k2t_walk'")
         return names
 
     def join(self, arena: Arena) -> None:
@@ -66,7 +66,7 @@ class WalkAhead(Task):
         return self.arena.position + rotate(self.course, np.tile([2.0, 0.0, 0.0], (self.arena.n, 1)))
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: the turn back to the course, and the height above that at the start."""
+        """See `Task.observe`: the rotation to the course, and the height above that at the start."""
         arena = self.arena
         up = -np.array(arena.plant.model.world.down, dtype=float)
         height = ((arena.position - self.home[:, :3]) @ up)[:, None]

@@ -1,4 +1,4 @@
-"""Water on a dry robot: volumes, added mass and drag from geometry; how a vehicle floats, and the ballast that it needs."""
+"""Water on a dry robot: volumes, added mass and drag from geometry; hydrostatics, and ballast."""
 
 from ._add_water import Guess, WaterReport, WetModel, add_water
 from ._added_mass import AddedMassGuess, AddedMassMethod, FromPanels, FromShapes, fitted_ellipsoid

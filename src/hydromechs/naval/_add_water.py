@@ -28,7 +28,7 @@ from ._parts import SolidMesh, SolidPart, part_of, read_mesh_of, solid_or_drawn,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """One quantity of one body that nobody gave."""
+    """One estimated quantity of one body."""
 
     body: str
     quantity: str
@@ -36,7 +36,7 @@ class Guess:
     value: tuple[float, ...]
     """Its value, one number or one for each axis of the body, in `unit`."""
     uncertainty: tuple[float, ...]
-    """Likely error of each number, in `unit`: two of three times the truth is within."""
+    """Standard uncertainty of each number, in `unit`: two of three times the truth is within."""
     unit: str
     how: str
     """Method of estimation."""
@@ -53,7 +53,7 @@ class WaterReport:
 
     guesses: tuple[Guess, ...]
     kept: tuple[str, ...]
-    """Bodies whose hydrodynamics were there already and stayed."""
+    """Bodies that had hydrodynamics already and keep them."""
     dry: tuple[str, ...]
     """Bodies that move and stay dry, since their size is unknown."""
     notes: tuple[str, ...]
@@ -68,7 +68,7 @@ class WaterReport:
         widths = [max(len(row[k]) for row in rows) for k in range(3)]
         lines = ["  ".join([*(cell.ljust(w) for cell, w in zip(row[:3], widths, strict=True)), row[3]]) for row in rows]
         if self.kept:
-            lines.append(f"kept as they were: {', '.join(self.kept)}")
+            lines.append(f"kept: {', '.join(self.kept)}")
         if self.dry:
             lines.append(f"dry, since they have no shapes: {', '.join(self.dry)}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -77,11 +77,11 @@ class WaterReport:
 GIVEN, MESH, SIMPLE, HULL = 0.02, 0.05, 0.1, 0.3
 """Relative uncertainty of a volume from: a mesh given by the caller, a mesh of the model, simple shapes, a convex hull."""
 CENTRED = 0.02
-"""Likely error of a centre of buoyancy, over the size of the body; twice that for boxes and the like."""
+"""Standard uncertainty of a centre of buoyancy, over the size of the body; twice that for boxes and the like."""
 DENSITIES = (50.0, 20_000.0)
-"""Mean densities between which a body is believed [kg/m³]."""
+"""Range of plausible mean densities of a body [kg/m³]."""
 SHARED = 0.01
-"""Part of the volume that parts share from which it is noted."""
+"""Part of the volume that parts share above which a note is made."""
 
 
 class WetModel(NamedTuple):
@@ -94,12 +94,12 @@ class WetModel(NamedTuple):
 
 
 class _Geometry(NamedTuple):
-    """Parts of a body, and what they come from."""
+    """Parts of a body, and their sources."""
 
     parts: tuple[SolidPart, ...]
     source: str
     error: float
-    """Likely error of the volume."""
+    """Standard uncertainty of the volume."""
 
 
 @one_load()
@@ -180,7 +180,7 @@ def add_water(
 def _geometries(
     model: Model, chosen: list[str], given: Mapping[str, str | Path | Triangles], folder: Path
 ) -> dict[str, _Geometry]:
-    """Parts of the chosen bodies that have some, by name; all problems of meshes in one error."""
+    """Return the parts of the chosen bodies that have some, by name; all problems of meshes in one error."""
     out: dict[str, _Geometry] = {}
     faults = []
     for name in chosen:
@@ -198,7 +198,7 @@ def _geometries(
 
 
 def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> _Geometry:
-    """Parts of one body: of the mesh that was given, else of its solid shapes, else of those for appearance only."""
+    """Return the parts of one body: of the given mesh, else of its solid shapes, else of those for appearance only."""
     if mesh is not None:
         solid = mesh if isinstance(mesh, Triangles) else read_mesh_of(folder / mesh)
         if problems := solid.problems():

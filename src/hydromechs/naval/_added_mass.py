@@ -1,8 +1,8 @@
-"""Ways to find the added mass of a body from its parts.
+"""Methods for the added mass of a body from its parts.
 
-For boxes and cylinders far from all boundaries it is interpolated in tables that were made by boundary elements. The tables
-hold ratios to scales that have the right limits for long and for flat solids, so that the ratios change little. They are
-interpolated over the logarithm of the ratios of sides; beyond the ends of the tables they go to those limits.
+For boxes and cylinders far from all boundaries it is interpolated in tables from boundary elements. The tables
+hold ratios to scales with the right limits for long and for flat solids, so that the ratios vary little. They are
+interpolated over the logarithm of the ratios of sides; beyond the ends of the tables they approach those limits.
 """
 
 import abc
@@ -26,37 +26,37 @@ from ._panels import MESH, panel_added_mass
 from ._parts import SolidPart
 
 EXACT, TABLED, FITTED, MESHED, TOGETHER = 0.01, 0.05, 0.15, 0.3, 0.3
-"""Likely error, over the value: of an ellipsoid, of a table, of a box beyond the table or an ellipsoid in place of a capsule,
-of an ellipsoid in place of a mesh; and what the parts of a body do to each other's flow, which shapes know nothing of."""
+"""Relative standard uncertainties: of an ellipsoid, a table, a box beyond the table or an ellipsoid in place of a capsule,
+of an ellipsoid in place of a mesh; and the interaction of a body's parts, which the shapes neglect."""
 
 
 class AddedMassGuess(NamedTuple):
-    """Added mass of a body, and how sure it is."""
+    """Added mass of a body, and its uncertainty."""
 
     elements: tuple[Any, ...]
     """Elements of `hydromechs.added_mass`."""
     matrix: Array
     """Their sum about the body origin, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
     spread: Array
-    """Likely error of the diagonal [kg, kg·m²], shape (6,)."""
+    """Standard uncertainty of the diagonal [kg, kg·m²], shape (6,)."""
     how: str
     """Method of estimation, in words."""
 
 
 class AddedMassMethod(abc.ABC):
-    """A way to find added mass."""
+    """Method for added mass."""
 
     @abc.abstractmethod
     def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
-        """Added mass of parts that are one body, in water of `density` [kg/m³]."""
+        """Return the added mass of parts that are one body, in water of `density` [kg/m³]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromShapes(AddedMassMethod):
     """Added mass part by part; parts add up.
 
-    Exact for ellipsoids, from tables for boxes and cylinders, which go to plates, discs and strips, and Lamb's ellipsoid of the
-    same volume and the same ratios of second moments for capsules and meshes.
+    Exact for ellipsoids, from tables for boxes and cylinders, with plates, discs and strips as limits, and Lamb's
+    ellipsoid of the same volume and the same ratios of second moments for capsules and meshes.
     """
 
     def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
@@ -76,7 +76,7 @@ class FromPanels(AddedMassMethod):
     """All parts of a body together by boundary elements, far from surface and bed. It needs the extra `mesh`."""
 
     count: int = 2500
-    """Most panels of the finer of two meshes; twice as many take four to eight times as long."""
+    """Maximum number of panels of the finer of two meshes; twice as many take four to eight times as long."""
 
     def __post_init__(self) -> None:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or not 400 <= self.count <= 20_000:
@@ -90,7 +90,7 @@ class FromPanels(AddedMassMethod):
 
 
 def fitted_ellipsoid(whole: Integrals) -> added_mass.ShapeAddedMass:
-    """The ellipsoid with the volume, the principal axes and the ratios of second moments of a solid, in body axes."""
+    """Return the ellipsoid with the volume, the principal axes and the ratios of second moments of a solid, in body axes."""
     second, R = np.linalg.eigh(whole.second)
     R = R * np.sign(np.linalg.det(R))
     axes = np.sqrt(second)
@@ -100,13 +100,13 @@ def fitted_ellipsoid(whole: Integrals) -> added_mass.ShapeAddedMass:
 
 
 def _spread(matrix: Array, own: float, largest: float) -> Array:
-    """Likely error of the diagonal: a part `own` of each entry, and a part `largest` of the largest one of its block."""
+    """Return the uncertainty of the diagonal: a part `own` of each entry, and `largest` of the largest one of its block."""
     d = np.diag(matrix)
     return np.hypot(own * d, largest * np.repeat([d[:3].max(), d[3:].max()], 3))
 
 
 def _of_part(part: SolidPart, density: float) -> tuple[Any, float, str]:
-    """Element of one part, its likely error, and how it was found."""
+    """Return the element of one part, its uncertainty, and the method."""
     R, p = part.origin.R, np.array(part.origin.xyz)
     match shape := part.shape:
         case Sphere() | Ellipsoid():
@@ -123,7 +123,7 @@ def _of_part(part: SolidPart, density: float) -> tuple[Any, float, str]:
 
 
 def _placed(diagonal: Array, R: Array, p: Array) -> added_mass.Matrix:
-    """A diagonal about the centre of a part in its axes, as a matrix about the body origin."""
+    """Return a diagonal about the centre of a part in its axes, as a matrix about the body origin."""
     return _matrix(np.asarray(spatial.Path((Turn(R, p),)).inertia_back(np.diag(diagonal)), dtype=float))
 
 
@@ -132,7 +132,7 @@ def _matrix(M: Array) -> added_mass.Matrix:
 
 
 def _joined(parts: Sequence[SolidPart]) -> Triangles:
-    """The surface around all parts, in body axes, without what is inside of another part."""
+    """Return the surface around all parts, in body axes, without the pieces inside of another part."""
     surfaces = [part.surface() for part in parts]
     if len(surfaces) == 1:
         return surfaces[0]
@@ -148,7 +148,7 @@ def _joined(parts: Sequence[SolidPart]) -> Triangles:
 
 
 LONG = 4.0
-"""Length over width of a bar from which the ratios of its scales are taken to stay."""
+"""Length over width of a bar above which the ratios of its scales are constant."""
 LAST = 1.0 / 16.0
 """Shortest over longest side of a box where the table ends."""
 DISC = np.array([0.0, 8.0 / 3.0, 16.0 / 45.0])
@@ -156,7 +156,7 @@ DISC = np.array([0.0, 8.0 / 3.0, 16.0 / 45.0])
 
 
 def box_scales(size: Sequence[float]) -> Array:
-    """Sizes of the added mass along and about the axes of a box [m³, m⁵], shape (6,).
+    """Return the scales of the added mass along and about the axes of a box [m³, m⁵], shape (6,).
 
     Along an axis a² b, with the shorter and longer side a ≤ b of the face that meets the flow: a plate. About an axis
     l⁴ k²/(l + k), with the side k along it and the longer l of the others: a plate that turns about a long or a short edge.
@@ -171,7 +171,7 @@ def box_scales(size: Sequence[float]) -> Array:
 
 
 def cylinder_scales(radius: float, length: float) -> Array:
-    """Sizes of the added mass across, along and about an axis across a cylinder [m³, m³, m⁵], shape (3,).
+    """Return the scales of the added mass across, along and about an axis across a cylinder [m³, m³, m⁵], shape (3,).
 
     Across: strips π r² L. Along: a disc, r³. About: strips of a long one and a disc, r² L³ + r⁵.
     """
@@ -179,10 +179,10 @@ def cylinder_scales(radius: float, length: float) -> Array:
 
 
 def tabled_box(size: Sequence[float]) -> Array:
-    """Added mass along and about the axes of a box in a fluid of density 1 [m³, m⁵], shape (6,).
+    """Return the added mass along and about the axes of a box in a fluid of density 1 [m³, m⁵], shape (6,).
 
-    With sides a ≥ b ≥ c the table stops at c/a = 1/16. A flatter box is between that and the plate without thickness, in
-    proportion to its thickness; a longer bar keeps the ratios of a shorter one with its section. `size` as in `box_scales`.
+    With sides a ≥ b ≥ c the table stops at c/a = 1/16. A flatter box is interpolated between that and the infinitely
+    thin plate, by its thickness; a longer bar keeps the ratios of a shorter one with its section. `size` as in `box_scales`.
     """
     table = _tables()
     order = np.argsort(-np.asarray(size), kind="stable")
@@ -201,10 +201,10 @@ def tabled_box(size: Sequence[float]) -> Array:
 
 
 def tabled_cylinder(radius: float, length: float) -> Array:
-    """Added mass along and about the axes of a cylinder along z, in a fluid of density 1 [m³, m⁵], shape (6,).
+    """Return the added mass along and about the axes of a cylinder along z, in a fluid of density 1 [m³, m⁵], shape (6,).
 
-    With x = length/diameter the table goes from 1/8 to 16. A flatter one is between that and a disc without thickness, in
-    proportion to x; a longer one between that and strips, in proportion to 1/x, and keeps its ratio along the axis.
+    With x = length/diameter the table covers 1/8 to 16. A flatter one is interpolated between that and an infinitely
+    thin disc, by x; a longer one between that and strips, by 1/x, and keeps its ratio along the axis.
     """
     table = _tables()
     slenderness, rows = np.array(table["slenderness"]), np.array(table["cylinder"])
@@ -222,7 +222,7 @@ def tabled_cylinder(radius: float, length: float) -> Array:
 
 
 def cylinder_source(radius: float, length: float) -> str:
-    """Where `tabled_cylinder` has its values from, in words."""
+    """Return the source of the values of `tabled_cylinder`, in words."""
     slenderness = _tables()["slenderness"]
     x = 0.5 * length / radius
     if x < slenderness[0]:
@@ -236,6 +236,6 @@ def _tables() -> dict:
 
 
 def _between(grid: Array, x: float) -> tuple[int, float]:
-    """The interval of the grid that holds x, and how far along it, 0 to 1; the nearest end outside."""
+    """Return the interval of the grid that contains x, and the fraction along it, 0 to 1; the nearest end outside."""
     k = int(np.clip(np.searchsorted(grid, x) - 1, 0, len(grid) - 2))
     return k, float(np.clip((x - grid[k]) / (grid[k + 1] - grid[k]), 0.0, 1.0))

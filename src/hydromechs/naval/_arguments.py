@@ -1,4 +1,4 @@
-"""Checks of what callers hand in, with the name of the function, the argument and the remedy."""
+"""Checks of arguments, with the name of the function, the argument and the remedy."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from hydromechs.values import Array
 
 
 def check_model(where: str, model: Any) -> None:
-    """Reject what is no model."""
+    """Reject an argument that is not a model."""
     if not isinstance(model, Model):
         inside = isinstance(getattr(model, "model", None), Model)
         remedy = "its `.model` is one" if inside else "hydromechs.load gives one"
@@ -19,7 +19,7 @@ def check_model(where: str, model: Any) -> None:
 
 
 def configuration(where: str, model: Model, q: Array | None) -> Array:
-    """The configuration that was given, or the initial one, shape (nq,); `where` names the function in an error."""
+    """Return the given configuration, or the initial one, shape (nq,); `where` names the function in an error."""
     out = model.initial().q if q is None else np.asarray(q, dtype=float)
     if out.shape != (model.nq,):
         raise ValueError(f"{where}: q has shape {out.shape}, must have ({model.nq},), the configuration of {model.name}")
@@ -30,7 +30,7 @@ def configuration(where: str, model: Model, q: Array | None) -> Array:
 
 
 def check_finite(where: str, **values: float) -> None:
-    """Reject arguments of the function `where`, by name, that are no finite numbers."""
+    """Reject arguments of the function `where`, by name, that are not finite numbers."""
     for name, value in values.items():
         try:
             finite = math.isfinite(value)
@@ -41,7 +41,7 @@ def check_finite(where: str, **values: float) -> None:
 
 
 def check_angle(where: str, name: str, value: float, most: float) -> None:
-    """Reject an angle that is too large, as degrees are."""
+    """Reject an implausibly large angle, which may be in degrees."""
     check_finite(where, **{name: value})
     if abs(value) > most:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Ballast: the weight and the float that give a vehicle the buoyancy and the attitude that are wanted."""
+"""Ballast: the weight and the float for a wanted buoyancy and attitude of a vehicle."""
 
 import math
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ ARM = 0.01
 LOW = 1e-3
 """Part of the cost of a piece for its height: of the same mass, weights go down and floats go up."""
 ROUNDS = 50
-"""Most rounds in which the mass of the pieces is found."""
+"""Maximum number of rounds for the mass of the pieces."""
 HALVINGS = 30
-"""Halvings in which the greatest stability that the box allows is found, for the error."""
+"""Number of bisections for the maximum stability in the box, for the error message."""
 NOTHING = 1e-9
-"""Part of the vehicle's mass below which a piece is none."""
+"""Part of the vehicle's mass below which a piece is dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A weight or a float."""
+    """Weight or float."""
 
     kind: str
     """Kind: "weight" or "float"."""
@@ -53,7 +53,7 @@ class Ballast:
     body: str
     """Body that carries the pieces."""
     pieces: tuple[Piece, ...]
-    """A weight, a float, both, or none where nothing is needed."""
+    """A weight, a float, both, or none."""
     model: Model
     """The model with the pieces on it."""
     before: Hydrostatics
@@ -73,7 +73,7 @@ class Ballast:
 
 
 def _short(x: float) -> str:
-    """A place on an axis [m] in four digits, 0 where it is one but for rounding."""
+    """Return a coordinate [m] in four digits, 0 if it is rounding."""
     return f"{round(x, 9) + 0.0:.4g}"
 
 
@@ -94,7 +94,7 @@ def ballast(
 
     With mass and first moment m, μ of the vehicle, those of the displaced water m_f, μ_f, and d down in body axes at the
     wanted attitude: m_f − m = buoyancy/g, and μ/m − μ_f/m_f, from the centre of buoyancy to that of mass, is along d and at
-    least `stability` long. A weight and a float anywhere in a box do it (a linear programme over its corners).
+    least `stability` long. A weight and a float anywhere in a box can achieve this (a linear programme over its corners).
 
     Args:
         model: The model, with hydrodynamics.
@@ -105,8 +105,8 @@ def ballast(
         pitch: Wanted pitch of it, −π/2 to π/2 [rad].
         buoyancy: Wanted net force up [N].
         stability: Minimum height of the centre of buoyancy above the centre of mass at rest, above 0 [m]; defaults to 1 % of
-            the cube root of the displaced volume, since without any height the vehicle rests anyhow.
-        box: Lowest and highest x, y, z that ballast can have in the body's frame [m]; the box around the body's shapes, or
+            the cube root of the displaced volume, since without any height every attitude would be an equilibrium.
+        box: Minimum and maximum x, y, z of ballast in the body's frame [m]; the box around the body's shapes, or
             around its estimated hull, by default.
         weight_density: Density of a weight, above that of water [kg/m³]; defaults to lead.
         float_density: Density of a float, below that of water [kg/m³]; defaults to light foam.
@@ -115,7 +115,7 @@ def ballast(
         The pieces, and the model that carries them.
 
     Raises:
-        ValueError: The model does not float freely or is dry, or no ballast in the box does what is wanted.
+        ValueError: The model does not float freely or is dry, or no ballast in the box meets the requirements.
     """
     check_model("ballast", model)
     check_angle("ballast", "roll", roll, math.pi)
@@ -136,7 +136,7 @@ def ballast(
     carrier = model.bodies[index]
     low, high = _box(carrier) if box is None else (np.asarray(x, dtype=float) for x in box)
     if low.shape != (3,) or high.shape != (3,) or not (low <= high).all() or not np.isfinite([low, high]).all():
-        raise ValueError(f"box is {box!r}, must be the lowest and the highest x, y, z [m]")
+        raise ValueError(f"box is {box!r}, must be the minimum and the maximum x, y, z [m]")
     kin = dynamics.kinematics(model, q, np.zeros(model.nv))
     sums = sums_of(model, kin, range(model.nb), kin.p_WB[root], kin.R_WB[root])  # in the frame of the root
     most = max(sums.mass, sums.water) * model.world.gravity
@@ -171,7 +171,7 @@ def ballast(
 def _masses(
     sums: Sums, *, lift: float, down: Array, stability: float | None, places: Array, share: Array, water: float
 ) -> Array:
-    """Least masses of pieces at all places, in rounds, since m_f/m and the height depend on them [kg], shape (n,)."""
+    """Return minimum masses of pieces at all places, in rounds, since m_f/m and the height depend on them [kg], shape (n,)."""
     masses = np.zeros(len(places))
     for _ in range(ROUNDS):
         last, total = masses, sums.mass + float(masses.sum())
@@ -183,7 +183,7 @@ def _masses(
         if np.abs(masses - last).max() <= NOTHING * sums.mass:
             return masses
     raise ValueError(
-        f"ballast: still {masses.sum():.3g} kg and changing after {ROUNDS} rounds; give a larger `box`, less `stability` or "
+        f"ballast: did not converge, {masses.sum():.3g} kg after {ROUNDS} rounds; give a larger `box`, less `stability` or "
         "less `buoyancy`"
     )
 
@@ -191,10 +191,10 @@ def _masses(
 def _programme(
     sums: Sums, lift: float, down: Array, stability: float | None, places: Array, share: Array, total: float
 ) -> Array | None:
-    """Least masses of pieces at all places, with m_f/m of the last round [kg], shape (n,); None where there are none.
+    """Return minimum masses of pieces at all places, with m_f/m of the last round [kg], shape (n,); None if there are none.
 
-    The pieces displace `lift` [kg] more than their mass, or less; the centre of buoyancy is at least `stability` [m] above that
-    of
+    The pieces displace `lift` [kg] more than their mass, or less; the centre of buoyancy is at least `stability` [m]
+    above that of of
     mass, or anywhere for None. `down` (3,) and the places (n, 3) [m] are in the root's frame; `share` (n,) is the displaced
     mass of a
     piece over its mass, and `total` the mass with the pieces of the last round [kg].
@@ -222,7 +222,7 @@ def _arms(sums: Sums, scale: float, places: Array, share: Array) -> tuple[Array,
 
 
 def _refusal(sums: Sums, lift: float, down: Array, wanted: float, places: Array, share: Array, total: float) -> str:
-    """Why no ballast does it: the greatest stability that the box allows, or none of the attitude."""
+    """Return the reason why no ballast is possible: the maximum stability in the box, or an impossible attitude."""
     bare = _programme(sums, lift, down, None, places, share, total)
     size = " × ".join(f"{x:.3g}" for x in np.linalg.norm(places[[4, 2, 1]] - places[0], axis=1))  # as `product` orders corners
     if bare is None:
@@ -243,7 +243,7 @@ def _refusal(sums: Sums, lift: float, down: Array, wanted: float, places: Array,
 
 
 def _carrier(model: Model, name: str | None) -> tuple[int, int]:
-    """Index of the body that floats freely, and of that which carries the ballast."""
+    """Return the indices of the body that floats freely, and of that which carries the ballast."""
     roots = [i for i in range(model.nb) if model.parent[i] < 0 and isinstance(model.bodies[i].joint, joints.Free)]
     if len(roots) != 1:
         raise ValueError(f"ballast: {model.name} has {len(roots)} bodies that float freely, must have one")
@@ -273,13 +273,13 @@ def _carrier(model: Model, name: str | None) -> tuple[int, int]:
 
 
 def _hydro(body: Body) -> Hydro:
-    """Hydrodynamics of a body that ballast can change, as `_carrier` saw to."""
+    """Return the hydrodynamics of a body that ballast can change, as checked by `_carrier`."""
     assert isinstance(body.hydro, Hydro)
     return body.hydro
 
 
 def _box(body: Body) -> tuple[Array, Array]:
-    """The box around the solid shapes of a body, or around its appearance; without either a cube of its volume."""
+    """Return the box around the solid shapes of a body, or around its appearance; without either a cube of its volume."""
     for things in solid_or_drawn(body):
         found = [part_of(thing, Path()) for thing in things if not isinstance(thing.shape, Mesh)]
         parts = [part for part in found if part is not None]

@@ -1,9 +1,9 @@
-"""Drag of a body from the areas that its parts show to the flow.
+"""Drag of a body from the projected areas of its parts.
 
 Coefficients of boxes, cylinders and spheres are those at the Reynolds numbers of vehicles (10⁴ to 10⁵), as in DNV-RP-C205
 App. E and DNV-RP-H103 App. B. Those of plates and square rods agree with another program's transcription of DNV-RP-H103
 table B-2, those of short cylinders with the table of a wind code (NBR 6123); the print was not at hand, and cylinders along
-the flow and spheres were not compared: take all as estimates.
+the flow and spheres were not compared: all values are estimates.
 
 A mesh is a box of its extents whose faces have the drag area of its silhouettes, with a coefficient that grows from 0 for a
 needle along the flow to that of a flat face, 1.1 ⟨cos²⟩: the mean over the silhouette of the square of the angle between
@@ -30,7 +30,7 @@ CAPPED = 0.2
 LONG_CYLINDER = 1.2
 """Coefficient of the side of an endless cylinder below its critical Reynolds number [-]."""
 SHORT = ((2.0, 5.0, 10.0, 20.0, 40.0, 100.0), (0.58, 0.62, 0.68, 0.74, 0.82, 0.98))
-"""Length over diameter of a cylinder across the flow, and the part of the endless one's coefficient that it has."""
+"""Length over diameter of a cylinder across the flow, and its part of the endless one's coefficient."""
 END = ((0.0, 1.0, 2.0, 4.0, 7.0), (1.12, 0.91, 0.85, 0.87, 0.99))
 """Length over diameter of a cylinder along the flow, and its coefficient."""
 PLATE = ((1.0, 5.0, 10.0, 20.0), (1.16, 1.20, 1.50, 1.70))
@@ -38,24 +38,24 @@ PLATE = ((1.0, 5.0, 10.0, 20.0), (1.16, 1.20, 1.50, 1.70))
 DEPTH = ((0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (1.0, 0.99, 0.84, 0.75, 0.78, 0.80, 0.82))
 """Depth of a box along the flow over √area, and its coefficient over that of the plate of its face (square rods)."""
 ERROR, ALONE = 0.5, 0.3
-"""Likely error of the drag of a mesh or of several parts, which shelter each other, and of one simple shape."""
+"""Standard uncertainty of the drag of a mesh or of several parts, which shelter each other, and of one simple shape."""
 
 
 class DragGuess(NamedTuple):
-    """Drag of a body, and how sure it is."""
+    """Drag of a body, and its uncertainty."""
 
     elements: tuple[Any, ...]
     """Elements of `hydromechs.drag`."""
     areas: Array
     """Coefficient times area along x, y, z of the body [m²], shape (3,)."""
     uncertainty: float
-    """Likely error, 0 to 1."""
+    """Standard uncertainty, 0 to 1."""
     how: str
     """Method of estimation, in words."""
 
 
 def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:
-    """Drag of parts that are one body; quadratic only."""
+    """Return the drag of parts that are one body; quadratic only."""
     elements = tuple(_of_part(part) for part in parts)
     # coefficient times area along x, y, z of the body [m²]: twice the force over ρ v²
     along = [[-2.0 * float(element.wrench(np.eye(6)[k], 1.0)[k]) for k in range(3)] for element in elements]
@@ -67,7 +67,7 @@ def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:
 
 
 def mesh_drag(solid: Triangles, origin: Origin) -> drag.ShapeDrag:
-    """The drag of a mesh as that of a box of its extents."""
+    """Return the drag of a mesh as that of a box of its extents."""
     low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
     size, middle = high - low, 0.5 * (low + high)
     vectors = solid.area_vectors

@@ -18,26 +18,26 @@ OUT_OF_BALANCE = 0.03
 STANDS = 0.2
 """Net weight over weight above which it is assumed to rest on the bed, where the other warnings do not apply."""
 TENDER = 0.005
-"""Height of the centre of buoyancy above that of mass, over the cube root of the volume, below which little rights it."""
+"""Height of the centre of buoyancy above that of mass, over the cube root of the volume, below which it is barely stable."""
 OUT_OF_TRIM = math.radians(2.0)
 """Angle from the initial attitude above which a vehicle counts as out of trim [rad]."""
 
 
 class Sums(NamedTuple):
-    """Bodies and the water that they displace, about an origin."""
+    """Bodies and their displaced water, about an origin."""
 
     mass: float
     """Mass [kg]."""
     moment: Array
-    """First moment of it [kg·m], shape (3,)."""
+    """First moment of mass [kg·m], shape (3,)."""
     water: float
     """Mass of the displaced water [kg]."""
     water_moment: Array
-    """First moment of that [kg·m], shape (3,)."""
+    """First moment of the displaced water [kg·m], shape (3,)."""
 
 
 def sums_of(model: Model, kin: dynamics.Kinematics, bodies: Iterable[int], p: Array, R: Array) -> Sums:
-    """Sum over bodies about the point p of the world, shape (3,), in axes R, to the world, shape (3, 3)."""
+    """Return the sum over bodies about the point p of the world, shape (3,), in axes R, to the world, shape (3, 3)."""
     m = m_f = 0.0
     mu, mu_f = np.zeros(3), np.zeros(3)
     for i in bodies:
@@ -52,7 +52,7 @@ def sums_of(model: Model, kin: dynamics.Kinematics, bodies: Iterable[int], p: Ar
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hydrostatics:
-    """Sums over bodies at a configuration, in world axes; all joints but that of the vehicle held."""
+    """Return sums over bodies at a configuration, in world axes; all joints but that of the vehicle held."""
 
     mass: float
     """Mass [kg]."""
@@ -68,9 +68,9 @@ class Hydrostatics:
     """Height of the centre of buoyancy above the centre of mass, negative if it is below [m]; NaN without volume."""
     rest: tuple[float, float]
     """Roll and pitch at rest [rad]: buoyancy has no moment about the centre of mass, both centres are on one vertical; NaN
-    where nothing turns it there. A vehicle that is not neutral and is held at another point settles at another attitude."""
+    if no moment rights it there. A vehicle that is not neutral and is held at another point settles at another attitude."""
     tilt: float
-    """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN where nothing turns it there."""
+    """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN if no moment rights it there."""
     warnings: tuple[str, ...]
     """Warnings: no buoyancy, heavy, light, unstable, tender, out of trim, dry. Empty for models that cannot float freely. If
     several roots move, those of each with its name."""
@@ -121,7 +121,7 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
 
 
 def _of_each(model: Model, q: Array, chosen: Sequence[int]) -> tuple[str, ...]:
-    """The warnings about each mechanism of several that move independently, with the name of its root."""
+    """Return the warnings about each of several independent mechanisms, with the name of its root."""
     trees: dict[int, list[int]] = {}
     for i in chosen:
         root = i
@@ -133,14 +133,14 @@ def _of_each(model: Model, q: Array, chosen: Sequence[int]) -> tuple[str, ...]:
 
 
 def down_in_body(model: Model, roll: float, pitch: float) -> Array:
-    """The unit vector down in the axes of a body with a roll and a pitch [rad], shape (3,)."""
+    """Return the downward unit vector in the axes of a body with a roll and a pitch [rad], shape (3,)."""
     # the world has z down (NED) or up (ENU)
     sign = float(model.world.down[2])
     return sign * np.array([-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)])
 
 
 def _rest(model: Model, arm_B: Array) -> tuple[float, float]:
-    """Roll and pitch at which the arm from the centre of buoyancy to that of mass, in axes of the body, points down."""
+    """Return roll and pitch at which the arm from the centre of buoyancy to that of mass, in axes of the body, points down."""
     x, y, z = arm_B * float(model.world.down[2])
     return math.atan2(y, z), math.atan2(-x, math.hypot(y, z))
 
@@ -208,12 +208,12 @@ def _sinking(model: Model, chosen: Sequence[int]) -> list[str]:
 
 
 def _dry(model: Model, chosen: Sequence[int]) -> list[str]:
-    """A warning about those of the chosen bodies that move in no water."""
+    """Return a warning about those of the chosen bodies without hydrodynamics."""
     bodies = [model.bodies[i] for i in chosen if model.moves[i]]
     dry = [body.name for body in bodies if body.hydro is None and body.inertia.mass > 0.0]
     return [f"dry: no water acts on {', '.join(dry)}; hm.add_water adds it to bodies with shapes"] if dry else []
 
 
 def _three(x: float) -> str:
-    """A number with three digits and no exponent where it is large."""
+    """Return a number with three digits, without an exponent if it is large."""
     return f"{x:.0f}" if x >= 100.0 else f"{x:.3g}"

@@ -1,12 +1,12 @@
 """Added mass of closed meshes by boundary elements: Capytaine, in a fluid without a surface or a bed.
 
 The potential of each of the six rigid motions has the normal velocity of that motion on the body and vanishes far away; the
-added mass is its momentum, A_ij = −ρ ∮ φ_j n_i dS. Without a free surface it does not depend on frequency and is what a
+added mass is its momentum, A_ij = −ρ ∮ φ_j n_i dS. Without a free surface it does not depend on frequency and is that of a
 body far below the surface has, the same as at infinite frequency.
 
-Solved twice, on panels and on their quarters: the error of constant panels falls with their size to a power of 1 (edges) to 2
-(smooth bodies), so the two are extrapolated with 1.5, and what that changes is the uncertainty. A mesh that has too many
-triangles for that is solved once. The matrix must come out symmetric: what is missing of that shows panels that are too
+Solved twice, on panels and on their quarters: the error of constant panels decreases with their size to a power of 1
+(edges) to 2 (smooth bodies), so the two are extrapolated with 1.5, and the change is the uncertainty. A mesh with too many
+triangles for that is solved once. The matrix must come out symmetric: asymmetry shows panels that are too
 large for thin parts, and is rejected.
 """
 
@@ -22,17 +22,17 @@ from hydromechs.spatial import shift_inertia
 from hydromechs.values import Array
 
 ORDER = 1.5
-"""Power of the panels' size with which the error is taken to fall."""
+"""Assumed order of convergence in the panels' size."""
 CROOKED = 0.1
 """Asymmetry above which a solution is rejected, over the largest entry of a block."""
 ONCE = 0.03
-"""Likely error of a mesh that was solved once, as that."""
+"""Standard uncertainty of a mesh that was solved once, as that."""
 LOST = 0.05
-"""Part of the volume that a simpler mesh may lose."""
+"""Maximum relative loss of volume by a simpler mesh."""
 OUT_OF_ROUND = 0.05
-"""Added inertia over added mass · volume^(2/3) below which a body is taken as round."""
+"""Added inertia over added mass · volume^(2/3) below which a body counts as round."""
 MESH = ("mesh", "added mass by boundary elements")
-"""Extra with the packages, and what needs them."""
+"""Extra with the packages, and its purpose."""
 MOTIONS = ("Surge", "Sway", "Heave", "Roll", "Pitch", "Yaw")
 """Capytaine's names of the six motions."""
 
@@ -43,17 +43,18 @@ class PanelMass(NamedTuple):
     matrix: Array
     """Added mass about the origin of the mesh, linear first, in a fluid of density 1 [m³, m⁴, m⁵], shape (6, 6), symmetric."""
     uncertainty: float
-    """Likely error, over the largest entry of its block."""
+    """Standard uncertainty, over the largest entry of its block."""
     number: int
     """Panels of the finer mesh."""
 
 
 def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
-    """Added mass of a closed mesh far from all boundaries, about the origin of its frame.
+    """Return the added mass of a closed mesh far from all boundaries, about the origin of its frame.
 
     Args:
         solid: The mesh.
-        count: Most panels of the finer of two meshes; the time grows with its square to cube, 2,500 take some seconds.
+        count: Maximum number of panels of the finer of two meshes; the time grows with its square to cube, 2,500 take
+            some seconds.
 
     Raises:
         ModuleNotFoundError: Capytaine is not installed.
@@ -70,8 +71,8 @@ def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
     skew = _size(matrix - matrix.T, matrix, whole.volume)
     if not skew < CROOKED:
         raise ValueError(
-            f"{solid.name}: {len(fine)} panels are too few for its thin parts (the added mass is off from symmetric by "
-            f"{skew:.0%}); give FromPanels a larger count, or leave thin parts out of the mesh"
+            f"{solid.name}: {len(fine)} panels are too few for its thin parts (the added mass is asymmetric by "
+            f"{skew:.0%}); give FromPanels a larger count, or remove thin parts from the mesh"
         )
     uncertainty = max(ONCE, skew)
     if nested:
@@ -85,7 +86,7 @@ def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
 
 
 def _size(change: Array, matrix: Array, volume: float) -> float:
-    """The largest entry of a change, over the largest of the matrix in the block of its row and of its column."""
+    """Return the largest entry of a change, over the largest of the matrix in the block of its row and of its column."""
     d = np.abs(np.diag(matrix))
     linear = d[:3].max()
     # a round body turns without added inertia: errors are then compared with that of a body out of round
@@ -95,7 +96,7 @@ def _size(change: Array, matrix: Array, volume: float) -> float:
 
 
 def _simple(solid: Triangles, count: int) -> Triangles:
-    """A mesh of few enough triangles: the given one, or one with fewer and the same volume and centroid."""
+    """Return a mesh with few enough triangles: the given one, or one with fewer and the same volume and centroid."""
     if len(solid.faces) <= 0.8 * count:
         return solid
     vertices, faces = import_extra("fast_simplification", *MESH).simplify(
@@ -105,7 +106,7 @@ def _simple(solid: Triangles, count: int) -> Triangles:
     whole, own = solid.integrals(), simple.integrals()
     if not abs(own.volume - whole.volume) < LOST * whole.volume or len(simple.faces) > 0.8 * count:
         raise ValueError(
-            f"{solid.name} has {len(solid.faces)} triangles, and loses its form with {len(simple.faces)}, which {count} panels "
+            f"{solid.name} has {len(solid.faces)} triangles, but loses its shape at {len(simple.faces)}, which {count} panels "
             f"allow; give FromPanels a larger count, or a simpler mesh in `meshes`"
         )
     growth = (whole.volume / own.volume) ** (1.0 / 3.0)
@@ -113,7 +114,7 @@ def _simple(solid: Triangles, count: int) -> Triangles:
 
 
 def panels(solid: Triangles, count: int) -> Array:
-    """Triangles of even size that cover a mesh: large ones halved across their longest edge; they need not meet at corners.
+    """Return triangles of even size that cover a mesh: large ones halved across their longest edge; corners need not meet.
 
     Returns the corners [m], shape (n, 3, 3), of at most `count` panels, unless the mesh has more triangles already.
     """
@@ -126,7 +127,7 @@ def panels(solid: Triangles, count: int) -> Array:
 
 
 def _halved(corners: Array, longest: float) -> Array:
-    """Triangles halved until no edge is longer than `longest` [m]."""
+    """Return triangles halved until no edge is longer than `longest` [m]."""
     done = []
     while len(corners):
         edges = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=2)
@@ -148,7 +149,7 @@ def _quartered(corners: Array) -> Array:
 
 
 def _solved(cpt: ModuleType, corners: Array) -> Array:
-    """Added mass about the origin from one set of panels, density 1, shape (6, 6), as it comes."""
+    """Return the added mass about the origin from one set of panels, density 1, shape (6, 6), not symmetrised."""
     mesh = cpt.Mesh(
         vertices=corners.reshape(-1, 3),
         faces=np.arange(3 * len(corners)).reshape(-1, 3).tolist(),

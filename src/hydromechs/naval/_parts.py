@@ -1,4 +1,4 @@
-"""The geometry of a body as parts: boxes, ellipsoids, cylinders, capsules, closed meshes, each where it is on the body."""
+"""Geometry of a body as parts: boxes, ellipsoids, cylinders, capsules, closed meshes, each placed on the body."""
 
 import math
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from hydromechs.model import Body, BodyShape
 from hydromechs.values import Array
 
 POINTS = 4000
-"""Points in each part by which the overlap of parts is found."""
+"""Number of points in each part for the overlap of parts."""
 SEED = 1
 """Seed of those points: the same model gets the same water."""
 SIDES = 16
-"""Sides of round parts as panels."""
+"""Number of sides of round parts as panels."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""Validation: a model is fitted to some trials and predicts others that it has not seen."""
+"""Validation: a model is fitted to some trials and predicts others that were held out."""
 
 from ._baseline import StaticBalance
 from ._campaign import Campaign, RecordedTrial, read_campaign

@@ -3,7 +3,7 @@
     d(q) = d_0 + Σ (ρ V_i b_i − m_i c_i)   in axes of the vehicle
     roll = atan2(d_y, d_z),   pitch = atan2(−d_x, √(d_y² + d_z²))
 
-with the moving bodies i as the model has them and three numbers d_0 of everything that is fixed to the vehicle. World axes with
+with the moving bodies i of the model and three numbers d_0 of everything that is fixed to the vehicle. World axes with
 z up; for z down the vector points the other way.
 """
 
@@ -50,7 +50,7 @@ class StaticBalance:
         return np.arctan2(d[:, 1], d[:, 2]), np.arctan2(-d[:, 0], np.hypot(d[:, 1], d[:, 2]))
 
     def errors(self, recorded: RecordedTrial, fixed: np.ndarray, *, offsets: bool) -> np.ndarray:
-        """Errors of roll and pitch [rad], shape (2, m); with offsets, less their mean before the motion begins."""
+        """Return errors of roll and pitch [rad], shape (2, m); with offsets, minus their mean before the motion starts."""
         measured = [recorded.trial.samples[name] for name in self.channels]
         found = np.stack([a - s.values for a, s in zip(self.angles(recorded, fixed), measured, strict=True)])
         if offsets:

@@ -1,4 +1,4 @@
-"""The trials of a study: logs read, cleaned and put on the plant."""
+"""Trials of a study: logs read, cleaned and converted to the plant."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from ._study import ValidationStudy
 from ._variants import varied
 
 REPEATED = 0.2
-"""Longest time for which a joint may repeat its last position before that counts as a sample [s]."""
+"""Maximum time for which a joint may repeat its last position before that counts as a sample [s]."""
 MEDIAN = 2.0
 """Length of the median filter for detecting outliers [s]."""
 LONG_AGO, NEAR = 1e6, 100.0
-"""Time from which a clock counts from long ago, and the time before the motion from which it is counted then [s]."""
+"""Time from which a clock counts as absolute, and the time before the motion to which it is shifted [s]."""
 SLOW = 5.0
-"""Time between two samples beyond which a log is no record of a motion [s]."""
+"""Time between two samples above which a log is no record of a motion [s]."""
 CUT = 0.1
 """Part of a trial that may be lost to a log that stops early without a note."""
 LONGER = 100.0
 """Maximum duration of a log relative to another log of the same trial."""
 FASTEST = 0.1
-"""Speed beyond which that from a line through positions before the motion is not believed [m/s]."""
+"""Maximum plausible speed from a line through positions before the motion [m/s]."""
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedTrial:
-    """A trial with what a prediction of it may know."""
+    """Trial with the data that a prediction of it may use."""
 
     trial: Trial
     group: str
     """The motion that it shares with others."""
     begins: float
-    """When its motion begins [s]."""
+    """Start time of its motion [s]."""
     notes: tuple[str, ...]
 
 
@@ -92,7 +92,7 @@ class Campaign:
 
 
 def read_campaign(study: ValidationStudy, folder: str | Path) -> Campaign:
-    """All trials in the folder of the logs."""
+    """Return all trials in the folder of the logs."""
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}; give that of the logs with --data")
@@ -212,7 +212,7 @@ def _begins(study: ValidationStudy, folder: Path, name: str) -> float:
 
 
 def _logs(study: ValidationStudy, model: Model, folder: Path, name: str) -> dict[str, LogFile]:
-    """The logs of a trial, with the angles of their quaternions, units checked, on one clock, resampled."""
+    """Return the logs of a trial, with the angles of their quaternions, units checked, on one clock, resampled."""
     logs = {}
     for key, entry in study.logs.items():
         log = read_log(_file(folder, entry.file, name), entry.time, topic=entry.topic, columns=entry.columns, units=entry.units)
@@ -238,14 +238,14 @@ def _logs(study: ValidationStudy, model: Model, folder: Path, name: str) -> dict
 
 
 def _limits(model: Model, joint: str, offset: float) -> tuple[float, float] | None:
-    """Least and largest position of a joint with limits as its log has them [rad]."""
+    """Return minimum and maximum position of a joint with limits, in the convention of its log [rad]."""
     body = next((b for b in model.bodies if b.name == joint), None)
     ends = getattr(body.joint, "limits", None) if body is not None and isinstance(body.joint, joints.Revolute) else None
     return None if ends is None else (ends[0] - offset, ends[1] - offset)
 
 
 def _from_zero(begins: float, logs: dict[str, LogFile]) -> tuple[float, dict[str, LogFile]]:
-    """Times of clocks that count from long ago, counted from a whole second before the motion, where floats are dense."""
+    """Return times of absolute clocks, counted from a whole second before the motion, where floats are dense."""
     if abs(begins) < LONG_AGO:
         return begins, logs
     zero = np.floor(begins) - NEAR
@@ -311,10 +311,10 @@ def _guess(
     start: float,
     begins: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Configuration and velocity at the start, from what was measured before the motion begins."""
+    """Return configuration and velocity at the start, from measurements before the motion."""
 
     def before(quantity: str) -> tuple[float, float]:
-        """Value at the start and rate of a quantity, by a line through its samples."""
+        """Return initial value and rate of a quantity, by a line through its samples."""
         for i in study.instruments:
             found = samples.get(f"{i}.{quantity}")
             if found is None:

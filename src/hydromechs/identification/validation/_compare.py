@@ -33,9 +33,9 @@ class Fold(NamedTuple):
     """True if the fit converged."""
     iterations: int
     fault: str = ""
-    """Why there is no fit."""
+    """Reason why there is no fit."""
     start: dict[str, Any] = {}
-    """Where fits of other models begin: what was found of shared numbers and of the trials' own."""
+    """Initial values for fits of other models: estimates of shared numbers and of the trials' own."""
 
 
 def compare_variants(
@@ -50,12 +50,12 @@ def compare_variants(
 ) -> dict[str, Any]:
     """Predict all trials with the model of a study and with each of its variants, in the same way; a report for JSON.
 
-    A variant is fitted to the same trials as the model of the study, and its search begins where that of the model ended.
+    A variant is fitted to the same trials as the model of the study, and its search starts at that model's estimates.
 
     Args:
         data: Folder of the logs.
-        folds: Into how many parts motions are dealt, of which one at a time is not seen; as many as there are motions for 0.
-        kept: Folder in which each fit is kept when it is done, and from which fits of the same study, model and logs are taken:
+        folds: Number of parts into which motions are divided, each held out once; 0 for one per motion.
+        kept: Folder in which each completed fit is stored, and from which fits of the same study, model and logs are taken:
             an interrupted run continues there. If omitted, none are kept.
         workers: Processes that share the work; defaults to the number of processors.
         told: Called with lines of progress.
@@ -102,7 +102,7 @@ def _rows(study: ValidationStudy, found: Sequence[Fold]) -> list[dict[str, Any]]
 
 
 def _row(study: ValidationStudy, name: str, found: Sequence[Fold]) -> dict[str, Any]:
-    """Means and medians of a model over all trials that it could predict, in degrees and metres."""
+    """Return means and medians of a model over all trials that it could predict, in degrees and metres."""
     of_model = [f for f in found if f.model == name]
     trials = {
         trial: {c: unit_of(c)[0] * x for c, x in errors.items()} for f in of_model for trial, errors in sorted(f.errors.items())
@@ -155,7 +155,7 @@ def _kept(file: Path) -> Fold:
 
 
 def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[str, Any]) -> str:
-    """A name for a fit: another one where anything is other that it depends on."""
+    """Return a name for a fit that changes with everything that the fit depends on."""
     logs = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(Path(data).iterdir())]
     trials = [r.trial.name for r in (*campaign.trials, *campaign.fit_only)]
     what = (repr(replace(campaign.study, variants={})), repr(campaign.plant), logs, trials, left_out, start)
@@ -163,7 +163,7 @@ def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[s
 
 
 def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dict[str, Any], telling: Telling) -> Fold:
-    """One model fitted and judged; its search begins where another one ended, for all that both have."""
+    """Fit and judge one model; its search starts at the estimates of another one, for common unknowns."""
     known = [r for r in campaign.trials if r.group not in left_out]
     unseen = [r for r in campaign.trials if r.group in left_out]
     empty = campaign.problem_of(known[:1])

@@ -1,4 +1,4 @@
-"""Free decay: how a vehicle swings to rest once its arm has stopped, measured and predicted."""
+"""Free decay: swing of a vehicle once its arm has stopped, measured and predicted."""
 
 import math
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from hydromechs.actuation import motions
 from .. import ChannelSamples
 
 STILL = 0.02
-"""Largest distance of a joint from where it stays [rad]."""
+"""Maximum distance of a joint from its final position [rad]."""
 PERIODS, CLEAR, LARGE = 1.5, 5.0, math.radians(0.1)
-"""A swing is detected by this many periods, by an amplitude of so many times what it leaves, and of at least this [rad]."""
+"""Minimum number of periods, ratio of amplitude to residual, and amplitude [rad] for a swing to be detected."""
 FREQUENCIES, RATES = np.geomspace(0.5, 8.0, 60), np.array([0.0, 0.1, 0.2, 0.4, 0.8])
-"""Where the search for frequency [rad/s] and rate of decay [1/s] begins."""
+"""Initial frequency [rad/s] and decay rate [1/s] of the search."""
 
 
 class Decay(NamedTuple):
@@ -26,18 +26,18 @@ class Decay(NamedTuple):
     ratio: float
     """Damping ratio σ/√(ω² + σ²) [-]."""
     amplitude: float
-    """A at its start, in the signal's unit."""
+    """Amplitude A at its start, in the signal's unit."""
     left: float
-    """Root mean square of what it leaves."""
+    """Root mean square of the residual."""
 
     @property
     def told(self) -> bool:
-        """True if it stands out from what it leaves, and is not too small."""
+        """True if it is clearly above its residual, and not too small."""
         return self.amplitude > max(CLEAR * self.left, LARGE)
 
 
 def still_from(given: Mapping[str, motions.Motion], start: float, end: float) -> float:
-    """Time from which no joint moves any more [s]."""
+    """Return the time from which no joint moves [s]."""
     times, latest = np.arange(start, end, 0.05), start
     for motion in given.values():
         q = np.array([motion.now(t).position for t in times])
@@ -48,7 +48,7 @@ def still_from(given: Mapping[str, motions.Motion], start: float, end: float) ->
 
 
 def decay_of(samples: ChannelSamples, start: float, end: float) -> Decay | None:
-    """The swing of a signal from `start` to `end` [s]; None where there is too little of it."""
+    """Return the swing of a signal from `start` to `end` [s]; None if there is too little of it."""
     from scipy.optimize import least_squares
 
     within = (samples.times >= start) & (samples.times <= end)

@@ -38,16 +38,16 @@ UNITS = {
     "us": 1e-6,
     "ns": 1e-9,
 }
-"""Units that columns can be in, and what they are multiplied by."""
+"""Units of columns, and their factors."""
 
 GAP = 10.0
 """Length of a pause, in usual times between two samples."""
 JUMPED, LONG = 0.05, 100.0
-"""Part of all samples that may come too early, and times the usual time between two that a pause may have."""
+"""Maximum part of all samples that may come too early, and maximum pause, in usual times between two samples."""
 SELDOM, HOUR = 0.5, 3600.0
 """Time between two samples and length of a log from which its times are suspect [s]."""
 FEW = 10
-"""Least number of samples of a log."""
+"""Minimum number of samples of a log."""
 
 
 def unit_of(channel: str) -> tuple[float, str]:
@@ -71,20 +71,20 @@ class LogFile:
     """Problems found, and their treatment."""
 
     def column(self, name: str) -> np.ndarray:
-        """A column by its name."""
+        """Return a column by its name."""
         if name not in self.columns:
             raise KeyError(f"{self.name}: no column {name!r}{nearest(name, self.columns)}")
         return self.columns[name]
 
     def dataset(self) -> Any:
-        """As an `xarray.Dataset` over time."""
+        """Return the log as an `xarray.Dataset` over time."""
         import xarray
 
         columns = {name: ("time", x) for name, x in self.columns.items() if name != "time"}
         return xarray.Dataset(columns, coords={"time": self.time})
 
     def off_median(self, name: str, span: float) -> np.ndarray:
-        """Distance of a column from its median over a `span` of time around each sample [s], shape (n,)."""
+        """Return the distance of a column from its median over a `span` of time around each sample [s], shape (n,)."""
         from scipy.ndimage import median_filter
 
         n = 2 * max(1, round(0.5 * span / float(np.median(np.diff(self.time))))) + 1
@@ -92,7 +92,7 @@ class LogFile:
         return np.abs(x - median_filter(x, n, mode="nearest"))
 
     def keeping(self, good: np.ndarray, note: str) -> LogFile:
-        """The log without some samples, and why."""
+        """Return the log without some samples, with the reason as a note."""
         kept = {name: x[good] for name, x in self.columns.items()}
         return LogFile(self.name, self.time[good], kept, (*self.notes, note) if note else self.notes)
 
@@ -105,18 +105,18 @@ def read_log(
     columns: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
 ) -> LogFile:
-    """A log from a file of comma-separated values, an MCAP file, or a bag of ROS 1 (.bag) or ROS 2 (a folder).
+    """Read a log from a file of comma-separated values, an MCAP file, or a bag of ROS 1 (.bag) or ROS 2 (a folder).
 
     Tables, plain or compressed, have the names of their columns in the first line.
 
-    Rows that are not whole, and samples whose time does not come after all before it, as of a clock that jumps back, are
+    Incomplete rows, and samples whose time is not after all earlier ones, as of a clock that jumps back, are
     ignored; pauses of more than ten times the usual time between two samples are reported.
 
     Args:
         path: The file, or the folder of a bag.
-        time: Name of the column with the times [s]; of messages the path of their time, "" for when they were logged.
+        time: Name of the column with the times [s]; of messages the path of their time, "" for the logging time.
         columns: Names for columns, and their names in the file; of messages their paths, as "orientation.x".
-        units: Units of columns, and of "time", that are not in m, rad and s, or that no doubt is wanted of: those of `UNITS`.
+        units: Units of columns, and of "time", that are not in m, rad and s, or that should not be checked: those of `UNITS`.
     """
     path = Path(path)
     if is_messages(path):
@@ -169,7 +169,7 @@ def _is_numbers(line: str) -> bool:
 
 
 def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> LogFile:
-    """The log of a table without samples that are not whole or not in order."""
+    """Return the log of a table without incomplete or unordered samples."""
     t, notes = rows[:, names.index(time)], []
     whole = np.isfinite(rows).all(axis=1)
     if not whole.all():
@@ -187,7 +187,7 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
         notes.append(f"{file}: {int((~late).sum())} samples are not later than those before (a clock that jumps?); ignored")
         rows, t = rows[late], t[late]
     if len(t) < FEW:
-        raise ValueError(f"{file}: {len(t)} samples are left, needed are {FEW}")
+        raise ValueError(f"{file}: {len(t)} samples are left, at least {FEW} are needed")
     steps = np.diff(t)
     usual = float(np.median(steps))
     if usual > SELDOM and t[-1] - t[0] > HOUR:
@@ -205,8 +205,8 @@ def time_unit_hint(gap: float) -> str:
 
 
 def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
-    """Reject a clock that jumps and does not come back; `latest` is the latest time up to each, shape (n,)."""
-    remedy, behind = "cut the log there, or take another clock for its times", t < latest
+    """Reject a clock that jumps and does not return; `latest` is the latest time up to each, shape (n,)."""
+    remedy, behind = "cut the log there, or use another clock for its times", t < latest
     if len(t) >= FEW and np.mean(behind) > JUMPED:
         k = int(np.argmax(behind))
         raise ValueError(
@@ -226,7 +226,7 @@ def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
 
 
 def without_outliers(log: LogFile, limits: dict[str, float], span: float) -> LogFile:
-    """The log without samples that are off the median around them by more than a limit."""
+    """Return the log without samples that differ from the median around them by more than a limit."""
     good = np.ones(len(log.time), dtype=bool)
     for name, limit in limits.items():
         good &= log.off_median(name, span) <= limit
@@ -235,9 +235,9 @@ def without_outliers(log: LogFile, limits: dict[str, float], span: float) -> Log
 
 
 def changed(log: LogFile, name: str, longest: float) -> np.ndarray:
-    """Places of the samples at which a column has a new value, and of others where none came for a time.
+    """Return the places of samples with a new value, and of others after a time without one.
 
-    A bus that repeats the last value between two updates makes a staircase of a slope; its corners are the truth.
+    A bus that repeats the last value between two updates makes a staircase of a slope; only its corners are valid.
     """
     x, keep, last = log.column(name), [0], log.time[0]
     for k in range(1, len(x)):
@@ -248,7 +248,7 @@ def changed(log: LogFile, name: str, longest: float) -> np.ndarray:
 
 
 def euler_angles(columns: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """Roll, pitch and yaw [rad] of quaternions, from the columns x, y, z and w, shape (n,) each; yaw without jumps."""
+    """Return roll, pitch and yaw [rad] of quaternions, from the columns x, y, z and w, shape (n,) each; yaw unwrapped."""
     q = np.stack(columns)
     size = np.sqrt(np.sum(q * q, axis=0))
     if not (np.abs(size - 1.0) < 0.05).all():

@@ -19,7 +19,7 @@ def is_messages(path: Path) -> bool:
 
 
 def read_messages(path: Path, topic: str, time: str, columns: Mapping[str, str]) -> tuple[list[str], np.ndarray]:
-    """Names and rows of a table of the messages of a topic, the times first; what a message does not have is not a number.
+    """Return names and rows of a table of the messages of a topic, times first; missing values are NaN.
 
     The path of their time is as "header.stamp", "" for the time at which they were logged. Those of columns are as
     "orientation.x", "position.2" or, in messages with a list `name` beside it, "position.elbow".
@@ -33,7 +33,7 @@ def read_messages(path: Path, topic: str, time: str, columns: Mapping[str, str])
     found = np.array(rows, dtype=float).reshape(len(rows), 1 + len(columns))
     for k, (name, where) in enumerate({"time": time, **columns}.items()):
         if len(found) and np.isnan(found[:, k]).all():
-            raise KeyError(f"{path.name}: no message of {topic} has a number at {where!r}, wanted for {name!r}")
+            raise KeyError(f"{path.name}: no message of {topic} has a number at {where!r}, needed for {name!r}")
     return ["time", *columns], found
 
 
@@ -136,7 +136,7 @@ def _at(message: Any, path: str) -> Any:
 
 
 def _entry(row: Any, part: str, parent: Any) -> Any:
-    """An entry of a list by its number, or by the list `name` beside it, as messages of joints have it."""
+    """Return an entry of a list by its number, or by the list `name` beside it, as in messages of joints."""
     if part.isdigit():
         return row[int(part)] if int(part) < len(row) else None
     names = list((parent.get("name") if isinstance(parent, Mapping) else getattr(parent, "name", None)) or [])
@@ -144,7 +144,7 @@ def _entry(row: Any, part: str, parent: Any) -> Any:
 
 
 def _number(x: Any) -> float:
-    """A number, or a time of seconds and nanoseconds; not a number where it is neither."""
+    """Return a number, or a time of seconds and nanoseconds; NaN for anything else."""
     if x is None or isinstance(x, str):
         return float("nan")
     fields = x if isinstance(x, Mapping) else {k: getattr(x, k, None) for k in ("sec", "secs", "nanosec", "nsec", "nsecs")}

@@ -1,4 +1,4 @@
-"""The results of a validation as files: numbers, pictures, and a page with all of it."""
+"""Results of a validation as files: numbers, pictures, and a page with both."""
 
 from __future__ import annotations
 

@@ -24,15 +24,15 @@ class Iteration(NamedTuple):
 
 
 Telling = Callable[[Iteration], None]
-"""Takes how far a fit is."""
+"""Receiver of the progress of a fit."""
 
 
 def in_processes(
     work: Callable[[Job, Telling], Result], jobs: Sequence[Job], count: int, telling: Telling
 ) -> Iterator[tuple[Job, Result]]:
-    """Jobs and their results as they are done; where one fails, those that have not begun are left.
+    """Yield jobs and their results as they complete; after a failure, jobs that have not started are dropped.
 
-    `work` is a function of a module, as other processes need it; with a `count` of one, all is done in this process.
+    `work` is a module-level function, as other processes need it; with a `count` of one, all runs in this process.
     """
     if count == 1:
         for job in jobs:

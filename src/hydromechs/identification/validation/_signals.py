@@ -9,21 +9,21 @@ import numpy as np
 from ._logs import LogFile
 
 TURNS = {"roll": 3.3, "pitch": 1.7}
-"""Largest angles that are believed [rad], of nine of ten samples; others may turn twice."""
+"""Maximum plausible angles [rad], of nine of ten samples; yaw may turn twice."""
 QUICK, BEYOND = 4.0, 0.3
-"""Largest speed of a joint that is believed [rad/s], and how far it may be beyond its limits [rad], of nine of ten samples."""
+"""Maximum plausible speed of a joint [rad/s], and excess over its limits [rad], of nine of ten samples."""
 FAR, RARE = 20.0, 0.05
-"""Times the usual distance from the median around it from which a sample is suspect, and part of all that can be."""
+"""Ratio to the usual distance from the median around it above which a sample is suspect, and maximum part of such samples."""
 HANGS = 0.2
-"""Part of a log over which a signal may have the same value to the last digit."""
+"""Part of a log over which a signal may be constant to the last digit."""
 FAST = 10.0
-"""Largest speed that is believed [m/s], of nine of ten samples."""
+"""Maximum plausible speed [m/s], of nine of ten samples."""
 NEAR_DEGREES = (30.0, 110.0)
-"""Rates over those of the attitude between which they are taken for degrees a second [-]."""
+"""Range of the ratio of rates to those of the attitude that indicates degrees per second [-]."""
 MOVES = math.radians(0.5)
-"""Rate of the attitude from which rates are compared with it [rad/s]."""
+"""Rate of the attitude above which rates are compared with it [rad/s]."""
 ALIKE = 0.7
-"""Least correlation of two signals that show the same motion."""
+"""Minimum correlation of two signals of the same motion."""
 
 
 def check_units(
@@ -54,7 +54,7 @@ def check_units(
 
 
 def _check_angle(log: LogFile, quantity: str, name: str, limits: tuple[float, float] | None) -> None:
-    """Reject an angle that is larger or quicker than such angles are."""
+    """Reject an angle that is implausibly large or fast."""
     x, why = log.column(name), ""
     if np.percentile(np.abs(x), 90) > TURNS.get(quantity, 4.0 * math.pi):
         why = f"is {np.abs(x).max():.4g} rad"
@@ -128,7 +128,7 @@ def _remedy(column: str, unit: str) -> str:
 def resampled(log: LogFile, rate: float) -> LogFile:
     """The log with one sample for each tick of a regular grid, that nearest to it; ticks without one stay empty.
 
-    Samples stay as they were measured, with their times: nothing is made up in pauses.
+    Samples stay as they were measured, with their times: pauses are not filled.
     """
     tick = np.round((log.time - log.time[0]) * rate)
     off = np.abs(log.time - log.time[0] - tick / rate)
@@ -143,10 +143,10 @@ def resampled(log: LogFile, rate: float) -> LogFile:
 
 
 def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndarray, most: float) -> tuple[LogFile, float]:
-    """The log on the clock of another, and by how much it was moved [s]: the shift with which two signals are most alike.
+    """Return the log on the clock of another, and its shift [s]: the one of maximum correlation of two signals.
 
     One of its signals, shape (n,), and a reference of the other log, shape (m,), are alike up to a constant and a factor. The
-    shift, of at most `most` [s], is found on a fine grid, between whose ticks a parabola is laid.
+    shift, of at most `most` [s], is found on a fine grid, and refined by a parabola.
     """
     h = 0.5 * min(float(np.median(np.diff(log.time))), float(np.median(np.diff(other.time))))
     k = max(1, int(np.ceil(most / h)))

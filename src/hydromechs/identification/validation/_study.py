@@ -120,7 +120,7 @@ class TrialFiles:
     group: str = "-"
     """Text that ends the part of a name that trials of one motion share."""
     begins: MotionStart
-    """Start of the motion; a prediction knows everything before it."""
+    """Start of the motion; a prediction may use everything before it."""
     fit_only: FitOnly | None = None
     """Records without motion that every fit uses; optional."""
 
@@ -197,7 +197,7 @@ class StartDeviations(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationStudy(Checked):
-    """A model is fitted to some trials and predicts others that it has not seen."""
+    """Study in which a model is fitted to some trials and predicts others that were held out."""
 
     name: str
     """Name of the study."""
@@ -249,7 +249,7 @@ class ValidationStudy(Checked):
         ]
         if named:
             absent = next(iter(named.values()))
-            raise ValueError(f"variant {name!r} of {self.name}: no such unknown {absent.name!r} in it; put it under more")
+            raise ValueError(f"variant {name!r} of {self.name}: no such unknown {absent.name!r} in it; list it under more")
         moving = {joint: how for joint, how in self.joints.items() if joint not in variant.without}
         return replace(self, variant=variant, unknowns=(*kept, *variant.more), joints=moving, baseline=())
 

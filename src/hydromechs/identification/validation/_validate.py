@@ -1,7 +1,7 @@
 """Cross-validation: each motion is predicted by a model that was fitted to all others.
 
-A prediction knows of its trial the joint angles, and what was measured before the motion begins: from that its start and the
-constant offsets of its instruments are found. Nothing else of a trial goes into its prediction.
+A prediction uses the joint angles of its trial, and the measurements before the motion, which determine its start and the
+constant offsets of its instruments. Nothing else of a trial enters its prediction.
 """
 
 import os
@@ -23,32 +23,32 @@ from ._shared_work import Iteration, Telling, in_processes
 from ._study import ValidationStudy
 
 ITERATIONS, GAIN = 30, 1e-3
-"""Most iterations of a fit, and the part of the cost that another step must promise."""
+"""Maximum number of iterations of a fit, and the minimum predicted gain of another step."""
 TOLD = 20
 """Notes on logs that are reported before the fits."""
 
 
 class Predicted(NamedTuple):
-    """A trial that was predicted."""
+    """Predicted trial."""
 
     trial: str
     group: str
-    """Its motion, of which no trial was fitted."""
+    """Its motion, which was held out of the fit."""
     begins: float
-    """When its motion begins [s]."""
+    """Start time of its motion [s]."""
     errors: dict[str, float]
     """Root mean square error of each judged channel from then to its end, in the channel's unit."""
     whole: dict[str, float]
-    """The same with the time before, to which the start was fitted."""
+    """The same including the time before, to which the start was fitted."""
     static: dict[str, float]
     """Errors of the quasi-static balance, fitted to the same other trials, with offsets from before the motion."""
     simulated: dict[str, ChannelSamples]
     """Predictions by channel, with the offsets of the instruments."""
     measured: dict[str, ChannelSamples]
     still: float
-    """When the last joint has stopped [s]."""
+    """Time at which the last joint stops [s]."""
     end: float
-    """When it ends [s]."""
+    """End time [s]."""
 
     def decays(self, channel: str) -> tuple[Decay, Decay] | None:
         """The swing of a channel after the joints have stopped, measured and predicted; None if none is detected."""
@@ -58,14 +58,14 @@ class Predicted(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A fit to some trials."""
+    """Fit to some trials."""
 
     left_out: str
-    """Motion that it does not know; empty for a fit to all."""
+    """Held-out motion; empty for a fit to all."""
     found: tuple[Found, ...]
     iterations: int
     reason: str
-    """Why it ended."""
+    """Reason why it stopped."""
     converged: bool
     """True if it converged."""
     seconds: float
@@ -82,7 +82,7 @@ class Validation:
     data: str
     """Folder of the logs."""
     predicted: tuple[Predicted, ...]
-    """All trials, each predicted by a fit that did not know its motion."""
+    """All trials, each predicted by a fit without its motion."""
     fits: tuple[Fitted, ...]
     """The fits, without each motion; the last is that to all."""
     static_all: dict[str, float]
@@ -113,7 +113,7 @@ def validate(
     campaign = read_campaign(study, data)
     groups = campaign.groups
     if len(groups) < 2:
-        raise ValueError(f"{data} has trials of one motion, {groups[0]}; to leave one out takes two")
+        raise ValueError(f"{data} has trials of one motion, {groups[0]}; holding one out needs two")
     told(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
     notes = campaign.notes
     for note in (*notes[:TOLD], *([f"and {len(notes) - TOLD} more notes on logs, in the report"] if len(notes) > TOLD else [])):
@@ -198,7 +198,7 @@ def fit(
 
 
 def _correlated(found: Identification) -> list[tuple[str, str, float]]:
-    """Pairs of free coordinates that trade against each other, |correlation| above 0.9."""
+    """Return pairs of free coordinates that compensate each other, |correlation| above 0.9."""
     c, labels = found.correlations, found.problem.labels
     pairs = [(labels[i], labels[j], float(c[i, j])) for i in range(len(c)) for j in range(i) if abs(c[i, j]) > 0.9]
     return sorted(pairs, key=lambda p: -abs(p[2]))
@@ -258,7 +258,7 @@ def _error(r: RecordedTrial, name: str, simulated: ChannelSamples) -> ChannelSam
 
 
 def blinded(r: RecordedTrial) -> RecordedTrial:
-    """The trial without what was measured after its motion begins; its joint angles stay."""
+    """Return the trial without measurements after its motion starts; its joint angles stay."""
     samples = {}
     for name, (times, values) in r.trial.samples.items():
         before = (times >= r.trial.start) & (times <= r.begins)
