@@ -221,7 +221,7 @@ class Strategies:
         """Predict the strategies from a state, the pilot's memory and the inputs, at the pilot's nearest command."""
         begin = time.perf_counter()
         ways = {
-            "go on": replace(asked, gripper="keep"),
+            "continue": replace(asked, gripper="keep"),
             "stop and hold": Operator(arm=asked.arm, arm_mode=asked.arm_mode),
             "full astern": Operator(mode="manual", axes=(-1.0, 0, 0, 0, 0, 0), arm=asked.arm, arm_mode=asked.arm_mode),
         }
