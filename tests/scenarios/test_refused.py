@@ -278,7 +278,7 @@ def test_poses_of_free_joints_that_are_not_those_in_the_world_are_refused(where,
     words = (
         "the free joint of 'hull' is on 'cart', which moves"
         if where == "cart"
-        else r"'hull' has an origin of its own, \(0, 0, 5\) m"
+        else r"'hull' has an offset origin, \(0, 0, 5\) m"
     )
     words += "|'hull', which is not free in the world"  # as sensors call a body on another one
     with pytest.raises(ValueError, match=words):

@@ -188,7 +188,7 @@ def test_controller_is_asked_at_its_period():
         sim.run(0.5)
         np.testing.assert_allclose(sim.controller.times, 0.05 * np.arange(10), atol=1e-12)
     controller = Heading()
-    with pytest.raises(ValueError, match="Heading has a period of 0.05 s; leave period out"):
+    with pytest.raises(ValueError, match="Heading has a period of 0.05 s; omit period"):
         hm.Simulation(rover(), components=[*THRUSTERS, *SERVO], controller=controller, step=1e-2, period=0.2)
     controller.period = 0.2
     sim = hm.Simulation(rover(), components=[*THRUSTERS, *SERVO], controller=controller, step=1e-2)

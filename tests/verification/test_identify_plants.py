@@ -181,5 +181,5 @@ def test_parts_without_derivatives_are_refused_by_name(made, name):
     )
     samples = {"nav.z": identification.ChannelSamples(np.array([0.0, 1.0]), np.zeros(2))}
     trial = identification.Trial(name="one", start=0.0, end=1.0, q=start.q, v=start.v, samples=samples)
-    with pytest.raises(hm.UnsupportedFeature, match=f"identify: .* without derivatives.*: {name}; leave these components out"):
+    with pytest.raises(hm.UnsupportedFeature, match=f"identify: .* without derivatives.*: {name}; remove these components"):
         hm.identify(plant, [trial], [nav], [DRAG_Z], step=STEP)

@@ -12,9 +12,9 @@ from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Constraint, JointForce, MovedJoint, Now, Values, Wrench
 
 MANY = 16
-"""Number of components of one key from which they act together: calls of one program cost more than some copies of it."""
+"""Minimum number of components with one key that act together: calls of one program cost more than a few copies of it."""
 COPIED = 8000
-"""Operations of all copies of a function up to which a program with a world on every lane has copies rather than calls."""
+"""Maximum operations of all copies of a function for which a program with a world on every lane has copies, not calls."""
 
 
 Each: TypeAlias = Callable[..., list[Any]]
@@ -33,7 +33,7 @@ def acting(component: Component, now: Now, z: Values, u: Values) -> Action:
 
 
 def acting_together(components: Sequence[Component], now: Now, given: Sequence[tuple[Values, Values]]) -> list[Action]:
-    """Return the actions of components, with their states and inputs, at one instant; many that are alike act together."""
+    """Return the actions of components, with their states and inputs, at one instant; similar ones act together."""
     groups: dict[Hashable, list[int]] = {}
     for k, c in enumerate(components):
         groups.setdefault(k if c.alike is None else (c.alike,), []).append(k)
@@ -63,7 +63,7 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
         ("forces", Wrench, "wrenches, as frame.force(...) gives them"),
         ("joint_forces", JointForce, "joint forces, as joint.force(...) gives them"),
         ("constraints", Constraint, "constraints"),
-        ("motions", MovedJoint, "joints whose motion is given"),
+        ("motions", MovedJoint, "joints with prescribed motion"),
     ):
         items: Any = getattr(action, name)
         listed = isinstance(items, Sequence) and not isinstance(items, kind) and all(isinstance(x, kind) for x in items)

@@ -26,7 +26,7 @@ class Phase:
     start: Finite = 0.0
     """Time from which it runs [s]."""
     end: Number = math.inf
-    """Time from which it does not run any more [s]; inf: none."""
+    """Time from which it no longer runs [s]; inf for none."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -60,10 +60,10 @@ BLOCKS = "blocks: sensors, Navigation(...), PythonBlock(controller=...)"
 
 @dataclass(frozen=True, kw_only=True)
 class PythonBlock(Block):
-    """A controller in Python, which gives commands."""
+    """A controller in Python, which sets commands."""
 
     name: str = "controller"
-    """Name, unique among the blocks; it is put before its signals if there are several controllers."""
+    """Name, unique among the blocks; prefix of its signals if there are several controllers."""
     controller: Controller | Callable[[State], Commands]
     """A `Controller`, or a function of the state."""
     period: float | None = None

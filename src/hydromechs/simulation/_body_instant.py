@@ -21,9 +21,9 @@ class BodyWater(NamedTuple):
     drag: Array
     """Drag, damping and lift; the total of custom hydrodynamics."""
     added_mass: Array
-    """Of the added mass."""
+    """Force of the added mass."""
     buoyancy: Array
-    """Buoyancy in water that does not accelerate."""
+    """Buoyancy in water without acceleration."""
     fluid_acceleration: Array
     """Force of the displaced water's acceleration in waves and gusts (Froude-Krylov force)."""
     power: dict[str, Scalar]
@@ -31,7 +31,7 @@ class BodyWater(NamedTuple):
 
 
 def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.WetMotion, V: Array, a: Array) -> BodyWater:
-    """Forces and powers of the water on a body.
+    """Return forces and powers of the water on a body.
 
     `body`: the body, with its `hydro`; `V`: its velocity in the world in its axes, shape (6,); `a`: a' of the body as the
     recursions have it, shape (6,).
@@ -69,7 +69,7 @@ def energies_of(
     R: Array,
     p: Array,
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """Kinetic energy of a body, kinetic energy of its water, potential energy [J].
+    """Return kinetic energy of a body, kinetic energy of its water, potential energy [J].
 
     Args:
         body: The body, with its `hydro`.
@@ -96,7 +96,7 @@ def energies_of(
 
 
 def weight_of(mass: Scalar, com: Array, gravity_B: Array) -> Array:
-    """Weight of a body in its axes about its origin [N, N·m], shape (6,).
+    """Return the weight of a body in its axes about its origin [N, N·m], shape (6,).
 
     `mass`: its mass [kg]; `com`: its centre of mass [m], shape (3,); `gravity_B`: acceleration of gravity in its axes [m/s²],
     shape (3,).

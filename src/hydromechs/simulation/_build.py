@@ -1,4 +1,4 @@
-"""The components of a plant, from the parts that a caller or a file lists and from the model."""
+"""Components of a plant, from the parts that a caller or a file lists and from the model."""
 
 import math
 import warnings
@@ -18,24 +18,24 @@ from hydromechs.values import Array, instances
 from ._plant import COMPONENTS
 
 STOP_FREQUENCY = 2.0 * math.pi * 5.0
-"""Natural frequency, with all other joints locked, of stops that the model gives limits for but no stiffness [rad/s]."""
+"""Natural frequency, with all other joints locked, of stops with limits but no stiffness in the model [rad/s]."""
 STOP_HIGHEST = 2.0 * math.pi * 72.0
 """Their highest natural frequency with all other joints free [rad/s]: the default step follows many of them at once."""
 STOP_DAMPING = 0.7
 """Their damping ratio."""
 STICK_FREQUENCY = 2.0 * math.pi * 40.0
-"""Highest natural frequency of the stick phase where the model gives Coulomb friction only [rad/s]."""
+"""Maximum natural frequency of the stick phase of joints with only Coulomb friction in the model [rad/s]."""
 FRICTION_RATE = 800.0
-"""Highest rate at which the model's viscous friction alone stops a joint [1/s]; a rotor is added where it would be higher."""
+"""Maximum rate at which the model's viscous friction alone stops a joint [1/s]; a rotor is added where it would be higher."""
 
 
 def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, ...]:
-    """Return the components of a plant: the parts that act, and those that follow from them and from the model.
+    """Return the components of a plant: active parts, and those that follow from them and from the model.
 
     Contacts follow from terrain, `contact.PointContact` and `contact.BodyContact`. Friction, springs and stops follow from the
-    model's joints; a part with the same name, as "elbow.stops", takes the place of each.
+    model's joints; a part with the same name, as "elbow.stops", replaces each.
 
-    `parts`: components in any order; in a plant they are in that of `Component.order`.
+    `parts`: components in any order; a plant sorts them by `Component.order`.
     """
     parts = instances(parts, Component, "components", COMPONENTS)
     for part in parts:
@@ -76,9 +76,9 @@ def _elastic(part: JointPart) -> bool:
 
 
 def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> list[JointFriction]:
-    """Friction of the model's joints.
+    """Return the friction of the model's joints.
 
-    A model has two numbers of a joint's friction. How it sticks is chosen so that the default step can follow: the stick phase
+    A model has two numbers for a joint's friction. The stick phase is chosen so that the default step can follow: it
     deflects by that of `JointFriction`, or by more where its natural frequency would be above `STICK_FREQUENCY` otherwise.
     Where viscous friction would stop a joint faster than `FRICTION_RATE`, the friction is that of a motor whose rotor the
     description omits; the minimum inertia for that rate is added. All from the description, at its initial configuration.
@@ -95,7 +95,7 @@ def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> 
 
 
 def _model_friction(joint: str, viscous: float, coulomb: float, inertia: float) -> JointFriction:
-    """Friction of a joint that feels this inertia [kg·m²], with the rotor that it needs."""
+    """Return the friction of a joint with this inertia [kg·m²], with the rotor that it needs."""
     rotor = max(0.0, viscous / FRICTION_RATE - inertia)
     found = JointFriction(joint=joint, viscous=viscous, coulomb=coulomb, armature=float(f"{rotor:.3g}"))
     deflection = coulomb / ((inertia + rotor) * STICK_FREQUENCY**2)
@@ -114,7 +114,7 @@ def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
 
 
 def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]:
-    """Least inertia that a torque in each joint meets with all others free, added mass and rotors included [kg·m²].
+    """Minimum inertia felt by a torque in each joint with all others free, added mass and rotors included [kg·m²].
 
     It is rejected where it is lost in rounding beside other inertias, or beside lengths.
     """
@@ -131,14 +131,16 @@ def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]
     if not found or not all(inertia > 0.0 for inertia in found.values()):
         diagonal = np.diag(M)
         ends = [f"{diagonal[k]:.6g} ({model.coordinate_names[1][k]})" for k in (np.argmin(diagonal), np.argmax(diagonal))]
-        words = f"the velocities move inertias from {ends[0]} to {ends[1]}, too far apart to compute what each joint feels"
+        words = (
+            f"the inertias of the velocities range from {ends[0]} to {ends[1]}, too far apart to compute those of the joints"
+        )
         with placed(*_extreme_place(model, rotors, diagonal)):
             raise ValueError(f"{words}; is a mass, a tensor or a length mistyped?")
     return found
 
 
 def _extreme_place(model: Model, rotors: Mapping[str, float], diagonal: Array) -> tuple[str, int | str]:
-    """Path of the inertia that is farthest from the others: the rotor of a joint, or a body."""
+    """Return the path of the inertia that is farthest from the others: the rotor of a joint, or a body."""
     size = np.log(np.clip(diagonal, 1e-320, 1e308))
     k = int(np.argmax(np.abs(size - np.median(size))))
     for name, rotor in rotors.items():
@@ -148,10 +150,10 @@ def _extreme_place(model: Model, rotors: Mapping[str, float], diagonal: Array) -
 
 
 def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> list[JointStops]:
-    """Soft stops at the model's limits, from the description at its initial configuration.
+    """Return soft stops at the model's limits, from the description at its initial configuration.
 
-    With an inertia J_l where all other joints are locked, as an arm that swings meets its stop, and J_f where they are free, as
-    the joint answers at once, J_f ≤ J_l:
+    With an inertia J_l where all other joints are locked, as for an arm that swings against its stop, and J_f where
+    they are free, as the joint responds at once, J_f ≤ J_l:
 
         k = min(J_l ω², J_f Ω²),    c = 2 ζ min(J_l ω, J_f Ω),    ω = 2π 5 Hz, Ω = 2π 72 Hz
 
@@ -180,7 +182,7 @@ def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> lis
 
 
 def _limits(part: JointPart) -> tuple[float, float] | None:
-    """Ends of the travel that the model gives; None for none."""
+    """Return the ends of the model's travel; None for none."""
     if isinstance(part.joint, joints.Ball):
         return None if part.joint.limit is None else (-math.inf, part.joint.limit)
     limits = None if isinstance(part.joint, joints.Free) else part.joint.limits

@@ -11,9 +11,9 @@ PACE = 0.01
 PROGRESS = 0.1
 """Seconds between two reports of progress."""
 MISSED = 1e-3
-"""Lateness from which on a deadline counts as missed [s]."""
+"""Delay above which a deadline counts as missed [s]."""
 MOST_SAMPLES = 1e9
-"""Samples that a recording can have."""
+"""Maximum number of samples of a recording."""
 
 
 def size_faults(duration: float, step: float, record: float) -> list[tuple[str, str]]:
@@ -38,8 +38,8 @@ class Clock:
     Args:
         t: Time at the start [s].
         periods: Times between stops of controller, events and recording [s].
-        progress: Called now and then with the time reached [s]; None for no one.
-        real_time: Pace of a run in real time, 1 as fast as the wall clock; None for as fast as possible.
+        progress: Called regularly with the time reached [s]; None for no calls.
+        real_time: Pace of a run in real time, 1 as fast as the wall clock; None for maximum speed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Constraints that close during a run: what they join must meet, and an impulse makes velocities agree."""
+"""Constraints that close during a run: their frames must meet, and an impulse makes velocities agree."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ._water import Water, fluid_at
 
 
 def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tuple[Point, float]:
-    """The state after a change of inputs that may close constraints, and the energy lost [J].
+    """Return the state after a change of inputs that may close constraints, and the energy lost [J].
 
     `before`: inputs so far, shape (nu,); `after`: inputs from now on, shape (nu,).
     """

@@ -1,4 +1,4 @@
-"""Constraints between accelerations, solved together with the dynamics, groups that do not touch each other apart."""
+"""Constraints between accelerations, solved together with the dynamics, independent groups separately."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,10 +12,10 @@ from hydromechs.spatial import ldl
 from hydromechs.values import Array, Scalar
 
 DEPENDENT = 1e-12
-"""Part of a row's mobility that other rows must leave over: the square of the sine of an angle."""
+"""Part of a row's mobility that other rows must leave: the square of the sine of an angle."""
 ROUNDING = 1e-6
-"""Part of the mobility of its degrees of freedom, Σ 1/M_jj, that a row is taken to have besides its own: with `DEPENDENT`,
-entries of J below 1e-9 (a lever arm of 1e-9 m) are none."""
+"""Part of the mobility of its degrees of freedom, Σ 1/M_jj, that is added to a row's own: with `DEPENDENT`,
+entries of J below 1e-9 (a lever arm of 1e-9 m) count as zero."""
 
 
 class Response(NamedTuple):
@@ -24,7 +24,7 @@ class Response(NamedTuple):
     change: Array
     """M⁻¹ Jᵀ λ, shape (nv,)."""
     free: Array
-    """Number of forces of each group that could have any value and are set to 0, shape (ng,)."""
+    """Number of undetermined forces of each group, which are set to 0, shape (ng,)."""
     pivot: Array
     """Smallest pivot over the largest of each group's scaled rows, about the inverse condition number, shape (ng,)."""
     forces: tuple[Array, ...]
@@ -60,7 +60,7 @@ def constrained(
     """Contribution of all active constraints to the accelerations, M⁻¹ Jᵀ λ, so that J v̇ + J̇ v = −2 α J v − α² error.
 
     `M`: Joint-space inertia, shape (nv, nv); `vdot`: accelerations without constraints, shape (nv,); `groups`: numbers of those
-    that are solved together; `given`: places in v of joints whose motion is given: no force changes it.
+    that are solved together; `given`: places in v of joints with prescribed motion: no force changes it.
     """
     lacking = []
     for c in constraints:
@@ -76,15 +76,15 @@ def response(
     groups: Sequence[Sequence[int]],
     given: Sequence[int] = (),
 ) -> Response:
-    """Forces λ along the active constraints with J M⁻¹ Jᵀ λ = −lacking, and the accelerations (or jumps) that they cause.
+    """Return forces λ along the active constraints with J M⁻¹ Jᵀ λ = −lacking, and their accelerations (or jumps).
 
     M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and W = L⁻¹ Jᵀ as in `dynamics.closed_chain_dynamics`; blocks of separate trees are zeros that fold away.
     Each row is divided by the root of its mobility a = (Wᵀ D⁻¹ W)_ii, so that masses and units do not matter, and the system
     is solved with full pivoting, so that rows may depend on each other: a pivot is the part of a row's mobility that is left.
     Where a itself is rounding, as for a plane mechanism's motion out of its plane, a + ROUNDING Σ 1/M_jj replaces it.
 
-    `M`: Joint-space inertia, shape (nv, nv); `lacking`: what each lacks, shape (c,); `groups`: numbers of those that are solved
-    together; `given`: places in v of joints whose motion is given: no force changes it.
+    `M`: Joint-space inertia, shape (nv, nv); `lacking`: missing acceleration of each, shape (c,); `groups`: numbers of
+    those that are solved together; `given`: places in v of joints with prescribed motion: no force changes it.
     """
     nv = len(M)
     held = set(given)

@@ -1,4 +1,4 @@
-"""Controllers: what gives commands, at its own rate."""
+"""Controllers: they set commands, at their own rate."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from ._simulation import Simulation
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
-"""Commands by actuator name, held inputs too (those not named stay), or all commands in order, or None for no change."""
+"""Commands by actuator name, held inputs too (others stay), or all commands in order, or None for no change."""
 
 
 class Measured(NamedTuple):
     """Last reading of a sensor."""
 
     frame: str
-    """Name of the frame or body that it is mounted on; empty if there is none."""
+    """Name of the frame or body that carries it; empty if there is none."""
     values: np.ndarray
     """Its values, in the order of its channels, shape (n,); NaN before a run begins."""
     labels: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Measured(NamedTuple):
 class Controller(Described, abc.ABC):
     """Base class of controllers. Their whole memory must be in `memory`, so that a run can be resumed.
 
-    Scenario files have the arguments of its constructor as keys; what a class annotates there is checked.
+    Arguments of its constructor are keys in scenario files; their annotations are checked.
     """
 
     period: float
@@ -49,14 +49,14 @@ class Controller(Described, abc.ABC):
     measured: Mapping[str, Measured] = MappingProxyType({})
     """Sensors by name, set by their owner before `start` and each call; those without a reading yet are absent then."""
     notes: Sequence[str] = ()
-    """Facts about it once it has started, as its margins, for the summary of a run."""
+    """Facts known after its start, as its margins, for the summary of a run."""
     messages: Sequence[str] = ()
     """Messages of its last call, for the messages of the run."""
 
     def start(self, simulation: Simulation) -> None:
         """Called once for each simulation before the first call: to look up names, to compile.
 
-        Take nothing from the simulation's present state: a run that is resumed starts elsewhere.
+        Do not use the simulation's present state: a resumed run starts elsewhere.
 
         Args:
             simulation: The simulation that it will control.
@@ -64,7 +64,7 @@ class Controller(Described, abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, state: State) -> Commands:
-        """Commands at a state."""
+        """Return the commands at a state."""
 
     def idle(self, state: State) -> None:
         """Advance while control is off: measurements continue, nothing is commanded, and signals are NaN.
@@ -76,7 +76,7 @@ class Controller(Described, abc.ABC):
 
 
 class FunctionController(Controller):
-    """A function of the state as a controller. It must not remember anything.
+    """A function of the state as a controller. It must have no memory.
 
     Args:
         function: From the state to commands.
@@ -95,15 +95,15 @@ class FunctionController(Controller):
 def as_controller(controller: Any, period: float | None) -> Controller | None:
     """Convert a caller's controller: a `Controller`, or a function and a period.
 
-    `controller`: what was given, or None; `period`: time between two calls [s], for a function.
+    `controller`: the given controller, or None; `period`: time between two calls [s], for a function.
     """
     if controller is None:
         if period is not None:
-            raise ValueError(f"period is {period!r}, but there is no controller; leave it out, or give a controller")
+            raise ValueError(f"period is {period!r}, but there is no controller; omit it, or give a controller")
         return None
     if isinstance(controller, type):
         name = controller.__name__
-        raise TypeError(f"controller is the class {name}, must be an object of it: {name}(...)")
+        raise TypeError(f"controller is the class {name}, must be an instance: {name}(...)")
     if isinstance(controller, Controller):
         if not hasattr(controller, "period"):
             raise TypeError(
@@ -113,7 +113,7 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
         if period is not None and positive(period, "period") != float(controller.period):
             raise ValueError(
                 f"period is {period:g} s, but the controller {type(controller).__name__} has a period of "
-                f"{controller.period:g} s; leave period out"
+                f"{controller.period:g} s; omit period"
             )
         return controller
     if not callable(controller):
@@ -125,14 +125,14 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
             "so that a run can be resumed"
         )
     if period is None:
-        raise ValueError("the controller has no period: give the time between two of its calls, period=0.02")
+        raise ValueError("the controller has no period: set the time between two of its calls, period=0.02")
     return FunctionController(controller, period)
 
 
 def own_controller(controller: Controller) -> Controller:
-    """A controller for one simulation alone: a copy, so that others with the same object do not mix with it.
+    """Return a copy of a controller for one simulation, so that others with the same object do not interfere.
 
-    `controller`: what `as_controller` gave; a function remembers nothing and stays as it is.
+    `controller`: result of `as_controller`; a function has no memory and is not copied.
     """
     if isinstance(controller, FunctionController):
         return controller
@@ -146,7 +146,7 @@ def own_controller(controller: Controller) -> Controller:
 
 
 def signals_of(controller: Controller, signals: Mapping[str, str]) -> np.ndarray:
-    """Values of a controller's signals, a copy, shape (ns,); `signals` are those that it had when it started."""
+    """Return values of a controller's signals, a copy, shape (ns,); `signals` are those at its start."""
     values = np.array(controller.signal_values, dtype=float)
     if values.shape != (len(signals),):
         raise ValueError(f"signal_values must have shape ({len(signals)},) ({', '.join(signals)}), got {values.shape}")

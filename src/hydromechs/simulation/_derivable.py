@@ -13,14 +13,14 @@ from ._plant import Plant
 def check_derivable(who: str, plant: Plant, rates: compiler.Program) -> None:
     """Reject a plant whose equations have parts without derivatives, with the names of their components.
 
-    `who`: what needs derivatives, for the message; `rates`: its equations as a program.
+    `who`: caller that needs derivatives, for the message; `rates`: its equations as a program.
     """
     if not rates.calls:
         return
     named = [f"{c.name!r} ({c.kind})" for c in plant.components if _calls(replace(plant, components=(c,)))]
     raise UnsupportedFeature(
         f"{who}: the plant's equations have parts without derivatives, as grasps and tables of heights do"
-        + (f": {', '.join(named)}; leave these components out" if named else "; leave these out")
+        + (f": {', '.join(named)}; remove these components" if named else "; remove these")
     )
 
 

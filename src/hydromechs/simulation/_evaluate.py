@@ -1,6 +1,6 @@
-"""Everything that holds in one instant: forces by cause, accelerations, rates of internal states, powers and energies.
+"""Quantities of one instant: forces by cause, accelerations, rates of internal states, powers and energies.
 
-One function of the plant, the time, the state and the inputs; what of it is needed, the trace keeps.
+One function of the plant, the time, the state and the inputs; the trace keeps only needed parts.
 """
 
 from collections.abc import Collection, Sequence
@@ -40,25 +40,25 @@ class Evaluation(NamedTuple):
     outputs: tuple[dict[str, Scalar | Array], ...]
     """Recorded values of each component."""
     now: Now
-    """Poses, velocities and water, as components saw them."""
+    """Poses, velocities and water, as components see them."""
     acceleration: Array
     """Rates of the components in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
     constraint_wrench: Array
     """Wrench of all constraints on each body in its axes about its origin [N, N·m], shape (nb, 6)."""
     constraint_free: Array
-    """Number of constraint forces of each group that could have any value and are set to 0, shape (ng,)."""
+    """Number of undetermined constraint forces of each group, which are set to 0, shape (ng,)."""
     constraint_pivot: Array
     """Smallest pivot over the largest of each group's scaled system, about its inverse condition number, shape (ng,)."""
     fluid_velocity: Array
-    """Of the undisturbed water at each body, in world axes [m/s], shape (nb, 3)."""
+    """Velocity of the undisturbed water at each body, in world axes [m/s], shape (nb, 3)."""
     elastic_energy: Scalar
-    """Stored in components [J]."""
+    """Energy stored in components [J]."""
     kinetic_energy_body: Scalar
-    """Of the bodies and geared rotors [J]."""
+    """Kinetic energy of the bodies and geared rotors [J]."""
     kinetic_energy_fluid: Scalar
     """½ Σ V_rᵀ M_A V_r of the water that moves with the bodies [J]."""
     potential_energy: Scalar
-    """Of weight and buoyancy, zero at the world's origin; of weight alone where waves move the free surface [J]."""
+    """Potential energy of weight and buoyancy, zero at the world's origin; of weight alone if waves move the surface [J]."""
 
 
 class Mechanics(NamedTuple):
@@ -67,7 +67,7 @@ class Mechanics(NamedTuple):
     vdot: Array
     """v̇, shape (nv,)."""
     tau: Array
-    """All joint forces, those that given motions take included, shape (nv,)."""
+    """All joint forces, including those of prescribed motions, shape (nv,)."""
     forces: dict[str, Array]
     """Wrenches of water and weight by label, shape (nb, 6)."""
     added_mass: Array
@@ -75,13 +75,13 @@ class Mechanics(NamedTuple):
     acceleration: Array
     """Derivative of the numbers in the velocity of each body, shape (nb, 6)."""
     kinetic_body: Scalar
-    """Of the bodies and geared rotors [J]."""
+    """Kinetic energy of the bodies and geared rotors [J]."""
     kinetic_fluid: Scalar
-    """Of the water that moves with the bodies [J]."""
+    """Kinetic energy of the water that moves with the bodies [J]."""
     potential: Scalar
-    """Of weight and buoyancy [J]."""
+    """Potential energy of weight and buoyancy [J]."""
     constraint_wrench: Array
-    """Of all constraints on each body, shape (nb, 6)."""
+    """Wrench of all constraints on each body, shape (nb, 6)."""
     constraint_free: Array
     """See `Evaluation`, shape (ng,)."""
     constraint_pivot: Array
@@ -94,7 +94,7 @@ class Acted(NamedTuple):
     """Actions of components in one instant."""
 
     actions: list[Action]
-    """Their own kinds and units."""
+    """Kind and units of each component's own records."""
     power: dict[str, Scalar]
     """Power by cause [W]; those of the water are still 0."""
     pushed: dict[str, list[Array]]
@@ -167,7 +167,7 @@ def evaluate(
     motion: MotionAt = fluid_at,
     each: Each | None = None,
 ) -> Evaluation:
-    """Forces, accelerations, rates, powers and energies of one instant."""
+    """Return forces, accelerations, rates, powers and energies of one instant."""
     plant = plant.opened(inputs)
     model, nb = plant.model, plant.model.nb
     kin = dynamics.kinematics(model, q, v)
@@ -211,7 +211,7 @@ def _mechanics(
     wrench: Array,
     power: dict[str, Scalar],
 ) -> Mechanics:
-    """Accelerations, forces of the water and energies; powers are added to `power`, forces of constraints to `outputs`."""
+    """Return accelerations, forces of the water and energies; add powers to `power`, forces of constraints to `outputs`."""
     q, v, kin, nb = now.q, now.v, now.kin, model.nb
     nonuniform = water.motions(model)
     b, motions = equations.balance(model, q, v, water.U, water.rate, wrench, water.surface(), nonuniform)
@@ -268,7 +268,7 @@ def _seen_by(motion: hydro.WetMotion) -> Array:
 def _accelerations(
     plant: Plant, model: Model, b: dynamics.Balance, actions: Sequence[Action], tau: Array
 ) -> tuple[Array, Array]:
-    """v̇ without constraints, shape (nv,), and all joint forces, with those that given motions take, shape (nv,)."""
+    """Return v̇ without constraints, shape (nv,), and all joint forces, including those of prescribed motions, shape (nv,)."""
     if not plant.given_motion:
         return dynamics.articulated_body(model, b, tau, plant.armature), tau
     known: dict[int, Scalar] = {}
@@ -279,14 +279,14 @@ def _accelerations(
 
 
 def _added_masses(model: Model, motions: Sequence[hydro.WetMotion] | None) -> list[Array]:
-    """M_A of each body, shape (6, 6) each; zero of a dry one."""
+    """Return M_A of each body, shape (6, 6) each; zero for a dry one."""
     if motions is None:
         return [np.zeros((6, 6)) for _ in model.bodies]
     return [hydro.added_mass(body, motion) for body, motion in zip(model.bodies, motions, strict=True)]
 
 
 def _check_armature(plant: Plant, numbers: Collection[int], actions: Sequence[Action]) -> None:
-    """Rotors must be as at the start: what a change of their inertia would do to the motion is not in the equations."""
+    """Check that rotors are as at the start: effects of a change of their inertia are not in the equations."""
     for k, action in zip(numbers, actions, strict=True):
         c, first = plant.components[k], plant.first_actions[k]
         now, then = ([np.asarray(inertia) for _, inertia in a.armature] for a in (action, first))
@@ -310,7 +310,7 @@ def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
 
 
 def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) -> Array:
-    """Joint-space inertia with the added mass of what is wet now and with geared rotors, for floats, shape (nv, nv)."""
+    """Return the joint-space inertia with the added mass of present wet parts and geared rotors, for floats, shape (nv, nv)."""
     plant = plant.opened(inputs)
     model = plant.model
     kin = dynamics.kinematics(model, q, v)
@@ -320,7 +320,7 @@ def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) ->
 
 
 def _joint_inertia(plant: Plant, model: Model, kin: dynamics.Kinematics, b: dynamics.Balance) -> Array:
-    """Joint-space inertia with added mass and geared rotors, shape (nv, nv)."""
+    """Return the joint-space inertia with added mass and geared rotors, shape (nv, nv)."""
     M = dynamics.mass_matrix(model, kin, b.inertia)
     return M if plant.armature is None else M + np.diag(plant.armature)
 
@@ -334,7 +334,7 @@ def _water_forces(
     vdot: Array,
     power: dict[str, Scalar],
 ) -> dict[str, Array]:
-    """Forces of water and weight on each body by label, shape (nb, 6) each; their powers are added to `power`."""
+    """Return forces of water and weight on each body by label, shape (6,) each; add their powers to `power`."""
     drag, added, buoyancy, moved = ([np.zeros(6) for _ in range(model.nb)] for _ in range(4))
     if motions is not None:
         world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
@@ -356,7 +356,7 @@ def _water_forces(
 def _energies(
     plant: Plant, model: Model, kin: dynamics.Kinematics, motions: Sequence[hydro.WetMotion] | None, v: Array
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """Kinetic energy of bodies and rotors, kinetic energy of the water, potential energy [J]."""
+    """Return kinetic energy of bodies and rotors, kinetic energy of the water, potential energy [J]."""
     kinetic: Scalar = 0.0
     fluid: Scalar = 0.0
     potential: Scalar = 0.0

@@ -111,9 +111,9 @@ def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[st
 
 
 def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str], start: float = 0.0) -> None:
-    """Raise `KeyError` where an event names a quantity, or something to act on, that the plant does not have.
+    """Raise `KeyError` if an event refers to a quantity, or to a component, that the plant does not have.
 
-    And `ValueError` where it can never happen: at a time that is not after the start, nor after 0, or where time would fall.
+    And `ValueError` if it can never happen: at a time that is not after the start, nor after 0, or where time would fall.
 
     `signals`: signals of its controller, name to unit; `start`: time at the start [s]; a resumed run starts after events that
     have happened.
@@ -142,7 +142,7 @@ def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, st
 
 
 class Crossing(NamedTuple):
-    """An event that happened."""
+    """Event that occurred."""
 
     at: Point
     """Point of the trajectory."""

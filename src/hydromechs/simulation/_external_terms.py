@@ -18,7 +18,7 @@ from ._water import MotionAt, fluid_at
 
 
 class ExternalTerms(NamedTuple):
-    """The rest of the equations of motion M_RB v̇ + c_RB = τ' − M_A v̇, in which an engine knows the left side alone."""
+    """Remaining terms of the equations of motion M_RB v̇ + c_RB = τ' − M_A v̇, of which an engine knows only the left side."""
 
     force: Array
     """τ', all forces but those of acceleration: of joints, and Σ Jᵀ F of the bodies, weight included, shape (nv,)."""
@@ -47,8 +47,8 @@ def external_terms(
 ) -> ExternalTerms:
     """Forces and added inertia of one instant.
 
-    The force of added mass on a body is −M_A V̇ and a rest that depends on pose and velocities; Σ Jᵀ M_A J v̇ is put back, the
-    rest stays. Constraints are solved here, with the added mass and the engine's contact forces of the last step.
+    The force of added mass on a body is −M_A V̇ and a rest that depends on pose and velocities; Σ Jᵀ M_A J v̇ is added
+    back, the rest stays. Constraints are solved here, with the added mass and the engine's contact forces of the last step.
 
     `carried`: inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6); `inside`: labels of forces
     that the engine itself applies.

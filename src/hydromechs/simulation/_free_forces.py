@@ -6,7 +6,7 @@ import numpy as np
 
 
 class FreeForces:
-    """Samples of `constraint_free`, boiled down to intervals.
+    """Samples of `constraint_free`, condensed to intervals.
 
     Args:
         groups: Names of the groups of constraints.
@@ -20,7 +20,7 @@ class FreeForces:
         self._t = -np.inf
 
     def look(self, times: np.ndarray, free: np.ndarray) -> None:
-        """Take samples in order of time: numbers of forces that were set to 0, shape (n, groups)."""
+        """Process samples in order of time: numbers of forces that were set to 0, shape (n, groups)."""
         self._most = np.maximum(self._most, free.max(axis=0, initial=0.0))
         before = np.concatenate([self._last[None], free[:-1]])
         for k, spans in enumerate(self._spans):
@@ -33,7 +33,7 @@ class FreeForces:
         self._last, self._t = free[-1], float(times[-1])
 
     def messages(self) -> list[str]:
-        """One line for each group of which forces were free."""
+        """Return one line for each group with undetermined forces."""
         out = []
         for name, spans, count, most in zip(self._groups, self._spans, self._count, self._most, strict=True):
             if not spans:
@@ -41,7 +41,7 @@ class FreeForces:
             times = [f"{begin:g} s to {min(end, self._t):g} s" for begin, end in spans]
             when = times[0] if count == 1 else f"{times[0]}, {count} times, the last {times[-1]}"
             out.append(
-                f"t = {when}: directions that the constraints {name} hold depend on each other; up to {most:.0f} of their "
-                "force components could have any value and were set to 0 (constraint_free in the recording)"
+                f"t = {when}: directions held by the constraints {name} are dependent; up to {most:.0f} of their "
+                "force components are undetermined and were set to 0 (constraint_free in the recording)"
             )
         return out

@@ -22,6 +22,6 @@ def check_free_in_world(model: Model, body: int) -> None:
     if np.abs(p).max() > 1e-9 or np.abs(R - np.eye(3)).max() > 1e-9:
         xyz = ", ".join(f"{x:.3g}" for x in p)
         raise ValueError(
-            f"the free joint of {name!r} has an origin of its own, ({xyz}) m; control needs its pose in the world: leave the "
-            "origin out, and give the joint's position and orientation"
+            f"the free joint of {name!r} has an offset origin, ({xyz}) m; control needs its pose in the world: remove the "
+            "origin, and give the joint's position and orientation"
         )

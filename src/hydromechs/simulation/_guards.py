@@ -1,4 +1,4 @@
-"""Guards of events in compiled code: at each tick and sample, did a quantity cross its level?"""
+"""Guards of events in compiled code: at each tick and sample, they check whether a quantity crossed its level."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,11 +14,11 @@ from ._programs import PlantPrograms
 from ._quantities_now import QuantitiesNow
 
 IN_PYTHON = ("time", "work", "energy_residual", "orientation")
-"""Quantities without a compiled guard: instants, and what needs the start or the past of a run."""
+"""Quantities without a compiled guard: instants, and those that need the start or the past of a run."""
 
 
 class Guards:
-    """The guards of events, but for those of `IN_PYTHON`.
+    """Guards of events, except those of `IN_PYTHON`.
 
     Args:
         events: Events of a mission; others are ignored.

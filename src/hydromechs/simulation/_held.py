@@ -1,4 +1,4 @@
-"""Where the inputs that events and the caller set are, by what a user calls them: a body, or what opens and closes."""
+"""Places of the inputs that events and the caller set, by names for users: a body, or a component that opens and closes."""
 
 from collections.abc import Collection
 
@@ -12,14 +12,14 @@ SWITCH = "closed"
 
 
 def wrench_places(plant: Plant) -> dict[str, list[int]]:
-    """Of each body with an external wrench, the places of its six numbers among the held inputs."""
+    """For each body with an external wrench, the places of its six numbers among the held inputs."""
     na = len(plant.layout.commands)
     pairs = zip(plant.components, plant.layout.u, strict=True)
     return {body: [i - na for i in u.values()] for c, u in pairs if (body := c.external_body) is not None}
 
 
 def switch_places(plant: Plant) -> dict[str, int]:
-    """Of each component that opens and closes, the place of its switch among the held inputs."""
+    """For each component that opens and closes, the place of its switch among the held inputs."""
     na = len(plant.layout.commands)
     pairs = zip(plant.components, plant.layout.u, strict=True)
     return {c.name: u[SWITCH] - na for c, u in pairs if u.get(SWITCH, -1) >= na}

@@ -1,4 +1,4 @@
-"""The instant at which a run begins, as components see it."""
+"""Initial instant of a run, as components see it."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -17,10 +17,10 @@ from ._water import Water, fluid_at
 
 
 class InitialInstant(Now):
-    """The instant at which a run begins.
+    """Initial instant of a run.
 
-    Open parameters, bodies and water are found when they are asked for: most components need none of them, and a rollout
-    begins in thousands of worlds.
+    Open parameters, bodies and water are computed on demand: most components need none of them, and a rollout
+    starts in thousands of worlds.
 
     Args:
         parameters: Values of open parameters by name; the model's for those not named.
@@ -63,13 +63,13 @@ class InitialInstant(Now):
         return self.plant.laid_out() if self._plant.opens_components else self._plant.layout
 
     def states(self) -> Array:
-        """Internal states of the components at the start, shape (n,)."""
+        """Initial internal states of the components, shape (n,)."""
         return self._layout.start(self._layout.state_slots, self)
 
     def inputs(self) -> Array:
-        """Commands and held inputs at the start, shape (n,)."""
+        """Initial commands and held inputs, shape (n,)."""
         return self._layout.start(self._layout.input_slots, self)
 
     def check(self) -> None:
-        """Raise `ValueError` if a run cannot begin here."""
+        """Raise `ValueError` if a run cannot start here."""
         (self.plant if self._plant.opens_components else self._plant).check_start(self)

@@ -1,4 +1,4 @@
-"""Where the states and inputs of components are in the arrays that programs take: by name, never by position in a list."""
+"""Places of the states and inputs of components in the arrays of programs: by name, never by position in a list."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from hydromechs.values import Array, Scalar
 
 
 class Data(NamedTuple):
-    """An array of numbers of a run that programs take as input: the current, waves, open parameters."""
+    """Array of a run's numbers that programs take as input: the current, waves, open parameters."""
 
     name: str
     """Meaning."""
@@ -36,11 +36,11 @@ class Layout(NamedTuple):
     input_slots: tuple[Slot, ...]
     """Descriptions of the components' inputs, commands first."""
     z: tuple[dict[str, int], ...]
-    """Of each component, the place in z of each of its states."""
+    """For each component, the place in z of each of its states."""
     u: tuple[dict[str, int], ...]
-    """Of each component, the place in u of each of its inputs."""
+    """For each component, the place in u of each of its inputs."""
     timed: tuple[dict[str, int], ...]
-    """Of each component, the place in u of each number that changes at known times."""
+    """For each component, the place in u of each number that changes at known times."""
     data: dict[str, tuple[slice, tuple[int, ...]]]
     """Place in u and shape of each array of the run's data."""
     size: int
@@ -52,18 +52,18 @@ class Layout(NamedTuple):
         return len(self.states)
 
     def of_component(self, k: int, z: Array, u: Array) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
-        """States and inputs of component k, by its names for them."""
+        """Return states and inputs of component k, by its names for them."""
         told = {name: u[i] for name, i in self.u[k].items()}
         told |= {name: u[i] for name, i in self.timed[k].items()}
         return {name: z[i] for name, i in self.z[k].items()}, told
 
     def array(self, name: str, u: Array) -> Array:
-        """An array of the run's data."""
+        """Return an array of the run's data."""
         at, shape = self.data[name]
         return np.reshape(u[at], shape)
 
     def start(self, slots: Sequence[Slot], now: Now) -> Array:
-        """Values at the start, shape (n,).
+        """Return initial values, shape (n,).
 
         `slots`: some of `state_slots` or `input_slots`; `now`: the instant of the start, see `InitialInstant`.
         """
@@ -71,7 +71,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(model: Model, components: Sequence[Component], causes: Sequence[str], data: Sequence[Data]) -> Layout:
-    """The layout of a plant."""
+    """Return the layout of a plant."""
     states: list[str] = []
     state_slots: list[Slot] = []
     z: list[dict[str, int]] = []

@@ -1,4 +1,4 @@
-"""The motion of a plant near an operating point as a linear system: drives, friction, contacts, water, internal states."""
+"""Linear system of the motion of a plant near an operating point: drives, friction, contacts, water, internal states."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -21,11 +21,11 @@ from ._simulation import Simulation
 APART = 6e-6
 """Relative step of central differences, the third root of the rounding error."""
 NEAR = 1e-7
-"""Step to the two sides of a state within which a corner counts [SI]."""
+"""Distance on both sides of a state within which a corner counts [SI]."""
 CORNER = 1e-3
-"""Difference of the slopes there, over the largest slope of all, that is a corner."""
+"""Difference of the slopes there, over the largest slope of all, that counts as a corner."""
 DEPENDENT = 1e-9
-"""Singular value, relative to the largest, below which a row of a constraint follows from the others."""
+"""Singular value, relative to the largest, below which a row of a constraint depends on the others."""
 
 
 KEPT = ("command", "held", "parameters")
@@ -49,10 +49,10 @@ class Linearization(NamedTuple):
     rates: np.ndarray
     """v̇ and ż at the operating point, 0 at an equilibrium [m/s², rad/s², ...], shape (n − nv,)."""
     corners: tuple[str, ...]
-    """States and commands to whose two sides the slopes differ, as where friction begins to slip, a contact to touch, or at a
-    point of a thruster's table: there is no one linear system."""
+    """States and commands with different slopes on their two sides, as where friction starts to slip, contacts touch, or at a
+    point of a thruster's table: no single linear system exists."""
     basis: np.ndarray
-    """Directions of x that closed constraints and given motions leave, orthonormal, shape (n, m); m = n without these."""
+    """Directions of x that closed constraints and prescribed motions allow, orthonormal, shape (n, m); m = n without these."""
     model: Model
     """The mechanism."""
     state: State
@@ -71,23 +71,23 @@ class Linearization(NamedTuple):
 
 
 def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -> Linearization:
-    """A and B of the whole plant about a state, with its commands held.
+    """Return A and B of the whole plant about a state, with its commands held.
 
         d/dt (δ, δv, δz) = A (δ, δv, δz) + B δu,        A = [[K, 1, 0], [∂v̇/∂(δ, v, z)], [∂ż/∂(δ, v, z)]]
 
     with internal states z of drives, friction, contacts and lines, K δ = −v × δ of a moving frame, and derivatives from the
-    compiled equations; where these contain what has none in closed form (closed grasps, tables of heights), central
-    differences of them. The water is that of the state's time. A controller is not in it: its commands are held. Nothing is
-    assumed about equilibrium; `hm.trim` finds one.
+    compiled equations; parts without closed-form derivatives (closed grasps, tables of heights) use central
+    differences. The water is that of the state's time. Controllers are not included: their commands are held.
+    Equilibrium is not assumed; `hm.trim` finds one.
 
     Args:
         what: A simulation, with its present state, commands and parameters; or a plant, or a model with its own friction and
             stops.
-        state: The state, with its commands; defaults to that of the simulation, or the model's initial one. What it leaves
-            open of commands, held inputs and parameters is as in the simulation.
+        state: The state, with its commands; defaults to that of the simulation, or the model's initial one. Missing
+            commands, held inputs and parameters are those of the simulation.
 
     Raises:
-        FieldError: It is none of these.
+        FieldError: `what` is none of these.
     """
     if not isinstance(what, Simulation | Plant | Model):
         raise FieldError("what", what, "must be a Simulation, a Plant or a Model; of a scenario, hm.Simulation(scenario)")
@@ -122,7 +122,7 @@ class _Slopes:
         self.program = compiler.trace(rates, shapes, name="linearize", outputs=("rates",))
 
     def at(self, state: State, inputs: np.ndarray) -> Linearization:
-        """The linear system at a state, with the inputs of the plant there, shape (nu,)."""
+        """Return the linear system at a state, with the inputs of the plant there, shape (nu,)."""
         model, layout, nv = self.plant.model, self.plant.layout, self.plant.model.nv
         given = [np.array(state.t), state.q, np.zeros(nv), state.v, state.internal[: self.nz]]
         given += [inputs[: self.na], inputs[self.na :]]
@@ -157,7 +157,7 @@ class _Slopes:
         return compiler.Compiled(compiler.Recipe.of(program, rarely_called=True), 1, 1, program)
 
     def _exact(self, given: list[np.ndarray]) -> list[np.ndarray]:
-        """Derivatives with respect to δ, v, z and u by differentiation of the program, shape (nv + nz, ...) each."""
+        """Return derivatives with respect to δ, v, z and u by differentiation of the program, shape (nv + nz, ...) each."""
         return self._compiled(compiler.jacobian_program(self.program, ("delta", "v", "z", "u")))(given)
 
     def _differences(self, given: list[np.ndarray]) -> list[np.ndarray]:
@@ -173,7 +173,7 @@ class _Slopes:
         return out
 
     def _sides(self, given: list[np.ndarray], k: int, i: int, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Slopes of the rates to both sides of entry i of argument k, over a step h, shape (nv + nz,) each."""
+        """Return slopes of the rates on both sides of entry i of argument k, over a step h, shape (nv + nz,) each."""
         ends = []
         for side in (h, 0.0, -h):
             moved = [np.array(x, dtype=float) for x in given]
@@ -182,7 +182,7 @@ class _Slopes:
         return (ends[0] - ends[1]) / h, (ends[1] - ends[2]) / h
 
     def _corners(self, given: list[np.ndarray], slopes: list[np.ndarray]) -> tuple[str, ...]:
-        """Names of states and commands with different slopes to their two sides."""
+        """Return states and commands with different slopes on their two sides."""
         places = [(k, i) for k in range(2, 6) for i in range(given[k].size)]
         of_states, of_commands = (max(np.abs(x).max(initial=0.0) for x in blocks) for blocks in (slopes[:3], slopes[3:]))
         out = []
@@ -194,7 +194,7 @@ class _Slopes:
         return tuple(out)
 
     def _basis(self, state: State, inputs: np.ndarray) -> np.ndarray:
-        """Directions of (δ, δv, δz) that closed constraints and given motions leave: J δ = 0, J δv = 0, shape (n, m)."""
+        """Return directions of (δ, δv, δz) that constraints and prescribed motions allow: J δ = 0, J δv = 0, shape (n, m)."""
         nv = self.plant.model.nv
         J = active_rows(self.plant, Point(state.t, state.q, np.concatenate([state.v, state.internal])), inputs)
         J = np.vstack([J, np.eye(nv)[list(self.plant.given_dofs)]])

@@ -1,4 +1,4 @@
-"""A run under way: from one stop to the next, with controller, events and recording, until it is closed."""
+"""Run in progress: from one stop to the next, with controller, events and recording, until it is closed."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 STRETCH = 16.0
-"""Samples that the compiled loop of a mission takes at first before it returns."""
+"""Initial number of samples of the compiled loop of a mission before it returns."""
 MAX_SAMPLES = 256.0
 """Maximum of these samples."""
 PATIENCE = 0.1
-"""Time after which the compiled loop should return, so that Ctrl-C acts and progress shows [s]."""
+"""Maximum time before the compiled loop returns, so that Ctrl-C acts and progress shows [s]."""
 
 
 class LiveRun:
-    """A run under way, as `Simulation.begin` gives it. What it does up to a time does not depend on the stops before.
+    """Run in progress, from `Simulation.begin`. Its result up to a time does not depend on earlier stops.
 
         live = sim.begin(path="run.zarr")
         live.advance(1.0)
@@ -45,13 +45,13 @@ class LiveRun:
         live.advance(2.0)
         run = live.close()
 
-    The controller is asked at the beginning of an advance, not at its end, so that it sees what was set in between. With
+    The controller is called at the start of an advance, not at its end, so that it sees inputs set in between. With
     integrators that restart at each stop (dormand_prince, block methods), stop at multiples of the controller's period.
 
     Args:
-        progress: Called now and then with the time reached [s]; None for no one.
+        progress: Called regularly with the time reached [s]; None for no calls.
         saved: Called with the state when the samples up to it are recorded.
-        real_time: Pace of a run in real time; None for as fast as possible.
+        real_time: Pace of a run in real time; None for maximum speed.
         notes: Messages from the start.
     """
 
@@ -68,7 +68,7 @@ class LiveRun:
         self.log = RunLog()
         """Messages of the run."""
         self.stopped: str | None = None
-        """Why it ended before its time, or None."""
+        """Why it ended early, or None."""
         sim = simulation
         for text in notes:
             self.log.say(text)
@@ -96,7 +96,7 @@ class LiveRun:
         `until`: time at which to stop [s].
         """
         if self._finished is not None:
-            raise ValueError(f"the run is closed at t = {self.t:g} s; begin another one")
+            raise ValueError(f"the run is closed at t = {self.t:g} s; start another one")
         if self.stopped:
             return self.stopped
         try:
@@ -108,7 +108,7 @@ class LiveRun:
             if isinstance(error, SimulationDiverged | SimulationInterrupted):
                 self.log.say(str(error))
             else:
-                self.log.say(f"t = {self.t:g} s: the run was broken off by {type(error).__name__}: {error}")
+                self.log.say(f"t = {self.t:g} s: the run was aborted by {type(error).__name__}: {error}")
             self._finish(finished=0)
             if isinstance(error, SimulationDiverged | SimulationInterrupted) and self.recorder.in_memory:
                 error.recording = self.recorder.sink.dataset()
@@ -123,7 +123,7 @@ class LiveRun:
         return error
 
     def _advance(self, until: float, interrupt: Interrupt) -> str | None:
-        """Run up to a time; why it stopped before, or None. An interrupt ends it at the next sample."""
+        """Run up to a time; return the reason of an earlier stop, or None. An interrupt ends it at the next sample."""
         sim, mission = self.simulation, self._mission
         guards = mission.march.guards
         compiled = [] if guards is None else [w for w in self._watch if w.event in guards.events]
@@ -173,7 +173,7 @@ class LiveRun:
         return [level for level in levels if level > t + slack(t, self.simulation.step_size)]
 
     def _handle_events(self, before: Point) -> str | None:
-        """Find events since a point and do what they ask for; why the run stops, or None."""
+        """Find events since a point and execute their actions; return the reason of a stop, or None."""
         sim, watch, log = self.simulation, self._watch, self.log
         if not watch:
             return None
@@ -209,7 +209,7 @@ class LiveRun:
             recording.renew(self.t, sim.inputs)
 
     def close(self) -> Run:
-        """End the run and its recording. What was closed already stays as it is."""
+        """End the run and its recording. Does nothing if it is closed."""
         if self._finished is None:
             self._sample_end()
             self._finish(finished=1)

@@ -1,7 +1,7 @@
-"""A large plant as loops: the derivative for an integrator and what is recorded, by calls on whole arrays.
+"""A large plant as loops: the derivative for an integrator and recorded quantities, by calls on whole arrays.
 
-There are loops over the bodies (`RolledPlant`), over the joints (chart, laws that act alike in many joints) and over the
-entries of states, and one straight-line program of what single components do. The code is as long for a hundred bodies as for
+There are loops over the bodies (`RolledPlant`), over the joints (chart, laws shared by many joints) and over the
+entries of states, and one straight-line program of single components. The code is as long for a hundred bodies as for
 thousands.
 """
 
@@ -27,13 +27,13 @@ from ._rolled_plant import WATER_FORCES, RolledPlant
 from ._water import MotionAt, Water
 
 _Acting: TypeAlias = tuple[Program, dict[str, list[int]]]
-"""A program of what components do, and the places of the forces among its results."""
+"""Program of components, and the places of the forces among its results."""
 POSES = ("R_WB", "p_WB", "V")
 """Arguments of the program of components that are loops over the bodies."""
 
 
 def _loops(component: InJoints, model: Model) -> bool:
-    """True if a loop over its joints is all that a component does: each joint is named once, all are of one size."""
+    """True if a component is only a loop over its joints: each joint is named once, all are of one size."""
     if any(getattr(type(component), name) is not getattr(InJoints, name) for name in ("act", "states", "inputs", "outputs")):
         return False
     names = component.joint_names(model)
@@ -43,7 +43,7 @@ def _loops(component: InJoints, model: Model) -> bool:
 
 
 class LoopedPlant:
-    """The loops of a plant, put together.
+    """Combined loops of a plant.
 
     Args:
         rolled: Its loops over bodies.
@@ -58,7 +58,7 @@ class LoopedPlant:
         self._causes = [cause for cause in plant.layout.causes if cause not in rolled.booked]
 
     def derivative(self) -> Rolled:
-        """ẏ of (t, q, y, inputs), as `derivative`."""
+        """Return ẏ of (t, q, y, inputs), as `derivative`."""
         plant, nv = self.plant, self.plant.model.nv
         n = 2 * nv + plant.layout.nz
         retract, chart = retract_loop(plant.model), chart_rate_loop(plant.model)
@@ -76,9 +76,9 @@ class LoopedPlant:
         return compiler.trace_whole(ydot, given, (Argument("ydot", (n,)),), name="plant_derivative")
 
     def observed(self, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Rolled:
-        """All that is recorded of (t, q, x, inputs), as `observed`.
+        """Return all recorded quantities of (t, q, x, inputs), as `observed`.
 
-        `outputs`: what comes out, by the names of the recording.
+        `outputs`: results, by the names of the recording.
         """
         plant, nv, nb = self.plant, self.plant.model.nv, self.plant.model.nb
 
@@ -107,7 +107,7 @@ class LoopedPlant:
     # -- one instant -----------------------------------------------------------------------------------------------------------
 
     def _moved(self, acting: _Acting, t: Any, q: Any, v: Any, z: Any, inputs: Any) -> dict[str, Any]:
-        """Accelerations, powers and rates, and what components do, by name."""
+        """Return accelerations, powers and rates, and effects of components, by name."""
         plant, rolled, nv = self.plant, self.rolled, self.plant.model.nv
         program, entries = acting
         given = {"t": t, "q": q, "v": v, "z": z, "inputs": inputs}
@@ -222,7 +222,7 @@ class LoopedPlant:
 
     @cached_property
     def _laws(self) -> dict[int, Rolled]:
-        """Loops over the joints in which a component acts alike, by its number: joint forces, and energy and power."""
+        """Loops over the joints of a component, by its number: joint forces, and energy and power."""
         return {k: self._law(self.plant.components[k]) for k in self._alike}
 
     def _law(self, component: Any) -> Rolled:

@@ -1,4 +1,4 @@
-"""A mission: sensors and a filter, then blocks in their order, each at its own period and in its own phase."""
+"""Mission: sensors and a filter, then blocks in their order, each at its own period and in its own phase."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 TIMES = 1e-6
 """Part of a period within which times count as equal."""
 LARGEST = 1e300
-"""No command is larger; NaN is not below it."""
+"""Upper bound of commands; NaN is not below it."""
 
 
 class SensingPlaces(NamedTuple):
-    """Where sensors and filter find the state of a world."""
+    """Places of the state of a world for sensors and filter."""
 
     t: Entries
     """Time [s]."""
@@ -57,7 +57,7 @@ class Sensing(Protocol):
     period: float
     """Time between two ticks [s]."""
     state: dict[str, Array]
-    """Arrays that are kept, with their initial values."""
+    """Kept arrays, with their initial values."""
     inputs: dict[str, Array]
     """Arrays for a run, with their values."""
     signals: dict[str, str]
@@ -68,10 +68,10 @@ class Sensing(Protocol):
     """Sensors by name, with values that are NaN."""
 
     def check(self) -> None:
-        """Raise what is wrong with a sensor on this plant."""
+        """Raise the problems of a sensor on this plant."""
 
     def add(self, routine: Routine, at: SensingPlaces) -> Any:
-        """Append what happens at a tick; see `sensors.PlainSensing`."""
+        """Append the operations of a tick; see `sensors.PlainSensing`."""
 
 
 class SensingSource(Protocol):
@@ -91,7 +91,7 @@ class SensingSource(Protocol):
     def on(self, plant: Plant, step: float, *, controlled: bool) -> Sensing:
         """Return sensors and filter for a plant.
 
-        `step`: step of the integrator [s]; `controlled`: True if a controller reads what is sensed.
+        `step`: step of the integrator [s]; `controlled`: True if a controller reads the sensors.
         """
 
 
@@ -112,7 +112,7 @@ class BlockPart(NamedTuple):
 
 
 class TickPlaces(NamedTuple):
-    """Where a tick finds what is not its own."""
+    """Places of a tick's shared data."""
 
     t: Entries
     """Time [s]."""
@@ -125,35 +125,35 @@ class TickPlaces(NamedTuple):
     inputs: Entries
     """Commands and settings."""
     control: Entries
-    """Not 0 while control is on."""
+    """Nonzero while control is on."""
     measured: Entries | None = None
     """Last received values of all sensors; None without sensors."""
     signals: Entries | None = None
-    """Where the signals go; None for the array of that name."""
+    """Destination of the signals; None for the array of that name."""
     reports: Entries | None = None
-    """Where the reports go; None for the array of that name."""
+    """Destination of the reports; None for the array of that name."""
 
 
 class Mission:
-    """Sensors and a filter, and controllers side by side or one after the other, of which those that are traced are compiled.
+    """Sensors and a filter, and controllers side by side or one after the other; traced ones are compiled.
 
-    A part runs in its phase; its commands then stay, and servo targets that it moved stop. Where two parts give the same
+    A part runs in its phase; its commands then stay, and its servo targets stop. If two parts set the same
     command, the later one in the list counts. Signals are those of all parts: NaN before a part runs and while control is off,
     and kept after its phase. Parts in Python see the state before the tick.
 
     Args:
         parts: The parts, in their order.
-        source: Sensors and filter; None: parts read the truth.
+        source: Sensors and filter; None if parts read the truth.
     """
 
     def __init__(self, parts: Sequence[BlockPart], source: SensingSource | None = None) -> None:
         self.parts, self.source = tuple(parts), source
         self.sensing: Sensing | None = None
-        """Sensors and filter, once it is prepared."""
+        """Sensors and filter, after preparation."""
         self.signals: dict[str, str] = {}
-        """Signals of sensors, filter and parts, name to unit, once it is prepared."""
+        """Signals of sensors, filter and parts, name to unit, after preparation."""
         self.notes: list[str] = []
-        """Notes of the parts, once it is prepared."""
+        """Notes of the parts, after preparation."""
         self.period = min((part.block.period for part in self.parts), default=0.0)
         """Time between two ticks of the parts [s]; 0 without."""
         for part in self.parts:
@@ -163,7 +163,7 @@ class Mission:
             whole_steps(part.block.period, self.period, "period of a part")
 
     def own(self) -> Mission:
-        """Return a mission with copies of the parts, for one simulation alone."""
+        """Return a mission with copies of the parts, for one simulation."""
         return Mission([BlockPart(own_controller(block), name, phase) for block, name, phase in self.parts], self.source)
 
     @property
@@ -173,7 +173,7 @@ class Mission:
 
     @property
     def description(self) -> str:
-        """The controllers and what they read."""
+        """The controllers and their inputs."""
         said = "; ".join(f"{type(part.block).__name__}, every {part.block.period:g} s" for part in self.parts) or "none"
         return said if self.source is None else f"{said}{self.source.description}"
 
@@ -249,7 +249,7 @@ class Mission:
             part.block.memory = x.reshape(shape)
 
     def show(self, signals: Array) -> None:
-        """Give the parts the values of their signals, from those of all, shape (ns,)."""
+        """Pass the parts the values of their signals, from those of all, shape (ns,)."""
         for part, at in zip(self.parts, self._shown, strict=True):
             part.block.signal_values = signals[at].copy()
 
@@ -278,14 +278,14 @@ class Mission:
     # -- parts in Python -------------------------------------------------------------------------------------------------------
 
     def ask(self, simulation: Simulation, seen: tuple[Array, Array] | None, measured: Array) -> tuple[Array, list[str]]:
-        """Call the parts in Python whose time it is; while control is off, they are idle.
+        """Call the parts in Python that are due; while control is off, they are idle.
 
         Args:
             seen: Configuration and velocity as sensors and filter have them; None for the true ones.
             measured: Last received values of all sensors.
 
         Returns:
-            Commands and settings that each gives, NaN where it gives none, shape (parts, n), and messages.
+            Returns commands and settings of each, NaN where it sets none, shape (parts, n), and messages.
         """
         layout, true = self._plant.layout, simulation.state
         t, near, na = true.t, TIMES * self.period, len(layout.commands)
@@ -322,11 +322,11 @@ class Mission:
         given = block(state)
         if len(self.parts) > 1 and given is not None and not isinstance(given, Mapping):
             name = type(block).__name__
-            raise ValueError(f"part {k} ({name}) gives its commands in order; of several, each must give them by name")
+            raise ValueError(f"part {k} ({name}) sets its commands in order; of several parts, each must set them by name")
         return given
 
     def _received(self, values: Array) -> dict[str, Measured]:
-        """Return the last values of the sensors of which something was received."""
+        """Return the last values of sensors from which something was received."""
         measured = {} if self.sensing is None else self.sensing.measured
         places = _slices([len(m.values) for m in measured.values()])
         got = {name: m._replace(values=values[at].copy()) for (name, m), at in zip(measured.items(), places, strict=True)}
@@ -335,7 +335,7 @@ class Mission:
     # -- routine ---------------------------------------------------------------------------------------------------------------
 
     def add(self, r: Routine, at: TickPlaces) -> None:
-        """Add what happens at a tick to a routine with the arrays of `sizes` and `given`."""
+        """Add the operations of a tick to a routine with the arrays of `sizes` and `given`."""
         n, m = len(self.parts), len(self._ending)
         runs, idle, ends = (r.scratch(name, size) for name, size in (("runs", n), ("idle", n), ("ends", m)))
         settled = r.part("memory", sum(self._sizes), m)
@@ -408,7 +408,7 @@ class Mission:
     def _settle(self, k: int, servos: Sequence[str]) -> Recipe:
         """Stop servo targets that part k moved, unless a part that runs now commands them.
 
-        A controller sets the target of a servo and the rate at which it moves until the next tick. Without a next tick the
+        A controller sets the target of a servo and its rate until the next tick. Without a next tick the
         target would move on, past the stops.
         """
         traced = [(i, p.traced) for i, p in enumerate(self.parts) if i != k and p.traced]
@@ -451,7 +451,7 @@ class Mission:
 
 
 def _traced(block: TracedBlock) -> Recipe:
-    """The recipe of a block, traced now: what is wrong with it is said before a run, and lanes need no other trace."""
+    """Return the recipe of a block, traced now: its problems are reported before a run, and lanes need no other trace."""
     recipe = block.program().recipe
     program = recipe.program()
     return recipe._replace(rolled=lambda: program)

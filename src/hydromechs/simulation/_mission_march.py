@@ -35,7 +35,7 @@ SNAP = 1e-10
 REPORT = 5
 """Numbers of a report: a condition, then four numbers of its text."""
 ASKS, ANSWERED = 1.0, 2.0
-"""Stages of a tick with parts in Python: these are due, or have run; 0 before and after."""
+"""Stages of a tick with parts in Python: due, or done; 0 before and after."""
 SAMPLED = ("n", "part", "y", "told", "signals")
 """Arrays of a row of the records."""
 
@@ -63,24 +63,24 @@ class GridTime(NamedTuple):
 
 
 class Ticks(NamedTuple):
-    """Where it is what a tick does."""
+    """Places of a tick's conditions."""
 
     active: Entries
-    """Not 0 in worlds that are at a tick, and do not wait."""
+    """Nonzero in worlds that are at a tick, and do not wait."""
     t: Entries
     """Time [s]."""
     ticks: Entries
-    """Not 0 where blocks are due."""
+    """Nonzero if blocks are due."""
     tick: Entries
     """Number of their tick since t = 0."""
     senses: Entries
-    """Not 0 where sensors are due."""
+    """Nonzero if sensors are due."""
     sense: Entries
     """Number of their tick since t = 0."""
 
 
 class MissionMarch:
-    """The compiled loop of a mission.
+    """Compiled loop of a mission.
 
     One pass goes from one instant to the next: blocks that are due, a sample if one is due, then steps up to the next tick or
     sample. A world leaves the loop, and waits, where it reaches its end, where a block reports something, where its next step
@@ -138,14 +138,14 @@ class MissionMarch:
         self._lanes, self._threads, self._target = 1, 1, NATIVE.target
         self._codes: dict[int, PackedCode] = {}
         self.reason = "the next step is not finite"
-        """Why a world is not alive any more."""
+        """Why a world has stopped."""
 
     def compile(self) -> None:
-        """Make the machine code now."""
+        """Compile the machine code now."""
         self.code.compile()
 
     def grid(self, t: float) -> GridTime:
-        """Return a time [s] as the state of a world has it."""
+        """Return a time [s] in the form of a world's state."""
         return GridTime.of(t, self.step)
 
     def ticked(self, state: Mapping[str, Array]) -> float:
@@ -218,7 +218,7 @@ class MissionMarch:
         return parts | {"signal": r["signals"]}
 
     def _stages(self, r: Routine, active: Entries, ticks: Entries, senses: Entries, tick: Entries) -> Entries:
-        """Add what lets a world wait for parts in Python. Return where a world is that does not."""
+        """Add the operations that let a world wait for parts in Python. Return the condition of worlds that do not."""
         if not self.python:
             return active
         every = [float(k) for k in self.mission.asking] if self.mission is not None else []
@@ -244,7 +244,7 @@ class MissionMarch:
         return goes
 
     def _look_and_control(self, r: Routine, at: Ticks) -> None:
-        """Add a tick of sensors and filter, then of the blocks; a world pauses where something reports."""
+        """Add a tick of sensors and filter, then of the blocks; a world pauses if something is reported."""
         nq, nv, told = self.plant.model.nq, self.plant.model.nv, self._sizes["told"]
         q, v, measured = r.part("y", 0, nq), r.part("y", nq, nv), None
         inputs, shown, said = r.part("inputs", 0, told), None, None
@@ -273,7 +273,7 @@ class MissionMarch:
                 r.call(self._pause, [r["reports"], r["paused"]], [r["paused"]])
 
     def _sense(self, r: Routine, t: Entries, tick: Entries) -> Any:
-        """Add a tick of sensors and filter. Return where its results are."""
+        """Add a tick of sensors and filter. Return the places of its results."""
         assert self.sensing is not None
         nq, n = self.plant.model.nq, len(self.sensing.signals)
         x = r.part("y", nq, self._sizes["y"] - nq)
@@ -296,7 +296,7 @@ class MissionMarch:
     # -- a tick alone ----------------------------------------------------------------------------------------------------------
 
     def _tick_routine(self, controlled: bool) -> RoutineCode | CudaRoutine:
-        """A tick of sensors, filter and, if `controlled`, blocks; nothing moves. Its input `now` is that of `Ticks`."""
+        """A tick of sensors, filter and, if `controlled`, blocks, without motion. Its input `now` is that of `Ticks`."""
         given = {name: x.shape[1] for name, x in self.given.items()}
         r = Routine("tick", self._sizes, {"now": len(Ticks._fields), **given})
         at = Ticks(*(r.scratch(name, 1) for name in Ticks._fields))
@@ -319,7 +319,7 @@ class MissionMarch:
         return self._tick_routine(False)
 
     def _run_tick(self, code: RoutineCode | CudaRoutine, state: Mapping[str, Array], t: Array) -> bool:
-        """Run a tick in the worlds where one is due at their times (worlds,) [s]. Return True if it is in one."""
+        """Run a tick in the worlds where one is due at their times (worlds,) [s]. Return True if there is one."""
         now = [np.ones(len(t)), t]
         for period in (0.0 if x is None else x.period for x in (self.mission, self.sensing)):
             number = np.rint(t / period) if period else np.zeros(len(t))
@@ -478,14 +478,14 @@ class MissionMarch:
         return said + ([] if self.mission is None else self.mission.texts(t, reports[REPORT * len(own) :]))
 
     def passes(self, at: GridTime, until: GridTime) -> int:
-        """Return the number of passes that suffice from a time to another."""
+        """Return a sufficient number of passes from a time to another."""
         steps = until.n - at.n + 1.0
         return int(sum(steps // k for k in (self.every, self.ticking, self.sensing_every) if k)) + 3
 
     def run(self, state: Mapping[str, Array], until: Array, passes: int, records: Mapping[str, Array] | None = None) -> Array:
         """Run worlds in place up to a time. Return the number of rows recorded in each, shape (worlds,).
 
-        `state`: as of `new`; `until`: n and part of the time, shape (worlds or 1, 2); `passes`: how many passes at most;
+        `state`: as of `new`; `until`: n and part of the time, shape (worlds or 1, 2); `passes`: maximum number of passes;
         `records`: rows of the records, by name of `SAMPLED`, shape (worlds, rows, n).
         """
         return self.code.run(state, {"until": until, **self.given}, passes, records)

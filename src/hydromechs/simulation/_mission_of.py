@@ -17,7 +17,7 @@ def mission_of(blocks: Iterable[Block], components: Sequence[Component]) -> Miss
     blocks = instances(blocks, Block, "blocks", BLOCKS)
     names = [block.name for block in blocks]
     for name in (name for k, name in enumerate(names) if name in names[:k]):
-        raise ValueError(f"blocks: two have the name {name!r}; names must differ")
+        raise ValueError(f"blocks: two are named {name!r}; names must differ")
     named = [block for block in blocks if isinstance(block, PythonBlock)]
     parts = [BlockPart(block.make(), block.name if len(named) > 1 else "", block.phase) for block in named]
     source: SensingSource | None = None

@@ -1,4 +1,4 @@
-"""One world of a mission: between a simulation and the arrays of its loop."""
+"""One world of a mission: adapter from a simulation to the arrays of its loop."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MissionRun:
         self.seen: list[tuple[float, np.ndarray]] = []
         """Times [s] and configurations of the samples of the last stretch, and its end."""
         self.said: list[tuple[float, str]] = []
-        """Messages of the last stretch, and when."""
+        """Messages of the last stretch, and their times."""
         self._began, self._until = simulation._at, np.zeros((1, 2))
         self._records = {"n": np.empty((1, 0, 1))}
 
@@ -88,9 +88,9 @@ class MissionRun:
     # -- running ---------------------------------------------------------------------------------------------------------------
 
     def advance(self, until: float, recorder: Recorder, hurry: Callable[[], bool]) -> None:
-        """Run up to a time at which inputs may change [s], or to a report; raise what stops the mission. See `said`.
+        """Run up to a time at which inputs may change [s], or to a report; raise the error that stops the mission. See `said`.
 
-        `hurry`: asked after each call of Python: True ends the stretch at the next sample.
+        `hurry`: called after each call of Python: True ends the stretch at the next sample.
         """
         sim, march, state = self.simulation, self.march, self.state
         self._begin()
@@ -124,7 +124,7 @@ class MissionRun:
         self.seen += zip(times.tolist(), got["y"][:, :nq], strict=True)
 
     def tick(self) -> list[str]:
-        """Run sensors, filter and parts now, if they are due. Return messages; raise what stops the mission."""
+        """Run sensors, filter and parts now, if they are due. Return messages; raise the error that stops the mission."""
         sim, march = self.simulation, self.march
         self._begin()
         if not march.tick(self.state, sim._at.t):
@@ -142,7 +142,7 @@ class MissionRun:
         return self.march.look_last(self.state)[0].copy()
 
     def start(self) -> Point:
-        """Return the point at which the last steps began."""
+        """Return the point at the start of the last steps."""
         if self.march.guards is None:
             return self._began
         n, part, *y = self.state["start"][0]
@@ -155,7 +155,7 @@ class MissionRun:
         return self.state["alive"][0, 0] == 0.0
 
     def _hear(self, t: float | None = None) -> None:
-        """Add what the last tick reported, before what parts in Python said then."""
+        """Add the reports of the last tick, before the messages of parts in Python then."""
         out = self.simulation._ranges.found(self.state["outside"][0], self.state["extreme"][0])
         if self.state["paused"][0, 0] and (self.march.mission is not None or self.march.sensing is not None):
             t = self.march.ticked(self.state) if t is None else t

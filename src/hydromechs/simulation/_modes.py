@@ -14,9 +14,9 @@ from ._plant import Plant
 from ._simulation import Simulation
 
 NEUTRAL = 1e-7
-"""Eigenvalue over the largest below which it is rounding of 0: a double one is as uncertain as the root of the rounding."""
+"""Eigenvalue over the largest below which it counts as 0: a double one is as uncertain as the root of the rounding."""
 UNDAMPED = 1e-6
-"""Damping ratio within which a mode is undamped: what differences of rates leave uncertain."""
+"""Damping ratio within which a mode counts as undamped: the uncertainty of differences of rates."""
 SHARE = 0.1
 """Part in a mode above which a name belongs to it."""
 
@@ -32,7 +32,7 @@ class Mode(NamedTuple):
     """Participation of each degree of freedom and internal state, by name, their sum 1: |left · right eigenvector|, whatever
     the units."""
     neutral: bool
-    """True if λ is 0 within rounding: nothing brings it back, nothing drives it away."""
+    """True if λ is 0 within rounding: neither a restoring nor a destabilising force."""
 
     @property
     def natural_frequency(self) -> float:
@@ -46,12 +46,12 @@ class Mode(NamedTuple):
 
     @property
     def damping_ratio(self) -> float:
-        """−Re λ / |λ|: 1 does not oscillate, below 0 it grows; nan for a neutral one."""
+        """−Re λ / |λ|: 1 without oscillation, below 0 if it grows; nan for a neutral one."""
         return math.nan if self.neutral else -self.eigenvalue.real / abs(self.eigenvalue)
 
     @property
     def time_constant(self) -> float:
-        """−1 / Re λ, in which it falls to 1/e [s]; negative if it grows, infinite for a neutral one."""
+        """−1 / Re λ, the time to decay to 1/e [s]; negative if it grows, infinite for a neutral one."""
         return math.inf if self.neutral or self.eigenvalue.real == 0.0 else -1.0 / self.eigenvalue.real
 
     @property
@@ -84,36 +84,36 @@ class Modes(NamedTuple):
 
     @property
     def oscillating(self) -> tuple[Mode, ...]:
-        """Those that oscillate."""
+        """Oscillatory modes."""
         return tuple(mode for mode in self.modes if mode.frequency > 0.0)
 
     @property
     def stable(self) -> bool:
-        """True if none grows; neutral ones may be there."""
+        """True if no mode grows; neutral ones are allowed."""
         return not any(mode.grows for mode in self.modes)
 
 
 def modes(what: Simulation | Plant | Model | Linearization, *, state: State | None = None, tolerance: float = 1e-6) -> Modes:
-    """Modes of a plant about an equilibrium: A shape = λ shape, with A of `linearize`.
+    """Return the modes of a plant about an equilibrium: A shape = λ shape, with A of `linearize`.
 
-    They hold for small deviations, and with the commands held: quadratic drag has no slope at rest, friction that sticks is a
-    spring, a contact is as stiff as it is on the side where it touches. With closed grasps and given motions of joints
-    the modes are those that these leave.
+    They hold for small deviations with the commands held: quadratic drag has no slope at rest, sticking friction is a
+    spring, a contact is as stiff as on its touching side. With closed grasps and prescribed motions of joints
+    the modes are those of the remaining freedom.
 
     Args:
-        what: A simulation, with its present state; a plant or a model; or what `linearize` found.
+        what: A simulation, with its present state; a plant or a model; or the result of `linearize`.
         state: As of `linearize`.
-        tolerance: Largest rate of a velocity or an internal state at which the state counts as an equilibrium [SI/s].
+        tolerance: Maximum rate of a velocity or an internal state at which the state counts as an equilibrium [SI/s].
 
     Raises:
-        ValueError: The state is not an equilibrium; or grasps are closed or motions given while it moves.
+        ValueError: The state is not an equilibrium; or grasps are closed or motions prescribed while it moves.
     """
     system = what if isinstance(what, Linearization) else linearize(what, state=state)
     _check(system, tolerance)
     corners = [name for name in system.corners if name not in system.commands]
     if corners:
         warnings.warn(
-            f"modes: the slopes to the two sides of {', '.join(corners)} differ, as where friction begins to slip or a "
+            f"modes: the slopes on the two sides of {', '.join(corners)} differ, as where friction starts to slip or a "
             "contact to touch; the modes are those of one side, and another state may have others",
             stacklevel=2,
         )
@@ -127,7 +127,7 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
 
 
 def _check(system: Linearization, tolerance: float) -> None:
-    """Raise `ValueError` for what is no equilibrium."""
+    """Raise `ValueError` for a state that is not an equilibrium."""
     names, nv = system.states[system.model.nv :], system.model.nv
     off = np.flatnonzero(~(np.abs(system.rates) <= tolerance))
     if off.size:
@@ -139,11 +139,13 @@ def _check(system: Linearization, tolerance: float) -> None:
         )
     if system.basis.shape[1] < len(system.A) and np.abs(system.state.v).max(initial=0.0) > tolerance:
         fastest = system.model.coordinate_names[1][int(np.argmax(np.abs(system.state.v[:nv])))]
-        raise ValueError(f"modes: {fastest} moves, and grasps are closed or motions given; with these, modes are about rest")
+        raise ValueError(
+            f"modes: {fastest} moves, and grasps are closed or motions prescribed; then modes need a state at rest"
+        )
 
 
 def _mode(system: Linearization, value: complex, left: np.ndarray, right: np.ndarray, neutral: bool) -> Mode:
-    """A mode from its eigenvalue and eigenvectors, shape (n,) each."""
+    """Return a mode from its eigenvalue and eigenvectors, shape (n,) each."""
     nv = system.model.nv
     displaced = right[:nv] if np.abs(right[:nv]).max(initial=0.0) > 0.0 else right
     shape = right / displaced[int(np.argmax(np.abs(displaced)))]
