@@ -1,4 +1,4 @@
-"""Sweeps: many runs of a scenario with other numbers, on processes or a Dask cluster, into one store."""
+"""Sweeps: many runs of a scenario with different numbers, on processes or a Dask cluster, into one store."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

@@ -21,7 +21,7 @@ from ._fleet import VECTOR, Fleet
 from ._runner import Task
 
 PER_WORKER = 4
-"""Chunks for each worker of an executor, at least: so that all have work until the end."""
+"""Minimum number of chunks per worker of an executor, so that all are busy until the end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +41,11 @@ class MissionCampaign:
     text: str = ""
     """Text of the scenario file."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Numbers that were replaced in the scenario, by path."""
+    """Replaced numbers of the scenario, by path."""
     watch: Sequence[str] = ()
     """Quantities whose statistics are kept, besides those of the checks."""
     target: str = compiler.NATIVE.target
-    """Machine on which worlds fly, one of `compiler.TARGETS`."""
+    """Machine of the worlds, one of `compiler.TARGETS`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "worlds", whole(self.worlds, "worlds", 1))
@@ -80,17 +80,17 @@ class CampaignProgress:
     phase: str
     """"compiling", "starting workers", "flying" or "stopping workers"."""
     done: float
-    """Worlds that were flown; those under way count by the share of their time."""
+    """Flown worlds; those in flight count by the share of their time."""
     worlds: int
-    """Worlds of the campaign."""
+    """Total number of worlds."""
     stored: int
-    """Worlds in the folder."""
+    """Number of worlds in the folder."""
     passed: int
-    """Worlds in the folder that passed all checks."""
+    """Number of worlds in the folder that passed all checks."""
     remaining: float | None = None
-    """Estimated time until the end [s]; None while nothing is known."""
+    """Estimated time until the end [s]; None if unknown."""
     note: str = ""
-    """Something that a user should know, such as that memory is short."""
+    """Note for the user, such as that memory is short."""
 
 
 def run_campaign(
@@ -105,7 +105,7 @@ def run_campaign(
 ) -> CampaignResults:
     """Fly the worlds of a campaign that are not in its folder yet.
 
-    The results of a world depend on its seed alone, not on chunks, threads, workers and interruptions. A campaign that was
+    The results of a world depend only on its seed, not on chunks, threads, workers and interruptions. A campaign that was
     stopped, by an exception such as `KeyboardInterrupt` or by a kill, keeps all finished chunks; the same call flies the rest.
 
     Args:
@@ -115,7 +115,7 @@ def run_campaign(
         chunk: Worlds that fly together and are stored in one file. Defaults to what fits the free memory.
         executor: Workers that fly chunks, such as `Dask()`. Defaults to this process.
         device: Number of the GPU, if the target is one.
-        progress: Called now and then.
+        progress: Called regularly.
     """
     threads = (_cores() if executor is None else 1) if threads is None else whole(threads, "threads", 1)
     reports = _Reports(campaign, progress)
@@ -163,7 +163,7 @@ def _alone(fleet: Fleet, tasks: Sequence[Task], reports: _Reports) -> Iterator[t
 
 
 def _spread(fleet: Fleet, tasks: Sequence[Task], workers: Workers) -> Iterator[tuple[Task, Rows]]:
-    """Chunks that workers fly, as they end. A chunk that kills its workers is halved; a world that does it alone has failed."""
+    """Yield chunks flown by workers, as they end. A chunk that kills its workers is halved; a single such world has failed."""
     while tasks:
         deadly = []
         for task, rows in workers.outcomes(tasks):
@@ -186,15 +186,15 @@ class _Reports:
         self.stored = self.passed = self.left = self.new = 0
         self._share = 0.0
         self._first: tuple[float, float] | None = None
-        """Time of the first report of worlds in flight [s], and how many they were."""
+        """Time of the first report of worlds in flight [s], and their number."""
 
     def add(self, worlds: int, passed: int) -> None:
-        """Count worlds that are stored."""
+        """Count stored worlds."""
         self.stored, self.passed, self.new, self._share = self.stored + worlds, self.passed + passed, self.new + worlds, 0.0
         self.show("flying")
 
     def show(self, phase: str, share: float = 0.0, note: str = "") -> None:
-        """Report a phase, and how many worlds under way are done, by the share of their time."""
+        """Report a phase, and the share of worlds in flight that is done."""
         self._share = max(share, self._share)
         done, now, remaining = self.new + self._share, time.perf_counter(), None
         if self._first is None and (done > 0.0 or phase == "flying"):
@@ -208,11 +208,11 @@ class _Reports:
             )
 
     def under_way(self, worlds: int, share: float) -> None:
-        """Report the share of the work on some worlds that is done."""
+        """Report the finished share of the work on some worlds."""
         self.show("flying", share * worlds)
 
     def note(self, text: str) -> None:
-        """Report something that a user should know."""
+        """Report a note for the user."""
         self.show("flying", note=text)
 
 

@@ -1,4 +1,4 @@
-"""Results of a campaign: one dataset, success rates with their confidence intervals, the worst worlds, why worlds ended."""
+"""Results of a campaign: one dataset, success rates with confidence intervals, the worst worlds, early ends."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of worlds."""
+    """Share of worlds."""
 
     count: int
-    """Worlds that have it."""
+    """Number of worlds in it."""
     worlds: int
-    """Worlds in all."""
+    """Total number of worlds."""
 
     @property
     def share(self) -> float:
@@ -86,11 +86,11 @@ class CheckOutcome:
     worlds: Array
     """Numbers of the worlds, shape (n,)."""
     values: Array
-    """Its value in each, shape (n,); NaN where there was none."""
+    """Value in each, shape (n,); NaN for none."""
 
     @property
     def margins(self) -> Array:
-        """Distance of each value from the nearer limit, negative outside, shape (n,); −∞ where there is no value."""
+        """Distance of each value from the nearer limit, negative outside, shape (n,); −∞ for none."""
         upper, lower = math.inf if self.below is None else self.below, -math.inf if self.above is None else self.above
         margins = np.minimum(upper - self.values, self.values - lower)
         return np.where(np.isnan(self.values), -np.inf, margins)
@@ -98,7 +98,7 @@ class CheckOutcome:
     def worst(self, count: int) -> list[tuple[int, float]]:
         """Return the worlds with the smallest margins, and their values, the worst first.
 
-        `count`: number of worlds, at most.
+        `count`: maximum number of worlds.
         """
         order = np.argsort(self.margins, kind="stable")[:count]
         return [(int(self.worlds[k]), float(self.values[k])) for k in order]
@@ -109,9 +109,9 @@ class CampaignResults:
     """Results of the finished worlds of a campaign."""
 
     folder: Path
-    """Where they are."""
+    """Folder of the campaign."""
     dataset: xarray.Dataset
-    """All of them, a row per world; settings as attributes."""
+    """All results, a row per world; settings as attributes."""
 
     @cached_property
     def about(self) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def same_scenario(results: CampaignResults, scenario: Scenario) -> bool:
 
 
 def load_campaign(folder: str | os.PathLike[str]) -> CampaignResults:
-    """Return the results of a campaign, as far as it has come. `folder`: folder of the campaign."""
+    """Return the available results of a campaign. `folder`: folder of the campaign."""
     import xarray
 
     folder = Path(folder)

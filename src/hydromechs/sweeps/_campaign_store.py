@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from ._campaign import MissionCampaign
 
 MARK = "hydromechs_campaign"
-"""Key of campaign.json that marks it; its value is the version of the layout."""
+"""Marker key of campaign.json; its value is the version of the layout."""
 VERSION = 1
-"""Version of the layout that is written and read."""
+"""Supported version of the layout."""
 ABOUT, LOCK, REPORT = "campaign.json", "campaign.lock", "report.html"
 """Names in the folder."""
 CHUNK = re.compile(r"worlds-(\d{7,12})-(\d{7,12})\.npz")
 """Name of the file of a chunk."""
 REASON, TEXT, MESSAGES = 400, 200, 3
-"""Letters of a reason, letters of a message, messages of a world that are kept."""
+"""Maximum letters of a reason, letters of a message, and messages of a world."""
 UNPACKED = 512 * 2**20
 """Maximum size of an unpacked chunk [bytes]."""
 SMALL, RATIO = 2**26, 200
@@ -62,7 +62,7 @@ COMPARED = {
     "lanes": "worlds per vector operation",
     "hydromechs": "version of hydromechs",
 }
-"""Entries of campaign.json that are compared with their values, and what to call them."""
+"""Entries of campaign.json that are compared, with their labels."""
 
 
 class CampaignStore:
@@ -124,7 +124,7 @@ class CampaignStore:
         }
 
     def _check_same(self, about: Mapping[str, Any]) -> None:
-        """Reject the folder of another campaign, and name what differs."""
+        """Reject the folder of another campaign, and name the differences."""
         found, mine = read_about(self.folder), json.loads(json.dumps(about))
         different = [
             f"{what} {found.get(key)!r}, not {mine[key]!r}" for key, what in COMPARED.items() if found.get(key) != mine[key]
@@ -140,7 +140,7 @@ class CampaignStore:
             raise ValueError(f"{self.folder} holds another campaign: {'; '.join(different)}; choose another folder")
 
     def missing(self, size: int) -> list[range]:
-        """Return the worlds without results, in chunks. `size`: worlds in a chunk, at most."""
+        """Return the worlds without results, in chunks. `size`: maximum number of worlds in a chunk."""
         gaps, at = [], 0
         for there in sorted(chunks(self.folder), key=lambda r: r.start):
             gaps += [range(at, there.start)] if there.start > at else []
@@ -149,7 +149,7 @@ class CampaignStore:
         return [range(k, min(k + size, gap.stop)) for gap in gaps for k in range(gap.start, gap.stop, size)]
 
     def finished(self) -> tuple[int, int]:
-        """Return how many worlds have results, and how many of them passed all checks."""
+        """Return the number of worlds with results, and of those that passed all checks."""
         about = read_about(self.folder)
         success = [read_chunk(path, worlds, about)["success"] for worlds, path in chunks(self.folder).items()]
         return sum(map(len, success)), int(sum(x.sum() for x in success))
@@ -162,12 +162,12 @@ class CampaignStore:
 
 
 def digest(*state: Array) -> int:
-    """Return a number that another final state, q, v and internal states, does not have."""
+    """Return a digest of a final state, q, v and internal states."""
     return int.from_bytes(hashlib.blake2b(b"".join(x.tobytes() for x in state), digest_size=8).digest(), "little")
 
 
 def blank(worlds: int, checks: int, quantities: int) -> Rows:
-    """Return the rows of worlds of which nothing is known."""
+    """Return the rows of worlds without results."""
     shapes = dict.fromkeys(PER_WORLD, ()) | dict.fromkeys(PER_CHECK, (checks,)) | dict.fromkeys(PER_QUANTITY, (quantities,))
     kinds = {**PER_WORLD, **PER_CHECK, **PER_QUANTITY, "message": "U"}
     empty: dict[str, tuple[str, Any]] = {"b": ("?", False), "U": ("<U1", ""), "f": ("f8", math.nan)}
@@ -213,15 +213,15 @@ TEXT_ENTRY = (lambda x: isinstance(x, str), "a text")
 ENTRIES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("scenario", "title", "description", "source", "text", "hydromechs", "target"), TEXT_ENTRY),
     **dict.fromkeys(("source_hash", "fingerprint"), TEXT_ENTRY),
-    "worlds": (lambda x: type(x) is int and 0 < x < 10**12, "a whole number above 0"),
-    "seed": (lambda x: type(x) is int and x >= 0, "a whole number, at least 0"),
-    "lanes": (lambda x: type(x) is int and x > 0, "a whole number above 0"),
+    "worlds": (lambda x: type(x) is int and 0 < x < 10**12, "an integer above 0"),
+    "seed": (lambda x: type(x) is int and x >= 0, "an integer, at least 0"),
+    "lanes": (lambda x: type(x) is int and x > 0, "an integer above 0"),
     "duration": (lambda x: _is_number(x) and x > 0, "a number above 0"),
     "settings": (lambda x: isinstance(x, dict), "a mapping"),
     "checks": (lambda x: isinstance(x, list), "a list"),
     "quantities": (lambda x: isinstance(x, list) and all(isinstance(q, str) for q in x), "a list of texts"),
 }
-"""Entries of campaign.json that are used: test and description of their values."""
+"""Used entries of campaign.json: test and description of their values."""
 
 
 def read_chunk(path: Path, worlds: range, about: Mapping[str, Any]) -> Rows:

@@ -1,4 +1,4 @@
-"""Dask as the engine of a sweep: a cluster on this machine, or one that is there."""
+"""Dask as the engine of a sweep: a cluster on this machine, or an existing one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class Dask(SweepEngine):
-    """Workers of a Dask cluster. Each gets the sweep, or other work, once; a task is numbers of runs and their parameters."""
+    """Workers of a Dask cluster. Each receives the sweep, or other work, once; a task is runs and their parameters."""
 
     address: str = ""
     """Address of a scheduler, as "tcp://10.0.0.1:8786". Defaults to a cluster on this machine."""
@@ -32,9 +32,9 @@ class Dask(SweepEngine):
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise ValueError(f"workers is {self.workers}, must be 1 or more")
+            raise ValueError(f"workers is {self.workers}, must be at least 1")
         if self.address and self.workers is not None:
-            raise ValueError("workers is given beside an address: the cluster there has its own; leave one of them out")
+            raise ValueError("workers is given beside an address: the cluster there has its own; remove one of them")
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:
@@ -93,7 +93,7 @@ def _plugin(distributed: Any, work: Work) -> Any:
     """Scheduler plugin that puts work onto every worker of a cluster, also onto those that join later."""
 
     class OnWorker(distributed.WorkerPlugin):
-        """Holds the work; a copy for each thread, which keeps what it has compiled."""
+        """Holds the work; a copy for each thread, which keeps its compiled programs."""
 
         def __init__(self, name: str, work: Work) -> None:
             self.name, self.work, self.source = name, work, source_of()
@@ -110,9 +110,7 @@ def _run(plugin: str, task: Task) -> list[Any]:
 
     worker: Any = get_worker()
     if worker.plugins[plugin].source != source_of():
-        raise RuntimeError(
-            f"the Dask worker {worker.address} has another version of hydromechs than the one who sends the runs"
-        )
+        raise RuntimeError(f"the Dask worker {worker.address} has another version of hydromechs than the sender of the runs")
     mine = worker.hydromechs_work.__dict__
     if plugin not in mine:
         mine[plugin] = copy.copy(worker.plugins[plugin].work)
@@ -145,7 +143,7 @@ class _Cluster(Workers):
                 yield task, None
             except CancelledError as error:
                 raise ConnectionError(
-                    f"the Dask scheduler is gone ({error}); finished runs are stored, and the same command resumes"
+                    f"the Dask scheduler is not reachable ({error}); finished runs are stored, and the same command resumes"
                 ) from None
             finally:
                 future.release()

@@ -1,4 +1,4 @@
-"""A sweep: a scenario, the numbers of it that change from run to run, and what is kept of each run."""
+"""Sweep: a scenario, the numbers of it that change from run to run, and the results kept of each run."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from hydromechs.simulation import Simulation
 
 OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value", "on_gpu"}
-"""Names that every store has."""
+"""Variable names of every store."""
 APPEARANCE = ("color", "opacity", "style")
-"""Fields of a shape that change nothing that is simulated."""
+"""Fields of a shape without effect on a simulation."""
 UNSIMULATED = ("name", "title", "description", "checks")
-"""Parts of a scenario that change nothing that is simulated."""
+"""Parts of a scenario without effect on a simulation."""
 MIN_BLOCK_ON_LANES, MAX_BLOCK = 32, 64
-"""Runs in a block of a sweep on lanes, whose runs go together, at least; and in any block, at most."""
+"""Minimum number of runs in a block of a sweep on lanes, whose runs go together; and maximum in any block."""
 REFUSED = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
 """Errors of a scenario or model that cannot be simulated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A statistic of a recorded quantity that is kept of each run. For a number that is none, derive and write `of`."""
+    """Statistic of a recorded quantity that is kept of each run. For a custom result, derive a class and write `of`."""
 
     name: str
     """Name of its variable in the store."""
@@ -52,19 +52,19 @@ class Result:
     statistic: Literal["last", "min", "max", "mean", "rms", "max_abs"] = "last"
     """Statistic of the samples."""
     target: Finite = 0.0
-    """Subtracted from the quantity first [in its unit]."""
+    """Value subtracted from the quantity first [in its unit]."""
     after: Finite = 0.0
     """Samples before this time are ignored [s]."""
     before: Finite | None = None
     """Samples from this time on are ignored [s]; optional."""
     mean_of: Pair | None = None
-    """Start and end [s] of an interval whose mean is subtracted from the quantity, too; optional."""
+    """Start and end [s] of an interval whose mean is also subtracted from the quantity; optional."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def of(self, recording: xarray.Dataset) -> float:
-        """Its value in a recording; NaN where there are no samples."""
+        """Return its value in a recording; NaN without samples."""
         samples = samples_of(recording, self.quantity)
         return statistic_of(recording["time"].values, samples, self.statistic, **self.how)[0]
 
@@ -80,18 +80,18 @@ class SweepRun:
     """One run of a sweep, as data."""
 
     scenario: Scenario
-    """The scenario with the run's numbers in it."""
+    """Return the scenario with the run's numbers."""
     parameters: dict[str, float] = field(default_factory=dict)
     """Values of numbers that stay open in the compiled programs, by path."""
 
     def simulation(self) -> Simulation:
-        """The simulation, at its start."""
+        """Return the simulation, at its start."""
         return self.scenario.simulation(parameters=self.parameters)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepSettings:
-    """Everything of a sweep but its scenario."""
+    """Settings of a sweep without its scenario."""
 
     name: str
     """Name of the sweep and of its folder."""
@@ -107,11 +107,11 @@ class SweepSettings:
     """Seed of the sampling and of the runs."""
     run_seeds: Literal["own", "same"] = "own"
     """Seeds of gusts, waves and sensors: "own" derives one for each run from the sweep's seed and the number of the run; "same"
-    keeps the scenario's, so that the same noise meets all parameters."""
+    keeps the scenario's, so that the noise is the same for all parameters."""
     results: tuple[Result, ...] = ()
     """Numbers kept of each run besides the scenario's checks."""
     block: Annotated[int, Bound(whole=True, least=1)] | None = None
-    """Runs that are sent to a worker, and stored, together; chosen by their number if omitted."""
+    """Number of runs that are sent to a worker, and stored, together; chosen by their number if omitted."""
     target: str = NATIVE.target
     """Target of runs on lanes: "cuda" uses the GPU of a worker that has one, in float64, and its CPU otherwise; the store
     records which. They agree to rounding, not to the last bit."""
@@ -119,10 +119,10 @@ class SweepSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterSweep(SweepSettings):
-    """Many runs of a scenario. It is checked when it is built; all problems are listed in one `SweepError`."""
+    """Many runs of a scenario. Construction lists all problems in one `SweepError`."""
 
     scenario: Scenario
-    """Scenario that is simulated."""
+    """Simulated scenario."""
 
     def __post_init__(self) -> None:
         convert_fields(self)
@@ -154,7 +154,7 @@ class ParameterSweep(SweepSettings):
 
     @property
     def block_size(self) -> int:
-        """Runs in a block: a share of all of them, that a thousand workers have something to do; enough to fill lanes."""
+        """Number of runs in a block: a share that keeps a thousand workers busy, but enough to fill lanes."""
         return self.block or min(max(math.ceil(self.runs / 256), MIN_BLOCK_ON_LANES if self.on_lanes else 1), MAX_BLOCK)
 
     @cached_property
@@ -194,7 +194,7 @@ class ParameterSweep(SweepSettings):
         return tuple(path for parameter in self.parameters for path in parameter.paths)
 
     def variant(self, values: Sequence[Any], seed: int | None) -> SweepRun:
-        """The run with a value for each parameter; raises what the scenario or the model raises with them.
+        """Return the run with a value for each parameter; raise errors of the scenario or model with them.
 
         If the seed is None, it is that of the scenario, or a parameter.
         """
@@ -203,12 +203,12 @@ class ParameterSweep(SweepSettings):
         return SweepRun(scenario=replace(self.scenario, **parts) if parts else self.scenario, parameters=opened)
 
     def changes(self, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, float]]:
-        """Return fields of the scenario that values of the parameters change, and open parameters by path."""
+        """Return changed fields of the scenario for values of the parameters, and open parameters by path."""
         pairs = zip(self.parameters, values, strict=True)
         return self._changes([(path, value) for parameter, value in pairs for path in parameter.paths])
 
     def start(self, fields: Mapping[str, Any], opened: Mapping[str, float]) -> State:
-        """Return the initial state of a run, from what `changes` returns; joints with a given motion are on it."""
+        """Return the initial state of a run, from the result of `changes`; joints with prescribed motion are on it."""
         scenario = self.scenario
         state = assemble(fields["models"])[1] if "models" in fields else scenario.start
         return self.open_plant.with_values(self.open_plant.parameter_values(opened)).on_motions(state)
@@ -226,17 +226,17 @@ class ParameterSweep(SweepSettings):
         return tuple(path for path in wanted if _stay_open(plant, [path]))
 
     def _is_known(self, path: str) -> bool:
-        """True for the environment beside controllers and filters, which are designed for it; its numbers are data anyway."""
+        """True for the environment with controllers and filters, which are designed for it; its numbers are data anyway."""
         return bool(self.scenario.blocks) and any(keys[0] == "environment" for keys in self.places(path))
 
     @cached_property
     def open_plant(self) -> Plant:
-        """The plant with what stays open in it."""
+        """The plant with its open parameters."""
         plant = self.scenario.plant
         return replace(plant, parameters=self.opened) if self.opened else plant
 
     def places(self, path: str) -> tuple[Keys, ...]:
-        """Return where the numbers of a path are in the scenario; empty if only the plant has them."""
+        """Return the places of a path's numbers in the scenario; empty if only the plant has them."""
         try:
             return registry.located(self.scenario, path)
         except KeyError:
@@ -254,7 +254,12 @@ class ParameterSweep(SweepSettings):
     def _name_faults(self) -> list[Fault]:
         out = []
         if not self.name or self.name.startswith(".") or any(c in self.name for c in "/\\\0"):
-            out.append(Fault(("name",), f"name is {self.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
+            out.append(
+                Fault(
+                    ("name",),
+                    f"name is {self.name!r}; it is a folder name: it must not be empty, contain '/' or start with '.'",
+                )
+            )
         out += [Fault((name,), f"{name} is {value!r}, {must}", value, must) for name, value, must in field_faults(self)]
         if self.target not in TARGETS:
             out.append(Fault(("target",), f"target is {self.target!r}, must be one of {', '.join(TARGETS)}"))
@@ -263,7 +268,7 @@ class ParameterSweep(SweepSettings):
             for item in items:
                 where = (key, item.name)
                 if not item.name or any(c in item.name for c in "/\\.\0") or item.name.startswith("__"):
-                    text = f"{key}: the name {item.name!r} must not be empty, nor hold '/', '\\' or '.'"
+                    text = f"{key}: the name {item.name!r} must not be empty, nor contain '/', '\\' or '.'"
                     out.append(Fault(where, text))
                 elif item.name in taken:
                     out.append(Fault(where, f"{key}.{item.name}: the store has another variable of this name; rename it"))
@@ -314,13 +319,13 @@ class ParameterSweep(SweepSettings):
         for keys in places:
             if keys[0] in UNSIMULATED or keys[-1] in APPEARANCE:
                 what = keys[0] if keys[0] in UNSIMULATED else "the appearance of a body"
-                raise KeyError(f"{path!r}: {what} changes nothing that is simulated")
+                raise KeyError(f"{path!r}: {what} has no effect on a simulation")
         found = registry.part(self.scenario, path)
         free = found is None and len(places[0]) > 1 and isinstance(registry.follow(self.scenario, places[0][:-1]), tuple)
         return 0.0 if free else found  # a new name, where names are free
 
     def _value_faults(self) -> list[Fault]:
-        """Return errors of parameters with valid paths: spreads that do not suit the sampling, values that are rejected."""
+        """Return errors of parameters with valid paths: distributions that do not suit the sampling, rejected values."""
         out = []
         for parameter in self.parameters:
             if any(self._path_fault(path) for path in parameter.paths):

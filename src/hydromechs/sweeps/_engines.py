@@ -1,4 +1,4 @@
-"""Engines of a sweep: who runs its blocks. In this process, or in processes of this machine."""
+"""Engines of a sweep, which run its blocks in this process, or in processes of this machine."""
 
 import abc
 import contextlib
@@ -24,29 +24,29 @@ class Work(Protocol):
 
     @property
     def identity(self) -> str:
-        """A text that other work does not have."""
+        """Text that identifies the work."""
 
     def __call__(self, task: Task) -> list[Any]:
         """Results of each run of a task, in their order; errors of a run are part of it."""
 
 
 class Workers(abc.ABC):
-    """Workers that are ready."""
+    """Available workers."""
 
     count: int
     """Number of workers."""
 
     @abc.abstractmethod
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
-        """Tasks with their results, in the order in which they end; None for one of which `ATTEMPTS` workers have died."""
+        """Yield tasks with their results as they end; None for one of which `ATTEMPTS` workers have died."""
 
 
 class SweepEngine(abc.ABC):
-    """Who runs a sweep."""
+    """Engine of a sweep."""
 
     @abc.abstractmethod
     def started(self, work: Work) -> AbstractContextManager[Workers]:
-        """Workers that know their work, until the end of the block; raises `ValueError` where there can be none."""
+        """Prepare workers until the end of the block; raise `ValueError` if none are possible."""
 
 
 # -- this process -------------------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def _context() -> Any:
 
 
 class _Process:
-    """A worker process and the task that it has."""
+    """A worker process and its task."""
 
     def __init__(self, work: Work) -> None:
         context = _context()
@@ -164,7 +164,7 @@ class Local(SweepEngine):
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise ValueError(f"workers is {self.workers}, must be 1 or more")
+            raise ValueError(f"workers is {self.workers}, must be at least 1")
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:

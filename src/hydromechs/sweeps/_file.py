@@ -1,4 +1,4 @@
-"""A sweep file to a `ParameterSweep`, with every problem of the file in one `SweepError`."""
+"""Reader of a sweep file; every problem is in one `SweepError`."""
 
 import os
 from collections.abc import Mapping
@@ -86,14 +86,14 @@ class _SweepReader(Reader):
     """Reads a sweep file. If a part cannot be read, the sweep is checked without it."""
 
     made: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
-    """Parameters and results that could be read, by section."""
+    """Readable parameters and results, by section."""
     incomplete: tuple[tuple[str], ...] = ()
-    """Sections of which nothing could be read; problems of the whole sections would follow from that."""
+    """Unreadable sections; problems of the whole sections would follow from that."""
     unchanged: tuple[str, ...] = ()
-    """Paths of changes that could not be made; parameters inside them may lead nowhere only because of that."""
+    """Paths of failed changes; parameters inside them may lead nowhere only because of that."""
 
     def follows(self, fault: Fault) -> bool:
-        """True if a problem of the sweep only follows from what could not be read."""
+        """True if a problem of the sweep only follows from an unreadable part."""
         inside = isinstance(fault.value, str) and fault.value.startswith(tuple(f"{path}." for path in self.unchanged))
         return fault.path[:1] in self.incomplete or (inside and fault.path[:1] == ("parameters",))
 
@@ -105,7 +105,7 @@ class _SweepReader(Reader):
         return out
 
     def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Report what else is wrong with an object with `BROKEN` fields; the file is made without its broken parts."""
+        """Report further problems of an object with `BROKEN` fields, without its broken parts."""
         super().unmade(cls, values, path)
         if cls is not SweepFile or {values.get(key) for key in ("name", "scenario", "model")} & {BROKEN}:
             return BROKEN

@@ -1,4 +1,4 @@
-"""Worlds of a campaign that fly together: what is compiled for them, how many fit the memory, and their results."""
+"""Worlds of a campaign that fly together: their compiled programs, memory and results."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from ._campaign import MissionCampaign
 
 MAX_CHUNK = {"cpu": 512, "cuda": 2**17}
-"""Largest number of worlds in a chunk that is chosen, by target: a campaign that is stopped loses the worlds of one chunk."""
+"""Maximum number of worlds in an automatic chunk, by target: an interrupted campaign loses the worlds of one chunk."""
 SHARE = 0.25
-"""Share of the free memory that the worlds of a chunk may take."""
+"""Maximum share of the free memory for the worlds of a chunk."""
 VECTOR = 8
-"""Worlds per vector operation, at most."""
+"""Maximum number of worlds per vector operation."""
 COPIES = 4
-"""Copies of the state of a world, at most: at the end of a run, and of worlds that report something."""
+"""Maximum number of copies of a world's state: at the end of a run, and of worlds that report something."""
 RESULTS = 16 * 1024
 """Memory for the results and messages of a world [bytes]."""
 
 
 class Fleet:
-    """Flies worlds of a campaign. What goes to another process is the campaign; what is compiled stays here.
+    """Flies worlds of a campaign. The campaign is sent to other processes; compiled programs stay here.
 
     Args:
         threads: Threads that share the worlds.
         device: Number of the GPU, if the target is one.
-        note: Called with what a user should know.
+        note: Called with notes for the user.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Fleet:
     ) -> None:
         self.campaign, self.threads, self.device, self.note = campaign, threads, device, note
         self.limit = math.inf
-        """Number of worlds that fit the memory, as far as is known."""
+        """Number of worlds that fit the memory, if known."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return sent, (loaded_files(), Fleet, pickle.dumps((self.campaign, self.threads, self.device)))
@@ -84,7 +84,7 @@ class Fleet:
         return 8.0 * COPIES * sum((*routine.state.values(), *routine.work.values())) + RESULTS
 
     def chunk_size(self) -> int:
-        """Return how many worlds fly together: as many as fit the free memory, in whole vectors for all threads."""
+        """Return the number of worlds that fly together: as many as fit the free memory, in whole vectors for all threads."""
         free, target = self._free(), self.campaign.target
         most = MAX_CHUNK[target]
         fitting = most if free is None else int(min(most, SHARE * free // self.world_memory))
@@ -95,9 +95,9 @@ class Fleet:
         return free_memory() if self.campaign.target == compiler.NATIVE.target else compiler.free_gpu_memory()
 
     def fly(self, seeds: Sequence[int], progress: Callable[[float], None] = lambda share: None) -> Rows:
-        """Fly a mission for each seed; return arrays with a row per world. Where memory is short, half of them fly at a time.
+        """Fly a mission for each seed; return arrays with a row per world. If memory is short, half of them fly at a time.
 
-        `progress`: called with the share of the work that is done, 0 to 1.
+        `progress`: called with the finished share of the work, 0 to 1.
         """
         parts: list[Rows] = []
         at, n = 0, len(seeds)
@@ -165,13 +165,13 @@ def _line(text: str, letters: int) -> str:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """True if memory ran out, here or on a GPU: CuPy's errors of the runtime and of kernels are no `MemoryError`."""
+    """True if memory ran out, here or on a GPU: CuPy's runtime and kernel errors are not `MemoryError`."""
     on_gpu = type(error).__module__.partition(".")[0] in ("cupy", "cupy_backends")
     return isinstance(error, MemoryError) or (on_gpu and "out of memory" in str(error).lower().replace("_", " "))
 
 
 def free_memory() -> int | None:
-    """Return the memory that is free for this process [bytes]; None if it is unknown."""
+    """Return the free memory for this process [bytes]; None if unknown."""
     free = []
     try:
         found = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())

@@ -1,6 +1,6 @@
 """Runs of a sweep as worlds of one plant: whole steps of many runs at once on the lanes of the processor.
 
-A run's row depends on its own numbers alone: a world gives the same bits in a batch of any size. All engines evaluate such a
+A run's row depends only on its own numbers: a world gives the same bits in a batch of any size. All engines evaluate such a
 sweep in this way, so that their stores are the same.
 """
 
@@ -50,7 +50,7 @@ class LaneRunner:
         worlds.run(worlds.offset + self._scenario.record)
 
     def rows(self, task: Task) -> list[Row]:
-        """The rows of some runs, in their order."""
+        """Return the rows of some runs, in their order."""
         out: dict[int, Row] = {}
         starts: dict[int, _Start] = {}
         for k, values in enumerate(task.values):
@@ -72,7 +72,7 @@ class LaneRunner:
 
     @cached_property
     def _gpu(self) -> bool:
-        """True if runs are on another machine than the CPU: the sweep asks for it, and this worker has it."""
+        """True if runs use another machine than the CPU: the sweep requests it, and this worker has it."""
         return self.sweep.target != NATIVE.target and not TARGETS[self.sweep.target].unavailable()
 
     def _worlds(self, starts: Sequence[_Start], seeds: Sequence[int]) -> Worlds:

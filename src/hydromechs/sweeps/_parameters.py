@@ -1,4 +1,4 @@
-"""Parameters: numbers that change from run to run, and the values that each may have."""
+"""Parameters: numbers that change from run to run, and their possible values."""
 
 import abc
 import math
@@ -15,7 +15,7 @@ Steps = Annotated[int, Bound(whole=True, least=2, hint="for one value use change
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter(abc.ABC):
-    """A number that changes from run to run."""
+    """Number that changes from run to run."""
 
     name: str
     """Name of its coordinate in the store."""
@@ -37,11 +37,11 @@ class Parameter(abc.ABC):
 
     @abc.abstractmethod
     def grid(self) -> list[Any]:
-        """Return the values on a grid; `ValueError` if it has none."""
+        """Return the values on a grid; raise `ValueError` if it has none."""
 
     @abc.abstractmethod
     def ends(self) -> list[Any]:
-        """Return values that show whether all values are valid."""
+        """Return values that test whether all values are valid."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Range(Parameter):
     high: Finite
     """Upper end, above the lower."""
     steps: Steps | None = None
-    """Number of values on a grid, which needs it."""
+    """Number of values on a grid, required there."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -1,4 +1,4 @@
-"""One run of a sweep after another, in a worker: values of the parameters in, a row of results out."""
+"""Runs of a sweep, one after another, in a worker: values of the parameters in, a row of results out."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from ._lanes import LaneRunner
 
 DONE, FAILED = 1, 2
-"""Status of a run: it came to its end; it did not. 0 in a store: it has not run yet."""
+"""Status of a run: done, or failed. 0 in a store: not run yet."""
 REASON = 400
-"""Letters of a reason that are kept."""
+"""Maximum letters of a reason."""
 
 
 class Task(NamedTuple):
-    """Some runs that go to a worker together."""
+    """Runs that are sent to a worker together."""
 
     runs: tuple[int, ...]
     """Their numbers."""
@@ -49,7 +49,7 @@ class Row(NamedTuple):
     reason: str
     """Why it failed."""
     end_time: float
-    """Time that was reached [s]."""
+    """Time reached [s]."""
     results: tuple[float, ...]
     """Values of the sweep's results."""
     passed: tuple[bool, ...]
@@ -61,25 +61,25 @@ class Row(NamedTuple):
 
 
 def failed_row(sweep: ParameterSweep, reason: str, end_time: float = math.nan) -> Row:
-    """The row of a run that has no results, with the reason and the time that was reached [s]."""
+    """Return the row of a run without results, with the reason and the time reached [s]."""
     checks = len(sweep.scenario.checks)
     said = " ".join(reason.split())[:REASON]
     return Row(FAILED, said, end_time, (math.nan,) * len(sweep.results), (False,) * checks, (math.nan,) * checks)
 
 
 def refused_row(sweep: ParameterSweep, error: Exception) -> Row:
-    """The row of a run that could not be run."""
+    """Return the row of a rejected run."""
     return failed_row(sweep, f"{type(error).__name__}: {message_of(error)}")
 
 
 def done_row(end_time: float, results: Sequence[float], checks: Sequence[CheckResult]) -> Row:
-    """The row of a run that came to its end, with the time that was reached [s]."""
+    """Return the row of a completed run, with the time reached [s]."""
     return Row(DONE, "", end_time, tuple(results), tuple(c.passed for c in checks), tuple(c.value for c in checks))
 
 
 @dataclass
 class Runner:
-    """Runs parts of a sweep. What it sends to another process is the sweep; what it has compiled stays here."""
+    """Runs parts of a sweep. The sweep is sent to other processes; compiled programs stay here."""
 
     sweep: ParameterSweep
     """The sweep."""
@@ -96,7 +96,7 @@ class Runner:
         return fingerprint_of(self.sweep)
 
     def __call__(self, task: Task) -> list[Row]:
-        """The rows of some runs, in their order: all at once on lanes, or one after the other."""
+        """Return the rows of some runs, in their order: all at once on lanes, or one after the other."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of one run; the first one of a sweep is looked at before
             if self._lanes is not None:
@@ -132,7 +132,7 @@ class Runner:
             return refused_row(self.sweep, error)
 
     def _simulation(self, values: Sequence[Any], seed: int) -> Simulation:
-        """The simulation of a run at its start: the last one, put into another state, where only that can differ."""
+        """Return the simulation of a run at its start: the last one in another state, if only that can differ."""
         sweep = self.sweep
         if not self._reusable:
             variant = sweep.variant(values, seed)
@@ -148,7 +148,7 @@ class Runner:
 
     @cached_property
     def _reusable(self) -> bool:
-        """True if runs differ in open parameters and starts alone, and nothing else remembers the run before."""
+        """True if runs differ only in open parameters and starts, and nothing else has memory of the run before."""
         scenario, water = self.sweep.scenario, self.sweep.scenario.environment
         alone = not scenario.blocks and scenario.engine is None
         still = water.gusts is None and not water.waves

@@ -1,4 +1,4 @@
-"""Samplings: how runs are spread over the parameters of a sweep."""
+"""Samplings: distribution of the runs over the parameters of a sweep."""
 
 import abc
 import itertools

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MARK = "hydromechs_sweep"
 """Attribute that marks a store as that of a sweep; its value is the version of the layout."""
 VERSION = 2
-"""Version of the layout that is written and read."""
+"""Supported version of the layout."""
 STORE, LOCK = "results.zarr", "sweep.lock"
 """Names in the folder of a sweep."""
 
@@ -64,10 +64,10 @@ class SweepStore:
         try:
             if replace and self.path.exists():
                 if MARK not in _attributes(self.path):
-                    raise ValueError(f"{self.path} is not the store of a sweep; it stays as it is, choose another folder")
+                    raise ValueError(f"{self.path} is not the store of a sweep and is unchanged; choose another folder")
                 shutil.rmtree(self.path)
             for link in filter(Path.is_symlink, (self.path, *self.path.glob("*"))):
-                raise ValueError(f"{link} is a link, which would lead out of the folder; remove it, or choose another folder")
+                raise ValueError(f"{link} is a link that leads out of the folder; remove it, or choose another folder")
             if not (self.path / ".zgroup").exists():  # what is written last of a new store
                 self._create(attrs)
             for partial in self.path.glob(f"*/{files.PARTIAL}"):  # of a sweep that was killed
@@ -88,7 +88,7 @@ class SweepStore:
             raise ValueError(f"{self.folder} holds the sweep {found['sweep']!r}, not {attrs['sweep']!r}; {remedy}")
         if found["source"] != attrs["source"]:
             made = f"version {found['hydromechs']} of hydromechs, whose equations may differ from these ({attrs['hydromechs']})"
-            raise ValueError(f"{self.folder} was begun by {made}; {remedy}")
+            raise ValueError(f"{self.folder} was started by {made}; {remedy}")
         if found["fingerprint"] != attrs["fingerprint"]:
             raise ValueError(
                 f"{self.folder} holds the sweep {found['sweep']!r} with another scenario, other parameters, sampling, seed or "
@@ -151,7 +151,7 @@ class SweepStore:
         }
 
     def _create(self, attrs: Mapping[str, Any]) -> None:
-        """An empty store: coordinates, and variables without a block."""
+        """Create an empty store: coordinates, and variables without a block."""
         sweep, n = self.sweep, self.sweep.runs
         if self.path.exists():  # of a sweep that was killed here
             shutil.rmtree(self.path)
@@ -181,7 +181,7 @@ class SweepStore:
         files.write_bytes(self.path / name / "0", values.tobytes())
 
     def _variable(self, name: str, dtype: Any, fill: Any, text: str, *, checks: int = 0, **attrs: str) -> None:
-        """A variable without a block: a number for each run, or for each run and check."""
+        """Create a variable without a block: a number for each run, or for each run and check."""
         more = (checks,) if checks else ()
         shape, chunks = (self.sweep.runs, *more), (self.block, *more)
         dims = ["run", *(["check"] if checks else [])]
@@ -197,7 +197,7 @@ class SweepStore:
 
 
 def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
-    """The results of a sweep from its folder or the store in it, as far as it has come.
+    """Return the available results of a sweep from its folder or the store in it.
 
     There is a row for each run, with the parameters as coordinates.
     """
@@ -218,7 +218,7 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
 
 
 def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
-    """The results of a grid with a dimension for each parameter, in place of one for the runs."""
+    """Return the results of a grid with a dimension for each parameter, in place of one for the runs."""
     names = list(dataset.attrs["parameters"])
     points = {tuple(dataset[name].values[i] for name in names) for i in range(dataset.sizes["run"])}
     counts = [len(np.unique(dataset[name])) for name in names]
@@ -237,7 +237,7 @@ def _check_version(path: Path, attrs: Mapping[str, Any], remedy: str) -> None:
 
 
 def _attributes(path: Path) -> dict[str, Any]:
-    """Attributes of a store; none where there is no store."""
+    """Return the attributes of a store; none if there is no store."""
     try:
         found = files.read_json(path / ".zattrs")
     except OSError:

@@ -29,7 +29,7 @@ def source_of(
     lanes: int | None,
     threads: int | None,
 ) -> Source:
-    """Return what worlds are copies of, compiled."""
+    """Return the compiled source of worlds."""
     if isinstance(what, Plant):
         if tuple(inputs):
             raise ValueError("inputs goes with a model; a plant has the commands and held inputs of its components")

@@ -1,4 +1,4 @@
-"""Worlds of a bare mechanism: forces and the water's motion come from outside."""
+"""Worlds of a bare mechanism: forces and the water's motion are given."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,11 +15,11 @@ from ._source import Place, Source
 
 
 class Mechanism(Source):
-    """A mechanism without anything that acts on it but forces that are given.
+    """A mechanism with given forces only.
 
     Args:
         dyn: The mechanism, compiled; its lanes and threads are used.
-        names: Inputs besides "tau" that are compiled in, some of `FLOW`.
+        names: Compiled inputs besides "tau", some of `FLOW`.
     """
 
     def __init__(self, dyn: Dynamics, method: Integrator, names: Iterable[str] = ()) -> None:
@@ -43,13 +43,13 @@ class Mechanism(Source):
             if name not in self.places:
                 there = f"there are {', '.join(self.places)}"
                 if name in FLOW:
-                    raise KeyError(f"input {name!r} was not compiled in, {there}; name it in Worlds(..., inputs=[{name!r}])")
+                    raise KeyError(f"input {name!r} was not compiled, {there}; name it in Worlds(..., inputs=[{name!r}])")
                 raise KeyError(f"no input {name!r}{nearest(name, self.places)}; {there}")
         return given
 
 
 def model_stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepper:
-    """The compiled stepper of a model with inputs by name, "tau" first; kept with it."""
+    """Return the compiled stepper of a model with inputs by name, "tau" first; kept with it."""
 
     def make() -> Stepper:
         model, opened = dyn.model, tuple(dyn.parameters)

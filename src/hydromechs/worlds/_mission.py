@@ -40,16 +40,16 @@ from ._source import WorldMessage
 from ._target import Home, Marched
 
 ROWS = 64
-"""Samples that the compiled loop takes before it returns, at most."""
+"""Maximum number of samples that the compiled loop takes before it returns."""
 CALL = 0.1
-"""Time for which it runs [s]: Ctrl-C acts after it."""
+"""Maximum time for which it runs [s]: Ctrl-C acts after it."""
 
 
 class MissionHome(Home):
     """Arrays of the compiled loop of a mission.
 
     Args:
-        memory: Memory of sensors, filter and blocks at the start.
+        memory: Initial memory of sensors, filter and blocks.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class MissionHome(Home):
         super().__init__(source.stepper, worlds, backend, "float64", march.step, offset, sum(self.sizes.values()))
         self.march = march
         self.memory = memory
-        """Memory of sensors, filter and blocks at the start, in one array."""
+        """Initial memory of sensors, filter and blocks, in one array."""
         self.state = march.new(worlds)
         """Arrays of the loop, shape (worlds, n) each."""
         self._first = GridTime.of(offset, march.step)
         self._nq = source.model.nq
 
     def all(self, name: str) -> Any:
-        """An array of the state on its machine, to read or to write."""
+        """Return an array of the state on its machine, to read or to write."""
         return self.state.device(name) if isinstance(self.state, DeviceState) else self.state[name]
 
     @property
@@ -129,7 +129,7 @@ class MissionRun(PlantRun):
             _check_start(home.offset, home.step)
         self._said: list[WorldMessage] = []
         self.reasons: dict[int, str] = {}
-        """By number, why a world ended early."""
+        """Reasons why worlds ended early, by number."""
         self.stopped: set[int] = set()
         """Worlds that an event stopped."""
         self.signals = sim.signals
@@ -198,7 +198,7 @@ class MissionRun(PlantRun):
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """See `Run.readings`. Sensors that are due now measure; they do it again, alike, in the next step."""
+        """See `Run.readings`. Sensors that are due now measure; the next step repeats the same measurement."""
         if self.loop.sensing is None:
             return {}
         self._prepare(self._now())
@@ -276,7 +276,7 @@ class MissionRun(PlantRun):
         self._keep(samples, rows, final=True)
 
     def _advance(self, goal: Array, keep: Callable[[Mapping[str, Array], Array], None] | None) -> None:
-        """March all worlds to times, n and part, shape (worlds, 2). `keep` receives rows of records and their numbers."""
+        """Advance all worlds to times, n and part, shape (worlds, 2). `keep` receives rows of records and their numbers."""
         state, step = self.state, self.home.step
         last = goal[:, 0] * step + goal[:, 1]
         near = slack(float(np.abs(last).max(initial=0.0)), step)
@@ -306,7 +306,7 @@ class MissionRun(PlantRun):
                     self._act(event, int(world), float(t[world]))
 
     def _marched(self, until: Array, passes: int, rows: dict[str, Array] | None) -> Array:
-        """March all worlds to times; worlds that report something continue after it. Return the number of rows of each."""
+        """Advance all worlds to times; worlds that report something continue after it. Return the number of rows of each."""
         state = self.state
         count = self.loop.run(state, until, passes, rows)
         reported = self._reports()
@@ -347,7 +347,7 @@ class MissionRun(PlantRun):
         self.state["paused"][world] = 1.0
 
     def _reports(self) -> Array:
-        """Take what blocks reported; worlds that continue."""
+        """Process reports of blocks; return worlds that continue."""
         state, out = self.state, []
         for world in (int(k) for k in np.flatnonzero(state["paused"][:, 0] != 0.0) if k not in self.reasons):
             t = float(self._now()[world])
@@ -386,7 +386,7 @@ class MissionRun(PlantRun):
     # -- events ---------------------------------------------------------------------------------------------------------------
 
     def _handle_crossings(self, world: int) -> None:
-        """Find what happened in the last steps of a world and do what it asks for, as a simulation of one world does."""
+        """Find events in the last steps of a world and execute their actions, as a simulation of one world does."""
         state, nq, step = self.state, self.source.model.nq, self.home.step
         n, part, *y = state["start"][world]
         before = Point(GridTime(n, part).time(step), np.array(y[:nq]), np.array(y[nq:]))
@@ -452,13 +452,13 @@ class MissionRun(PlantRun):
     # -- samples --------------------------------------------------------------------------------------------------------------
 
     def _rows_now(self) -> dict[str, Array]:
-        """The present instant as rows of the records, shape (worlds, 1, n)."""
+        """Return the present instant as rows of the records, shape (worlds, 1, n)."""
         rows = {name: self.state[name][:, None].copy() for name in SAMPLED}
         rows["told"] = self.state["inputs"][:, None, : self.nu]
         return rows
 
     def _found(self, sources: Sequence[str], rows: Mapping[str, Array], inputs: Array) -> tuple[dict[str, Any], Array]:
-        """Variables at rows of the records, shape (worlds, rows, ...) each, and their times; with inputs of the worlds."""
+        """Return variables at rows of the records, shape (worlds, rows, ...) each, and times, with inputs of the worlds."""
         nq, (worlds, n) = self.source.model.nq, rows["n"].shape[:2]
         t = rows["n"][..., 0] * self.home.step + rows["part"][..., 0]
         data = np.broadcast_to(inputs[:, None, self.nu :], (worlds, n, inputs.shape[1] - self.nu))
@@ -469,7 +469,7 @@ class MissionRun(PlantRun):
         return found | {"signal": rows["signals"]}, t
 
     def _values(self, quantities: Mapping[str, Quantities], rows: Mapping[str, Array], inputs: Array) -> dict[str, Array]:
-        """Values of quantities at rows of the records, shape (worlds, rows) each."""
+        """Return values of quantities at rows of the records, shape (worlds, rows) each."""
         out: dict[str, Array] = {}
         for quantity in quantities.values():
             out |= quantity.values(*self._found(quantity.sources, rows, inputs))
@@ -484,7 +484,7 @@ class MissionRun(PlantRun):
 def march_of(
     source: PlantSource, sim: Simulation, name: str, target: str, checks: Sequence[Check], quantities: Sequence[str] | None
 ) -> MissionMarch:
-    """Return the compiled loop of a simulation with its blocks and events; errors have the name of what it is of.
+    """Return the compiled loop of a simulation with its blocks and events; errors name its source.
 
     `checks`: checks of which it accumulates statistics; `quantities`: quantities of which it accumulates statistics; None to
     record samples instead.
@@ -510,13 +510,13 @@ def _check_start(t: float, step: float) -> None:
     """Raise `ValueError` unless worlds start at a multiple of the step, as ticks of blocks do."""
     if not is_multiple(t, step, step):
         raise ValueError(
-            f"start.t is {t:g} s, must be an integer number of steps of {step:g} s: controllers and sensors run at multiples "
+            f"start.t is {t:g} s, must be an integer multiple of {step:g} s: controllers and sensors run at multiples "
             f"of their period, which steps from there never reach; try {round(t / step) * step:g} s, or another step"
         )
 
 
 def _grid(t: Array, step: float) -> Array:
-    """n and part of times [s], shape (worlds, 2); see `GridTime.of`."""
+    """Return n and part of times [s], shape (worlds, 2); see `GridTime.of`."""
     n = np.rint(t / step)
     on = np.abs(t - n * step) <= np.maximum(min(1e-6 * step, SNAP), rounding(1.0) * np.abs(t))
     below = np.floor(t / step)

@@ -30,14 +30,14 @@ from ._source import Place, Run, Source
 from ._target import Home, Marched
 
 SOME = 16
-"""Worlds whose arrays of an open parameter are looked at before they begin."""
+"""Maximum number of worlds whose arrays of an open parameter are checked before they start."""
 
 
 class PlantSource(Source):
     """A plant with an integrator.
 
     Args:
-        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to what the machine has.
+        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to the machine's vector width.
         threads: Threads that share the worlds.
     """
 
@@ -134,7 +134,7 @@ class PlantRun(Run):
             self._applied[which] = np.nan if resumed else switched_off(plant, inputs)
 
     def add_current(self, which: np.ndarray, velocity: np.ndarray) -> None:
-        """Set the velocity that is added to the current of worlds, in world axes [m/s], shape (3,) or (len(which), 3)."""
+        """Set the additional current of worlds, in world axes [m/s], shape (3,) or (len(which), 3)."""
         if not self.plant.streams:
             raise ValueError(
                 "the plant was built without a current, so none can be added; give it one, which may be 0: "
@@ -159,7 +159,7 @@ class PlantRun(Run):
         return self.source.programs.checks.faults(self.home.step, q, self.home.get(self.home.inputs[0]))
 
     def observe(self, names: Collection[str]) -> dict[str, Any]:
-        """Variables of the recording at the present instant of each world, by name, shape (worlds, ...)."""
+        """Return variables of the recording at the present instant of each world, by name, shape (worlds, ...)."""
         home = self.home
         for name in names:
             if name not in self._recorded:
@@ -172,7 +172,7 @@ class PlantRun(Run):
     def _variables(
         self, names: Collection[str], t: Any, q: Any, x: Any, U: Any, call: Callable[[Compiled, Sequence[Any]], list[Any]]
     ) -> dict[str, Any]:
-        """Variables of the recording by name, from times, states and inputs of shape (..., n)."""
+        """Return variables of the recording by name, from times, states and inputs of shape (..., n)."""
         nv, get = self.plant.model.nv, self.home.get
         out = {"q": q, "v": x[..., :nv], "internal_state": x[..., nv:], "command": U[..., : self.na]}
         out |= {"held_input": U[..., self.na : self.nu], "work": x[..., x.shape[-1] - len(self.plant.layout.causes) :]}
@@ -189,11 +189,11 @@ class PlantRun(Run):
 
     @cached_property
     def _recorded(self) -> set[str]:
-        """Names of the variables of a recording that an instant has."""
+        """Return the names of the recording's variables that are available at an instant."""
         return {v.name for v in schema(self.plant)} - {"energy_residual"}
 
     def check_given(self, driven: Mapping[str, Any]) -> None:
-        """Reject held inputs outside of their ranges, and warn of commands; those that are not numbers freeze their world."""
+        """Reject held inputs outside of their ranges, and warn of commands; those that are not numbers stop their world."""
         home = self.home
         if not home.arrays.on_host:
             return
@@ -221,7 +221,7 @@ class PlantRun(Run):
         """Advance all worlds to a time [s].
 
         `record`: time between two samples [s]; `samples`: receives samples at multiples of it, and at the end; `progress`:
-        called now and then with the time that was reached [s].
+        called regularly with the time reached [s].
         """
         step, now = self.home.step, self._now()
         if np.ptp(now) > 0.0:
@@ -255,7 +255,7 @@ class PlantRun(Run):
         return steps
 
     def _steps_alike(self, steps: int) -> int:
-        """Steps, of these at most, until the slope of a current changes; the run's data are those of the present time."""
+        """Return the steps until the slope of a current changes, with a maximum; set the run's data of the present time."""
         clock = self._base[:1] + self._ahead if self._together else self._clock
         now = self.home.offset + self.home.step * clock
         latest = float(now.max(initial=0.0))
@@ -294,7 +294,7 @@ class PlantRun(Run):
         return path
 
     def _split(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
-        """Take a step in parts in some worlds, with inputs of all; True for those that took it, (len(which),)."""
+        """Take a step in parts in some worlds, with inputs of all; return True for those that took it, (len(which),)."""
         now, step = self._now()[which], self.home.step
         groups: dict[tuple[int, float], list[int]] = {}
         for k, world in enumerate(which):
@@ -315,29 +315,29 @@ class PlantRun(Run):
         return good
 
     def _data(self, seed: int, t: float) -> tuple[np.ndarray, float]:
-        """The run's data from a time on, and until when they hold [s]."""
+        """Return the run's data from a time on, and the time until which they hold [s]."""
         if seed not in self._flows:
             self._flows[seed] = self.plant.flow(seed)
         return self.plant.data(self._flows[seed], t + max(1e-9 * self.home.step, rounding(t)), {}, self._waves_of(seed))
 
     def _with_current(self, which: np.ndarray, data: np.ndarray) -> np.ndarray:
-        """The run's data but for parameters, of worlds with their own currents, shape (len(which), n)."""
+        """Return the run's data except parameters, of worlds with their own currents, shape (len(which), n)."""
         rows = np.tile(data[: len(data) - self._parameters], (len(which), 1))
         for at in self.plant.current_places:
             rows[:, at.start - self.nu : at.stop - self.nu] += self.currents[which]
         return rows
 
     def _now(self) -> np.ndarray:
-        """Times of the worlds [s], also of frozen ones, on the host, shape (n,)."""
+        """Times of the worlds [s], also of stopped ones, on the host, shape (n,)."""
         return self.home.offset + self.home.step * self._clock
 
     @property
     def _clock(self) -> np.ndarray:
-        """Steps since each world began, shape (n,)."""
+        """Steps since the start of each world, shape (n,)."""
         return self._base + self._ahead
 
     def _renew(self, now: np.ndarray) -> None:
-        """Current, gusts and waves of worlds where they are not those of the present time."""
+        """Set current, gusts and waves of worlds to those of the present time."""
         near = slack(float(now.max(initial=0.0)), self.home.step)
         old = np.flatnonzero(self._until <= now + near)
         if not len(old):
@@ -363,7 +363,7 @@ class PlantRun(Run):
         return self._waves[seed]
 
     def _switch(self, held: Mapping[str, Any], done: int, steps: int) -> int:
-        """Held inputs of the next step: those that are not numbers freeze their world, constraints close; steps like it."""
+        """Set held inputs of the next step: non-finite ones stop their world, constraints close; return equal steps."""
         home, layout = self.home, self.plant.layout
         U = home.get(home.inputs[0])
         after = np.array(U)
@@ -387,7 +387,7 @@ class PlantRun(Run):
         return steps
 
     def _close(self, which: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
-        """Velocities and internal states of worlds after inputs change; worlds that are alike are one."""
+        """Return velocities and internal states of worlds after inputs change; equal worlds are computed once."""
         home = self.home
         q, x = (np.array(home.get(a)[which]) for a in (home.q, home.x))
         now = self._now()
@@ -423,7 +423,7 @@ class PlantRun(Run):
 
 
 def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Groups of equal rows: the first of each, and all of them."""
+    """Return groups of equal rows: the first of each, and all of them."""
     n = len(arrays[0])
     if n and all((a == a[0]).all() for a in arrays):  # by far the fastest for a million worlds that start alike
         yield 0, np.arange(n)
@@ -436,7 +436,7 @@ def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def _column(array: np.ndarray, k: int, values: np.ndarray) -> np.ndarray:
-    """Rows for every step with one column given, shape (worlds, steps, n)."""
+    """Return rows for every step with one column given, shape (worlds, steps, n)."""
     out = np.repeat(array[:, None], values.shape[1], axis=1)
     out[:, :, k] = values
     return out

@@ -11,13 +11,13 @@ class Rollout(NamedTuple):
     """Trajectories of worlds; the batch's dimensions come first."""
 
     t: np.ndarray
-    """Times of the start and of every recorded step [s], shape (rows + 1,); (..., rows + 1) of worlds that were reset apart."""
+    """Times of the start and of every recorded step [s], shape (rows + 1,); (..., rows + 1) after separate resets."""
     q: np.ndarray
     """Configurations, shape (..., rows + 1, nq)."""
     v: np.ndarray
     """Velocities, shape (..., rows + 1, nv)."""
     good: np.ndarray
-    """Number of steps that gave finite numbers, integers of shape (...); a world that diverges stays where it was."""
+    """Number of steps with finite results, integers of shape (...); a diverged world stops there."""
     internal: np.ndarray
     """Internal states of a plant's components and the work done, shape (..., rows + 1, nz)."""
     command: np.ndarray
@@ -25,7 +25,7 @@ class Rollout(NamedTuple):
     memory: np.ndarray
     """Controller's memory at the end, shape (..., nm)."""
     readings: Mapping[str, np.ndarray] = MappingProxyType({})
-    """Last measurements of sensors at these times, by name, shape (..., rows + 1, n); NaN where there is nothing."""
+    """Last measurements of sensors at these times, by name, shape (..., rows + 1, n); NaN for none."""
 
     def __repr__(self) -> str:
         worlds, good = self.good.size, self.good

@@ -37,7 +37,7 @@ def rollout(
     lanes: int | None = None,
     threads: int | None = None,
 ) -> Rollout:
-    """March worlds through time without returning to Python but for a control law: `Worlds` for one use.
+    """Advance worlds without returning to Python except for a control law: `Worlds` for one use.
 
     Args:
         what: A compiled model, whose lanes and threads are used; or a plant, with all its components.
@@ -46,19 +46,19 @@ def rollout(
         inputs: Of a model, the generalised force tau, or a mapping with tau and optionally fluid_velocity (3,),
             fluid_acceleration (3,) and wrench (nb, 6). Each is held, shape (..., n), or given for every step, shape
             (..., steps, n), with all of the batch's dimensions before it. Of a plant, a mapping of commands and held inputs by
-            name, each held, shape (...), or for every step, shape (..., steps); those not named are at rest. A constraint that
+            name, each held, shape (...), or for every step, shape (..., steps); others are at rest. A constraint that
             closes at a step makes velocities agree there, as in a simulation.
         dt: Step [s].
         steps: Number of steps.
-        method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which wants
-            inputs that are held.
+        method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which needs
+            held inputs.
         record: Steps from one recorded state to the next; the number of steps is a multiple of it.
-        controller: Of a plant: gives commands every period, an integer number of steps.
+        controller: Of a plant: sets commands every period, an integer number of steps.
         internal: Of a plant: internal states at the start, shape (..., nz); defaults to those at a simulation's start. What
             is closed at the start closes there, with an impulse, unless internal states are given: then they hold already.
         memory: Controller's memory at the start, shape (..., nm); defaults to the controller's initial memory.
         t: Of a plant: time at the start [s]; defaults to 0.
-        parameters: Values of open parameters by name, shape (..., n); the model's for those not named.
+        parameters: Values of open parameters by name, shape (..., n); defaults to the model's.
         lanes: Of a plant: worlds per vector operation, 1, 4 or 8; defaults to the machine's vector width.
         threads: Of a plant: threads that share the worlds; defaults to 1.
     """
@@ -79,7 +79,7 @@ def rollout(
     elif not isinstance(what, Plant):
         raise TypeError(f"a rollout takes a compiled model, hm.compile(model), or a Plant; got {type(what).__name__}")
     elif memory is not None and controller is None:
-        raise ValueError("memory goes with a controller; give one, or leave memory out")
+        raise ValueError("memory goes with a controller; give one, or omit memory")
     model, source = what.model, source_of(what, chosen, options.get("inputs", ()), (), lanes, threads)
     q, v = rows_of(q, "q", model.nq), rows_of(v, "v", model.nv)
     check_quaternions(model, q)
@@ -104,7 +104,7 @@ def rollout(
 
 
 def _opened(source: Source, given: Mapping[str, Any], where: str) -> dict[str, tuple[np.ndarray, tuple[int, ...]]]:
-    """Values of open parameters and their leading dimensions, by name."""
+    """Return values of open parameters and their leading dimensions, by name."""
     out = {}
     for name, value in given.items():
         if name not in source.opened:

@@ -76,7 +76,7 @@ class Samples(Quantities):
                 self._rows[name].append(values)
 
     def clear(self, which: Array) -> None:
-        """Forget the samples of some worlds, which start again."""
+        """Drop the samples of some worlds, which start again."""
         self._final = False
         for rows in (self._times, *self._rows.values()):
             rows[:] = [np.concatenate(rows, axis=1)[:, : 0 if len(which) == self._worlds else None]]
@@ -86,7 +86,7 @@ class Samples(Quantities):
 
     @property
     def times(self) -> Array:
-        """Times of the samples [s], shape (worlds, n); NaN where a world has none."""
+        """Times of the samples [s], shape (worlds, n); NaN for none."""
         return np.concatenate(self._times, axis=1)
 
     def of(self, name: str) -> Array:

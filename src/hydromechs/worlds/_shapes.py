@@ -1,4 +1,4 @@
-"""Arrays as a caller gives them for many worlds: held or for every step, the same in all worlds or not."""
+"""Arrays of many worlds as a caller gives them: held or for every step, the same in all worlds or not."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
 
 
 def as_array(x: Any, name: str) -> np.ndarray:
-    """Numbers that a caller gave."""
+    """Return the numbers of a caller."""
     try:
         return np.asarray(x, dtype=float)
     except (TypeError, ValueError):
@@ -18,7 +18,7 @@ def as_array(x: Any, name: str) -> np.ndarray:
 
 
 def batch_of(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The batch of all inputs, whose leading dimensions must fit together."""
+    """Return the batch of all inputs, whose leading dimensions must fit together."""
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
@@ -27,7 +27,7 @@ def batch_of(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def rows_of(x: Any, name: str, n: int) -> np.ndarray:
-    """An array of rows of n numbers."""
+    """Return an array of rows of n numbers."""
     x = as_array(x, name)
     if x.ndim < 1 or x.shape[-1] != n:
         raise ValueError(f"{name} must have shape (..., {n}), got {x.shape}")
@@ -35,12 +35,12 @@ def rows_of(x: Any, name: str, n: int) -> np.ndarray:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """The shape of an array with the batch's dimensions before it, in words."""
+    """Return the shape of an array with the batch's dimensions before it, in words."""
     return f"({', '.join(['...', *map(str, shape)])})"
 
 
 def check_quaternions(model: Model, q: np.ndarray) -> None:
-    """Quaternions at the start must have unit length; numbers that are not finite only stop their world."""
+    """Check that initial quaternions have unit length; non-finite numbers only stop their world."""
     for body, steps in zip(model.bodies, model.steps, strict=True):
         for step in steps:
             if isinstance(step, MovingStep) and step.quaternion is not None:
@@ -57,7 +57,7 @@ def check_quaternions(model: Model, q: np.ndarray) -> None:
 
 
 def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, ...], steps: int) -> tuple[int, ...]:
-    """Leading dimensions of an input: none, those of the batch, or those of the batch and one row per step."""
+    """Return the leading dimensions of an input: none, those of the batch, or those of the batch and one row per step."""
     n = len(shape)
     if x.ndim < n or x.shape[x.ndim - n :] != shape:
         raise ValueError(f"{name} must have shape {shape_text(shape)}, got {x.shape}")
@@ -79,7 +79,7 @@ def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, 
 
 
 def flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: int) -> np.ndarray:
-    """With one leading dimension: all worlds, or 1 where it is the same in all."""
+    """Return it with one leading dimension: all worlds, or 1 if it is the same in all."""
     rest = x.shape[len(lead) :]
     if int(np.prod(lead)) == 1:
         return x.reshape(1, *rest)
@@ -87,5 +87,5 @@ def flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: i
 
 
 def each_world(x: np.ndarray, batch: tuple[int, ...], worlds: int) -> np.ndarray:
-    """Rows of numbers, one for each world, shape (worlds, n)."""
+    """Return rows of numbers, one for each world, shape (worlds, n)."""
     return np.broadcast_to(x, batch + x.shape[-1:]).reshape(worlds, x.shape[-1])

@@ -1,4 +1,4 @@
-"""Source of worlds: a compiled step, and where its inputs are."""
+"""Source of worlds: a compiled step, and the places of its inputs."""
 
 import abc
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from ._target import Home, Marched, Target
 
 
 class WorldMessage(NamedTuple):
-    """Something that happened in a world."""
+    """Message of a world."""
 
     world: int
     """Number of the world."""
@@ -26,10 +26,10 @@ class WorldMessage(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an input is."""
+    """Place of an input."""
 
     argument: int
-    """Number of the stepper's input that holds it."""
+    """Number of the stepper's input that contains it."""
     at: tuple[int | slice, ...]
     """Its entries there; () for all."""
     shape: tuple[int, ...]
@@ -48,32 +48,32 @@ class Source(abc.ABC):
     nz: int
     """Number of internal states."""
     places: dict[str, Place]
-    """Inputs that a caller gives, by name."""
+    """Inputs of the caller, by name."""
     opened: dict[str, Place]
     """Open parameters, by name."""
     parameters: dict[str, np.ndarray]
     """Their values in the model."""
     commands: tuple[str, ...]
-    """Names of commands; none of a bare mechanism."""
+    """Names of commands; none for a bare mechanism."""
     held: tuple[str, ...]
-    """Names of held inputs; none of a bare mechanism."""
+    """Names of held inputs; none for a bare mechanism."""
 
     def check_value(self, name: str, values: np.ndarray) -> None:  # noqa: B027  a mechanism takes all
-        """Raise `ValueError` where a model could not have the values of an open parameter, as a mass below 0.
+        """Raise `ValueError` if a model cannot have the values of an open parameter, as a mass below 0.
 
         `name`: name of the parameter; `values`: of some worlds, shape (n, ...).
         """
 
     @abc.abstractmethod
     def named(self, inputs: Any) -> dict[str, Any]:
-        """Inputs by name, from what a caller gave: a mapping by name, one array, or None for none."""
+        """Return inputs by name, from a caller's mapping by name, one array, or None for none."""
 
 
 class Run:
-    """Steps of some worlds, and what happens around them; here nothing.
+    """Steps of some worlds, and hooks around them; here none.
 
     Args:
-        home: Where the worlds are.
+        home: Arrays of the worlds.
     """
 
     def __init__(self, source: Source, home: Home) -> None:
@@ -135,15 +135,15 @@ class Run:
         return set(np.flatnonzero(self.home.frozen).tolist())
 
     def check_given(self, driven: Mapping[str, Any]) -> None:
-        """Check inputs that hold now, and those of `driven`, which change with every step."""
+        """Check held inputs, and those of `driven`, which change with every step."""
 
     # -- steps ----------------------------------------------------------------------------------------------------------------
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """Do what is to be done at the present instant of all worlds; how many steps can be taken now.
+        """Prepare the present instant of all worlds; return the number of steps that can be taken now.
 
         `driven`: inputs that change with every step, shape (worlds or 1, all steps, ...) each; `done`: steps of `driven` that
-        have been taken; `steps`: how many are left.
+        have been taken; `steps`: number of remaining steps.
         """
         return steps
 
@@ -153,12 +153,12 @@ class Run:
 
     @property
     def target(self) -> Target:
-        """Where the worlds are, if they have no blocks."""
+        """Arrays of worlds without blocks."""
         assert isinstance(self.home, Target)
         return self.home
 
     def march(self, driven: Mapping[str, Any], steps: int, record: int | None) -> Marched:
-        """Take steps, piece by piece.
+        """Take steps, in pieces.
 
         `driven`: inputs that change with every step, shape (worlds or 1, steps, ...) each; `record`: steps from one recorded
         state to the next, the first at the start; None for none.

@@ -1,4 +1,4 @@
-"""Where worlds live: their state and inputs in arrays of one machine, and the compiled steps that move them."""
+"""Machine of worlds: their state and inputs in its arrays, and the compiled steps."""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ class Marched(NamedTuple):
     x: Any
     """Velocities and internal states there, shape (worlds, rows, nv + nz)."""
     good: Any
-    """Number of steps that were taken, shape (worlds,)."""
+    """Number of steps taken, shape (worlds,)."""
     readings: Mapping[str, np.ndarray] = MappingProxyType({})
     """Last measurements of sensors there, by name, shape (worlds, rows, n)."""
 
@@ -66,25 +66,25 @@ class Home(abc.ABC):
     @property
     @abc.abstractmethod
     def frozen(self) -> np.ndarray:
-        """Worlds that stay where they are, shape (worlds,); the array itself if it is NumPy's, else a copy."""
+        """Stopped worlds, shape (worlds,); the array itself if it is NumPy's, else a copy."""
 
     @abc.abstractmethod
     def freeze(self, which: np.ndarray, frozen: bool) -> None:
-        """Freeze worlds, or let them go.
+        """Stop worlds, or release them.
 
-        `which`: numbers of the worlds, or booleans, shape (worlds,); `frozen`: True if they stay where they are.
+        `which`: numbers of the worlds, or booleans, shape (worlds,); `frozen`: True to stop them.
         """
 
     @abc.abstractmethod
     def begin(self, which: np.ndarray) -> None:
-        """Set worlds to the start time, and let them go."""
+        """Set worlds to the start time, and release them."""
 
     @abc.abstractmethod
     def attributes(self) -> CudaAttributes:
         """Return the registers and local memory of the kernel on a GPU."""
 
     def call(self, code: Compiled, arrays: Sequence[Any]) -> list[Any]:
-        """Results of a program for worlds, of arguments of shape (worlds, ...)."""
+        """Return results of a program for worlds, of arguments of shape (worlds, ...)."""
         if id(code) not in self._callers:
             self._callers[id(code)] = self.backend.caller(code, self.precision)
         return self._callers[id(code)](arrays)
@@ -120,7 +120,7 @@ class Target(Home):
         return self.kernel.attributes()
 
     def march(self, inputs: Sequence[Any], steps: int, stride: int | None) -> Marched:
-        """Take steps in all worlds that are not frozen, in place; those whose next step is not finite freeze.
+        """Take steps in all worlds that have not stopped, in place; those whose next step is not finite stop.
 
         `inputs`: of the stepper, shape (worlds or 1, ...), held, or (worlds or 1, steps, ...); `stride`: steps from one record
         to the next; None for no records.
@@ -145,7 +145,7 @@ class Target(Home):
         return Marched(got.q, got.x, good)
 
     def part(self, which: np.ndarray, inputs: Sequence[Any], t: float, h: float) -> np.ndarray:
-        """A part of a step in some worlds, in place; which of them have taken it, shape (len(which),).
+        """Take a part of a step in some worlds, in place; return which of them took it, shape (len(which),).
 
         `inputs`: of the stepper, held, their rows, shape (len(which), ...) each; `t`: time at its beginning [s]; `h`: its
         length [s].

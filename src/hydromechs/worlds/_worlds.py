@@ -8,7 +8,7 @@ parameters, seeds and starts compile nothing. `Worlds` owns the arrays, one row 
 Worlds without blocks and events take many steps of this program per call: on the CPU worlds side by side on SIMD lanes, blocks
 of worlds shared by threads; on a GPU one thread per world with the state in registers (`_target`). Worlds with controllers,
 sensors or events run in the compiled loop of a mission (`_mission`), each with its own clock. All batch sizes run the same code
-on the same lanes: the bits of a world depend on its own numbers alone. A step that is not finite is not taken: its world stays
+on the same lanes: the bits of a world depend only on its own numbers. A step that is not finite is not taken: its world stays
 where it was and is marked. Python acts only between stretches: changing slopes of a current, grasps that close, events.
 """
 
@@ -64,12 +64,12 @@ class Worlds:
         method: The integrator, a method or its name. Defaults to that of the scenario, or rk4.
         environment: The water of a model with components. Defaults to still water.
         components: Parts of a model, as of `Simulation`, which make it a plant.
-        controller: Gives commands of a plant; optional.
+        controller: Sets commands of a plant; optional.
         sensors: Sensors of a plant, see `readings`.
-        ground: Terrain that sensors of a plant see besides what it can touch.
-        inputs: Inputs of a model besides tau that are compiled in: fluid_velocity, fluid_acceleration, wrench.
+        ground: Terrain visible to sensors of a plant besides what it can touch.
+        inputs: Compiled inputs of a model besides tau: fluid_velocity, fluid_acceleration, wrench.
         parameters: Open parameters: of a model or scenario, paths of numbers that stay open, or their values by path; of a
-            plant or a compiled model, values of those that it has open. Values are of one world, or of each: (worlds, ...).
+            plant or a compiled model, values of its open ones. Values are of one world, or of each: (worlds, ...).
         start: State at the start of all worlds, as that of a simulation; its arrays may be those of each world, shape
             (worlds, n). Defaults to that of the model or scenario. See `start_q` and `start_v`.
         seed: Seed of gusts, waves and sensors, see `reset`. Defaults to that of the plant in all worlds.
@@ -78,7 +78,7 @@ class Worlds:
         samples: False to keep statistics instead of samples; memory does not depend on the duration then.
         target: Machine, one of `compiler.TARGETS`: "cpu" or "cuda".
         precision: Numbers, "float64"; on a GPU without blocks and events also "float32".
-        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to what the machine has.
+        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to the machine's vector width.
         threads: Threads that share the worlds. Defaults to 1, or those of a compiled model.
     """
 
@@ -113,7 +113,7 @@ class Worlds:
         if parts or environment is not None:
             what = setup_of(what, environment, parts, tuple(parameters), None).plant
         self.scenario = what if isinstance(what, Scenario) else None
-        """The scenario of which they are copies; None for those of a model or plant."""
+        """Their scenario; None for worlds of a model or plant."""
         commands: dict[str, float] = {}
         if isinstance(what, Scenario):
             step, method = what.step if step is None else step, method or what.integrator
@@ -164,13 +164,13 @@ class Worlds:
         self._make, self._names, self._samples_kept = make, names, samples
         self._first, self._parameters = first, dict(parameters) if isinstance(parameters, Mapping) else {}
         self.start_commands = commands
-        """Commands to which `reset` sets, by name; at rest for those not named."""
+        """Commands to which `reset` sets, by name; others are at rest."""
         self._populate(seed)
 
     def _populate(self, seed: int | Sequence[int] | None) -> None:
         self._run = self._make(self.worlds)
         self.target = self._run.home
-        """Where the worlds are: their arrays, and the code that moves them."""
+        """Arrays of the worlds, and the code that advances them."""
         first, model = self._first, self.model
         self.start_q = self._rows(first.q, model.nq, "q")
         """Configurations to which `reset` sets, shape (worlds, nq)."""
@@ -276,7 +276,7 @@ class Worlds:
 
     @property
     def frozen(self) -> np.ndarray:
-        """Worlds that diverged or that an event stopped, shape (worlds,). They stay where they are until they are reset."""
+        """Worlds that diverged or that an event stopped, shape (worlds,). They stay until they are reset."""
         return self.target.frozen
 
     @property
@@ -303,7 +303,7 @@ class Worlds:
 
         Args:
             velocity: In world axes [m/s], shape (3,), or of each world named, shape (n, 3).
-            mask: Which worlds, as of `reset`; defaults to all.
+            mask: Worlds to change, as of `reset`; defaults to all.
         """
         which = _numbers(mask, self.worlds)
         value = as_array(velocity, "velocity")
@@ -319,12 +319,12 @@ class Worlds:
 
     @property
     def ended(self) -> dict[int, str]:
-        """Why worlds ended early, by number."""
+        """Reasons why worlds ended early, by number."""
         return self._run.ended
 
     @property
     def failed(self) -> set[int]:
-        """Worlds that diverged or that an error ended; those that an event stopped are not among them."""
+        """Worlds that diverged or that an error ended; not those that an event stopped."""
         return self._run.failed
 
     @property
@@ -338,12 +338,12 @@ class Worlds:
         return [f"world {k}: t = {at[k]:.6g} s: {text}" for k, text in sorted(self.ended.items())]
 
     def observe(self, *names: str) -> dict[str, Any]:
-        """Variables of a recording at the present instant of each world of a plant, by name, shape (worlds, ...).
+        """Return variables of a recording at the present instant of each world of a plant, by name, shape (worlds, ...).
 
         They are those of `Simulation.observe`, as "position", "force_drag", "contact_force"; work is since the start.
 
         Args:
-            names: Which ones; only they are computed.
+            names: Names of the variables; only these are computed.
         """
         return self._plant_run("observe").observe(names)
 
@@ -367,14 +367,14 @@ class Worlds:
     # -- the start ------------------------------------------------------------------------------------------------------------
 
     def _rows(self, x: Any, n: int, name: str) -> np.ndarray:
-        """Numbers of each world from those of one or all, shape (worlds, n)."""
+        """Return numbers of each world from those of one or all, shape (worlds, n)."""
         out = as_array(x, name)
         if out.shape not in ((n,), (self.worlds, n)):
             raise ValueError(f"start.{name} must have shape ({n},) or ({self.worlds}, {n}), got {out.shape}")
         return np.array(np.broadcast_to(out, (self.worlds, n)))
 
     def _parameters_of(self, state: State) -> dict[str, np.ndarray]:
-        """Open parameters that a state brings, by name, shape (..., *shape); none where it has none."""
+        """Return open parameters of a state, by name, shape (..., *shape); none if it has none."""
         values = np.asarray(state.parameters, dtype=float)
         if not values.size:
             return {}
@@ -404,7 +404,7 @@ class Worlds:
             self.target.put(part, everyone, each.reshape(part.shape))
 
     def reset(self, mask: Any = None, seed: int | Sequence[int] | None = None) -> None:
-        """Reset worlds to their start: time, state, inputs and memory of blocks. Their samples and messages are forgotten.
+        """Reset worlds to their start: time, state, inputs and memory of blocks. Their samples and messages are dropped.
 
         Grasps that are closed then close in the next step with an impulse that matches velocities. Grasps that are closed in
         `State.held` of the start are already closed.
@@ -441,12 +441,12 @@ class Worlds:
         Args:
             inputs: Of a model, tau or a mapping by name; of a plant, all commands, or a mapping by name of commands and held
                 inputs. Each of one world, shape (n,), of each world, (worlds, n), or for every step too, (worlds, steps, n).
-                What is not named stays as it is.
+                Others stay as they are.
         """
         self._march(self._given(inputs, whole(steps, "steps", 0)), steps, None)
 
     def rollout(self, inputs: Any, steps: int, record: int = 1) -> Rollout:
-        """Take steps and keep the states on the way; the worlds are at the end afterwards.
+        """Take steps and record states on the way; the worlds are at the end afterwards.
 
         Args:
             inputs: As of `step`.
