@@ -1,4 +1,4 @@
-"""Types of a model file: the name of each class by family. Rows of joints, drag elements and shapes are in `TYPES` of their packages."""
+"""Types of a model file: the name of each class by family. Joints, drag elements and shapes have rows in their packages."""
 
 from hydromechs.geometry import SHAPES, Box, Cylinder, Ellipsoid, Origin, Placed, Sphere, shape_family
 from hydromechs.registry import Families, Family
