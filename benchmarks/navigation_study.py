@@ -25,7 +25,7 @@ from hydromechs.compiler import compile_function, draw
 from hydromechs.contact import LinearContact, Material, Terrain
 from hydromechs.model import State
 from hydromechs.navigation import ErrorStateFilter, Navigation, Navigator
-from hydromechs.navigation._equations import difference
+from hydromechs.navigation._covariance import difference
 from hydromechs.scenario import ModelStart
 from hydromechs.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Noise, Reading, Sensor, Usbl
 from hydromechs.simulation import Plant, PythonBlock, Site, Tick, TracedBlock, Update, components_of

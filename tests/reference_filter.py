@@ -11,7 +11,7 @@ from hydromechs import dynamics
 from hydromechs.compiler import Compiled, Program, Recipe, jacobian_program, trace
 from hydromechs.model import Model, State
 from hydromechs.navigation import ErrorStateFilter, vehicle_of
-from hydromechs.navigation._equations import ERRORS, STATES, Believed, difference, moved, of_body, plus
+from hydromechs.navigation._covariance import ERRORS, STATES, Believed, difference, moved, of_body, plus
 from hydromechs.navigation._vehicle import place_on_body
 from hydromechs.sensors import Aid, Imu, Noise, Reading, Sensor
 from hydromechs.simulation import Pack

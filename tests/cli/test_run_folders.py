@@ -84,9 +84,9 @@ def test_a_folder_that_cannot_be_created_is_named_with_a_remedy(run, scenario, t
 
 def test_without_locks_the_file_is_closed_before_it_is_removed(tmp_path, monkeypatch):
     """Verify the order that Windows needs, which has no fcntl and keeps files that are open."""
-    monkeypatch.setattr("hydromechs.recording._lock.fcntl", None)
+    monkeypatch.setattr("hydromechs.recording._folder.fcntl", None)
     opened, closed, close = [], [], os.close
-    monkeypatch.setattr("hydromechs.recording._lock.os.close", lambda handle: (closed.append(handle), close(handle)))
+    monkeypatch.setattr("hydromechs.recording._folder.os.close", lambda handle: (closed.append(handle), close(handle)))
     unlink = Path.unlink
 
     def remove(path, **options):

@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from hydromechs.identification import validation
-from hydromechs.identification.validation._shared_work import in_processes
-from hydromechs.identification.validation._validate import _fold
+from hydromechs.identification.validation._validate import _fold, in_processes
 
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 

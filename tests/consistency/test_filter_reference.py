@@ -6,7 +6,7 @@ from benchmarks.navigation_study import IMU, RATE, SENSORS, small_vehicle
 from tests.reference_filter import Navigator as Reference
 
 from hydromechs.navigation import ErrorStateFilter
-from hydromechs.navigation._equations import Believed
+from hydromechs.navigation._covariance import Believed
 from hydromechs.navigation._filter_programs import drawn_error, first_covariance
 from hydromechs.navigation._fusion import PRIOR
 from hydromechs.sensors import Compass, DepthGauge, Dvl, Noise, Reading, Usbl

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.bench._crosscheck import TOLERANCE, compare_dry, compare_with_added_mass
+from hydromechs.bench._count import TOLERANCE, compare_dry, compare_with_added_mass
 from hydromechs.hybrid import placement_pose
 
 SAMPLE = 16

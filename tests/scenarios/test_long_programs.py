@@ -14,7 +14,7 @@ from hydromechs.contact import MATERIALS, Terrain
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import Stepper, method_named
 from hydromechs.simulation import Plant, PlantPrograms, components_of, stiff_parts
-from hydromechs.simulation._implicit_size import implicit_length
+from hydromechs.simulation._stiffness import implicit_length
 
 FLOOR = Terrain(name="floor", material=MATERIALS["sand"], shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
 

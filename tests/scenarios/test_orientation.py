@@ -10,7 +10,7 @@ from hydromechs.dynamics import kinematics, retract
 from hydromechs.hybrid._steps import same_signs
 from hydromechs.library import random_tree
 from hydromechs.model import joints
-from hydromechs.simulation._orientation import Orientations
+from hydromechs.simulation._layout import Orientations
 from hydromechs.spatial import quaternion_matrix
 
 

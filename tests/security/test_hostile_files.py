@@ -20,7 +20,7 @@ from hydromechs.actuation.motions import recorded_file
 from hydromechs.cli._main import app
 from hydromechs.errors import FieldError
 from hydromechs.formats import is_scenario_file, load_scenario_file, loads
-from hydromechs.geometry import _mesh_file as meshes
+from hydromechs.geometry import _mesh_checks as meshes
 from hydromechs.geometry import height_field, read_heights, read_mesh
 from hydromechs.identification import validation
 from hydromechs.identification.validation import _logs

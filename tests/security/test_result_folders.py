@@ -19,7 +19,7 @@ from hydromechs.cli._main import app
 from hydromechs.errors import FieldError, ScenarioError
 from hydromechs.formats import loads_scenario
 from hydromechs.recording import RunFolder, load_recording
-from hydromechs.recording._lock import FolderInUse, lock_folder, unlock_folder
+from hydromechs.recording._folder import FolderInUse, lock_folder, unlock_folder
 from hydromechs.scenario import SavedState
 from hydromechs.simulation import load_state
 from hydromechs.station import RecordedInputs

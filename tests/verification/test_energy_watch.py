@@ -7,7 +7,7 @@ from hydromechs import geometry
 from hydromechs.contact import LinearContact, Material, Terrain
 from hydromechs.recording import structured
 from hydromechs.simulation import step_limit, stiff_modes
-from hydromechs.simulation._energy_watch import EnergyWatch
+from hydromechs.simulation._watches import EnergyWatch
 
 ELASTIC = Material(law=LinearContact(stiffness=2e4, damping=0.0))
 NORMALS = np.array([(1, 1, 1), (-1, -1, 1), (1, -1, -1), (-1, 1, -1)]) / np.sqrt(3.0)

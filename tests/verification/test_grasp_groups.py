@@ -10,7 +10,7 @@ from hydromechs.contact import Grasp
 from hydromechs.model import State
 from hydromechs.recording import structured
 from hydromechs.simulation import Plant, evaluate
-from hydromechs.simulation._free_forces import FreeForces
+from hydromechs.simulation._watches import FreeForces
 
 WORLD = hm.World(axes="ENU", gravity=9.81)
 

@@ -52,7 +52,7 @@ def navigator(flight):
 
 def test_compiled_derivatives_are_differences(navigator):
     """F and H against central differences of the equations themselves, in floats."""
-    from hydromechs.navigation._equations import Believed, difference, moved, plus
+    from hydromechs.navigation._covariance import Believed, difference, moved, plus
 
     rng = np.random.default_rng(3)
     x = np.concatenate([rng.normal(size=6), quaternion_exp(np.array([0.4, -0.9, 0.3])), 0.1 * rng.normal(size=9)])
@@ -100,7 +100,7 @@ def test_covariance_grows_as_that_of_many_runs(navigator):
         noisy = u + sigma * rng.standard_normal((n, 6))
         many = move([many, noisy, np.full(n, 1.0 / RATE)])[0]
         many[:, 10:16] += walk * rng.standard_normal((n, 6))
-    from hydromechs.navigation._equations import difference
+    from hydromechs.navigation._covariance import difference
 
     found = np.cov(np.array([difference(y, m["filter x"][:19])[:15] for y in many]).T)
     P = navigator.covariance(m)[:15, :15]

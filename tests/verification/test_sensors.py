@@ -12,7 +12,7 @@ import hydromechs as hm
 from hydromechs import geometry
 from hydromechs.contact import Grasp, LinearContact, Material, Terrain
 from hydromechs.navigation import ErrorStateFilter
-from hydromechs.navigation._equations import difference, moved
+from hydromechs.navigation._covariance import difference, moved
 from hydromechs.sensors import (
     Compass,
     ContactSwitch,

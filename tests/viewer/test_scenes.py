@@ -185,7 +185,7 @@ def test_collada_is_read_in_its_unit(tmp_path):
 
 
 def test_collada_without_its_package_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setattr("hydromechs.geometry._mesh_file.find_spec", lambda name: None)
+    monkeypatch.setattr("hydromechs.geometry._mesh_checks.find_spec", lambda name: None)
     (tmp_path / "hull.dae").write_text(COLLADA)
     body = hm.Body(
         name="hull",

@@ -8,10 +8,9 @@ from . import drives, motions
 from ._allocation import Allocation, Allocator, allocate, allocation_matrix
 from ._curves import ForceCurve, ideal_curve, linear_curve, t200_curve
 from ._external import ExternalWrench
-from ._friction import JointFriction
 from ._joint_motion import JointMotion
+from ._losses import JointFriction, JointStops
 from ._spring import JointRotor, JointSpring
-from ._stops import JointStops
 from ._thruster import Thruster
 
 __all__ = [

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 
 from ._drive import Drive, Servo, Torque
-from ._friction import FrictionForce, JointFriction
-from ._hydraulic import Hydraulic
-from ._motor import Motor
-from ._stops import JointStops
+from ._losses import FrictionForce, JointFriction, JointStops
+from ._motor import Hydraulic, Motor
 
 __all__ = ["TYPES", "Drive", "FrictionForce", "Hydraulic", "JointFriction", "JointStops", "Motor", "Servo", "Torque"]
 

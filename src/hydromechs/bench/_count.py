@@ -15,10 +15,13 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.compiler import trace
 from hydromechs.dynamics import PseudoInertia, moved_back
-from hydromechs.equations import operation_count
-from hydromechs.library import load, serial_chain, star
-from hydromechs.model import Body, Inertia, Model, joints
+from hydromechs.equations import bias_acceleration, forward_dynamics, inverse_dynamics, jacobian, mass_matrix, operation_count
+from hydromechs.library import load, random_tree, serial_chain, star
+from hydromechs.model import Body, Hydro, Inertia, Model, joints
 from hydromechs.spatial import Path, Screw
+
+from ._machine import relative_difference
+from .peers import DartPeer, MujocoPeer, PinocchioPeer, import_peer
 
 ALGORITHMS = {
     "articulated_body": "forward dynamics",
@@ -237,3 +240,78 @@ def _real_arms() -> Iterator[Comparison]:
         model = load(name)
         N = sum(body.joint.nv for body in model.bodies if not isinstance(body.joint, joints.Free))
         yield Comparison(section, f"{name}, N = {N}", f"1995, Table II, {table}", formula(N), _count(model))
+
+
+TOLERANCE = 1e-10
+"""Largest relative difference that passes."""
+
+
+class Difference(NamedTuple):
+    """Difference between two codes on one tree."""
+
+    code: str
+    quantity: str
+    """Subject of the comparison."""
+    relative: float
+    """Largest difference over the largest value."""
+    condition: float
+    """Condition number of the mass matrix, which multiplies rounding errors of accelerations."""
+
+
+def compare_with_added_mass(rng: np.random.Generator) -> Iterator[Difference]:
+    """A random tree with a full 6×6 added mass on every body, random state, joint forces and wrenches, against DART."""
+    model = random_tree(rng)
+    bare = [replace(b, hydro=replace(b.hydro, volume=0.0, drag=())) for b in model.bodies if isinstance(b.hydro, Hydro)]
+    model = Model(name=model.name, world=model.world, bodies=tuple(bare))
+    state = model.initial()
+    tau, wrench = 5.0 * rng.normal(size=model.nv), 5.0 * rng.normal(size=(model.nb, 6))
+    vdot = forward_dynamics(model, state.q, state.v, tau, wrench=wrench)
+    ours = np.stack(
+        [jacobian(model, state.q, b) @ vdot + bias_acceleration(model, state.q, state.v, b) for b in model.body_names]
+    )
+    theirs = DartPeer(model).body_accelerations(state.q, state.v, tau, wrench)
+    condition = float(np.linalg.cond(mass_matrix(model, state.q)))
+    yield Difference("DART", "accelerations with added mass", relative_difference(theirs, ours), condition)
+
+
+def compare_dry(rng: np.random.Generator) -> Iterator[Difference]:
+    """A dry random tree at a random state against Pinocchio and MuJoCo."""
+    model = random_tree(rng, wet=False)
+    state = model.initial()
+    tau, vdot = 5.0 * rng.normal(size=model.nv), rng.normal(size=model.nv)
+    forward = forward_dynamics(model, state.q, state.v, tau)
+    inverse = inverse_dynamics(model, state.q, state.v, vdot)
+    M = mass_matrix(model, state.q)
+    condition = float(np.linalg.cond(M))
+    for name, peer in (("Pinocchio", PinocchioPeer(model)), ("MuJoCo", MujocoPeer(model))):
+        theirs = {
+            "forward dynamics": (peer.forward_dynamics(state.q, state.v, tau), forward),
+            "inverse dynamics": (peer.inverse_dynamics(state.q, state.v, vdot), inverse),
+            "mass matrix": (peer.mass_matrix(state.q), M),
+        }
+        for quantity, (found, ours) in theirs.items():
+            yield Difference(name, quantity, relative_difference(found, ours), condition)
+
+
+class Crosscheck(NamedTuple):
+    """Result of a comparison on many trees."""
+
+    trees: int
+    found: dict[tuple[str, str], list[Difference]]
+    """Differences by code and quantity."""
+
+    @property
+    def passed(self) -> bool:
+        """True if all differences are within the tolerance."""
+        return all(d.relative <= TOLERANCE for differences in self.found.values() for d in differences)
+
+
+def crosscheck(trees: int, seed: int, *, track: Callable[[list], Iterable] = iter) -> Crosscheck:
+    """Compare with DART, Pinocchio and MuJoCo on random trees; `track` goes through a list, for a progress bar."""
+    for name in ("dartpy", "pinocchio", "mujoco"):  # report what is missing before the work starts
+        import_peer(name)
+    found: dict[tuple[str, str], list[Difference]] = {}
+    for rng in track(np.random.default_rng(seed).spawn(trees)):
+        for difference in (*compare_with_added_mass(rng), *compare_dry(rng)):
+            found.setdefault((difference.code, difference.quantity), []).append(difference)
+    return Crosscheck(trees, found)

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from ._kinds import expect
 from ._options import CODE, SET
-from ._rates import WORST, print_rates
 from ._sweep import ENGINES, chosen_engine, clock
+from ._tables import WORST, print_rates
 
 if TYPE_CHECKING:
     from hydromechs.scenario import RunResult

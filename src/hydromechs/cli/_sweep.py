@@ -18,7 +18,7 @@ from hydromechs.values import nearest
 
 from ._kinds import expect
 from ._options import CODE, SET
-from ._rates import print_rates, rate_text
+from ._tables import print_rates, rate_text
 
 if TYPE_CHECKING:
     import xarray

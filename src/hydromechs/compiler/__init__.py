@@ -2,16 +2,15 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
-from ._callee import Argument, OperationCount
+from ._callee import Argument, OperationCount, Table
 from ._program import Operation, Program
-from ._table import Table
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {  # each back end alone: machine code from the cache needs no CasADi, CUDA no LLVM
         "._backend": ("Arrays", "Backend", "Case", "Form", "SourceFile", "SourceFunction"),
         "._backends": ("BACKENDS", "NATIVE", "TARGETS"),
-        "._c_rolled": ("as_program",),
+        "._c_calls": ("as_program",),
         "._c_text": ("c_header", "c_identifier", "c_source", "c_test"),
         "._cache": ("fingerprint", "source_hash"),
         "._casadi": ("casadi_function", "jacobian_program", "jvp_program", "linearized", "vjp_program"),

@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.values import Array
 
-from ._c_rolled import as_program
+from ._c_calls import as_program
 from ._program import Program
 from ._rolled import Rolled
 

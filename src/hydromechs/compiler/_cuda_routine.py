@@ -13,8 +13,7 @@ import numpy as np
 
 from hydromechs.values import Array
 
-from ._c_calls import CFunctions
-from ._c_rolled import as_program
+from ._c_calls import CFunctions, as_program
 from ._c_text import c_body
 from ._cuda import OPTIONS, OWN, CudaAttributes, CupyArray, definitions, import_cupy
 from ._program import Program

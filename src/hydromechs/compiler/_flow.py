@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from hydromechs.values import Array
 
 from ._callee import Argument, Callee, OperationCount
-from ._llvm_rows import VECTORS
+from ._llvm_loop import VECTORS
 from ._llvm_solve import Loops
 from ._program import Program
 

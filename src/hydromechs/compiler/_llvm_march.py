@@ -11,8 +11,8 @@ states when.
 
 from __future__ import annotations
 
+from ._llvm_loop import VECTORS, exchange
 from ._llvm_rolled import aligned
-from ._llvm_rows import VECTORS, exchange
 from ._llvm_solve import WIDE, Loops
 from ._llvm_text import Module
 from ._program import Program

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ._llvm_loop import VECTORS, exchange
 from ._llvm_objects import objects_text
-from ._llvm_rows import VECTORS, exchange
 from ._llvm_solve import Loops
 from ._program import Program
 from ._rolled import NUMBERS, ROW, Address, Rolled, Stage, Sweep

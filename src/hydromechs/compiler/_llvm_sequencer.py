@@ -14,7 +14,7 @@ import enum
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ._llvm_rows import VECTORS, transposed
+from ._llvm_loop import VECTORS, transposed
 from ._llvm_solve import WIDE, Loops
 
 DEPTH = 32

@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 from ._callee import Callee
 from ._llvm import LIBRARY, native_lanes
-from ._llvm_loop import loop_text
+from ._llvm_loop import VECTORS, loop_text, transposed
 from ._llvm_objects import objects_text
 from ._llvm_rolled import rolled_module
-from ._llvm_rows import VECTORS, transposed
 from ._llvm_sincos import double, sincos_text
 from ._operations import FLAGS, KINDS, Intrinsic, Kind, Library, Lines, OfPair
 from ._program import Packed, Program

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydromechs.values import Array
 
 from ._callee import Argument, Callee
-from ._llvm_rows import transposed
+from ._llvm_loop import transposed
 from ._llvm_sincos import constants_text, double
 
 if TYPE_CHECKING:

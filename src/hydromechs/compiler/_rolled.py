@@ -140,6 +140,6 @@ class Rolled(Callee):
         return rolled_text(name, self, module)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        from ._c_rolled import rolled_body
+        from ._c_calls import rolled_body
 
         return rolled_body(functions, self)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from hydromechs.values import Array, Scalar
 
-from ._callee import Callee
+from ._callee import Callee, Table
 from ._dense import Dense
 from ._flow import Iterate, When
 from ._operations import KINDS, Kind
@@ -26,7 +26,6 @@ from ._program import Packed, Program
 from ._random import Draw, stream_number
 from ._rolled import Rolled
 from ._solve import Solve, SolveSemidefinite
-from ._table import Table
 from ._whole import Whole, call_whole
 
 NUMBERS = (int, float, np.integer, np.floating)

@@ -22,7 +22,6 @@ from ._closed_form import (
     vehicle_blocks,
 )
 from ._composite_body import mass_matrix
-from ._decoupled import arm_dynamics, base_bodies, decoupled_dynamics
 from ._inverse_dynamics import accelerations, generalized_force, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
 from ._kinematics import (
@@ -47,7 +46,7 @@ from ._singular_chains import (
     load_solution,
     singular_chain_dynamics,
 )
-from ._star import Star, rigid_star_dynamics, star_dynamics, star_of
+from ._star import Star, arm_dynamics, base_bodies, decoupled_dynamics, rigid_star_dynamics, star_dynamics, star_of
 from ._sweeps import Articulated, accelerated, arriving, inward, joint_balance, outward, passed_on, world_acceleration
 
 __all__ = [

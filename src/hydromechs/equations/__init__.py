@@ -32,9 +32,18 @@ from ._equations import (
     mass_matrix,
     momentum,
 )
-from ._form import LARGE, Form, form_of
 from ._formulations import arm_dynamics, closed_chain_dynamics, decoupled_dynamics, singular_chain_dynamics, star_dynamics
-from ._parameters import OPEN, check_equation_number, identity_of, open_identity, parameter_value, with_parameters
+from ._parameters import (
+    LARGE,
+    OPEN,
+    Form,
+    check_equation_number,
+    form_of,
+    identity_of,
+    open_identity,
+    parameter_value,
+    with_parameters,
+)
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,

@@ -16,8 +16,8 @@ from hydromechs.values import Array
 from . import _closed_form as closed
 from . import _equations as equations
 from ._arguments import model_of
-from ._form import Form
 from ._machine import CompiledEquations, Parameters
+from ._parameters import Form
 from ._table import ALL, FLUID, Equation, shape_of
 
 

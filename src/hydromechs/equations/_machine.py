@@ -19,8 +19,7 @@ from hydromechs.values import Array, nearest
 
 from ._arguments import model_of
 from ._branches_on_lanes import BranchesOnLanes
-from ._form import LARGER, ROLLED, STRAIGHT, Form, form_of
-from ._parameters import open_identity, parameter_value, with_parameters
+from ._parameters import LARGER, ROLLED, STRAIGHT, Form, form_of, open_identity, parameter_value, with_parameters
 from ._table import ALL, FLUID, Equation, check_options, shape_of
 
 Parameters: TypeAlias = Mapping[str, ArrayLike]

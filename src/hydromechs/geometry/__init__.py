@@ -11,7 +11,7 @@ from ._ground import HeightField, Plane
 from ._height_files import read_heights
 from ._height_sources import GENERATORS, height_field, rubble_mound, slope, steps
 from ._keys import SHORTHAND
-from ._mesh_file import read_mesh
+from ._mesh_checks import read_mesh
 from ._origin import Origin, constant_screw, rotation_steps
 from ._polyhedra import Convex, Mesh, Polyhedron
 from ._shape import Cell, Face, Placed, Shape, Strip

@@ -12,7 +12,7 @@ from hydromechs.errors import FieldError
 from hydromechs.values import positive
 
 from ._ground import MAX_HEIGHTS
-from ._mesh_file import read_mesh
+from ._mesh_checks import read_mesh
 
 Ends: TypeAlias = tuple[float, float]
 """First and last grid line along an axis [m]."""

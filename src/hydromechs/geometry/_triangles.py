@@ -15,7 +15,7 @@ import numpy as np
 
 from hydromechs.values import Array
 
-from ._mesh_file import read_mesh
+from ._mesh_checks import read_mesh
 
 SIDES = 32
 """Number of sides of a round surface."""

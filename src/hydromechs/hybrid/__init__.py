@@ -2,19 +2,47 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
-from ._parts import depth_first, placement_pose, swap
+from ._scene import depth_first, placement_pose, swap
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
-    {  # compile with CasADi and LLVM
+    {
         "._bullet": ("BulletEngine",),
-        "._steps": ("EngineContact", "EngineMemory"),
-        "._dart": ("DartEngine", "DartTree"),
-        "._engine": ("Engine", "Touch"),
-        "._hybrid": ("ENGINES", "EngineMethod", "Hybrid", "SCHEMES"),
-        "._mujoco": ("MuJoCoEngine", "MujocoTree"),
-        "._schemes": ("Causal", "Exact", "Filtered", "Iterated", "Scheme"),
-        "._stability": ("Ratios", "Stability", "UnstableScheme", "added_masses", "ratios", "stability"),
+        "._dart": (
+            "DartEngine",
+            "DartTree",
+        ),
+        "._engine": (
+            "Engine",
+            "Touch",
+        ),
+        "._hybrid": (
+            "ENGINES",
+            "EngineMethod",
+            "Hybrid",
+            "SCHEMES",
+        ),
+        "._mujoco": (
+            "MuJoCoEngine",
+            "MujocoTree",
+        ),
+        "._schemes": (
+            "Causal",
+            "Exact",
+            "Filtered",
+            "Iterated",
+            "Ratios",
+            "Scheme",
+            "Stability",
+            "UnstableScheme",
+            "added_masses",
+            "ratios",
+            "stability",
+        ),
+        "._steps": (
+            "EngineContact",
+            "EngineMemory",
+        ),
     },
 )
 

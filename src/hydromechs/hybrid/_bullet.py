@@ -17,8 +17,7 @@ from hydromechs.spatial import cross, pose_matrix, quaternion_from_matrix, quate
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch, quiet
-from ._parts import placement_pose
-from ._scene import Scene, friction_of, height_rows, spring_of
+from ._scene import Scene, friction_of, height_rows, placement_pose, spring_of
 
 TERRAIN: Mapping[type[Shape], tuple[str, Callable[[Any], dict[str, Any]]]] = {
     Plane: ("PLANE", lambda shape: {}),

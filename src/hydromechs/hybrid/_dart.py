@@ -12,8 +12,7 @@ from hydromechs.spatial import pose_matrix, quaternion_from_matrix, quaternion_m
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch, quiet
-from ._parts import placement_pose, swap
-from ._scene import Scene, friction_of
+from ._scene import Scene, friction_of, placement_pose, swap
 
 THICK = 50.0
 """Edges of the box that represents a plane [m]."""

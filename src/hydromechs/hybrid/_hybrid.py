@@ -21,8 +21,7 @@ from ._dart import DartEngine
 from ._engine import Engine
 from ._mujoco import MuJoCoEngine
 from ._scene import scene_of
-from ._schemes import Causal, Exact, Filtered, Iterated, Scheme
-from ._stability import Stability, UnstableScheme, added_masses, ratios, stability
+from ._schemes import Causal, Exact, Filtered, Iterated, Scheme, Stability, UnstableScheme, added_masses, ratios, stability
 from ._steps import EngineContact, EngineMemory, EngineRun, EngineSteps
 
 ENGINES: Mapping[str, type[Engine]] = {e.name: e for e in (MuJoCoEngine, DartEngine, BulletEngine)}

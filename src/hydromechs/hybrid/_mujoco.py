@@ -13,8 +13,7 @@ from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch
-from ._parts import placement_pose
-from ._scene import Scene, friction_of, height_rows, spring_of
+from ._scene import Scene, friction_of, height_rows, placement_pose, spring_of
 
 BEFORE = ("mj_kinematics", "mj_comPos", "mj_camlight", "mj_flex", "mj_tendon", "mj_makeM")
 """Stages of a step up to the mass matrix."""

@@ -3,7 +3,23 @@
 from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._block_methods import SlidingBlock, block_named, block_step, corrector_weights, predictor_weights
-from ._integrator import FixedStep, Integrator, NotFinite, OneStep, Paths, Point, Propagator, Stretch
+from ._integrator import (
+    MOST_STEPS,
+    FixedStep,
+    Integrator,
+    NotFinite,
+    OneStep,
+    Paths,
+    Point,
+    Propagator,
+    Stretch,
+    is_multiple,
+    next_multiple,
+    reached,
+    rounding,
+    slack,
+    whole_steps,
+)
 from ._methods import (
     EQUAL_STEPS,
     METHODS,
@@ -18,15 +34,22 @@ from ._methods import (
     implicit_step,
     method_named,
 )
-from ._times import MOST_STEPS, is_multiple, next_multiple, reached, rounding, slack, whole_steps
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
-    {  # compile with CasADi and LLVM
-        "._adaptive": ("AdaptiveSteps",),
+    {
         "._block_steps": ("BlockSteps",),
-        "._fixed_steps": ("BoundSteps", "FixedSteps", "ImplicitSteps"),
-        "._stepper": ("Stepper", "chart_rate_loop", "retract_loop"),
+        "._stepper": (
+            "Stepper",
+            "chart_rate_loop",
+            "retract_loop",
+        ),
+        "._steps": (
+            "AdaptiveSteps",
+            "BoundSteps",
+            "FixedSteps",
+            "ImplicitSteps",
+        ),
     },
 )
 

@@ -14,10 +14,9 @@ from hydromechs.compiler import Argument, March, Recipe
 from hydromechs.values import Array, Scalar
 
 from ._block_methods import BlockSystem, SlidingBlock, block_step
-from ._integrator import NotFinite, Paths, Point, Propagator, Stretch
+from ._integrator import NotFinite, Paths, Point, Propagator, Stretch, next_multiple, reached, rounding, slack
 from ._methods import embedded_step
 from ._stepper import Stepper
-from ._times import next_multiple, reached, rounding, slack
 
 CHUNK = 4096
 """Blocks that are recorded at once."""

@@ -12,9 +12,8 @@ if _find_spec("gymnasium") is None:
     raise ImportError("hydromechs.learning needs Gymnasium: pip install 'hydromechs[learn]'")
 
 from ._arena import Arena, mission
-from ._environments import ArenaOptions, WorldEnv, WorldsVectorEnv
+from ._environments import TASKS, ArenaOptions, WorldEnv, WorldsVectorEnv, make_single, make_vector, register
 from ._manipulation import PickAndPlace, Reach
-from ._registration import TASKS, make_single, make_vector, register
 from ._task import Judgement, Task
 from ._tracking import StationKeeping, TrajectoryTracking
 from ._walking import WalkAhead

@@ -1,4 +1,4 @@
-"""Arena of a task: worlds with actions, delays, noise and all variation between episodes, for one world or many.
+"""The arena of a task: worlds with actions, delays, noise and what differs between episodes; pictures of it.
 
 Every world draws from a separate generator, so its numbers do not depend on how many others there are.
 """
@@ -13,25 +13,100 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hydromechs import equations
+from hydromechs import equations, registry
 from hydromechs.contact import Terrain
 from hydromechs.control import observed_joints
+from hydromechs.geometry import Triangles
 from hydromechs.hydro import Current
 from hydromechs.integrators import Integrator, whole_steps
 from hydromechs.library import load_scenario, load_vehicle, names, plant_names
-from hydromechs.model import joints
+from hydromechs.model import Hydro, Model, added_mass_matrix, joints
+from hydromechs.model import added_mass as kinds
 from hydromechs.scenario import Randomisation, Scenario
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import Plant
+from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array, is_path, nearest, positive
+from hydromechs.viewer import Camera, LivePage, MovingFrame, Scene, SceneSolid, camera_for, live_scene, raster
 from hydromechs.worlds import Worlds
 
 from ._actions import Actions
 from ._arrays import rotate_back
-from ._randomisation import drawn_parameters, opened, with_matrices
 
 if TYPE_CHECKING:
     from ._task import Task
+
+
+DRAG = ("coefficient", "end_coefficient", "linear", "quadratic", "drag_parallel", "drag_normal", "lift_slope")
+"""Numbers of drag elements that a factor scales."""
+SCALED = {
+    "mass": ("inertia.mass", "inertia.tensor"),
+    "added_mass": ("hydro.added_mass.*.matrix", "hydro.added_mass.*.diagonal"),
+    "drag": tuple(f"hydro.drag.*.{name}" for name in DRAG),
+}
+"""Paths from a body to the numbers that fractions of `Randomisation` scale."""
+
+
+def with_matrices(model: Model, given: Randomisation) -> Model:
+    """Return the same mechanism with added mass from shapes written as matrices, which a factor can scale."""
+    if not given.added_mass:
+        return model
+    density, bodies = model.world.water_density, []
+    for body in model.bodies:
+        if isinstance(body.hydro, Hydro) and body.hydro.added_mass:
+            plain = [
+                e if isinstance(e, kinds.Matrix | kinds.Diagonal) else kinds.Matrix(matrix=_rows(added_mass_matrix(e, density)))
+                for e in body.hydro.added_mass
+            ]
+            body = replace(body, hydro=replace(body.hydro, added_mass=tuple(plain)))
+        bodies.append(body)
+    return replace(model, bodies=tuple(bodies))
+
+
+def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(x) for x in row) for row in 0.5 * (matrix + matrix.T))
+
+
+def opened(plant: Plant, given: Randomisation) -> dict[str, tuple[str, float, float]]:
+    """Return the paths of numbers that stay open, each with the name of the factor that it shares and the factor's range."""
+    model, out = plant.model, dict[str, tuple[str, float, float]]()
+    for name in given.bodies:
+        model.body_index(name)
+    for kind, paths in SCALED.items():
+        share, found = getattr(given, kind), False
+        for body in (given.bodies or model.body_names) if share else ():
+            for path in (f"{body}.{rest}" for rest in paths):
+                if _is_set(plant, path):
+                    out[path], found = (f"{body} {kind}", 1.0 - share, 1.0 + share), True
+        if share and not found:
+            raise ValueError(f"Randomisation.{kind} is {share:g}, but no body of {model.name} has any")
+    for path, (low, high) in given.parameters:
+        registry.value(plant, path)  # a KeyError that lists the known ones
+        out[path] = (path, float(low), float(high))
+    return out
+
+
+def _is_set(plant: Plant, path: str) -> bool:
+    try:
+        places = registry.located(plant, path)
+    except KeyError:
+        return False
+    return any(np.any(registry.follow(plant, keys)) for keys in places)
+
+
+def drawn_parameters(
+    names: Mapping[str, tuple[str, float, float]], own: Mapping[str, Array], random: Sequence[np.random.Generator]
+) -> dict[str, Array]:
+    """Return values of open parameters, shape (len(random), ...) each; one factor for all that share its name."""
+    ranges = {factor: (low, high) for factor, low, high in names.values()}
+    low, high = (np.array([r[k] for r in ranges.values()]) for k in (0, 1))
+    drawn = np.stack([low + (high - low) * g.random(len(ranges)) for g in random]) if ranges else np.zeros((len(random), 0))
+    column = {factor: k for k, factor in enumerate(ranges)}
+    return {
+        name: own[name] * drawn[:, column[factor]].reshape(-1, *(1,) * np.ndim(own[name]))
+        for name, (factor, _, _) in names.items()
+    }
+
 
 Source = str | os.PathLike | Scenario
 """Name of a library vehicle or scenario, path of a scenario file, or a scenario."""
@@ -296,3 +371,72 @@ def _base(plant: Plant) -> tuple[slice, slice]:
 def generators(seeds: Sequence[int | None]) -> list[np.random.Generator]:
     """Return a generator for each seed, as Gymnasium does; None draws one."""
     return [np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed))) for seed in seeds]
+
+
+SIZE = (480, 360)
+"""Width and height of pictures [pixels]."""
+GOAL = (0.95, 0.35, 0.15)
+"""Colour of the goal."""
+
+
+class Picture:
+    """Draws worlds of an arena, with their goals."""
+
+    def __init__(self, arena: Arena) -> None:
+        self.arena = arena
+        self._page: LivePage | None = None
+
+    def _bodies(self, world: int) -> tuple[Array, Array]:
+        X = self.arena.poses()[world]
+        return X[:, :3, 3], quaternion_from_matrix(X[:, :3, :3])
+
+    def _scene(self, world: int) -> Scene:
+        arena = self.arena
+        position, wxyz = self._bodies(world)
+        water = arena.plant.environment
+        ends = water.surface is not None or water.waves  # elsewhere there is water without end
+        shown = water if ends else None
+        scene = live_scene(arena.plant.model, position, wxyz, terrain=arena.scenario.parts(Terrain), environment=shown)
+        low, high = scene.bounds(0)
+        ball = _octahedron(0.04 * float(np.linalg.norm(high - low)))
+        goal = MovingFrame(name="goal", position=arena.task.goals()[world][None], wxyz=np.array([[1.0, 0.0, 0.0, 0.0]]))
+        mark = SceneSolid(name="goal/mark", frame="goal", triangles=ball, color=GOAL)
+        return replace(scene, frames=(*scene.frames, goal), solids=(*scene.solids, mark), arrows=())
+
+    def rgb(self, world: int) -> Array:
+        """Return a picture of a world, shape (height, width, 3), integers from 0 to 255."""
+        scene = self._scene(world)
+        names = [f.name for f in scene.frames]
+        low, high = scene.bounds(0, frames=names)
+        seen: Camera = camera_for(low, high, aspect=SIZE[0] / SIZE[1])
+        picture = np.asarray(raster(scene, size=SIZE, camera=seen))[..., :3]
+        return picture if picture.dtype == np.uint8 else (255.0 * np.clip(picture, 0.0, 1.0)).round().astype(np.uint8)
+
+    def show(self, world: int) -> None:
+        """Show a world in a browser; the first call starts the page and prints its URL."""
+        arena, model = self.arena, self.arena.plant.model
+        if self._page is None:
+            self._page = LivePage(
+                model, self._scene(world), environment=arena.plant.environment, actuators=arena.worlds.commands
+            )
+            self._page.open()
+            print(f"the world is at {self._page.url}")
+        t, command = float(arena.worlds.t[world]), np.asarray(arena.worlds.command[world])
+        self._page.pose(t, *self._bodies(world), command, np.zeros(3))
+
+    @property
+    def url(self) -> str | None:
+        """URL of the page; None if there is none."""
+        return None if self._page is None else self._page.url
+
+    def close(self) -> None:
+        """Close the page."""
+        if self._page is not None:
+            self._page.close()
+            self._page = None
+
+
+def _octahedron(radius: float) -> Triangles:
+    corners = radius * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
+    faces = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
+    return Triangles(corners, faces)

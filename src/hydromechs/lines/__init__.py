@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 from hydromechs.model.component import Component
 
-from ._cable import Cable
 from ._catenary import CatenaryPull, catenary_pull, catenary_shape
 from ._ends import FramePoint, RidingPoint, SwayingPoint, TopPoint
-from ._hanging import HangingLine
-from ._lifted import LiftedLine
+from ._hanging import HangingLine, LiftedLine
+from ._mechanics import Cable
 from ._tether import Tether, Winch
 
 __all__ = [

@@ -14,7 +14,7 @@ from hydromechs.registry import Degrees
 from hydromechs.spatial import clamp
 from hydromechs.values import Array, Checked, NotNegative, Positive, Scalar, Vector3, check_fields
 
-from ._cable import Cable
+from ._mechanics import Cable
 
 
 class TopNow(NamedTuple):

@@ -1,8 +1,4 @@
-"""Line that only pulls: the elastic catenary between its ends at every instant, without inertia or drag.
-
-It is valid if the line moves slowly, so that drag and inertia are small compared with its weight. Compare with a `Tether` to
-verify this.
-"""
+"""Lines without inertia: the elastic catenary, and a slack heavy line whose lifted part grows with height."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +8,13 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, Wrench, mode_of
 from hydromechs.spatial import clamp, maximum, norm, where
-from hydromechs.values import Positive
+from hydromechs.values import Checked, Finite, NotNegative, Positive, Vector3
 
-from ._cable import Cable
 from ._catenary import catenary_pull
 from ._ends import TopPoint, check_ends, point_mobility, too_short
+from ._mechanics import Cable
 
 LEAST_WEIGHT = 1e-3
 """Minimum ratio of weight in water to dry weight for a hanging line [-]."""
@@ -104,3 +100,49 @@ class HangingLine(Component):
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         moves = point_mobility(model, mobility, self.frame) + self.top.mobility(model, mobility)
         return [mode_of(f"hanging line {self.name!r}", self.cable.axial_stiffness / self.lengths[0], 0.0, moves)]
+
+
+NUMBERS = ("weight", "x", "y", "z", "height")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiftedLine(Checked, Component):
+    """End of a slack line that hangs from a vehicle to the ground, or to the depth at which it floats.
+
+        F = −w (h − h₀) ẑ   at the attachment point, whose height is h
+
+    Its parameters are held inputs "weight", "x", "y", "z" and "height": they can be changed during a run, and identified. The
+    weight that hangs at h₀ is part of the vehicle's weight.
+    """
+
+    kind = "lifted_line"
+    refers = MappingProxyType({"body": "body"})
+
+    name: str
+    """Name in files and recordings, such as "tether"."""
+    body: str
+    """Name of the body to which it is attached."""
+    weight: NotNegative
+    """w, weight in water per length [N/m]."""
+    place: Vector3 = (0.0, 0.0, 0.0)
+    """Attachment point in body axes [m], shape (3,)."""
+    height: Finite = 0.0
+    """h₀, height of the attachment point at which the line exerts no force [m]."""
+
+    outputs = (Output("lifted_weight", "N", "weight of the lifted part of the line, minus that at its reference height"),)
+
+    def check(self, model: Model) -> None:
+        model.body_index(self.body)
+
+    def inputs(self, model: Model) -> Sequence[Slot]:
+        values = (self.weight, *self.place, self.height)
+        units = ("N/m", "m", "m", "m", "m")
+        return [Slot(name, value, unit, setting=True) for name, value, unit in zip(NUMBERS, values, units, strict=True)]
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        k = now.model.body_index(self.body)
+        down = np.asarray(now.model.world.down)
+        r = np.array([u["x"], u["y"], u["z"]])
+        lifted = u["weight"] * (-(down @ (now.p_WB[k] + now.R_WB[k] @ r)) - u["height"])
+        f = now.R_WB[k].T @ (lifted * down)
+        return Action(forces=[Wrench(k, np.concatenate([f, np.cross(r, f)]))], record={"lifted_weight": lifted})

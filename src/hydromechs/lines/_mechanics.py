@@ -1,21 +1,52 @@
-"""Forces in a lumped line: stretch, bending, ground. In world axes, for floats or symbols.
+"""Forces in a lumped line and of the water on it, and the cable. In world axes, for floats or symbols."""
 
-A line of n equal masses has n + 2 points: the lower end, the masses at the middles of n equal pieces, the upper end. Between
-the points are n + 1 segments of the lengths ½, 1, ..., 1, ½ pieces, so that all of the line's mass is in its masses and the
-ends, which belong to others, carry none.
-"""
-
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs import hydro
 from hydromechs.contact import Terrain
 from hydromechs.errors import noted
+from hydromechs.geometry import ellipsoid_wet, ellipsoid_wetting
+from hydromechs.model.component import WaterPoint
 from hydromechs.spatial import maximum, norm
-from hydromechs.values import Array, Scalar
+from hydromechs.values import Array, Checked, NotNegative, Positive, Scalar
 
-from ._cable import Cable
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cable(Checked):
+    """A round cable. Hydrodynamic coefficients default to those of long cylinders."""
+
+    diameter: Positive
+    """Outer diameter d [m]."""
+    mass: Positive
+    """Mass per length m, dry [kg/m]."""
+    axial_stiffness: Positive
+    """EA, force per strain [N]; the cable only pulls."""
+    axial_damping: NotNegative = 0.0
+    """CA, force per rate of strain [N·s]."""
+    bending_stiffness: NotNegative = 0.0
+    """EI, moment per curvature [N·m²]."""
+    normal_drag: NotNegative = 1.2
+    """C_n, referred to d and the length [-]."""
+    tangential_drag: NotNegative = 0.01
+    """C_t, referred to π d and the length [-]."""
+    normal_added_mass: NotNegative = 1.0
+    """C_an, referred to the displaced water [-]."""
+    tangential_added_mass: NotNegative = 0.0
+    """C_at, referred to the displaced water [-]."""
+
+    def displaced(self, density: float) -> float:
+        """Return the displaced mass of water per length, ρ π d²/4 [kg/m], for a density [kg/m³]."""
+        return density * math.pi / 4.0 * self.diameter**2
+
+    def weight(self, density: float, gravity: float) -> float:
+        """Return the weight in water per length [N/m], negative if it floats, for a density [kg/m³] and gravity g [m/s²]."""
+        return (self.mass - self.displaced(density)) * gravity
+
 
 CREEP = 0.02
 """Speed at which friction on the ground has 0.7 of its full size [m/s]."""
@@ -125,3 +156,109 @@ def ground_force(ground: Sequence[Terrain], p: Array, u: Array, radius: float, d
             drag = normal.force * solid.material.friction.kinetic / np.sqrt(slide @ slide + CREEP**2)
             F, loss = F - drag * slide, loss + drag * (slide @ slide)
     return GroundForce(F, elastic, loss, stored)
+
+
+TINY = 1e-12
+"""Limits the slope of √ at rest [m²/s²]."""
+
+
+class WaterForce(NamedTuple):
+    """Forces of the water on one piece of a line."""
+
+    drag: Array
+    """Force on the mass [N], shape (3,)."""
+    driving: Array
+    """ρ A l ((1 + C_a) a_water), the force on a mass that is held [N], shape (3,)."""
+    added_n: Scalar
+    """Added mass across the line [kg]."""
+    added_t: Scalar
+    """Added mass along it [kg]."""
+    turning: Array
+    """Force on the mass, as the added mass turns and grows [N], shape (3,)."""
+    reaction: Array
+    """Force of the added mass on the point above, and its opposite on that below [N], shape (3,)."""
+    lost: Scalar
+    """Power lost to spray and wake at the free surface, never below 0 [W]."""
+    lack: Array
+    """Buoyancy that the mass lacks out of the water [N], shape (3,), down."""
+    levelling: Array
+    """Force of buoyancy on the point above, and its opposite on that below [N], shape (3,)."""
+    stored: Scalar
+    """Potential energy of the buoyancy that it lacks [J]."""
+    stored_by_length: Scalar
+    """Its derivative with respect to ln l, the points as they are [J]."""
+
+
+def water_force(
+    cable: Cable,
+    density: Scalar,
+    gravity: Scalar,
+    down: Array,
+    water: WaterPoint,
+    chord: Array,
+    u: Array,
+    spread: Array,
+    length: Scalar,
+) -> WaterForce:
+    """Return the strip forces of water on a mass.
+
+        drag    = ½ ρ d l (C_n |w_n| w_n + π C_t |w_t| w_t),   w = v_water − u
+        inertia = ρ A l (a_water + C_an (a_water − a)_n + C_at (a_water − a)_t)
+
+    times the part of its piece that is below the free surface, plus the effects of the changing added mass.
+
+    `chord` goes from the point below to that above [m], `spread` is the velocity of that above less that of the one below, `u`
+    that of the mass [m/s], `down` a unit vector, shape (3,) each. ρ is in kg/m³, g in m/s²; l is the unstretched length of the
+    piece [m].
+    """
+    apart = norm(chord)
+    t = chord / apart
+    t_rate = (spread - (t @ spread) * t) / apart
+    r = u - water.velocity
+    r_t = t @ r
+    r_n = r - r_t * t
+    speed_n = np.sqrt(r_n @ r_n + TINY)
+    across, along = 0.5 * cable.normal_drag * speed_n, 0.5 * np.pi * cable.tangential_drag * abs(r_t)
+    drag = -(density * cable.diameter * length) * (across * r_n + (along * r_t) * t)
+    carried = cable.displaced(density) * length
+    normal, uneven = cable.normal_added_mass, cable.tangential_added_mass - cable.normal_added_mass
+    a = water.acceleration
+    driving = carried * ((1.0 + normal) * a + (uneven * (t @ a)) * t)
+    force = WaterForce(
+        drag=drag,
+        driving=driving,
+        added_n=carried * normal,
+        added_t=carried * cable.tangential_added_mass,
+        turning=-(carried * uneven) * (r_t * t_rate + (t_rate @ r) * t),
+        reaction=(carried * uneven * r_t / apart) * r_n,
+        lost=0.0,
+        lack=np.zeros(3),
+        levelling=np.zeros(3),
+        stored=0.0,
+        stored_by_length=0.0,
+    )
+    if water.depth is None:
+        return force
+    # the free surface
+    half, radius, c = 0.5 * length, 0.5 * cable.diameter, t @ down
+    b = np.sqrt(radius**2 + (half * half - radius**2) * (c * c))
+    b_c = (half * half - radius**2) * c / b
+    dry, Q_b, Q = ellipsoid_wet(-water.depth, b)
+    wet, weight = 1.0 - dry, carried * gravity
+    sinking = (down + water.slope) @ u + water.rise
+    wetting = ellipsoid_wetting(water.depth, b, sinking, b_c * (t_rate @ down))
+    push, loss = hydro.crossing(cable.diameter, wetting, gravity)
+    momentum = carried * (normal * r + (uneven * r_t) * t)  # M_A r of a piece under water
+    return WaterForce(
+        drag=wet * drag,
+        driving=wet * driving,
+        added_n=wet * force.added_n,
+        added_t=wet * force.added_t,
+        turning=wet * force.turning - push * momentum,
+        reaction=wet * force.reaction,
+        lost=loss * (r @ momentum),
+        lack=(weight * dry) * down,
+        levelling=-(weight * Q_b * b_c / apart) * (down - c * t),
+        stored=weight * Q,
+        stored_by_length=weight * (Q + Q_b * (half * half) * (c * c) / b),
+    )

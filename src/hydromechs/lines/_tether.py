@@ -26,11 +26,21 @@ from hydromechs.registry import ByName
 from hydromechs.spatial import clamp, norm, where
 from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 
-from ._cable import Cable
 from ._catenary import hanging_chain
 from ._ends import TopPoint, check_ends, point_mobility, too_short
-from ._mechanics import Bending, GroundForce, Segment, bending, damped, ground_force, pieces, segment_of
-from ._water import WaterForce, water_force
+from ._mechanics import (
+    Bending,
+    Cable,
+    GroundForce,
+    Segment,
+    WaterForce,
+    bending,
+    damped,
+    ground_force,
+    pieces,
+    segment_of,
+    water_force,
+)
 
 POWERS = ("drag", "added_mass", "damping", "ground", "surface", "top", "winch")
 """Causes that change the energy of a line, besides the body at its lower end."""

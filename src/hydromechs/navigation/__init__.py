@@ -1,8 +1,7 @@
 """Navigation: estimation of a vehicle's motion from measurements."""
 
-from ._filter import ErrorStateFilter
 from ._log import Track, log_of
-from ._navigation import NavigatedSuite, Navigation
+from ._navigation import ErrorStateFilter, NavigatedSuite, Navigation
 from ._navigator import Estimate, Navigator
 from ._sensing import Sensing
 from ._vehicle import vehicle_of

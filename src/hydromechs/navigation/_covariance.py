@@ -1,13 +1,91 @@
-"""Layout of a filter's covariance: its errors, and the storage of its entries."""
+"""Strapdown navigation on SE(3): the state of a filter, its motion and errors, and the layout of its covariance."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.values import Array
+from hydromechs.spatial import cross, norm, quaternion_exp, quaternion_matrix, quaternion_product
+from hydromechs.values import Array, Scalar
 
-from ._equations import ERRORS
+STATES = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 10), "bg": slice(10, 13), "ba": slice(13, 16), "c": slice(16, 19)}
+"""Places of position, velocity (world axes), quaternion, biases of gyroscopes and accelerometers, current in x, shape (19,)."""
+ERRORS = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 9), "bg": slice(9, 12), "ba": slice(12, 15), "c": slice(15, 18)}
+"""Their places in the error δ, shape (18,); that of the orientation is a rotation vector in the axes of the IMU."""
+
+
+def plus(x: Array, error: Array) -> Array:
+    """x ⊞ δ: sums, and q ⊗ exp(δθ/2), shape (19,). `x`: state, shape (19,); `error`: δ, shape (18,)."""
+    return np.concatenate([x[:6] + error[:6], _turned(x[6:10], error[6:9]), x[10:] + error[9:]])
+
+
+def _turned(q: Array, turn: Array) -> Array:
+    """Return q ⊗ exp(½ turn), normalised against accumulated rounding, shape (4,)."""
+    after = quaternion_product(q, quaternion_exp(turn))
+    return after / norm(after)
+
+
+def difference(a: Array, b: Array) -> Array:
+    """Return a ⊟ b, the δ with b ⊞ δ = a, to second order in the rotation, shape (18,)."""
+    back = b[6:10] * np.array([1.0, -1.0, -1.0, -1.0])
+    turn = quaternion_product(back, a[6:10])
+    return np.concatenate([a[:6] - b[:6], 2.0 * turn[1:] * turn[0], a[10:] - b[10:]])
+
+
+def moved(x: Array, f: Array, w: Array, dt: Scalar, gravity: Array, decay: float) -> Array:
+    """Return the state a time dt later, at a constant specific force and rate in between.
+
+        a = R (f − b_a) + g,   p + v dt + ½ a dt²,   v + a dt,   q ⊗ exp(½ (ω − b_g) dt),   c e^(−dt/T)
+
+    R is taken in the middle of the step.
+
+    `x`: state, shape (19,); `f`: specific force, as measured [m/s²], shape (3,); `w`: angular velocity, as measured [rad/s],
+    shape (3,); `dt`: time [s]; `gravity`: in world axes [m/s²], shape (3,); `decay`: 1/T of the current [1/s].
+    """
+    p, v, q, bg, ba, c = (x[at] for at in STATES.values())
+    turn = (w - bg) * dt
+    a = quaternion_matrix(quaternion_product(q, quaternion_exp(0.5 * turn))) @ (f - ba) + gravity
+    after = _turned(q, turn)
+    return np.concatenate([p + dt * v + (0.5 * dt * dt) * a, v + dt * a, after, bg, ba, c * np.exp(-decay * dt)])
+
+
+class Believed(NamedTuple):
+    """Motion of a frame fixed to the IMU, as estimated by a filter; see `sensors.FrameMotion`."""
+
+    p: Array
+    """Its origin [m], shape (3,)."""
+    R: Array
+    """Its axes in the world's, shape (3, 3)."""
+    v: Array
+    """Velocity of its origin in world axes [m/s], shape (3,)."""
+    v_water: Array
+    """Velocity of the water, in world axes [m/s], shape (3,)."""
+
+    @staticmethod
+    def at(x: Array, w: Array, p_IS: Array, R_IS: Array) -> Believed:
+        """Return the motion of a frame S on the IMU.
+
+        `x`: state, shape (19,); `w`: angular velocity as measured, in the IMU's axes [rad/s], shape (3,); `p_IS`: its origin
+        from the IMU's, in the IMU's axes [m], shape (3,); `R_IS`: its axes in the IMU's, shape (3, 3).
+        """
+        p, v, q, bg, _, c = (x[at] for at in STATES.values())
+        R = quaternion_matrix(q)
+        return Believed(p + R @ p_IS, R @ R_IS, v + R @ cross(w - bg, p_IS), c)
+
+
+def of_body(x: Array, w: Array, p_BI: Array, q_BI: Array) -> tuple[Array, Array, Array]:
+    """Return position (3,), quaternion (4,) and velocity (6,) of the body that carries the IMU.
+
+    `x`: state, shape (19,); `w`: angular velocity as measured, in the IMU's axes [rad/s], shape (3,); `p_BI`: origin of the
+    IMU's frame in body axes [m], shape (3,); `q_BI`: quaternion of the IMU's axes in the body's, shape (4,).
+    """
+    p, v, q, bg, _, _ = (x[at] for at in STATES.values())
+    turn = quaternion_product(q, q_BI * np.array([1.0, -1.0, -1.0, -1.0]))
+    R = quaternion_matrix(turn)
+    w_B = quaternion_matrix(q_BI) @ (w - bg)
+    return p - R @ p_BI, turn, np.concatenate([R.T @ v - cross(w_B, p_BI), w_B])
 
 
 class Clone(NamedTuple):

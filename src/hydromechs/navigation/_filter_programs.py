@@ -12,8 +12,7 @@ from hydromechs.sensors import Aid, Errors
 from hydromechs.spatial import ldl, quaternion_matrix, quaternion_product, where
 from hydromechs.values import Array, Scalar
 
-from ._covariance import Covariance
-from ._equations import ERRORS, STATES, plus
+from ._covariance import ERRORS, STATES, Covariance, plus
 
 NX, NE = 19, 18
 ROW = NX + 3

@@ -24,8 +24,7 @@ from hydromechs.spatial import (
 )
 from hydromechs.values import Array, Scalar
 
-from ._covariance import Covariance
-from ._equations import STATES, Believed, difference, moved, plus
+from ._covariance import STATES, Believed, Covariance, difference, moved, plus
 from ._filter_programs import (
     HUGE,
     NE,
@@ -45,7 +44,7 @@ from ._filter_programs import (
 from ._vehicle import place_on_body, vehicle_of
 
 if TYPE_CHECKING:
-    from ._filter import ErrorStateFilter
+    from ._navigation import ErrorStateFilter
 
 SILENT = 3.0
 """Periods without a measurement after which a filter reports that it continues without."""

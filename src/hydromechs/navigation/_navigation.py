@@ -1,18 +1,57 @@
-"""Block of a navigation filter, and sensors with it in front of controllers."""
+"""The navigation filter as a block, its settings, and sensors with it in front of controllers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from hydromechs.contact import Terrain
+from hydromechs.model import Model
 from hydromechs.model.component import Component
 from hydromechs.registry import Inline
 from hydromechs.sensors import Sensor, SensorSuite
 from hydromechs.simulation import Block, Plant, SensingSource
-from hydromechs.values import check_fields
+from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 
-from ._filter import ErrorStateFilter
+from ._log import Track, run_on
+from ._navigator import Navigator
 from ._sensing import Sensing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorStateFilter:
+    """Settings of an error-state Kalman filter of position, velocity, attitude, biases of IMU and aids, and current."""
+
+    position: NotNegative = 0.5
+    """Standard deviation of each coordinate of the initial position [m]."""
+    velocity: NotNegative = 0.05
+    """Standard deviation of each component of the initial velocity [m/s]."""
+    tilt: NotNegative = 0.01
+    """Standard deviation of the initial roll and pitch [rad]."""
+    heading: NotNegative = 0.05
+    """Standard deviation of the initial heading [rad]."""
+    current: NotNegative = 0.0
+    """Standard deviation of each component of the current, which starts at 0 [m/s]; 0 if the current is not estimated."""
+    current_time: Positive = 100.0
+    """Correlation time of the current [s]."""
+    gate: Annotated[float, Bound(above=0.0, below=1.0)] = 0.9999
+    """Probability with which a valid measurement passes the gate; others are rejected [-]."""
+    patience: Annotated[int, Bound(least=1, whole=True)] = 10
+    """Rejected measurements of one sensor in a row after which the filter widens its covariance and uses the next [-]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def on(self, model: Model, sensors: Sequence[Sensor]) -> Navigator:
+        """The filter for the sensors of a vehicle, one `Imu` and others on the same body, compiled."""
+        return Navigator(self, model, sensors)
+
+    def run(self, log: Mapping[str, tuple[Array, Array]], model: Model, sensors: Sequence[Sensor], start: Array) -> Track:
+        """Run the filter on measurements that were recorded earlier.
+
+        `log`: times (n,) and values (n, channels) of each sensor's measurements, by its name; see `log_of`; `sensors`: the
+        sensors that measured; `start`: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
+        """
+        return run_on(self.on(model, sensors), log, start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,12 +14,12 @@ from hydromechs.simulation import Pack
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import Array
 
-from ._equations import ERRORS, STATES, difference, of_body, plus
+from ._covariance import ERRORS, STATES, difference, of_body, plus
 from ._filter_programs import NE, NX, ROW, first_covariance, start_of
 from ._fusion import PRIOR, Arrived, Fusion
 
 if TYPE_CHECKING:
-    from ._filter import ErrorStateFilter
+    from ._navigation import ErrorStateFilter
 
 Memory: TypeAlias = Mapping[str, Array]
 """Memory of a filter, by the names of its `pack`: views into the caller's array."""

@@ -14,7 +14,7 @@ from hydromechs.simulation import Plant, SensingPlaces
 from hydromechs.spatial import positive_part, quaternion_matrix, where
 from hydromechs.values import Array, Scalar
 
-from ._equations import ERRORS, STATES, of_body
+from ._covariance import ERRORS, STATES, of_body
 from ._filter_programs import NX, ROW, start_of
 from ._fusion import Arrived, Fusion
 

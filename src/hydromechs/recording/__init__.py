@@ -1,11 +1,9 @@
 """Recordings: their store on disk and in memory, quantities by name, checks, comparisons, the summary of a run."""
 
-from ._attributes import structured
 from ._checks import STATISTICS, Check, CheckResult, statistic_of
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
 from ._export import select_recording, to_pandas
-from ._folder import RunFolder
-from ._lock import FolderInUse, lock_folder, unlock_folder
+from ._folder import FolderInUse, RunFolder, lock_folder, unlock_folder
 from ._quantities import (
     ATTITUDE,
     angle_difference,
@@ -21,7 +19,7 @@ from ._quantities import (
     values_of,
 )
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
-from ._stored import check_store
+from ._stored import check_store, structured
 from ._summary import DESIGN, STORED_ENERGIES, WARNING_KINDS, RunWarning, Summary, real_time_factor, summarise
 
 open = load_recording

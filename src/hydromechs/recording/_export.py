@@ -13,8 +13,8 @@ import numpy as np
 
 from hydromechs.values import nearest
 
-from ._attributes import structured
 from ._quantities import ATTITUDE, attitude_of
+from ._stored import structured
 
 if TYPE_CHECKING:
     import pandas

@@ -14,7 +14,7 @@ import numpy as np
 
 from hydromechs.values import Array, Scalar, nearest
 
-from ._attributes import structured
+from ._stored import structured
 
 if TYPE_CHECKING:
     import xarray

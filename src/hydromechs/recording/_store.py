@@ -19,9 +19,8 @@ import numpy as np
 
 from hydromechs import files
 
-from ._attributes import plain_attributes
 from ._export import save_csv, save_mat, save_parquet
-from ._stored import KINDS, check_store
+from ._stored import KINDS, check_store, plain_attributes
 
 if TYPE_CHECKING:
     import xarray

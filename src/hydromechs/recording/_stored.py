@@ -4,15 +4,38 @@ A store names the codecs that unpack it, and zarr would load any installed codec
 contain plain numbers and fixed-length texts, uncompressed or compressed by Blosc or Zstandard; all others are rejected.
 """
 
+from __future__ import annotations
+
+import json
 import math
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hydromechs import files
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def structured(ds: xarray.Dataset, name: str) -> Any:
+    """Return an attribute of a recording that is a list or a table, such as "messages"; None if there is none."""
+    value = ds.attrs.get(name)
+    return json.loads(value) if isinstance(value, str) else value  # early recordings store lists and tables directly
+
+
+def plain_attributes(attrs: Mapping[str, Any]) -> dict[str, str | int | float]:
+    """Return attributes as texts and numbers; lists and tables become JSON text, which `structured` reads."""
+    text = json.dumps(dict(attrs), default=lambda x: x.tolist() if isinstance(x, np.generic | np.ndarray) else str(x))
+    return {
+        key: value if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
+        for key, value in json.loads(text).items()
+    }
+
 
 CODECS = ("blosc", "zstd")
 """Compressors of stores that this package writes."""

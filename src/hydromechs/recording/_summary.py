@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ._attributes import structured
 from ._checks import Check, CheckResult
+from ._stored import structured
 
 if TYPE_CHECKING:
     import xarray

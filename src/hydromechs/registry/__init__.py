@@ -6,9 +6,24 @@ fields; no class has a separate entry. Marks in an annotation specify what a typ
 """
 
 from ._code import installed_parts, is_ours, loaded_files, module_kept, reference_to
-from ._described import Described
 from ._family import Families, Family, Holder, Shorthand
-from ._members import MISSING, ByName, Degrees, Hidden, Inline, Member, Pattern, Ref, Required, members, options
+from ._members import (
+    MISSING,
+    ByName,
+    Degrees,
+    Described,
+    Hidden,
+    Inline,
+    Member,
+    Pattern,
+    Ref,
+    Required,
+    dotted,
+    members,
+    options,
+    show,
+    suggestion,
+)
 from ._paths import (
     SECTIONS,
     Item,
@@ -29,7 +44,6 @@ from ._paths import (
 )
 from ._reader import BROKEN, Reader
 from ._schema import json_schema
-from ._text import dotted, show, suggestion
 from ._writer import Writer
 
 __all__ = [

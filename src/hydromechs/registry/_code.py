@@ -13,7 +13,7 @@ from typing import Any
 from hydromechs import files
 from hydromechs.errors import UnsupportedFeature, message_of
 
-from ._text import suggestion
+from ._members import suggestion
 
 PREFIX = "hydromechs_code_"
 """Name prefix of modules loaded from files."""

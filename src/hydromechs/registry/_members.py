@@ -1,14 +1,51 @@
 """The keys of a class: its dataclass fields with type, default, text, and marks such as `Annotated[str, Ref("frame")]`."""
 
 import dataclasses
+import functools
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from hydromechs.values import Bound, field_texts
+import numpy as np
+
+from hydromechs.values import Bound, closest, field_texts
+
+
+def show(value: Any, limit: int = 60) -> str:
+    """Return `value` as a file would write it, cut to about `limit` characters."""
+    text = _shown(value, 3)
+    return text if len(text) <= limit else text[: limit - 4] + " ..."
+
+
+def _shown(value: Any, levels: int) -> str:
+    if value is None:
+        return "null (empty)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 200 else value[:200])
+    if isinstance(value, int) and abs(value) > 10**18:
+        return repr(float(value))
+    if isinstance(value, list):
+        return "[" + ", ".join(_shown(v, levels - 1) for v in value[:40]) + "]" if levels else "[...]"
+    if isinstance(value, dict):
+        items = list(value.items())[:40]
+        return "{" + ", ".join(f"{k}: {_shown(v, levels - 1)}" for k, v in items) + "}" if levels else "{...}"
+    return repr(value)
+
+
+def suggestion(word: Any, known: Iterable[str]) -> str:
+    """Return a suggestion of the nearest known word: " (did you mean 'mass'?)"; empty if none is near."""
+    close = closest(word, known) if isinstance(word, str) else []
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def dotted(path: tuple) -> str:
+    """Return a path as a user writes it: "bodies.arm.inertia"."""
+    return ".".join(str(step) for step in path)
 
 
 class Ref(NamedTuple):
@@ -179,3 +216,55 @@ def _clean(text: str) -> str:
     """Remove the parts of a field's text that apply only to Python."""
     text = re.sub(r",? shape \([^)]*\)", "", " ".join(text.split()))
     return re.sub(r"; (?:None|−?inf): ([^;]*)\.$", r"; \1 if omitted.", text)
+
+
+class Described:
+    """Base of stateful parts with a constructor: keeps its arguments, which decide if two objects of one class are equal."""
+
+    arguments: Mapping[str, Any] = MappingProxyType({})
+    """Values by argument, including defaults; lists are stored as tuples."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        init = vars(cls).get("__init__")
+        if init is None:
+            return
+
+        @functools.wraps(init)
+        def kept(self: Any, *values: Any, **named: Any) -> None:
+            if "arguments" not in vars(self):  # the most derived class, not its bases
+                vars(self)["arguments"] = _bound(init, (self, *values), named)
+            init(self, *values, **named)
+
+        cls.__init__ = kept  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.arguments.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Described) and type(self) is type(other) and self.arguments == other.arguments
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self.arguments)))
+
+
+def _bound(init: Any, values: tuple, named: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        bound = inspect.signature(init).bind(*values, **named)
+    except TypeError:  # the constructor raises the error
+        return MappingProxyType({})
+    bound.apply_defaults()
+    given = dict(list(bound.arguments.items())[1:])
+    for name, parameter in inspect.signature(init).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            given |= given.pop(name)
+    return {name: _frozen(value) for name, value in given.items()}
+
+
+def _frozen(value: Any) -> Any:
+    """Return lists, arrays and mappings as tuples and new dictionaries, so that stored values cannot change."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if type(value) in (list, tuple):
+        return tuple(map(_frozen, value))
+    return {key: _frozen(x) for key, x in value.items()} if isinstance(value, Mapping) else value

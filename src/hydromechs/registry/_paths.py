@@ -20,8 +20,7 @@ import numpy as np
 from hydromechs.errors import message_of
 from hydromechs.values import Array, field_texts, nearest, unit_in
 
-from ._described import Described
-from ._members import members
+from ._members import Described, members
 
 SECTIONS = ("models", "components", "blocks", "terrain", "environment", "run")
 """Sections: optional first words of a path, which distinguish items with the same name."""

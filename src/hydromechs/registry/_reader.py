@@ -16,8 +16,22 @@ from hydromechs.values import LONG_ROW, Bound
 
 from ._code import imported, installed_parts, is_ours
 from ._family import Families, Family
-from ._members import MISSING, Inline, Member, Pattern, Ref, bounds_of, file_keys, members, options, takes_any, unmarked
-from ._text import dotted, show, suggestion
+from ._members import (
+    MISSING,
+    Inline,
+    Member,
+    Pattern,
+    Ref,
+    bounds_of,
+    dotted,
+    file_keys,
+    members,
+    options,
+    show,
+    suggestion,
+    takes_any,
+    unmarked,
+)
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and indices that lead to a part of a file."""

@@ -10,11 +10,9 @@ import numpy as np
 from hydromechs.errors import UnsupportedFeature
 
 from ._code import reference_to
-from ._described import Described
 from ._family import Families, Family
-from ._members import MISSING, Degrees, Inline, members, unmarked
+from ._members import MISSING, Degrees, Described, Inline, dotted, members, unmarked
 from ._reader import Place
-from ._text import dotted
 
 
 class Writer:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property
 from types import FunctionType
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
+from hydromechs.contact import Terrain
 from hydromechs.errors import REJECTED, FieldError, ScenarioError, UnsupportedFeature, rejections
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
@@ -18,7 +19,7 @@ from hydromechs.model import Fault, Model, State
 from hydromechs.model.component import Component
 from hydromechs.navigation import Navigation
 from hydromechs.recording import WARNING_KINDS, Check, find_quantity, find_terms
-from hydromechs.registry import Item, reference_to
+from hydromechs.registry import Described, Item, reference_to
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import (
     BLOCKS,
@@ -41,7 +42,6 @@ from hydromechs.values import Bound, Positive, instances, nearest, number, posit
 
 from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults
 from ._judge import environment_faults, placed_faults, plant_faults, sensor_faults, time_faults
-from ._path_items import scenario_items
 from ._randomisation import Randomisation, randomisation_faults
 
 __all__ = ["Scenario"]
@@ -258,11 +258,7 @@ class Scenario(SimulationSource):
         return self.simulation().run(self.duration if duration is None else duration, **options)
 
     def setup(self, parameters: Iterable[str] = ()) -> Setup:
-        """Return the plant and its simulation settings; runs the code that it names.
-
-        Args:
-            parameters: Paths of open parameters.
-        """
+        """Return the plant and its simulation settings; runs the code that it names. `parameters`: paths of open parameters."""
         plant = replace(self.plant, parameters=tuple(parameters)) if parameters else self.plant
         plant, method = (plant, self.integrator) if self.engine is None else self.engine.on(plant, self.start)
         return Setup(
@@ -435,3 +431,31 @@ def _quantity_faults(
             prefix = f"{kind} {item.name!r}: quantity: "
             out += rejections((key, i, "quantity"), find, item.quantity, variables, labels, prefix=prefix)
     return out
+
+
+def scenario_items(scenario: Scenario) -> list[Item]:
+    """List bodies, models and their initial states, the world, components, terrain, blocks, environment and run.
+
+    Bodies have the names of the assembled model: with several models, they are prefixed with the model's name and a dot.
+    """
+    out = []
+    for i, start in enumerate(scenario.models):
+        before = f"{start.name}." if len(scenario.models) > 1 else ""
+        out += [
+            Item("models", before + b, (("models", i, "model", "bodies", j),)) for j, b in enumerate(start.model.body_names)
+        ]
+    for key in ("gravity", "water_density"):
+        given = scenario.world is not None and getattr(scenario.world, key) is not None
+        each = tuple(("models", i, "model", "world", key) for i in range(len(scenario.models)))
+        out.append(Item("models", f"world.{key}", (("world", key),) if given else each))
+    out += [Item("models", start.name, (("models", i),)) for i, start in enumerate(scenario.models)]
+    for k, part in enumerate(scenario.components):
+        own = getattr(part, "name", None)
+        if isinstance(own, str):
+            out.append(Item("terrain" if isinstance(part, Terrain) else "components", own, (("components", k),)))
+    for k, block in enumerate(scenario.blocks):
+        described = isinstance(block, PythonBlock) and isinstance(block.controller, Described)
+        out.append(Item("blocks", block.name, (("blocks", k, "controller") if described else ("blocks", k),)))
+        out += [Item("blocks", f"{block.name}.phase", (("blocks", k, "phase"),))] if described else []
+    out += [Item("environment", f.name, (("environment", f.name),)) for f in fields(scenario.environment)]
+    return out + [Item("run", f.name, ((f.name,),)) for f in fields(scenario)]

@@ -2,22 +2,15 @@
 
 from collections.abc import Mapping
 
-from ._compass import Compass
-from ._contact_switch import ContactSwitch
-from ._depth import DepthGauge
+from ._acoustic import Dvl, Usbl
 from ._devices import DEVICES, Device, device
-from ._dvl import Dvl
-from ._encoders import JointEncoders
-from ._force_torque import ForceTorque
+from ._gauges import Compass, ContactSwitch, DepthGauge, Tachometer
 from ._imu import Imu
 from ._instant import Instant, MountedFrame
-from ._noise import Noise
+from ._joint_sensors import ForceTorque, JointEncoders
 from ._sampling import Readings, SensorNodes, common_period, equations_of, part_of, recipe_of, whole_periods
-from ._sensing import REPORT, PlainSensing, Reading, Sensed, messages_of
-from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Sensor
-from ._suite import SensorSuite
-from ._tachometer import Tachometer
-from ._usbl import Usbl
+from ._sensing import REPORT, PlainSensing, Reading, Sensed, SensorSuite, messages_of
+from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Noise, Sensor
 
 __all__ = [
     "DEVICES",

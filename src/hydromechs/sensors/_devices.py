@@ -8,13 +8,10 @@ from typing import Any, NamedTuple
 from hydromechs.errors import FieldError
 from hydromechs.values import nearest
 
-from ._compass import Compass
-from ._depth import DepthGauge
-from ._dvl import Dvl
+from ._acoustic import Dvl, Usbl
+from ._gauges import Compass, DepthGauge
 from ._imu import Imu
-from ._noise import Noise
-from ._sensor import Mounted
-from ._usbl import Usbl
+from ._sensor import Mounted, Noise
 
 MG = 9.80665e-3
 """A thousandth of standard gravity [m/s²]."""

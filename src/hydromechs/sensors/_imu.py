@@ -10,8 +10,7 @@ from hydromechs.spatial import quaternion_exp, quaternion_matrix, rotation_betwe
 from hydromechs.values import Array
 
 from ._instant import Instant
-from ._noise import PERFECT, Noise
-from ._sensor import Channel, Mounted
+from ._sensor import PERFECT, Channel, Mounted, Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

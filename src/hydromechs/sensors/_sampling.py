@@ -19,8 +19,7 @@ from hydromechs.spatial import nearest_integer, where
 from hydromechs.values import Array, Scalar
 
 from ._instant import Before, Instant, terrain_of
-from ._noise import PERFECT, Noise
-from ._sensor import Errors, Mounted, Sensor
+from ._sensor import PERFECT, Errors, Mounted, Noise, Sensor
 
 HUGE = 1e300
 """Upper bound of measurements; NaN is not below it."""

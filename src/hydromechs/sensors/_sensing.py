@@ -1,19 +1,20 @@
 """Sensors as nodes of a routine, and the state as controllers see it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hydromechs.compiler import Entries, PackedCode, Routine
 from hydromechs.contact import Terrain
-from hydromechs.simulation import Measured, Plant, SensingPlaces
+from hydromechs.simulation import Controller, Measured, Plant, SensingPlaces
 from hydromechs.spatial import where
 from hydromechs.values import Array, Scalar
 
-from ._encoders import JointEncoders
 from ._imu import Imu
-from ._sampling import HUGE, Readings, SensorNodes, part_of, recipe_of
+from ._joint_sensors import JointEncoders
+from ._sampling import HUGE, Readings, SensorNodes, common_period, part_of, recipe_of, whole_periods
 from ._sensor import Aid, Mounted, Sensor
 
 REPORT = 5
@@ -160,3 +161,35 @@ class PlainSensing:
                 seen_q[i] = where(known, last[first + k], q[i])
                 seen_v[j] = where(known, last[first + len(in_q) + k], v[j])
         return np.array(seen_q), np.array(seen_v)
+
+
+@dataclass(frozen=True)
+class SensorSuite:
+    """Sensors in front of controllers, which read the true state, except joints with encoders."""
+
+    sensors: tuple[Sensor, ...]
+    """The sensors."""
+    terrain: tuple[Terrain, ...] = ()
+    """Visible ground besides that of the plant."""
+
+    def __post_init__(self) -> None:
+        if not self.sensors:
+            raise ValueError("sensors is empty; give at least one")
+
+    @property
+    def period(self) -> float:
+        """Time between two ticks [s]."""
+        return common_period(self.sensors)
+
+    @property
+    def description(self) -> str:
+        """The sensors."""
+        return f"; sensors: {', '.join(f'{s.name} at {s.rate:g} Hz' for s in self.sensors)}"
+
+    def check(self, controller: Controller) -> None:
+        """Raise `ValueError` if the period of a controller does not fit."""
+        whole_periods(controller.period, self.period, f"the period of {type(controller).__name__}")
+
+    def on(self, plant: Plant, step: float, *, controlled: bool) -> PlainSensing:
+        """Return the operations of a tick."""
+        return PlainSensing(plant, self.sensors, self.terrain, step, controlled=controlled)

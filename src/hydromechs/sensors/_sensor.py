@@ -14,10 +14,47 @@ from hydromechs.model import Model, World
 from hydromechs.model.component import Component
 from hydromechs.simulation import Block, SensingSource
 from hydromechs.spatial import clamp, nearest_integer, where
-from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields
+from hydromechs.values import Array, Bound, Limit, NotNegative, Positive, Scalar, check_fields
 
 from ._instant import Instant
-from ._noise import Noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """Errors of a channel: y = clip(round(x + b + n)), in the unit of the quantity.
+
+    At sample k, of a rate f:  n_k = √(sigma² + density² f) w_k,   b_k = b_{k−1} + walk √(1/f) w'_k,   b_0 = bias w'_0
+    with w independent standard normal numbers that depend on the seed, the sensor's name and k.
+    """
+
+    sigma: NotNegative = 0.0
+    """Standard deviation of one sample [unit]."""
+    density: NotNegative = 0.0
+    """Density of white noise: its integral over a time t has the standard deviation density·√t [unit/√Hz]."""
+    bias: NotNegative = 0.0
+    """Standard deviation of the bias, which is drawn once and constant [unit]."""
+    walk: NotNegative = 0.0
+    """Random walk of the bias: it changes by walk·√t in a time t [unit/√s]."""
+    resolution: NotNegative = 0.0
+    """Resolution: step to which readings are rounded [unit]; 0 for none."""
+    limit: Limit = math.inf
+    """Range: maximum magnitude of a reading [unit]; inf for none."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def deviation(self, rate: float) -> float:
+        """Standard deviation of the noise of one sample at a rate [Hz]."""
+        return math.sqrt(self.sigma**2 + self.density**2 * rate)
+
+    def variance(self, rate: float) -> float:
+        """Variance of one sample about its bias at a rate [Hz]: noise and rounding."""
+        return self.deviation(rate) ** 2 + self.resolution**2 / 12.0
+
+
+PERFECT = Noise()
+"""No errors."""
+
 
 Outages = Annotated[tuple[tuple[float, ...], ...], Bound(size=2, rows=0)]
 """Pairs of times."""
@@ -146,7 +183,7 @@ class Sensor(Block):
         self, source: SensingSource | None, blocks: Sequence[Block], components: Sequence[Component]
     ) -> SensingSource | None:
         """Return all sensors, unless they are there already."""
-        from ._suite import SensorSuite
+        from ._sensing import SensorSuite
 
         terrain = tuple(part for part in components if isinstance(part, Terrain))
         return source or SensorSuite(tuple(block for block in blocks if isinstance(block, Sensor)), terrain)

@@ -1,15 +1,25 @@
 """Checks of a component's actions against its declaration; errors name the component."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from hydromechs import compiler
+from hydromechs import compiler, registry
+from hydromechs.contact import Terrain
 from hydromechs.errors import noted
-from hydromechs.model import Model
+from hydromechs.hydro import Environment
+from hydromechs.model import Model, body_faults, world_faults
 from hydromechs.model.component import Action, Component, Constraint, JointForce, MovedJoint, Now, Values, Wrench
+from hydromechs.registry import Item, Keys
+
+if TYPE_CHECKING:
+    from ._plant import Plant
+
 
 MANY = 16
 """Minimum number of components with one key that act together: calls of one program cost more than a few copies of it."""
@@ -107,3 +117,43 @@ def _is_number(x: object) -> bool:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:76] + " ..."
+
+
+def plant_items(model: Model, components: Sequence[Component], environment: Environment) -> list[Item]:
+    """List the items with which paths to numbers of a plant begin; terrain is in the components that touch it."""
+    out = [Item(i.section, i.name, tuple(("model", *keys) for keys in i.places)) for i in model.path_items()]
+    terrain: dict[str, list[Keys]] = {}
+    for k, c in enumerate(components):
+        out.append(Item("components", c.name, (("components", k),)))
+        for name in getattr(c, "__dataclass_fields__", ()):
+            held = getattr(c, name)
+            for j, solid in enumerate(held if isinstance(held, tuple) else (held,)):
+                if isinstance(solid, Terrain):
+                    where = ("components", k, name, j) if isinstance(held, tuple) else ("components", k, name)
+                    terrain.setdefault(solid.name, []).append(where)
+    for name, places in terrain.items():
+        out.append(Item("terrain", name, tuple(places)))
+        both = [(*keys, "material") for keys in places]  # contacts have the material of the terrain, too
+        both += [(*keys[:2], "material") for keys in places if hasattr(components[int(keys[1])], "material")]
+        out.append(Item("terrain", f"{name}.material", tuple(both)))
+    return out + [Item("environment", f.name, (("environment", f.name),)) for f in fields(environment)]
+
+
+def check_edits(plant: Plant, edits: Mapping[Keys, Any]) -> None:
+    """Raise `ValueError` if a body, component or environment could not have other numbers; each is built once."""
+    objects: dict[Keys, dict[Keys, Any]] = {}
+    for keys, x in edits.items():
+        depth = {"model": 3 if keys[1] == "bodies" else 2, "components": 2}.get(str(keys[0]), 1)
+        objects.setdefault(keys[:depth], {})[keys[depth:]] = x
+    for keys, own in objects.items():
+        before = registry.follow(plant, keys)
+        thing = registry.edited(before, own)
+        if keys[0] == "model":
+            for fault in body_faults(int(keys[2]), thing) if keys[1] == "bodies" else world_faults(thing):
+                raise ValueError(fault.text)
+        if keys[0] == "components":
+            slots = [[s.name for s in (*c.states(plant.model), *c.inputs(plant.model))] for c in (before, thing)]
+            if slots[0] != slots[1] or not thing.acts:
+                raise ValueError(
+                    f"component {thing.name!r} would have other states or inputs; replace the number before the plant is built"
+                )

@@ -2,30 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from signal import Signals
 from time import perf_counter
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hydromechs.errors import SimulationDiverged, SimulationInterrupted
-from hydromechs.integrators import Point, is_multiple, next_multiple, slack
+from hydromechs.integrators import MOST_STEPS, Point, is_multiple, next_multiple, slack
 from hydromechs.model import State
 from hydromechs.recording import real_time_factor
+from hydromechs.values import positive
 
-from ._clock import Clock
-from ._events import Watched, first_crossings
-from ._held import settled_targets
-from ._implicit_size import advice
-from ._interrupt import Interrupt
+from ._events import Watched, first_crossings, settled_targets
 from ._mission_run import MissionRun
 from ._recorder import Recorder
-from ._results import Run, RunLog
-from ._soft_stops import SoftStops
+from ._state_file import Run, RunLog
+from ._stiffness import advice
+from ._watches import SoftStops
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
+
+
+PACE = 0.01
+"""Time between two checks of the wall clock of a run in real time [s]."""
+PROGRESS = 0.1
+"""Seconds between two reports of progress."""
+MISSED = 1e-3
+"""Delay above which a deadline counts as missed [s]."""
+MOST_SAMPLES = 1e9
+"""Maximum number of samples of a recording."""
+
+
+def size_faults(duration: float, step: float, record: float) -> list[tuple[str, str]]:
+    """Return the time of a run that makes it endless, and the reason.
+
+    `duration`: how long to simulate [s]; `record`: time between two samples [s].
+    """
+    out = []
+    for key, value, what, most, remedy in (
+        ("step", step, "steps", MOST_STEPS, "take longer steps"),
+        ("record", record, "samples", MOST_SAMPLES, "record less often"),
+    ):
+        if duration > most * value:
+            each = f"{key} is {value:g} s: a run of {duration:g} s has more than {most:g} {what}"
+            out.append((key, f"{each}; {remedy}, or simulate a shorter time"))
+    return out
+
+
+class Clock:
+    """Stops of one run.
+
+    Args:
+        t: Time at the start [s].
+        periods: Times between stops of controller, events and recording [s].
+        progress: Called regularly with the time reached [s]; None for no calls.
+        real_time: Pace of a run in real time, 1 as fast as the wall clock; None for maximum speed.
+    """
+
+    def __init__(
+        self, t: float, step: float, periods: Iterable[float], progress: Callable[[float], None] | None, real_time: float | None
+    ) -> None:
+        self.t_start, self.step, self.progress = t, step, progress
+        self.pace = None if real_time is None else positive(real_time, "real_time")
+        self.late = 0
+        """Missed deadlines of a run in real time."""
+        self.periods = list(periods)
+        if self.pace:
+            self.periods.append(max(1, round(PACE / step)) * step)  # whole steps: the numbers stay the same
+        self.started = self.reported = time.perf_counter()
+
+    @property
+    def wall_time(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.started
+
+    def next(self, t: float, until: float) -> float:
+        """Time of the next stop after a time, at the latest that of another [s]."""
+        return min(until, *(next_multiple(t, period, self.step) for period in self.periods))
+
+    def look(self, t: float) -> None:
+        """Report the time reached, `t` [s]; wait for the wall clock."""
+        now = time.perf_counter()
+        if self.pace is not None:
+            ahead = self.started + (t - self.t_start) / self.pace - now
+            if ahead > 0.0:
+                time.sleep(ahead)
+            elif ahead < -MISSED:
+                self.late += 1
+        if self.progress is not None and now - self.reported > PROGRESS:
+            self.reported = now
+            self.progress(t)
 
 
 STRETCH = 16.0
@@ -239,3 +313,63 @@ class LiveRun:
                 **({"commands_outside": dict(counts)} if counts else {}),
             }
         )
+
+
+class Interrupt:
+    """Defers the first Ctrl-C until the run checks for it. A second one interrupts at once.
+
+    It handles every signal that raises `KeyboardInterrupt`: SIGINT, unless the program handles or ignores it, and SIGTERM
+    within `sigterm_interrupts`. Outside the main thread it changes nothing.
+    """
+
+    def __init__(self) -> None:
+        self.signal: signal.Signals | None = None
+        """Signal that was received, or None."""
+        self._taken: dict[signal.Signals, Any] = {}
+
+    @property
+    def asked(self) -> bool:
+        """True if the run should stop."""
+        return self.signal is not None
+
+    def __enter__(self) -> Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.getsignal(number)
+                if handler in (signal.default_int_handler, _terminate):
+                    signal.signal(number, self._receive)
+                    self._taken[number] = handler
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._taken.items():
+            signal.signal(number, handler)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            signal.default_int_handler(number, frame)
+        self.signal = signal.Signals(number)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """Raise `KeyboardInterrupt` with the signal as its attribute."""
+    stop = KeyboardInterrupt()
+    stop.signal = signal.Signals(number)  # type: ignore[attr-defined]
+    raise stop
+
+
+@contextmanager
+def sigterm_interrupts() -> Iterator[None]:
+    """Make SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does, with the attribute `signal`.
+
+    A program that handles or ignores SIGTERM keeps its own setting. Outside the main thread nothing changes.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -19,7 +19,7 @@ from hydromechs.values import Array, Scalar
 
 from ._block import Phase
 from ._controller import Commands, Controller, Measured, own_controller, signals_of
-from ._held import settled_targets
+from ._events import settled_targets
 from ._plant import Plant
 from ._traced_block import Site, TracedBlock
 

@@ -25,10 +25,9 @@ from hydromechs.integrators import NotFinite, Point, rounding, slack, whole_step
 from hydromechs.spatial import floor, minimum, where
 from hydromechs.values import Array, Scalar
 
-from ._guards import Guards
 from ._mission import Mission, SensingPlaces, TickPlaces
 from ._programs import PlantPrograms
-from ._reduction import Reduction
+from ._reduction import Guards, Reduction
 
 SNAP = 1e-10
 """Distance from the grid within which a time counts as on it [s]; a tenth of the accuracy of events."""

@@ -28,11 +28,9 @@ from hydromechs.model.component import Action, Component, Now, StillWater
 from hydromechs.registry import Item, Keys
 from hydromechs.values import Array, Scalar, instances, nearest, whole
 
-from ._actions import acting, check_action
+from ._actions import acting, check_action, check_edits, plant_items
 from ._constraints import constraint_groups
-from ._layout import Data, Layout, layout_of
-from ._open_numbers import check_edits, plant_items
-from ._orientation import Orientations
+from ._layout import Data, Layout, Orientations, layout_of
 from ._rolled_plant import RolledPlant, rolled_plant
 
 Waves: TypeAlias = tuple[WaveComponents, Array]
@@ -184,11 +182,7 @@ class Plant:
         return any(map(self.is_of_component, self.parameters))
 
     def is_of_component(self, name: str) -> bool:
-        """True if an open parameter has numbers of components.
-
-        Args:
-            name: Its path.
-        """
+        """True if an open parameter has numbers of components."""
         return any(keys[0] == "components" for keys in self._open_places[name])
 
     def flow(self, seed: int | None = None) -> UniformFlow:
@@ -207,11 +201,7 @@ class Plant:
         return np.array([x if k in self._steady_axes else 0.0 for k, x in enumerate(current)])
 
     def carried(self, u: Array) -> Array:
-        """Return the velocity with which a steady current carries waves [m/s], shape (3,).
-
-        Args:
-            u: Inputs, shape (nu,).
-        """
+        """Return the velocity with which a steady current carries waves [m/s], shape (3,). `u`: inputs, shape (nu,)."""
         own = self.layout.array("carried", u)
         return own + self.open_current if self._steady_axes else own
 
@@ -292,11 +282,7 @@ class Plant:
         return action
 
     def on_motions(self, state: State) -> State:
-        """A state with the joints whose motion is given on it.
-
-        Args:
-            state: Where all others are.
-        """
+        """A state with the joints whose motion is given on it. `state`: where all others are."""
         q, v = state.q.copy(), state.v.copy()
         for c in self.components:
             for part, q_joint, v_joint in c.initial(self.model, float(state.t)):

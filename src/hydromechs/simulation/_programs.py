@@ -14,11 +14,10 @@ from hydromechs.values import Array, Scalar
 
 from ._actions import Each, each_on
 from ._evaluate import derivative
-from ._implicit_size import check_length
 from ._looped import LoopedPlant
 from ._observe import observer
 from ._plant import Plant
-from ._stiffness import StepChecks
+from ._stiffness import StepChecks, check_length
 from ._water import PointMotion, fluid_at, point_motion
 
 

@@ -13,10 +13,9 @@ from hydromechs.integrators import Point, rounding
 from hydromechs.recording import MemoryRecorder, RecordingWriter
 
 from . import _books
-from ._energy_watch import EnergyWatch
-from ._free_forces import FreeForces
 from ._observe import coordinates, schema
 from ._plant import Plant
+from ._watches import EnergyWatch, FreeForces
 
 BLOCK = 1024
 """Samples that are completed at once."""

@@ -1,7 +1,7 @@
 """Parts of a simulation: a model, a plant, or a source such as a scenario that has everything."""
 
 import abc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,11 +11,10 @@ from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.values import instances
 
-from ._block import BLOCKS, Block
+from ._block import BLOCKS, Block, PythonBlock
 from ._build import components_of
 from ._events import Event
-from ._mission import Mission
-from ._mission_of import mission_of
+from ._mission import BlockPart, Mission, SensingSource
 from ._plant import COMPONENTS, Plant
 
 
@@ -94,3 +93,20 @@ def setup_of(
         return Setup(plant=what, mission=mission_of(blocks, what.components))
     setup = what.setup(tuple(parameters)) if isinstance(what, SimulationSource) else what
     return setup if seed is None else replace(setup, plant=replace(setup.plant, seed=seed))
+
+
+def mission_of(blocks: Iterable[Block], components: Sequence[Component]) -> Mission | None:
+    """Return the mission of a simulation: all controllers, behind the sensors and the navigation filter; None without blocks.
+
+    `components`: components of the simulation, among them terrain.
+    """
+    blocks = instances(blocks, Block, "blocks", BLOCKS)
+    names = [block.name for block in blocks]
+    for name in (name for k, name in enumerate(names) if name in names[:k]):
+        raise ValueError(f"blocks: two are named {name!r}; names must differ")
+    named = [block for block in blocks if isinstance(block, PythonBlock)]
+    parts = [BlockPart(block.make(), block.name if len(named) > 1 else "", block.phase) for block in named]
+    source: SensingSource | None = None
+    for block in blocks:
+        source = block.sensing(source, blocks, components)
+    return Mission(parts, source) if parts or source is not None else None

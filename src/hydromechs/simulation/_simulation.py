@@ -30,26 +30,23 @@ from hydromechs.values import floats, instances, nearest, positive
 
 from . import _books
 from ._block import Block
-from ._clock import size_faults
 from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller
-from ._events import Event, check_events
-from ._guards import Guards
-from ._held import switch_places, wrench_places
+from ._events import Event, check_events, switch_places, wrench_places
 from ._initial_instant import InitialInstant
-from ._live import LiveRun
+from ._live import LiveRun, size_faults
 from ._mission import BlockPart, Mission
 from ._mission_march import MissionMarch
-from ._mission_run import MissionRun
+from ._mission_run import MissionRun, PropagatedMarch
 from ._observe import coordinates, quantities
 from ._plant import Plant
 from ._programs import PlantPrograms
-from ._propagated import PropagatedMarch
 from ._ranges import CommandRanges, HeldRanges, by_name, input_values
 from ._recorder import Recorder
-from ._results import Run
+from ._reduction import Guards
 from ._setup import Setup, SimulationSource, setup_of
 from ._start import check_is_state, check_start
+from ._state_file import Run
 from ._stiffness import divergence_hint
 from ._water import below_the_bed
 from ._whole_step import unstable_together
@@ -165,11 +162,7 @@ class Simulation:
         self.watch(setup.events if events is None else events)
 
     def watch(self, events: Iterable[Event]) -> None:
-        """Watch for other events from now on.
-
-        Args:
-            events: The events.
-        """
+        """Watch for other events from now on."""
         events = instances(events, Event, "events", "events, as Event(...)")
         for event, text in ((e, text) for e in events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
@@ -382,11 +375,7 @@ class Simulation:
         return self._switch({name: 1.0})
 
     def release(self, name: str) -> None:
-        """Open a grasp.
-
-        Args:
-            name: Name of the grasp.
-        """
+        """Open a grasp. `name`: name of the grasp."""
         self._switch({name: 0.0})
 
     def _switch(self, switches: Mapping[str, float]) -> float:

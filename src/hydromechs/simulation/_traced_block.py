@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -14,8 +15,33 @@ from hydromechs.model import Model, State
 from hydromechs.values import Array, Scalar
 
 from ._controller import Controller, Measured
-from ._pack import Pack
 from ._plant import Plant
+
+
+class Pack:
+    """Where named arrays are in a flat one.
+
+    Args:
+        shapes: Shape of each array, by name.
+    """
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self._places: dict[str, tuple[slice, tuple[int, ...]]] = {}
+        at = 0
+        for name, shape in shapes.items():
+            self._places[name] = (slice(at, at + math.prod(shape)), shape)
+            at += math.prod(shape)
+        self.size = at
+        """Length of the flat array."""
+
+    def views(self, flat: Array) -> dict[str, Array]:
+        """The arrays as views into a flat one: writing into them writes there."""
+        return {name: flat[at].reshape(shape) for name, (at, shape) in self._places.items()}
+
+    def views_of_rows(self, rows: Array) -> dict[str, Array]:
+        """The arrays of several flat ones (n, size), which are contiguous, as views, shape (n, ...) each."""
+        return {name: rows[:, at].reshape(len(rows), *shape) for name, (at, shape) in self._places.items()}
+
 
 NUMBERS = 4
 """Maximum of numbers in a report."""
@@ -191,12 +217,7 @@ class TracedBlock(Controller):
         return (1 + NUMBERS) * (len(self.message_texts) + len(self.stop_texts))
 
     def program(self, *, lanes: int = 1, threads: int = 1) -> Compiled:
-        """Return `evaluate` in machine code.
-
-        Args:
-            lanes: Worlds per vector operation.
-            threads: Threads that share worlds.
-        """
+        """Return `evaluate` in machine code. `lanes`: worlds per vector operation; `threads`: threads that share worlds."""
         model, layout = self.site.model, self.site.plant.layout
         inputs = {
             "t": (),

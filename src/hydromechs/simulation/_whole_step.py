@@ -6,9 +6,8 @@ from hydromechs import dynamics
 from hydromechs.integrators import Integrator, NotFinite, Point, Propagator
 from hydromechs.values import Array
 
-from ._implicit_size import other_method
 from ._plant import Plant
-from ._stiffness import step_limit, stiff_modes
+from ._stiffness import other_method, step_limit, stiff_modes
 
 NEAR = 10.0
 """Longest stable step of a part on its own, in steps, up to which parts are checked together."""

@@ -13,7 +13,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._lookahead": ("LookAhead", "Outlook", "Predictions", "SetPoint", "Strategies"),
         "._operator": ("InputLog", "Inputs", "LiveInputs", "Operator", "RecordedInputs"),
         "._pilot": ("Pilot",),
-        "._seats": ("Seats",),
+        "._gate": ("Seats",),
         "._session": ("Session", "fly_again"),
         "._station": ("Station",),
         "._telemetry": ("Snapshot",),

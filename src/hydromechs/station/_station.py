@@ -20,11 +20,10 @@ from hydromechs.viewer import LivePage, Rejected, live_scene
 from ._camera import camera_place
 from ._channel import AcousticLink
 from ._configuration import Catalog, Changes, Configured, configured
-from ._gate import StationGate
+from ._gate import Seats, StationGate
 from ._lookahead import Outlook
 from ._messages import check_picture
 from ._operator import AXES
-from ._seats import Seats
 from ._session import FRAME, LOST_AFTER, Session
 from ._telemetry import Snapshot
 

@@ -5,7 +5,11 @@ from hydromechs._lazy import lazy_names as _lazy_names
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {
-        "._campaign": ("MissionCampaign", "CampaignProgress", "run_campaign"),
+        "._campaign": (
+            "CampaignProgress",
+            "MissionCampaign",
+            "run_campaign",
+        ),
         "._campaign_results": (
             "CampaignResults",
             "CheckOutcome",
@@ -17,13 +21,40 @@ __getattr__, __dir__, _later = _lazy_names(
         ),
         "._campaign_store": ("digest",),
         "._dask": ("Dask",),
-        "._engines": ("Local", "Serial", "SweepEngine"),
-        "._definition": ("Result", "ParameterSweep"),
-        "._file": ("load_sweep", "sweep_json_schema"),
-        "._parameters": ("Choices", "LogRange", "Normal", "Parameter", "Range"),
-        "._sampling": ("Grid", "LatinHypercube", "MonteCarlo", "Sampling", "Sobol"),
-        "._store": ("load_results", "on_grid"),
-        "._sweep": ("Progress", "SweepResult", "run_sweep"),
+        "._definition": (
+            "ParameterSweep",
+            "Result",
+        ),
+        "._engines": (
+            "Local",
+            "Serial",
+            "SweepEngine",
+        ),
+        "._file": (
+            "load_sweep",
+            "sweep_json_schema",
+        ),
+        "._parameters": (
+            "Choices",
+            "Grid",
+            "LatinHypercube",
+            "LogRange",
+            "MonteCarlo",
+            "Normal",
+            "Parameter",
+            "Range",
+            "Sampling",
+            "Sobol",
+        ),
+        "._store": (
+            "load_results",
+            "on_grid",
+        ),
+        "._sweep": (
+            "Progress",
+            "SweepResult",
+            "run_sweep",
+        ),
     },
 )
 

@@ -20,8 +20,7 @@ from hydromechs.scenario import Scenario, assemble
 from hydromechs.simulation import Plant, coordinates, quantities
 from hydromechs.values import Bound, Finite, Pair, check_fields, convert_fields, field_faults
 
-from ._parameters import Parameter
-from ._sampling import Grid, Sampling
+from ._parameters import Grid, Parameter, Sampling
 from ._together import fits_lanes
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.values import is_path
 
 from ._definition import REFUSED, ParameterSweep, SweepSettings
-from ._parameters import Choices, LogRange, Normal, Parameter, Range
-from ._sampling import Grid, LatinHypercube, MonteCarlo, Sampling, Sobol
+from ._parameters import Choices, Grid, LatinHypercube, LogRange, MonteCarlo, Normal, Parameter, Range, Sampling, Sobol
 
 KIND = FILE_KINDS["sweep"]
 FAMILIES = Families(

@@ -15,13 +15,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hydromechs.values import Array
 
-from ._assets import asset
 from ._raster import AIR, WATER
 from ._scene import HIDDEN, Scene
 from ._series import PlotGroup, PlotPanel, free_bodies, plot_groups
@@ -29,6 +29,13 @@ from ._style import kept_points
 
 if TYPE_CHECKING:
     import xarray
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the text of a file in `page`."""
+    return (files(__package__) / "page" / name).read_text(encoding="utf-8")
+
 
 SCENE_SAMPLES = 900
 """Maximum number of samples of a scene in a page; more are thinned."""

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from hydromechs.simulation import Controller
 
 from ._articulated_drive import ArticulatedDrive
-from ._course import Course, CoursePoint
 from ._drives import JointServos
 from ._frames import FlatPose, FrameWalker
-from ._gait import GAITS, Gait, Step, SupportGait, Tripod, Wave
+from ._gait import GAITS, Course, CoursePoint, Gait, Step, SupportGait, Tripod, Wave
 from ._legs import Legs
 from ._support import AlternatingSupport
 from ._walk import Walk

@@ -15,9 +15,9 @@ from hydromechs.simulation import Site, Tick, TracedBlock, Update, check_free_in
 from hydromechs.spatial import clamp, nearest_integer, norm, quaternion_matrix, quaternion_product, rotation_between, where
 from hydromechs.values import Array, NotNegative, Positive, Scalar, not_negative, positive
 
-from ._course import Course
 from ._drives import JointServos, select
-from ._ground import Ground
+from ._footholds import Ground
+from ._gait import Course
 from ._profile import Profile
 
 

@@ -13,8 +13,7 @@ from hydromechs.compiler import NUMBERS, ROW, Address, Argument, Program, Rolled
 from hydromechs.spatial import floor, minimum, positive_part, where
 from hydromechs.values import Array, Scalar
 
-from ._footholds import NONE
-from ._ground import Ground
+from ._footholds import NONE, Ground
 
 GRID = 0.02
 """Distance between sample points of the ground [m]."""

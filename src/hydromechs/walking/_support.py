@@ -17,9 +17,9 @@ from hydromechs.spatial import nearest_integer, quaternion_matrix, where
 from hydromechs.values import Array, NotNegative, Positive, Scalar, nearest, not_negative, positive
 
 from ._drives import JointServos, first_largest, select, smooth
+from ._footholds import Ground, buried_stops, buried_text
 from ._frames import FlatPose, FrameWalker
 from ._gait import SupportGait
-from ._ground import Ground, buried_stops, buried_text
 from ._support_steps import StepPlan, Steps, beyond_text, plan_texts
 
 LOST = 0.01

@@ -12,10 +12,9 @@ from hydromechs.spatial import clamp, lookup, maximum, minimum, nearest_integer,
 from hydromechs.values import Array, Scalar
 
 from ._drives import first_largest, pick, select
-from ._footholds import NONE, ON_THE_WAY
+from ._footholds import NONE, ON_THE_WAY, Ground
 from ._frames import FlatPose, FrameWalker
 from ._gait import SupportGait
-from ._ground import Ground
 
 TRIED = np.linspace(0.0, -0.9, 10)
 """Additions to the wanted lead of a half, in parts of the largest, longest first."""

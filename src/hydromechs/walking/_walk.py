@@ -15,11 +15,9 @@ from hydromechs.simulation import Site, Tick, TracedBlock, Update, check_free_in
 from hydromechs.spatial import clamp, maximum, quaternion_exp, quaternion_matrix, where
 from hydromechs.values import Array, Finite, NotNegative, Positive, Scalar, nearest, not_negative, number, positive
 
-from ._course import Course
 from ._drives import JointServos, first_largest, select, smooth
-from ._footholds import Foothold, Footholds, Pose, Step, about_z
-from ._gait import Gait, Tripod
-from ._ground import Ground, buried_stops, buried_text
+from ._footholds import Foothold, Footholds, Ground, Pose, Step, about_z, buried_stops, buried_text
+from ._gait import Course, Gait, Tripod
 from ._legs import Legs
 
 LOST = 0.03

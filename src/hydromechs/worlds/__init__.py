@@ -7,7 +7,7 @@ __getattr__, __dir__, _later = _lazy_names(
     {  # compile with CasADi and LLVM
         "._results": ("Rollout",),
         "._rollout": ("rollout",),
-        "._seeds": ("seeds_of",),
+        "._shapes": ("seeds_of",),
         "._source": ("WorldMessage",),
         "._worlds": ("Worlds",),
     },

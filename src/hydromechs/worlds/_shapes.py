@@ -1,12 +1,13 @@
 """Arrays of many worlds as a caller gives them: held or for every step, the same in all worlds or not."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
+from hydromechs.values import whole
 
 
 def as_array(x: Any, name: str) -> np.ndarray:
@@ -89,3 +90,18 @@ def flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: i
 def each_world(x: np.ndarray, batch: tuple[int, ...], worlds: int) -> np.ndarray:
     """Return rows of numbers, one for each world, shape (worlds, n)."""
     return np.broadcast_to(x, batch + x.shape[-1:]).reshape(worlds, x.shape[-1])
+
+
+def seeds_of(seed: int | Sequence[int], worlds: int) -> np.ndarray:
+    """Return a seed for each world: from one integer, independent of the batch size, or one given per world.
+
+    `seed`: the integer, or the seeds; `worlds`: number of worlds.
+    """
+    if np.ndim(seed) == 0:
+        first = whole(seed, "seed")
+        drawn = [int(np.random.SeedSequence((first, k)).generate_state(1, np.uint64)[0]) for k in range(worlds)]
+        return np.array(drawn, dtype=object)
+    out = np.array([whole(x, "seed") for x in np.ravel(np.asarray(seed, dtype=object))], dtype=object)
+    if out.shape != (worlds,):
+        raise ValueError(f"seed must be an integer or one for each of {worlds} worlds, got {out.shape[0]}")
+    return out

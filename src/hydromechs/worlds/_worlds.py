@@ -37,8 +37,7 @@ from ._mission import MissionHome, MissionRun, march_of
 from ._plant import PlantRun, PlantSource
 from ._results import Rollout
 from ._samples import Samples
-from ._seeds import seeds_of
-from ._shapes import as_array, check_quaternions, leading, shape_text
+from ._shapes import as_array, check_quaternions, leading, seeds_of, shape_text
 from ._source import Place, Run, WorldMessage, check_target
 from ._target import Marched, Target
 

@@ -1,14 +1,12 @@
 """Validation: a model is fitted to some trials and predicts others that were held out."""
 
-from ._baseline import StaticBalance
+from ._baseline import Decay, StaticBalance, decay_of
 from ._campaign import Campaign, RecordedTrial, read_campaign
 from ._compare import compare_variants
-from ._decay import Decay, decay_of
 from ._logs import LogFile, euler_angles, read_log
 from ._report import channel_cells, found_cells, report_of, write_validation
-from ._shared_work import Iteration
 from ._study import ValidationStudy, load_validation_study, validation_json_schema
-from ._validate import Fitted, Predicted, Validation, validate
+from ._validate import Fitted, Iteration, Predicted, Validation, validate
 from ._variants import Variant, varied
 
 __all__ = [

@@ -16,9 +16,8 @@ from hydromechs.bench import machine
 
 from ._campaign import Campaign, read_campaign
 from ._logs import unit_of
-from ._shared_work import Iteration, Telling, in_processes
 from ._study import ValidationStudy
-from ._validate import fit, predictions
+from ._validate import Iteration, Telling, fit, in_processes, predictions
 
 BASE = "the model of the study"
 

@@ -5,8 +5,7 @@ Positions and directions are in body axes from the body origin unless an element
 
 from collections.abc import Mapping
 
-from ._damping import Damping
-from ._element import DRAG_SIGN, DragElement
+from ._damping import DRAG_SIGN, Damping, DragElement
 from ._foil import Foil
 from ._shape_drag import Faces, ShapeDrag, Strips
 

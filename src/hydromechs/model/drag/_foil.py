@@ -12,7 +12,7 @@ from hydromechs.geometry import Box, Triangles
 from hydromechs.spatial import shift_motion, shift_wrench
 from hydromechs.values import Array, NotNegative, Positive, Scalar, Vector3, convert_fields, plain
 
-from ._element import DragElement, point_velocity
+from ._damping import DragElement, point_velocity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

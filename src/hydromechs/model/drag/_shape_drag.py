@@ -13,7 +13,7 @@ from hydromechs.registry import Hidden
 from hydromechs.spatial import axis_frame, norm, shift_motion, shift_wrench
 from hydromechs.values import Array, Bound, NotNegative, Scalar, floats, number, whole
 
-from ._element import DragElement, point_velocity, unfit
+from ._damping import DragElement, point_velocity, unfit
 
 Coefficients = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
 """Drag coefficients for three directions."""

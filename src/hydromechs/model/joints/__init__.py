@@ -14,13 +14,11 @@ force as given.
 from collections.abc import Mapping
 
 from ._ball import Ball
-from ._composite import Composite
-from ._fixed import Fixed
+from ._composite import Composite, Fixed
 from ._foreign import foreign, missing
 from ._free import Free
-from ._helical import Helical
 from ._joint import Coordinates, CustomJoint, Joint, SteppedJoint
-from ._one_axis import OneAxis
+from ._one_axis import Helical, OneAxis
 from ._prismatic import Prismatic
 from ._revolute import Revolute
 

@@ -1,10 +1,14 @@
-"""Unexplained energy that a run gains or loses, reported once at its end."""
+"""What a run reports once: unexplained energy, undetermined forces, joints far beyond their limits."""
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from hydromechs.recording import STORED_ENERGIES
+
+from ._plant import Plant
 
 SHARE = 0.02
 """Unexplained energy above which it is reported, as a fraction of the energy exchanged."""
@@ -80,3 +84,81 @@ class EnergyWatch:
                 f"although they can only store and dissipate energy; {remedy}"
             )
         return out
+
+
+class FreeForces:
+    """Samples of `constraint_free`, condensed to intervals.
+
+    Args:
+        groups: Names of the groups of constraints.
+    """
+
+    def __init__(self, groups: Sequence[str]) -> None:
+        self._groups = tuple(groups)
+        self._spans: list[list[list[float]]] = [[] for _ in groups]  # of each group: its first interval and its last
+        self._count = [0] * len(self._groups)
+        self._most, self._last = np.zeros(len(self._groups)), np.zeros(len(self._groups))
+        self._t = -np.inf
+
+    def look(self, times: np.ndarray, free: np.ndarray) -> None:
+        """Process samples in order of time: numbers of forces that were set to 0, shape (n, groups)."""
+        self._most = np.maximum(self._most, free.max(axis=0, initial=0.0))
+        before = np.concatenate([self._last[None], free[:-1]])
+        for k, spans in enumerate(self._spans):
+            for i in np.flatnonzero((free[:, k] > 0.0) != (before[:, k] > 0.0)):
+                if free[i, k] > 0.0:
+                    spans[:] = [*spans[:1], [float(times[i]), np.inf]]
+                    self._count[k] += 1
+                else:
+                    spans[-1][1] = float(times[i])
+        self._last, self._t = free[-1], float(times[-1])
+
+    def messages(self) -> list[str]:
+        """Return one line for each group with undetermined forces."""
+        out = []
+        for name, spans, count, most in zip(self._groups, self._spans, self._count, self._most, strict=True):
+            if not spans:
+                continue
+            times = [f"{begin:g} s to {min(end, self._t):g} s" for begin, end in spans]
+            when = times[0] if count == 1 else f"{times[0]}, {count} times, the last {times[-1]}"
+            out.append(
+                f"t = {when}: directions held by the constraints {name} are dependent; up to {most:.0f} of their "
+                "force components are undetermined and were set to 0 (constraint_free in the recording)"
+            )
+        return out
+
+
+FAR = 0.05
+"""Share of its travel by which a joint goes beyond a limit before a message."""
+
+
+class SoftStops:
+    """Checks of joints whose stops have assumed numbers, from the model's limits and inertia."""
+
+    def __init__(self, plant: Plant) -> None:
+        assumed: list[Any] = [c for c in plant.components if getattr(c, "assumed", False)]
+        parts = [(c, plant.model.joint_part(c.joint)) for c in assumed]
+        self._joints = [(c, part) for c, part in parts if part.joint.nv == 1]
+        self._at = [part.q.start for _, part in self._joints]
+        self._lower = np.array([c.lower for c, _ in self._joints])
+        self._upper = np.array([c.upper for c, _ in self._joints])
+        travel = self._upper - self._lower
+        self._allowed = FAR * np.where(np.isfinite(travel), travel, 1.0)
+
+    def look(self, q: np.ndarray) -> list[str]:
+        """Return messages for a configuration, shape (nq,); of each joint once."""
+        if not self._joints:
+            return []
+        beyond = np.maximum(self._lower - q[self._at], q[self._at] - self._upper)
+        said = []
+        for k in np.flatnonzero(beyond > self._allowed):
+            c, part = self._joints[k]
+            unit = part.joint.unit
+            limit = self._upper[k] if q[self._at[k]] > self._upper[k] else self._lower[k]
+            stiff = f"{c.stiffness:.3g} {'N m' if unit == 'rad' else 'N'}/{unit}"
+            said.append(
+                f"joint {c.joint!r} is {beyond[k]:.3g} {unit} beyond its limit of {limit:.4g} {unit}: the stop that limits "
+                f"have by default, {stiff}, yields; give it stops"
+            )
+            self._allowed[k] = math.inf
+        return said

@@ -1,0 +1,224 @@
+"""Friction of joints, viscous and Coulomb with a stick phase, and soft stops at the ends of their travel."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.model import Model, joints
+from hydromechs.model.component import Action, FastMode, Mobility, Now, Order, Slot, Values, mode_of
+from hydromechs.registry import Hidden, Required
+from hydromechs.spatial import maximum, norm, stick_slip, where
+from hydromechs.values import Array, Checked, NotNegative, Number, Positive, Scalar, check_fields, is_zero, limits
+
+from ._joints import TINY, InJoint, axes, checked_part, named, turned
+
+
+class FrictionForce(NamedTuple):
+    """Friction of a joint, with tau · q̇ = −loss − d(stored)/dt."""
+
+    tau: Scalar | Array
+    """Torque on the joint [N·m], shaped as the speed."""
+    s_rate: Scalar | Array
+    """Rate of the deflection [rad/s], shaped as the speed."""
+    loss: Scalar
+    """Dissipated power, never negative [W]."""
+    stored: Scalar
+    """Elastic energy of the stick phase [J]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointFriction(Checked, InJoint):
+    """Viscous friction of a joint, and Coulomb friction with a stick phase. In a ball joint it opposes the angular velocity.
+
+    Without any friction, it overrides the friction of the model.
+    """
+
+    kind = "joint_friction"
+    cause = "friction"
+    suffix = "friction"
+
+    viscous: NotNegative = 0.0
+    """Torque per speed [N·m·s/rad]."""
+    coulomb: NotNegative = 0.0
+    """Torque at which it slips [N·m]; 0 for no Coulomb friction and no state."""
+    stick_deflection: Positive = 1e-3
+    """Elastic deflection at which it slips [rad]: the stiffness of the stick phase is coulomb / stick_deflection."""
+    relaxation: Positive = 0.005
+    """Damping over stiffness of the stick phase [s]: the time in which the deflection settles while it slips."""
+
+    armature: NotNegative = 0.0
+    """Inertia of a rotor that turns with the joint and belongs to neither body nor drive [kg·m² or kg]."""
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Return the deflection of the stick phase [rad]; none without Coulomb friction."""
+        return () if is_zero(self.coulomb) else ("deflection",)
+
+    def force(self, qd: Scalar | Array, s: Scalar | Array) -> FrictionForce:
+        """Return viscous and Coulomb friction τ = −d q̇ − f for q̇ and the deflection s of the stick phase [rad], each (n,).
+
+        f is that of `spatial.stick_slip`: no creep below the Coulomb torque; above it, the joint slips with |f| equal to it.
+        """
+        shape, w = np.shape(qd), np.atleast_1d(np.asarray(qd))
+        viscous = self.viscous * w
+        if is_zero(self.coulomb):
+            return FrictionForce((-viscous).reshape(shape)[()], np.zeros(shape)[()], viscous @ w, 0.0)
+        k = self.coulomb / self.stick_deflection
+        c = k * self.relaxation
+        deflection = np.atleast_1d(np.asarray(s))
+        f, rate = stick_slip(k, c, self.coulomb, deflection, w)
+        loss = viscous @ w + c * (rate @ rate) + f @ (w - rate)
+        tau, stored = -viscous - f, 0.5 * k * (deflection @ deflection)
+        return FrictionForce(tau.reshape(shape)[()], rate.reshape(shape)[()], loss, stored)
+
+    # -- the component ------------------------------------------------------------------------------------------------------
+
+    @property
+    def acts(self) -> bool:
+        return bool(self.viscous or self.coulomb or self.armature)
+
+    @property
+    def rotors(self) -> dict[str, float]:
+        return {self.joint: self.armature}
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Return the inertia of the rotor, which is not part of the model."""
+        if not self.armature:
+            return ()
+        return (
+            f"joint {self.joint!r}: its friction would stop it within a step; a rotor of {self.armature:.3g} kg·m² is assumed "
+            "in it (docs/actuation.md); give a drive with its armature, or custom friction, to avoid it",
+        )
+
+    def order(self, model: Model) -> tuple[int, int]:
+        return Order.FRICTION.of_joint(model, self.joint)
+
+    def check(self, model: Model) -> None:
+        checked_part(model, self.joint, "friction needs")
+
+    def states(self, model: Model) -> list[Slot]:
+        return [Slot(named(axis, x), unit="rad") for axis in axes(model.joint_part(self.joint)) for x in self.state_names]
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        joint = now.joint(self.joint)
+        names = [named(axis, x) for axis in axes(joint.part) for x in self.state_names]
+        f = self.force(joint.v, np.array([z[n] for n in names]) if names else np.zeros(len(joint.v)))
+        return Action(
+            joint_forces=[joint.force(np.asarray(f.tau))],
+            armature=[(joint.part.v, self.armature)] if self.armature else [],
+            rates=dict(zip(names, np.asarray(f.s_rate), strict=True)) if names else {},
+            energy=f.stored,
+            power=-f.loss,
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
+        moves = mobility.joint(model.joint_part(self.joint).v)
+        k = self.coulomb / self.stick_deflection
+        c = k * self.relaxation + self.viscous
+        out: tuple[FastMode, ...] = (mode_of(f"friction of joint {self.joint!r}", k, c, moves, internal=True),)
+        if self.coulomb:
+            out += (FastMode(f"slipping friction of joint {self.joint!r}", 0.0, 1.0 / self.relaxation),)
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointStops(InJoint):
+    """Soft stops of a joint: a spring and a damper beyond each limit, which push back and never pull.
+
+    In a ball joint the position is its rotation angle θ, so only `upper` is used; it is pushed back about its
+    rotation vector φ, θ̇ = φ·ω/θ. Without limits, it overrides the limits of the model: the joint has no stops.
+    """
+
+    kind = "joint_stops"
+    cause = "friction"
+    suffix = "stops"
+
+    lower: Number = -math.inf
+    """Minimum free position [rad]; −inf for none."""
+    upper: Number = math.inf
+    """Maximum free position [rad]; inf for none."""
+    stiffness: Annotated[NotNegative, Required()] = 0.0
+    """Torque per angle beyond the limit, above 0 if there is one [N·m/rad]."""
+    damping: NotNegative = 0.0
+    """Torque per speed beyond the limit [N·m·s/rad]."""
+    assumed: Annotated[bool, Hidden()] = False
+    """True if its values are defaults from the model's limits and inertia; error messages state this."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not self.lower < self.upper:
+            raise ValueError(
+                f"JointStops.lower is {self.lower:.6g}, must be below JointStops.upper, {self.upper:.6g}; swap them"
+            )
+        if self.acts and not self.stiffness:
+            raise FieldError("JointStops.stiffness", self.stiffness, "must be > 0")
+
+    def _beyond(self, q: Scalar) -> list[tuple[Scalar, float]]:
+        """Return (depth beyond the limit, outward direction) of each stop."""
+        out = []
+        if limits(self.lower):
+            out.append((maximum(self.lower - q, 0.0), 1.0))
+        if limits(self.upper):
+            out.append((maximum(q - self.upper, 0.0), -1.0))
+        return out
+
+    def _push(self, depth: Scalar, depth_rate: Scalar) -> Scalar:
+        """max(0, k d + c ḋ) while d > 0."""
+        return where(depth > 0.0, maximum(self.stiffness * depth + self.damping * depth_rate, 0.0), 0.0)
+
+    def force(self, q: Scalar, qd: Scalar) -> Scalar:
+        """Return the torque on the joint [N·m]: max(0, k d + c ḋ) into the travel while the depth d > 0."""
+        return sum((sense * self._push(d, -sense * qd) for d, sense in self._beyond(q)), 0.0)
+
+    def energy(self, q: Scalar) -> Scalar:
+        """Return the elastic energy ½ k d² at a joint position q [rad] [J]."""
+        return sum((0.5 * self.stiffness * d * d for d, _ in self._beyond(q)), 0.0)
+
+    def loss(self, q: Scalar, qd: Scalar) -> Scalar:
+        """Return the dissipated power [W], never negative: (F − k d) ḋ, so that τ q̇ = −loss − d(energy)/dt.
+
+        It is c ḋ² while they push; if the joint leaves faster than they follow, the spring's energy is dissipated.
+        """
+        return sum(((self._push(d, -sense * qd) - self.stiffness * d) * (-sense * qd) for d, sense in self._beyond(q)), 0.0)
+
+    # -- the component ------------------------------------------------------------------------------------------------------
+
+    @property
+    def acts(self) -> bool:
+        return limits(self.lower) or limits(self.upper)
+
+    def order(self, model: Model) -> tuple[int, int]:
+        return Order.STOPS.of_joint(model, self.joint)
+
+    def check(self, model: Model) -> None:
+        part = checked_part(model, self.joint, "stops need")
+        if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
+            raise ValueError(f"stops of joint {self.joint!r}: has {part.joint.nv} velocities; stops need one or a ball joint")
+        if self.acts and isinstance(part.joint, joints.Ball) and not (0.0 < self.upper < math.pi and self.lower <= 0.0):
+            raise ValueError(
+                f"stops of the ball joint {self.joint!r}: upper is {self.upper:.6g} rad, must be above 0 and below π: "
+                "it is the maximum rotation angle of the joint; remove lower"
+            )
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        joint, stops = now.joint(self.joint), self
+        if len(joint.v) == 1:
+            q, qd, out = joint.q[0], joint.v[0], np.ones(1)
+        else:
+            phi = turned(joint.part, joint.q)
+            q = norm(phi)
+            out = phi / (q + TINY)
+            qd = out @ joint.v
+            stops = replace(self, lower=-math.inf)
+        return Action(joint_forces=[joint.force(stops.force(q, qd) * out)], energy=stops.energy(q), power=-stops.loss(q, qd))
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
+        moves = mobility.joint(model.joint_part(self.joint).v)
+        found = mode_of(f"stops of joint {self.joint!r}", self.stiffness, self.damping, moves, meets=True)
+        advice = "give the joint softer stops than these defaults from the model's limits, or `stops: none`"
+        return (found._replace(remedy=advice) if self.assumed else found,)
