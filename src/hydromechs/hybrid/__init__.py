@@ -1,4 +1,4 @@
-"""The same plant on other physics engines: MuJoCo, DART, Bullet; how added mass acts there, and whether that is stable."""
+"""The same plant on other physics engines: MuJoCo, DART, Bullet; treatment of added mass there, and its stability."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

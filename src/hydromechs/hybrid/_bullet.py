@@ -1,4 +1,4 @@
-"""Bullet: bodies carry what of the added mass a rigid body can have; schemes iterate the rest."""
+"""Bullet: bodies carry the part of the added mass that a rigid body can have; schemes iterate the rest."""
 
 import math
 import os
@@ -28,18 +28,18 @@ TERRAIN: Mapping[type[Shape], tuple[str, Callable[[Any], dict[str, Any]]]] = {
 }
 """Type and size of static shapes, besides height fields."""
 GROUND, BODY = 1, 2
-"""Groups of what can touch."""
+"""Collision groups."""
 
 
 class _Tree:
-    """One of Bullet's multibodies: a root with all that hangs on it."""
+    """One of Bullet's multibodies: a root with its tree."""
 
     def __init__(self, uid: int, root: int, links: dict[int, int]) -> None:
         self.uid, self.root, self.links = uid, root, links
         self.of_link = {link: body for body, link in links.items()}
         """Our body of each link."""
         self.com, self.turn = np.zeros(3), np.eye(3)
-        """Place and axes of the inertial frame of its free base on our body."""
+        """Position and axes of the inertial frame of its free base on our body."""
         self.origin = np.eye(4)
         """Pose of its free joint's frame in the world."""
 
@@ -68,13 +68,13 @@ class BulletEngine(Engine):
         for i, body in enumerate(model.bodies):
             parts = body.joint.parts
             if len(parts) > 1:
-                out.append(f"body {body.name!r} has a joint of several parts; Bullet takes joints of one part")
+                out.append(f"body {body.name!r} has a joint of several parts; Bullet supports joints of one part")
             elif isinstance(parts[0], joints.Free) and model.parent[i] >= 0:
-                out.append(f"body {body.name!r} moves freely on another body; Bullet takes that on the world only")
+                out.append(f"body {body.name!r} moves freely on another body; Bullet supports that on the world only")
         return out
 
     def carries(self, model: Model, added: Array) -> Array:
-        """A mass and moments of inertia at the centre of mass: as much as leaves a rest that is not negative, axis by axis."""
+        """Return mass and moments of inertia at the centre of mass: the maximum with a non-negative rest, axis by axis."""
         out = np.zeros_like(added)
         for i, body in enumerate(model.bodies):
             c = np.array(body.inertia.com)
@@ -217,7 +217,7 @@ class BulletEngine(Engine):
             self._soften(*where[a if b in scene.grounded else b], material)
 
     def _soften(self, uid: int, link: int, material: Material) -> None:
-        """Give contacts of a link a stiffness and a damping; one of two that touch has them, as Bullet puts both in a row."""
+        """Give contacts of a link a stiffness and a damping; one body of each pair has them, as Bullet adds both in series."""
         stiffness, damping = spring_of(material)
         self._p.changeDynamics(uid, link, contactStiffness=stiffness, contactDamping=damping, **self._at)
 
@@ -267,7 +267,7 @@ class BulletEngine(Engine):
         return q.copy(), v.copy()
 
     def apply(self, force: Array, inertia: Array | None = None) -> None:
-        """Keep the force for the step: Bullet forgets forces after each."""
+        """Keep the force for the step: Bullet clears forces after each."""
         self._force = force
 
     def _push(self) -> None:
@@ -325,7 +325,7 @@ class BulletEngine(Engine):
         return out
 
     def save(self) -> Any:
-        """The state; with contacts, all that Bullet keeps of them."""
+        """The state; with contacts, all of Bullet's state of them."""
         kept = None
         if self._scene.pieces and self._p.getContactPoints(**self._at):
             if self._kept is not None:

@@ -104,7 +104,7 @@ class DartEngine(Engine):
         made.getDynamicsAspect().setRestitutionCoeff(0.0)
 
     def put(self, q: Array, v: Array) -> None:
-        """Set the state, and what its accelerations are in our coordinates."""
+        """Set the state and the conversion of accelerations to our coordinates."""
         self._tree.put(q, v)
         self._maps: list[tuple[Array, Array, Any]] = []
         for part in self._tree.moving:
@@ -121,7 +121,7 @@ class DartEngine(Engine):
         self._tree.set_forces(force)
 
     def step(self, h: float) -> None:
-        """`World.step`, with a new solver of contacts: it starts from the forces of its last step, which no state has."""
+        """`World.step`, with a new contact solver: the old one starts from its last forces, which no state contains."""
         if self._cone is not None:
             self._world.getConstraintSolver().setBoxedLcpSolver(self._cone())
         self._world.setTimeStep(h)
@@ -182,7 +182,7 @@ class _Part(NamedTuple):
 
 
 class DartTree:
-    """DART's skeleton of a mechanism, and the way between its coordinates and ours.
+    """DART's skeleton of a mechanism, and the conversion between its coordinates and ours.
 
     Inertias are about the bodies' origins in their axes, linear first, shape (nb, 6, 6).
     """

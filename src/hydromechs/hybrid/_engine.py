@@ -34,18 +34,18 @@ def quiet() -> Iterator[None]:
 
 
 class Touch(NamedTuple):
-    """A contact in the last step."""
+    """Contact in the last step."""
 
     body: int
-    """Index of the body that is touched."""
+    """Index of the touched body."""
     other: int | None
-    """Index of the body that touches it; None for terrain."""
+    """Index of the touching body; None for terrain."""
     solid: str
     """Name of that body or terrain."""
     point: Array
     """Point of the body at which the force acts, in world axes [m], shape (3,)."""
     force: Array
-    """Force on the body in world axes [N], shape (3,); the other feels the opposite."""
+    """Force on the body in world axes [N], shape (3,); the opposite acts on the other."""
     normal: float
     """Its part along the normal [N]."""
     opposite: Array | None = None
@@ -61,7 +61,7 @@ class Engine(abc.ABC):
     module: ClassVar[str]
     """Its Python module."""
     joint_types: ClassVar[Mapping[type[joints.Joint], Any]]
-    """Joint types that it has, each with what makes it there."""
+    """Supported joint types, each with its constructor."""
     takes_inertia: ClassVar[bool] = False
     """True if `apply` takes an added joint-space inertia of the step."""
     takes_rotors: ClassVar[bool] = False
@@ -75,7 +75,7 @@ class Engine(abc.ABC):
         """Its module, or an error with install instructions."""
         with quiet():
             return import_extra(
-                self.module, self.name, f"engine {self.name!r}", f"{self.hint}; or leave the engine out to use our own"
+                self.module, self.name, f"engine {self.name!r}", f"{self.hint}; or omit the engine to use our own"
             )
 
     @abc.abstractmethod
@@ -88,7 +88,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
-        """Build the mechanism and what it can touch.
+        """Build the mechanism and its possible contacts.
 
         `carried` is the inertia of each body in addition to the rigid body's, as `carries` returned it, shape (nb, 6, 6).
         `armature` is the inertia of rotors that each degree of freedom feels, zero unless the engine takes rotors, shape (nv,).
@@ -115,7 +115,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def acceleration(self) -> Array:
-        """v̇ with which the last step went, contacts included, shape (nv,)."""
+        """Return v̇ of the last step, contacts included, shape (nv,)."""
 
     def advance(self, h: float, force: Array, inertia: Array | None = None) -> Array:
         """Take a step of h [s] with a force (see `apply`); return its acceleration, shape (nv,)."""
@@ -129,7 +129,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def save(self) -> Any:
-        """All that a step depends on, to come back to."""
+        """Return everything that a step depends on, for `restore`."""
 
     @abc.abstractmethod
     def restore(self, saved: Any) -> None:

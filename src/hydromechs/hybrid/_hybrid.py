@@ -34,8 +34,8 @@ SCHEMES: Mapping[str, type[Scheme]] = {s.name: s for s in (Exact, Iterated, Caus
 class Hybrid:
     """Third-party engine, and its treatment of added mass.
 
-    The engine has the rigid bodies, joints and contacts. All else (water, weight, thrusters, drives, friction, stops, holding,
-    custom components) is computed by our compiled functions before each of its steps and applied as a force.
+    The engine has the rigid bodies, joints and contacts. Everything else (water, weight, thrusters, drives, friction,
+    stops, grasps, custom components) is computed by our compiled functions before each of its steps and applied as a force.
 
         sim = Hybrid(engine="mujoco").simulation(plant, step=0.002)
     """
@@ -45,7 +45,7 @@ class Hybrid:
     scheme: Scheme = field(default_factory=Exact)
     """Treatment of added mass."""
     accept_unstable: bool = False
-    """Run a scheme that is unstable for the mechanism all the same."""
+    """Run a scheme even if it is unstable for the mechanism."""
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -55,10 +55,10 @@ class Hybrid:
             raise ValueError(f"scheme is {self.scheme!r}, must be an Exact(), Iterated(), Causal() or Filtered()")
 
     def on(self, plant: Plant, start: State | None = None) -> tuple[Plant, EngineMethod]:
-        """The plant as the engine runs it, and the method that takes its steps; both go to a `Simulation`.
+        """Return the plant as the engine runs it, and the method that takes its steps; both are passed to a `Simulation`.
 
-        Our soft contacts give way to the engine's. Stability is judged at the start, by default the model's initial state.
-        Raises `ModuleNotFoundError` if the engine is not installed, `UnsupportedFeature` with all that it cannot represent, and
+        The engine's contacts replace our soft ones. Stability is judged at the start, by default the model's initial state.
+        Raises `ModuleNotFoundError` if the engine is not installed, `UnsupportedFeature` with all unsupported features, and
         `UnstableScheme` unless that is accepted.
         """
         ENGINES[self.engine]().library()
@@ -76,7 +76,7 @@ class Hybrid:
         return prepared, EngineMethod(self, prepared, pairs)
 
     def faults(self, plant: Plant, start: State | None = None) -> list[str]:
-        """Why `on` would reject a plant, whether the engine is installed or not; nothing if it would not."""
+        """Return why `on` would reject a plant, whether the engine is installed or not; nothing if it would not."""
         out = [f"engine {self.engine!r} cannot represent it: {text}" for text in self._unable(plant)]
         verdict = self.stability(plant, start)
         return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]
@@ -89,7 +89,7 @@ class Hybrid:
             unknown += [f"joint {part.name!r}: {text}"] if text else []
         if plant.given_motion:
             names = ", ".join(repr(plant.model.body_names[i]) for i in plant.given_motion)
-            unknown.append(f"the motion of the joints {names} is given as a function of time; run without an engine")
+            unknown.append(f"the motion of the joints {names} is prescribed as a function of time; run without an engine")
         return (unknown or ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
             f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
             for name in plant.parameters
@@ -97,7 +97,7 @@ class Hybrid:
         ]
 
     def _refusal(self, verdict: Stability) -> str:
-        return f"engine {self.engine!r}, {verdict.words}; to run it all the same, set accept_unstable to true"
+        return f"engine {self.engine!r}, {verdict.words}; to run it anyway, set accept_unstable to true"
 
     def stability(self, plant: Plant, start: State | None = None) -> Stability:
         """Amplification of errors in this mechanism by the scheme at the start, with all of it under water."""
@@ -106,7 +106,7 @@ class Hybrid:
         return stability(self.scheme, ratios(plant.model, q, added_masses(plant.model), rotors, known))
 
     def simulation(self, plant: Plant, *, state: State | None = None, **options: Any) -> Simulation:
-        """A simulation of the plant on the engine, with further options of `Simulation`: controller, events, step, record."""
+        """Return a simulation of the plant on the engine, with options of `Simulation`: controller, events, step, record."""
         prepared, method = self.on(plant, state)
         return Simulation(prepared, integrator=method, state=state, **options)
 
@@ -116,7 +116,7 @@ def _pairs(plant: Plant) -> tuple[Pair, ...]:
 
 
 def _rotors(engine: type[Engine], plant: Plant) -> tuple[np.ndarray, np.ndarray]:
-    """Inertia of rotors that the engine does not know, and that it knows, shape (nv,) each."""
+    """Return inertia of rotors unknown to the engine, and known to it, shape (nv,) each."""
     armature = np.zeros(plant.model.nv) if plant.armature is None else plant.armature
     nothing = np.zeros(plant.model.nv)
     return (nothing, armature) if engine.takes_rotors else (armature, nothing)
@@ -146,7 +146,7 @@ class EngineMethod(Integrator):
         return SemiImplicitEuler().longest_internal_step(frequency, decay)
 
     def remedy(self, step: float) -> str:
-        """A shorter step, unless the scheme is unstable at any."""
+        """Advise a shorter step, unless the scheme is unstable at any."""
         verdict = self.hybrid.stability(self._plant)
         return f"take a step below {step:g} s" if verdict.stable else verdict.words
 
@@ -165,7 +165,7 @@ class EngineMethod(Integrator):
 
 
 def _joint_type(joint: joints.Joint) -> str:
-    """Type of a custom joint as a model file names it, without the folder, as "rail.py:Circle"; or its class."""
+    """Return the type of a custom joint as a model file names it, without the folder, as "rail.py:Circle"; or its class."""
     try:
         source, _, name = reference_to(type(joint), None).rpartition(":")
     except UnsupportedFeature:

@@ -31,11 +31,11 @@ AFTER = (
 )
 """Stages from there to the accelerations."""
 SLIDING = 0.1
-"""Part of its speed that sliding loses in a step at most, below the cone of friction."""
+"""Maximum part of its speed that sliding loses in a step, below the cone of friction."""
 STICKING = 100.0
 """Stiffness of friction relative to that of the normal; with `SLIDING` it creeps with force / (10 (C + K h))."""
 UNSEEN = {"contype": 0, "conaffinity": 0}
-"""Geoms touch by pairs alone."""
+"""Geoms collide in explicit pairs only."""
 GEOMS: Mapping[type[Shape], tuple[str, Callable[[Any], Sequence[float] | Array]]] = {
     Plane: ("PLANE", lambda shape: (0.0, 0.0, 1.0)),
     Box: ("BOX", lambda shape: 0.5 * np.array(shape.size)),
@@ -46,7 +46,7 @@ GEOMS: Mapping[type[Shape], tuple[str, Callable[[Any], Sequence[float] | Array]]
 }
 """Type and size of geoms, by shape."""
 LEAST = 1e-4
-"""Impedances are between this and 1 less this."""
+"""Impedances are between this and 1 minus this."""
 JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[Any, np.ndarray]]]] = {
     joints.Fixed: lambda kind, part, R: [],
     joints.Free: lambda kind, part, R: [*((kind.mjJNT_SLIDE, R[:, k]) for k in range(3)), (kind.mjJNT_BALL, R[:, 2])],
@@ -58,7 +58,7 @@ JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[
 
 
 class MuJoCoEngine(Engine):
-    """MuJoCo by its stages, so that the mass matrix can be changed in between; without that a step is `mj_step`'s."""
+    """MuJoCo by its stages, so that the mass matrix can be changed in between; otherwise a step equals `mj_step`."""
 
     name = "mujoco"
     module = "mujoco"
@@ -116,7 +116,7 @@ class MuJoCoEngine(Engine):
                     self._let_touch(f"/{first.name}", f"/{second.name}", material, 2.0)
 
     def _let_touch(self, first: str, second: str, material: Material, weight: float) -> None:
-        """Let two geoms touch; `weight` is what MuJoCo adds up for their bodies (see `load`)."""
+        """Let two geoms touch; `weight` is MuJoCo's sum for their bodies (see `load`)."""
         mu = friction_of(material)
         how = dict(friction=[mu, mu, 0.0, 0.0, 0.0], condim=3 if mu else 1)
         self._tree.spec.add_pair(geomname1=first, geomname2=second, **how)
@@ -230,7 +230,7 @@ class MuJoCoEngine(Engine):
 
 
 class MujocoTree:
-    """MuJoCo's description of a mechanism without water, contacts or limits, and the way between its coordinates and ours.
+    """MuJoCo's description of a mechanism without water, contacts or limits, and the conversion of coordinates.
 
     A free joint is three slides and a ball, whose linear velocities are in the axes of the joint frame.
     """
@@ -299,10 +299,10 @@ class MujocoTree:
 
 
 def _give_inertia(handle: Any, inertia: Inertia) -> None:
-    """Mass and inertia, in axes that are never the body's own.
+    """Return mass and inertia, in axes that are never the body's own.
 
-    Of a body whose principal axes are its own and meet in its origin, MuJoCo keeps the diagonal of the mass matrix alone, and
-    added mass has no place. So the axes of a diagonal tensor are named in another order: x, y, z along y, z, x of the body.
+    Of a body whose principal axes are its own and meet in its origin, MuJoCo keeps only the diagonal of the mass matrix, which
+    excludes added mass. So the axes of a diagonal tensor are named in another order: x, y, z along y, z, x of the body.
     """
     handle.mass, handle.ipos, handle.explicitinertial = inertia.mass, inertia.com, True
     xx, yy, zz, *products = inertia.tensor

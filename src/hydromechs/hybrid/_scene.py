@@ -56,7 +56,7 @@ def depth_first(model: Model) -> list[int]:
 TIP = 1e-3
 """Radius of the sphere that represents a contact point [m]."""
 DEPTH, RATE = 1e-3, 0.1
-"""Where the stiffness [m] and the damping [m/s] of a material are taken."""
+"""Depth [m] and rate [m/s] at which the stiffness and the damping of a material are evaluated."""
 
 
 class Piece(NamedTuple):
@@ -76,10 +76,10 @@ class Scene(NamedTuple):
     grounded: frozenset[int]
     """Indices of the bodies that can touch terrain."""
     meeting: tuple[tuple[int, int, Material], ...]
-    """Indices of bodies that can touch each other, and how they meet."""
+    """Indices of bodies that can touch each other, and their materials."""
 
     def others(self, known: tuple[type[Shape], ...], engine: str) -> list[str]:
-        """Errors about terrain of other shapes than an engine has."""
+        """Return errors about terrain with shapes that an engine lacks."""
         words = ", ".join(kind.__name__.lower() for kind in known)
         return [
             f"terrain {solid.name!r} is a {solid.shape.word}, which {engine} does not have; use {words}, or another engine"
@@ -93,7 +93,7 @@ class Scene(NamedTuple):
 
 
 def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
-    """The scene in which these pairs can touch; shapes are whole there, not points on them."""
+    """Return the scene in which these pairs can touch; shapes are whole there, without probes."""
     pairs = tuple(pairs)
     solids: dict[str, Terrain] = {}
     grounded, meeting, points = set(), {}, {}
@@ -129,11 +129,11 @@ def height_rows(field: HeightField, down: float) -> tuple[Array, Array, Array]:
 
 
 def friction_of(material: Material) -> float:
-    """The one coefficient of friction that engines take."""
+    """Return the single coefficient of friction of engines."""
     return 0.0 if material.friction is None else material.friction.static
 
 
 def spring_of(material: Material) -> tuple[float, float]:
-    """Stiffness [N/m] and damping [N·s/m] of a material at a depth of a millimetre, exact for linear ones."""
+    """Return stiffness [N/m] and damping [N·s/m] of a material at a depth of a millimetre, exact for linear ones."""
     still = float(material.law.force(DEPTH, 0.0).force)
     return still / DEPTH, (float(material.law.force(DEPTH, RATE).force) - still) / RATE

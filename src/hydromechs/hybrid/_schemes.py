@@ -145,11 +145,11 @@ class Exact(Scheme):
 
 
 def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Array:
-    """Take a step with τ' − rest a for which the acceleration a comes out; return a, of which the argument is a first guess.
+    """Take a step with τ' − rest a whose resulting acceleration is a; return a, of which the argument is an initial guess.
 
-    What comes out of a try with a is v̇ = K⁻¹ (τ' − rest a), K the engine's inertia. Plain repetition a ← v̇ diverges as the
-    causal scheme does; a ← a + W (v̇ − a), W = (K + rest)⁻¹ K, is there at once without contact. With contact v̇ depends less
-    on a, and W learns how much from the tries (Broyden 1965).
+    A trial with a results in v̇ = K⁻¹ (τ' − rest a), K the engine's inertia. Plain repetition a ← v̇ diverges like the
+    causal scheme; a ← a + W (v̇ − a), W = (K + rest)⁻¹ K, converges at once without contact. With contact v̇ depends less
+    on a, and W is updated from the trials (Broyden 1965).
     """
     force = now.force + now.carried_bias
     if np.abs(rest).max(initial=0.0) <= 1e-14 * np.abs(now.added).max(initial=0.0):

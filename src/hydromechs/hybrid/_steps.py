@@ -33,7 +33,7 @@ class EngineMemory(Component):
         return [Slot(f"acceleration.{name}", unit="m/s², rad/s²") for name in model.coordinate_names[1]]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Nothing: the engine's step sets the states."""
+        """No rates: the engine's step sets the states."""
         return Action(rates=dict.fromkeys(z, 0.0))
 
     @property
@@ -56,7 +56,7 @@ class EngineContact(Component):
     bodies: tuple[int, ...] = field(init=False)
     """Indices of the bodies that may be touched."""
     probes: dict[tuple[frozenset[int | None], str], tuple[list[int], Array]] = field(init=False, compare=False, repr=False)
-    """By the bodies that meet, and the terrain if one of them is None: numbers of their pairs, and where the probes are on the
+    """By the bodies that meet, and the terrain if one is None: numbers of their pairs, and the places of the probes on the
     bodies that carry them [m], shape (n, 3)."""
 
     def __post_init__(self) -> None:
@@ -158,7 +158,7 @@ class EngineRun:
         return ExternalTerms(*self.program.single_results(np.array(t), q, x, inputs, self.carried))
 
     def run(self, steps: int) -> float:
-        """Take steps; how many, fewer where one is not finite."""
+        """Take steps; return their number, lower if one is not finite."""
         n, q, x = self.state
         h, offset, inputs = self.inputs[0][0], self.inputs[1][0], self.inputs[2][0]
         for done in range(steps):

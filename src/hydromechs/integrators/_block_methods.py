@@ -6,7 +6,7 @@ A block method of order k with p points knows the newest state y_0 and the deriv
     predicts    y_j = y_0 + h Σ_i a_ji f_i      with the k old derivatives,
     evaluates   f_j = f(t_j, y_j)               all p side by side,
     corrects    y_j = y_0 + h Σ_i b_ji f_i      with the k − p newest old derivatives and the p predicted ones,
-    evaluates   f_j                             once more, and slides on by p points.
+    evaluates   f_j                             once more, and advances by p points.
 
 With p = 1 it is the classical Adams-Bashforth-Moulton PECE method.
 
@@ -31,14 +31,14 @@ from hydromechs.values import Array, Scalar
 from ._integrator import Integrator
 
 LARGEST_ORDER = 10
-"""Beyond, the region of stability of Adams methods is next to nothing."""
+"""Order above which the region of stability of Adams methods is almost empty."""
 
 
 @cache
 def integration_weights(nodes: tuple[int, ...], end: int) -> tuple[Fraction, ...]:
-    """w with ∫_0^end f = Σ w_i f(node_i) for every polynomial f of a degree below the number of nodes.
+    """Return w with ∫_0^end f = Σ w_i f(node_i) for every polynomial f of a degree below the number of nodes.
 
-    The weight of a node is the integral of its Lagrange polynomial, in whole fractions.
+    The weight of a node is the integral of its Lagrange polynomial, in exact fractions.
     """
     out = []
     for node in nodes:
@@ -65,7 +65,7 @@ def corrector_weights(order: int, points: int) -> list[tuple[Fraction, ...]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlidingBlock(Integrator):
-    """PECE method of order k that finds p points in time at once; "b4pc5" has p = 4 and k = 5.
+    """PECE method of order k that computes p points in time at once; "b4pc5" has p = 4 and k = 5.
 
     It starts, and restarts after every jump of the inputs, with Dormand-Prince steps of the same length.
     """
@@ -77,7 +77,7 @@ class SlidingBlock(Integrator):
     points: int = 4
     """p: points of a block, below k [-]."""
     tasks: int | None = None
-    """Points that are evaluated side by side, a divisor of p (p̃ of the thesis) [-]; all if None, 1: one after another."""
+    """Points that are evaluated side by side, a divisor of p (p̃ of the thesis) [-]; all if None, 1 for one after another."""
 
     def __post_init__(self) -> None:
         for name in ("order", "points"):
@@ -91,7 +91,7 @@ class SlidingBlock(Integrator):
         if self.points >= self.order:
             raise ValueError(
                 f"integrator.points is {self.points} with order {self.order}: a block of p points needs p below its order, "
-                f"else no old derivative is left for the corrector; take at most {self.order - 1} points"
+                f"otherwise no old derivative is left for the corrector; use at most {self.order - 1} points"
             )
         if self.tasks is not None and (self.tasks not in range(1, self.points + 1) or self.points % self.tasks):
             raise ValueError(f"integrator.tasks is {self.tasks!r}, must divide the {self.points} points of a block")
@@ -106,7 +106,7 @@ class SlidingBlock(Integrator):
         return 2
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Longest step [s] for ẍ + decay ẋ + frequency² x = 0 at which no solution grows by more than 1e-3 in a block."""
+        """Return the longest step [s] for ẍ + decay ẋ + frequency² x = 0 with a growth of at most 1e-3 in a block."""
         if frequency == 0.0 and decay == 0.0:
             return math.inf
         root = complex(-0.5 * decay, math.sqrt(max(0.0, frequency - 0.5 * decay)) * math.sqrt(frequency + 0.5 * decay))
@@ -117,22 +117,22 @@ class SlidingBlock(Integrator):
 
     @property
     def substeps(self) -> int:
-        """Dormand-Prince steps in a step of the start: their error must not show beside that of an order above 5."""
+        """Dormand-Prince steps in a step of the start: their error must be negligible beside that of an order above 5."""
         return 2 ** max(0, self.order - 5)
 
     @property
     def stability(self) -> float:
-        """Largest |h λ| for a decaying mode λ < 0 at which a block is stable."""
+        """Maximum |h λ| for a decaying mode λ < 0 at which a block is stable."""
         return _stable_until(self.order, self.points, -1.0, 0.0)
 
     @property
     def oscillation(self) -> float:
-        """Largest h ω for an undamped oscillation ω that does not grow by more than 1e-3 in a block."""
+        """Maximum h ω for an undamped oscillation ω that does not grow by more than 1e-3 in a block."""
         return _stable_until(self.order, self.points, 1.0j, 1e-3)
 
 
 def block_named(name: str) -> SlidingBlock | None:
-    """The method of a name like "b4pc5" (points 4, order 5), or None if the name does not have that form."""
+    """Return the method of a name like "b4pc5" (points 4, order 5), or None if the name does not have that form."""
     found = re.fullmatch(r"b(\d+)pc(\d+)", name) if isinstance(name, str) else None
     return SlidingBlock(points=int(found[1]), order=int(found[2])) if found else None
 
@@ -149,7 +149,7 @@ def amplification(order: int, points: int, z: complex) -> np.ndarray:
 
 @cache
 def _stable_until(order: int, points: int, direction: complex, growth: float) -> float:
-    """Largest r for which z = r · direction, and all below, let no solution grow by more than `growth` in a block."""
+    """Return the maximum r for which z = r · direction, and all below, have at most this `growth` in a block."""
 
     def stable(r: float) -> bool:
         return bool(np.abs(np.linalg.eigvals(amplification(order, points, r * direction))).max() <= 1.0 + growth + 1e-9)
@@ -170,17 +170,17 @@ class BlockSystem(NamedTuple):
     nv: int
     """Degrees of freedom."""
     rates: Callable[..., Array]
-    """u̇ of the old points in the chart around q, (k, nv), of q, configurations (k, nq) and velocities (k, nv)."""
+    """Return u̇ of the old points in the chart around q, (k, nv), of q, configurations (k, nq) and velocities (k, nv)."""
     predict: Callable[..., Array]
-    """ẏ, (p, n), at y_0 + h W F, of times (p,), q, x, h, derivatives F (k, n) and weights W (p, k)."""
+    """Return ẏ, (p, n), at y_0 + h W F, of times (p,), q, x, h, derivatives F (k, n) and weights W (p, k)."""
     correct: Callable[..., tuple[Array, Array, Array]]
-    """q, x and ẋ, (p, ...) each, at y_0 + h W F, of the same."""
+    """Return q, x and ẋ, (p, ...) each, at y_0 + h W F, of the same arguments."""
 
 
 def block_step(
     method: SlidingBlock, system: BlockSystem, t: Scalar, Q: Array, X: Array, D: Array, h: Scalar
 ) -> tuple[Array, Array, Array]:
-    """The last k points of the trajectory after p more, `t` the time of the newest [s].
+    """Return the last k points of the trajectory after p more, `t` the time of the newest [s].
 
     Points are configurations `Q` (k, nq), velocities with internal states `X` (k, nv + nz) and their derivatives `D`.
     """

@@ -19,7 +19,7 @@ from ._methods import embedded_step
 from ._stepper import Stepper
 
 CHUNK = 4096
-"""Blocks that are recorded at once."""
+"""Number of blocks recorded at once."""
 
 
 class BlockSteps(Propagator):
@@ -101,7 +101,7 @@ class BlockSteps(Propagator):
         return points if self.method.tasks is None else min(self.method.tasks, points)
 
     def _on_lanes(self, program: compiler.Program, *arrays: Array) -> list[Array]:
-        """Results at points, as many at once as the method has tasks."""
+        """Return results at points, as many at once as the method has tasks."""
         n = len(arrays[0])
         tasks = self._tasks(n)
         parts = [compiler.call_on_lanes(program, *(a[j : j + tasks] for a in arrays)) for j in range(0, n, tasks)]
@@ -160,7 +160,7 @@ class BlockSteps(Propagator):
     # -- running ------------------------------------------------------------------------------------------------------------
 
     def _run(self, stretch: Stretch) -> Paths:
-        """Take steps with held inputs, all worlds at one time: a start, long enough that whole blocks are left, then these."""
+        """Take steps with held inputs, all worlds at one time: a start, long enough that whole blocks remain, then these."""
         offset, n, q, x, inputs, h, steps, record = stretch
         k, p = self.method.order, self.method.points
         blocks = max(0, (steps - (k - 1)) // p)
@@ -192,7 +192,7 @@ class BlockSteps(Propagator):
     def _started(
         self, n: float | np.ndarray, offset: float, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The first `steps` points after the given one, itself included: Q, X, D, (worlds, steps + 1, ...) each, and good."""
+        """Return the first `steps` points from the given one on: Q, X, D, (worlds, steps + 1, ...) each, and good."""
         worlds, m = len(q), self.method.substeps
         state = [np.zeros(worlds), q, x, np.zeros_like(x)]
         # a step of no length stays where it is and gives the derivative there

@@ -1,4 +1,4 @@
-"""The interface of integrators, and of what carries a state through time with one."""
+"""Interface of integrators, and of propagators that advance a state with one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def whole_steps(value: float, step: float, name: str, of: str = "steps of", reme
 
 
 class Point(NamedTuple):
-    """Where a trajectory is."""
+    """Point of a trajectory."""
 
     t: float
     """Time [s]."""
@@ -67,7 +67,7 @@ class Point(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Equal steps to be taken in many worlds."""
+    """Equal steps to take in many worlds."""
 
     t: float
     """Time of point number 0 [s]."""
@@ -87,7 +87,7 @@ class Stretch(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """Where worlds came."""
+    """Result of steps of many worlds."""
 
     q: np.ndarray
     """Configurations after every `record` steps, shape (worlds, rows, nq)."""
@@ -98,7 +98,7 @@ class Paths(NamedTuple):
 
 
 class NotFinite(ArithmeticError):
-    """The next step is not finite, or not to be had; `at` is the last good point."""
+    """The next step is not finite, or impossible; `at` is the last good point."""
 
     def __init__(self, at: Point, reason: str) -> None:
         self.at, self.reason = at, reason
@@ -106,7 +106,7 @@ class NotFinite(ArithmeticError):
 
 
 class Integrator(abc.ABC):
-    """A method of integration."""
+    """Integration method."""
 
     __slots__ = ()
     adaptive: ClassVar[bool] = False
@@ -116,13 +116,13 @@ class Integrator(abc.ABC):
     many_worlds: ClassVar[bool] = True
     """True if it can roll out many worlds; a third-party engine holds one."""
     controlled: ClassVar[bool] = False
-    """True if it keeps its error within a tolerance, whatever the step."""
+    """True if it keeps its error within a tolerance, for any step."""
     other: ClassVar[str] = "use the integrator linearly_implicit"
     """Alternatives for a system too stiff for its step, in words; empty for none."""
     steps: ClassVar[str] = "FixedSteps"
     """Name of its `Propagator` in this package."""
     impact: ClassVar[float] = 3.0
-    """Longest step through the beginning of a contact, times the |λ| of its mode."""
+    """Maximum step through the start of a contact, times the |λ| of its mode."""
 
     @property
     @abc.abstractmethod
@@ -141,7 +141,7 @@ class Integrator(abc.ABC):
 
     @abc.abstractmethod
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0 [1/s, rad/s]; infinite where any step is stable."""
+        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0 [1/s, rad/s]; infinite if all are stable."""
 
     def remedy(self, step: float) -> str:
         """Return advice for a run with this step [s] that has diverged, or whose energy has."""
@@ -150,7 +150,7 @@ class Integrator(abc.ABC):
         return f"take a step below {step:g} s{', or ' if self.other else ''}{self.other}"
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
-        """The same for a mode whose deflection x is an internal state."""
+        """Return the same for a mode whose deflection x is an internal state."""
         return self.longest_step(frequency, decay)
 
     def propagator(self, stepper: Stepper) -> Propagator:
@@ -162,13 +162,13 @@ class Integrator(abc.ABC):
 
 
 class OneStep(Integrator):
-    """A method that needs the present state alone."""
+    """A method that needs only the present state."""
 
     __slots__ = ()
 
     @abc.abstractmethod
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """One step from (q, x) at time t over h: the new q and x."""
+        """Return the state after one step from (q, x) at time t over h."""
 
 
 class FixedStep(OneStep):
@@ -179,17 +179,17 @@ class FixedStep(OneStep):
 
 
 class Propagator(abc.ABC):
-    """Carries states through time with one method on one system."""
+    """Advances states in time with one method on one system."""
 
     @abc.abstractmethod
     def compile(self) -> None:
-        """Make the machine code for one world now."""
+        """Compile the machine code for one world now."""
 
     @abc.abstractmethod
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
-        """From a point to the time t_end [s], exactly, with held inputs, shape (nu,); raises `NotFinite`.
+        """Advance from a point to the time t_end [s], exactly, with held inputs, shape (nu,); raise `NotFinite`.
 
-        A pure function of its arguments: a run that is resumed takes the same steps. `h` is the step, or the first to try [s].
+        A pure function of its arguments: a resumed run takes the same steps. `h` is the step, or the first to try [s].
         """
 
     @abc.abstractmethod

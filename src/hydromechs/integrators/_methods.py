@@ -23,7 +23,7 @@ class System(NamedTuple):
     """Equations to integrate, as functions of floats or symbols."""
 
     nv: int
-    """Degrees of freedom: u and v have as many entries."""
+    """Number of degrees of freedom: u and v have as many entries."""
     derivative: Callable[..., Array]
     """ẏ = f(t, q, y), shape (n,)."""
     jacobian: Callable[..., Array]
@@ -35,21 +35,21 @@ class System(NamedTuple):
     rate: Callable[..., Array]
     """u̇ of (q, v) at u = 0."""
     booked: int = 0
-    """Entries at the end of y that are only summed up, as work: no rate depends on them, and their error does not count."""
+    """Number of integrals at the end of y, as work: no rate depends on them, and their error does not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Euler(FixedStep):
-    """Explicit Euler: order 1. For comparison; it heats oscillations up."""
+    """Explicit Euler: order 1. For comparison; it adds energy to oscillations."""
 
     name = "euler"
     order = 1
     stages = 1
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² while it oscillates, 2/|λ| beyond.
+        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² while it oscillates, 2/|λ| beyond.
 
-        Nothing is stable without damping; a hundredth of 1/ω lets an amplitude grow by 0.5 % a radian.
+        Nothing is stable without damping; a hundredth of 1/ω lets an amplitude grow by 0.5 % per radian.
         """
         if decay < 2.0 * frequency:
             return max(decay / frequency / frequency, 0.01 / frequency)
@@ -70,13 +70,13 @@ class SemiImplicitEuler(FixedStep):
     stages = 1
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: h² ω² + 2 h d = 4."""
+        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: h² ω² + 2 h d = 4."""
         if frequency == 0.0:
             return 2.0 / decay if decay else np.inf
         return 4.0 / (math.hypot(decay, 2.0 * frequency) + decay)
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
-        """That of Euler's method: internal states advance with the old velocity."""
+        """Return that of Euler's method: internal states advance with the old velocity."""
         return Euler().longest_step(frequency, decay)
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
@@ -88,14 +88,14 @@ class SemiImplicitEuler(FixedStep):
 
 @dataclass(frozen=True, slots=True)
 class RungeKutta4(FixedStep):
-    """The classical Runge-Kutta method of order 4: four evaluations a step. The default."""
+    """The classical Runge-Kutta method of order 4: four evaluations per step. The default."""
 
     name = "rk4"
     order = 4
     stages = 4
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: 2.6/|λ|, the minimum over all damping ratios."""
+        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: 2.6/|λ|, the minimum over damping ratios."""
         return 2.6 / max(fastest_root(frequency, decay), 1e-300)
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
@@ -159,24 +159,24 @@ class LinearlyImplicit(OneStep):
 
 
 RELATIVE = 1e-3
-"""Allowed error of a part of a linearly implicit step, relative to the size of what is integrated."""
+"""Allowed error of a part of a linearly implicit step, relative to the size of the integrated quantity."""
 ABSOLUTE = 1e-5
 """Allowed error where velocities are small [m/s, rad/s]."""
 GROWTH_LIMIT = 0.1
-"""Error over the allowed one below which the next part is larger; twice the part has four times the error."""
+"""Ratio of error to allowed error below which the next part is larger; twice the part has four times the error."""
 LASTING = 0.1
-"""For so long the error of an internal state may push a velocity before that is off by `ABSOLUTE` [s]."""
+"""Time in which the error of an internal state may change a velocity by `ABSOLUTE` [s]."""
 
 
 def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array, Scalar]:
-    """A ROS2 step: new q and x, and the estimated error over the allowed one. With W = 1 − γ h J, γ = 1 − 1/√2:
+    """Return a ROS2 step: new q and x, and the estimated error over the allowed one. With W = 1 − γ h J, γ = 1 − 1/√2:
 
         W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2),   error h/2 (k_1 + k_2)
 
     The error is that of the embedded solution of order 1, y + h k_1, the largest of all entries. An internal state's may be
     `RELATIVE` of its size, or as large as would change velocities by `ABSOLUTE` in the time `LASTING`: a pressure in Pa and a
-    deflection in m are measured by what they do. One that does nothing yet, as the anchor of a contact that begins within the
-    step, is measured by how far it would go in that time. Work integrals do not count: they are summed by the trapezoidal
+    deflection in m are measured by their effect. One without an effect yet, as the anchor of a contact that starts within the
+    step, is measured by its change in that time. Work integrals do not count: they are summed by the trapezoidal
     rule.
     """
     y, nv, n = _start(system, x), system.nv, system.nv + len(x) - system.booked
@@ -207,17 +207,18 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
 
 
 SMALLEST = 2.0**-30
-"""Part of a step below which it is given up."""
+"""Minimum part of a step."""
 
 
 def implicit_part(
     system: System, n: Scalar, part: Scalar, size: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, last: Scalar
 ) -> tuple[Scalar, Scalar, Scalar, Array, Array]:
-    """One attempt at a part of a linearly implicit step: n, part, size, q and x after it.
+    """Return the result of one attempt at a part of a linearly implicit step: n, part, size, q and x after it.
 
-    A step is tried whole. Where the error is too large it is halved, or divided by more; parts are 1/2ᵏ of a step and start at
-    multiples of their size. Where the error is small the next part is twice as large, if it starts at a multiple of that. The
-    step after it is tried whole again, so it depends on nothing but the state. Not finite where parts get too small.
+    A whole step is tried first. If the error is too large it is halved, or divided further; parts are 1/2ᵏ of a step
+    and start at multiples of their size. If the error is small the next part is twice as large, if it starts at a
+    multiple of that. The next step is tried whole again, so it depends only on the state. The result is not finite if
+    parts become too small.
 
     `n` is the number of the point before the step, `last` that of the point at which to stay; `part` of the step is done, from
     0, below 1, and `size` is the part that is tried.
@@ -246,11 +247,11 @@ METHODS: dict[str, type[OneStep]] = {
 }
 """Integrators by name."""
 EQUAL_STEPS = f"use {', '.join(name for name, m in METHODS.items() if not m.adaptive)}, or a block method such as b1pc5"
-"""The remedy where steps of one length are needed."""
+"""Remedy if steps of one length are needed."""
 
 
 def method_named(name: str | Integrator) -> Integrator:
-    """A method from its name, or the method itself."""
+    """Return a method by its name, or the method itself."""
     if isinstance(name, Integrator):
         return name
     block = block_named(name)
@@ -285,13 +286,13 @@ STAGES = (
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-"""Fifth-order less fourth-order weights."""
+"""Fifth-order minus fourth-order weights."""
 
 
 def embedded_step(
     system: System, t: Scalar, q: Array, x: Array, h: Scalar, first: Array | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """A Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n).
+    """Return a Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n).
 
     The last stage is the first of the next step: `first`, if it is known, saves an evaluation.
     """

@@ -24,9 +24,9 @@ class Stepper:
         model: The mechanism, whose chart is used.
         derivative: ẏ = f(t, q, y, *inputs), traceable, shape (2 nv + nz,).
         nz: Number of internal states.
-        inputs: What else the derivative takes.
+        inputs: Further arguments of the derivative.
         name: Name of the programs.
-        identity: A text that fixes the derivative together with the package's source, or None.
+        identity: Text that determines the derivative together with the package's source, or None.
         counted: 1 for the entries of y = (u, v, z) whose error counts for adaptive steps, else 0, shape (n,); defaults to all.
         differentiable: The derivative without calls, for its Jacobian: calls count as constant there; optional.
         loops: Makes the derivative of a large system as loops; steps are then loops over the entries of its state, too. None to
@@ -101,7 +101,7 @@ class Stepper:
         return compiler.jacobian_program(program, ("y",))
 
     def _jacobian(self, t: Scalar, q: Array, y: Array, *inputs: Array) -> Array:
-        """A call of the Jacobian; entries that are constant, most of them 0, are numbers."""
+        """Call of the Jacobian; constant entries, most of them 0, are numbers."""
         program, n = self.jacobian_program, self.n - self.booked
         J = np.array(compiler.call(program, t, q, y[:n], *inputs)[0], dtype=object).ravel()
         for k, place in enumerate(program.results[0]):
@@ -149,7 +149,7 @@ class Stepper:
         """Many steps: state (n, q, x) with the time t = offset + n h, inputs h, offset and those of the derivative."""
         method = self.method
         if not isinstance(method, OneStep):
-            raise TypeError(f"{method.name} needs more than the present state; ask its propagator")
+            raise TypeError(f"{method.name} needs more than the present state; use its propagator")
 
         def one(n: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, **inputs: Array) -> tuple[Scalar, Array, Array]:
             system = self.system(inputs)

@@ -22,7 +22,7 @@ class BoundSteps(Protocol):
     """Step, time of point 0, inputs, shape (1, ...) each."""
 
     def run(self, steps: int) -> float:
-        """Take steps; returns how many were taken."""
+        """Take steps; return their number."""
 
 
 def numbers(n: float | np.ndarray, worlds: int) -> np.ndarray:
@@ -52,7 +52,7 @@ class FixedSteps(Propagator):
         return at
 
     def _some(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
-        """Towards a time: steps on the grid, or one shorter step to it or to the end."""
+        """Advance towards a time: steps on the grid, or one shorter step to it or to the end."""
         n = round(at.t / h)
         offset = 0.0 if abs(at.t - n * h) <= rounding(at.t) else at.t - n * h
         steps = math.floor((t_end - at.t + slack(t_end, h)) / h)
@@ -82,7 +82,7 @@ class FixedSteps(Propagator):
 
 
 PATIENCE = 200_000
-"""Attempts at one step after which it is given up."""
+"""Maximum number of attempts at one step."""
 
 
 class ImplicitSteps(FixedSteps):
@@ -93,10 +93,10 @@ class ImplicitSteps(FixedSteps):
         return _DividedSteps(self.stepper.attempts)
 
     def _reason(self) -> str:
-        return "the error asks for parts of a step that are too small; smooth forces that jump, or use rk4 with a short step"
+        return "the error estimate requires too small parts of a step; smooth forces that jump, or use rk4 with a short step"
 
     def march(self, stretch: Stretch) -> Paths:
-        """See `Propagator.march`. All worlds wait for the one that takes most parts, at records and at changes of inputs."""
+        """See `Propagator.march`. All worlds wait for the one with most parts, at records and at changes of inputs."""
         t, n, q, x, inputs, h, steps, record = stretch
         attempts, worlds = self.stepper.attempts, len(q)
         changing = [a.ndim == len(b.shape) + 2 for a, b in zip(inputs, self.stepper.inputs, strict=True)]
@@ -127,7 +127,7 @@ def _reach(
     last: np.ndarray,
     alive: np.ndarray,
 ) -> np.ndarray:
-    """Bring worlds to a point, in place; which of those that are alive arrive, shape (worlds,)."""
+    """Bring worlds to a point, in place; return which of the live ones arrive, shape (worlds,)."""
     alive = alive.copy()
     tried = 0
     while True:
@@ -151,14 +151,14 @@ class _DividedSteps:
         self.state, self.inputs = [n, q, x], [h, offset, *inputs]
 
     def run(self, steps: int) -> float:
-        """Take whole steps; how many, with a fraction where it stops within one."""
+        """Take whole steps; return their number, with a fraction if it stops within one."""
         n = self.state[0]
         first = float(n[0])
         self._part[0], self._size[0] = 0.0, 1.0
         return float(steps) if self._reach(first + steps) else float(n[0] + self._part[0]) - first
 
     def _reach(self, last: float) -> bool:
-        """To a point; whether it arrives."""
+        """Advance to a point; return whether it arrives."""
         n, tried = self.state[0], 0
         self._last[0] = last
         while (left := int(last - n[0])) > 0:
