@@ -473,7 +473,7 @@ class Simulation:
         water = below_the_bed(self.model, self.plant.environment, self._at.q)
         key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
         if key not in self._together:
-            arguments = self.plant, self.method, self._programs.stepper.propagator, self._at, self.inputs
+            arguments = self.plant, self.method, self.march.bare.advanced, self._at, self.inputs
             self._together[key] = unstable_together(*arguments, self.step_size)
         return [*parts, *unrepresented_contacts(self.model, self.plant.components), *water, *self._together[key]]
 

@@ -1,14 +1,19 @@
 """Stability of a step for all parts of a plant together: each may be slow enough alone, but not all together."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.integrators import Integrator, NotFinite, Point, Propagator
+from hydromechs.integrators import Integrator, NotFinite, Point
 from hydromechs.values import Array
 
 from ._plant import Plant
 from ._stiffness import other_method, step_limit, stiff_modes
 
+Advanced: TypeAlias = Callable[[Point, Array, float], Point]
+"""Returns the point at a time [s] from another, with held inputs."""
 NEAR = 10.0
 """Longest stable step of a part on its own, in steps, up to which parts are checked together."""
 MAX_COORDINATES = 150
@@ -25,15 +30,13 @@ SHARE = 0.3
 """Part of the largest share of a motion from which on a joint is named."""
 
 
-def unstable_together(
-    plant: Plant, method: Integrator, propagator: Propagator, at: Point, inputs: Array, step: float
-) -> list[str]:
+def unstable_together(plant: Plant, method: Integrator, advanced: Advanced, at: Point, inputs: Array, step: float) -> list[str]:
     """Return a warning about a step that lets motions of the parts together grow; nothing of one that is short enough.
 
     The compiled step Φ_h itself is differentiated at the start, and the eigenvalues of ∂Φ_h tell how much a small motion grows
     in it. Methods that choose their step, large plants, and parts that are all far from their limit are not checked.
 
-    `propagator`: it, for this plant, compiled; `inputs`: inputs of the plant there, shape (nu,).
+    `advanced`: returns the point at a later time, in at most one step; `inputs`: inputs of the plant there, shape (nu,).
     """
     n = plant.model.nv + len(at.x) - len(plant.layout.causes)
     if method.adaptive or method.restarts_at_stops or not method.many_worlds or n > MAX_COORDINATES:
@@ -41,7 +44,7 @@ def unstable_together(
     close = [mode for mode in stiff_modes(plant, at.q) if step_limit(mode, method) < NEAR * step]
     if len(close) < 2:
         return []
-    slopes = _Slopes(plant, propagator, at, inputs)
+    slopes = _Slopes(plant, advanced, at, inputs)
     with np.errstate(all="ignore"):
         growth, mover = slopes.fastest(step)
         if growth <= 1.0 + GROWTH_LIMIT or growth - 1.0 <= GROWTH_RATIO * max(slopes.fastest(0.5 * step)[0] ** 2 - 1.0, 0.0):
@@ -60,8 +63,8 @@ def unstable_together(
 class _Slopes:
     """Derivatives of steps from one point, in coordinates (δ, v, z) of q ⊕ δ; without work integrals."""
 
-    def __init__(self, plant: Plant, propagator: Propagator, at: Point, inputs: Array) -> None:
-        self.plant, self.propagator, self.at, self.inputs = plant, propagator, at, inputs
+    def __init__(self, plant: Plant, advanced: Advanced, at: Point, inputs: Array) -> None:
+        self.plant, self.advanced, self.at, self.inputs = plant, advanced, at, inputs
         self.nx = len(at.x) - len(plant.layout.causes)
         self.tangent = self._tangent(at.q)
 
@@ -73,7 +76,7 @@ class _Slopes:
 
     def _after(self, q: Array, x: Array, h: float) -> Array:
         """q and x after a step, shape (nq + nx,)."""
-        end = self.propagator.advance(Point(self.at.t, q, x), self.inputs, self.at.t + h, h)
+        end = self.advanced(Point(self.at.t, q, x), self.inputs, self.at.t + h)
         return np.concatenate([end.q, end.x[: self.nx]])
 
     def fastest(self, h: float) -> tuple[float, list[str]]:
