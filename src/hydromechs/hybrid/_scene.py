@@ -44,7 +44,7 @@ def swap(V: np.ndarray) -> np.ndarray:
 
 
 def depth_first(model: Model) -> list[int]:
-    """Indices of the bodies with every subtree in a row, as some codes want them."""
+    """Return the indices of the bodies with every subtree in a row, as some codes require."""
     order: list[int] = []
     stack = [i for i in reversed(range(model.nb)) if model.parent[i] < 0]
     while stack:

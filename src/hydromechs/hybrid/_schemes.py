@@ -180,16 +180,16 @@ def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Arra
 
 
 class UnstableScheme(ValueError):
-    """A scheme of added mass whose errors grow at every step, for this mechanism."""
+    """A scheme of added mass is unstable: errors grow at every step for this mechanism."""
 
 
 class Ratios(NamedTuple):
-    """Eigenvalues of M_RB⁻¹ M_A of a whole mechanism: how much heavier than itself the water makes it, mode by mode."""
+    """Eigenvalues of M_RB⁻¹ M_A of a whole mechanism: ratio of the water's inertia to its own, mode by mode."""
 
     values: Array
     """μ, falling, shape (nv,)."""
     modes: tuple[str, ...]
-    """Name of the degree of freedom that moves most in each mode, by its share of the kinetic energy."""
+    """Name of the degree of freedom with the largest share of the kinetic energy in each mode."""
 
 
 class Stability(NamedTuple):
@@ -197,11 +197,11 @@ class Stability(NamedTuple):
 
     scheme: Scheme
     ratio: float
-    """Largest eigenvalue μ of M_RB⁻¹ M_A."""
+    """Maximum eigenvalue μ of M_RB⁻¹ M_A."""
     mode: str
-    """Degree of freedom that moves most in that mode."""
+    """Degree of freedom with the largest share in that mode."""
     growth: float
-    """Largest factor, in size, by which a step multiplies an error."""
+    """Maximum factor, in magnitude, by which a step multiplies an error."""
 
     @property
     def stable(self) -> bool:
@@ -215,7 +215,7 @@ class Stability(NamedTuple):
         how = f"{self.scheme.words}: {where}"
         if not np.isfinite(self.scheme.limit):
             return f"{how}; the scheme is stable for any"
-        grows = f"a step multiplies errors of the acceleration by up to {self.growth:.4g} in size, whatever its length"
+        grows = f"a step multiplies errors of the acceleration by up to {self.growth:.4g} in magnitude, for any step length"
         if self.stable:
             return f"{how}, below the limit {self.scheme.limit:.4g}: stable; {grows}"
         remedy = "use the scheme exact or iterated"
@@ -243,8 +243,8 @@ def ratios(model: Model, q: Array, added: Array, rotors: Array, known_rotors: Ar
         L = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
         raise ValueError(
-            f"{model.name}: without water its inertia is not positive in every direction; an engine cannot move a body "
-            "without mass, give it some"
+            f"{model.name}: without water its inertia is not positive in every direction; engines do not support bodies "
+            "without mass; set a mass"
         ) from None
     inverse = np.linalg.inv(L)
     values, vectors = np.linalg.eigh(inverse @ A @ inverse.T)

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 EPS = 2.0**-52
 MOST_STEPS = 1e12
-"""Steps that a run can have."""
+"""Maximum number of steps of a run."""
 
 
 def rounding(t: float) -> float:
-    """Difference of two times about `t` that rounding alone can make [s]."""
+    """Return the rounding error of a difference of two times about `t` [s]."""
     return 4.0 * EPS * abs(t)
 
 
 def slack(t: float, step: float) -> float:
-    """Distance from a multiple of the step within which a time counts as it [s]."""
+    """Return the distance from a multiple of the step within which a time counts as equal [s]."""
     return max(1e-6 * step, rounding(t))
 
 
 def reached(t: float, t_end: float, step: float) -> bool:
-    """True if a time is there: nearer to the end than any step is worth [s]."""
+    """True if a time has been reached: nearer to the end than a meaningful step [s]."""
     return t >= t_end - max(min(1e-6 * step, 1e-10), rounding(t_end))
 
 
@@ -41,14 +41,14 @@ def is_multiple(t: float, period: float, step: float) -> bool:
 
 
 def next_multiple(t: float, period: float, step: float) -> float:
-    """The first multiple of a period after a time that does not count as it [s]."""
+    """Return the first multiple of a period after a time that does not count as equal [s]."""
     return (math.floor((t + slack(t, step)) / period) + 1) * period
 
 
 def whole_steps(value: float, step: float, name: str, of: str = "steps of", remedy: str = "another step") -> int:
     """Return the number of steps in a time [s]; `ValueError` with `name`, `of` and `remedy` if it is not an integer."""
     if value > MOST_STEPS * step:
-        raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s: take longer ones")
+        raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s; use longer ones")
     n = max(1, round(value / step))
     if abs(value / step - n) > 1e-6 * n:
         raise ValueError(f"{name} is {value:g} s, must be an integer number of {of} {step:g} s: try {n * step:g} s or {remedy}")

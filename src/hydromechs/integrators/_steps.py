@@ -171,7 +171,7 @@ class _DividedSteps:
 
 
 SMALLEST = 1e-10
-"""Step below which it gives up [s]."""
+"""Minimum step [s]; the method gives up below it."""
 
 
 class AdaptiveSteps(Propagator):
@@ -214,7 +214,7 @@ class AdaptiveSteps(Propagator):
 def _reason(norm: float) -> str:
     if np.isfinite(norm):
         return (
-            f"the error asks for a step below {SMALLEST:g} s: a force jumps there, or the tolerances are too tight; smooth the "
+            f"the error requires a step below {SMALLEST:g} s: a force jumps there, or the tolerances are too tight; smooth the "
             "force, loosen relative and absolute, or use rk4"
         )
     return "the next step is not finite"

@@ -1,4 +1,4 @@
-"""What a run reports once: unexplained energy, undetermined forces, joints far beyond their limits."""
+"""Messages that a run reports once: unexplained energy, undetermined forces, joints far beyond their limits."""
 
 import math
 from collections.abc import Mapping, Sequence
