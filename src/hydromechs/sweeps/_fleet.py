@@ -70,8 +70,8 @@ class Fleet:
         c = self.campaign
         if c.target != compiler.NATIVE.target:
             compiler.use_gpu(self.device)
-        options = dict(threads=self.threads, target=c.target, watch=c.watch, samples=False)
-        return Worlds(c.scenario, 1, **options)
+        how = dict(lanes=compiler.native_lanes(), threads=self.threads, target=c.target)  # as replays have them
+        return Worlds(c.scenario, 1, watch=c.watch, samples=False, **how)
 
     def compile(self) -> None:
         """Compile now."""
