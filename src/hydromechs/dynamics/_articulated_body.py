@@ -39,7 +39,7 @@ def velocity_force(inertia: Array, V: Array) -> Array:
 
 
 def _moment_along_axis(inertia: Array) -> Array | None:
-    """h of an inertia that is diagonal but for B = −h̃, if h has one entry at most, shape (3,); None for other inertias."""
+    """Return h of an inertia that is diagonal but for B = −h̃, if h has at most one entry, shape (3,); None for others."""
     A, B, D = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     h = np.array([B[1, 2], B[2, 0], B[0, 1]])
     plain = all(np.array_equal(M, np.diag(np.diag(M))) for M in (A, D)) and np.array_equal(B, -skew(h))
@@ -47,7 +47,7 @@ def _moment_along_axis(inertia: Array) -> Array | None:
 
 
 def _less_common(values: Array) -> Array:
-    """Three numbers less the one that occurs most often among them, shape (3,)."""
+    """Return three numbers minus the most frequent one among them, shape (3,)."""
     return values - max(values, key=lambda x: np.count_nonzero(values == x))
 
 
@@ -68,7 +68,7 @@ def articulated_body(model: Model, b: Balance, tau: Array, armature: Array | Non
 def articulated_body_with_motions(
     model: Model, b: Balance, tau: Array, armature: Array | None, given: Mapping[int, Array]
 ) -> tuple[Array, Array]:
-    """Accelerations v̇ of a mechanism in which the motion of some joints is given, and the forces that this takes.
+    """Accelerations v̇ of a mechanism with prescribed motion of some joints, and the required forces.
 
     A body on such a joint is rigid for its parent and for what it carries, with the known acceleration ϕ_i v̇_i; along
     the joint
@@ -76,7 +76,7 @@ def articulated_body_with_motions(
         τ_i = ϕ_iᵀ (I*_i a'_i − β*_i) + J_i v̇_i        (J_i: geared rotors)
 
     `given` is v̇ of joints by the index of the body that they carry, shape (n,) each; τ (nv,) changes nothing in these. Returns
-    v̇ (nv,) and all joint forces (nv,): τ itself where the motion is not given.
+    v̇ (nv,) and all joint forces (nv,): τ itself where the motion is not prescribed.
     """
     everyone = range(model.nb)
     swept = inward(

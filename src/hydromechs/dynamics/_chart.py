@@ -62,9 +62,9 @@ def integrate(model: Model, q: Array, v: Array, dt: Scalar) -> Array:
 
 
 def displacement(model: Model, q: Array, q_other: Array) -> Array:
-    """The velocity that leads from `q` to `q_other` in unit time: integrate(q, displacement, 1) = q_other, shape (nv,).
+    """Return the velocity that leads from `q` to `q_other` in unit time: integrate(q, displacement, 1) = q_other, shape (nv,).
 
-    Orientations turn by φ, the shorter way. The position of a free joint goes by u = J_l⁻¹(φ) Rᵀ (p_other − p), with
+    Orientations rotate by φ, the shorter way. The position of a free joint moves by u = J_l⁻¹(φ) Rᵀ (p_other − p), with
 
         J_l⁻¹ = 1 − ½ φ̃ + c φ̃²,    c = (1 − (θ/2) cot(θ/2))/θ²,    θ = |φ|
     """

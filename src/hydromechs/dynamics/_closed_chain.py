@@ -23,7 +23,7 @@ from ._sweeps import world_acceleration
 
 
 class Holding(NamedTuple):
-    """One grip: where it is on the holder and on the load, and which of its six directions it holds."""
+    """One grip: its place on the holder and on the load, and its held directions of the six."""
 
     body: int
     path: Path
@@ -48,7 +48,7 @@ class OpenChain(NamedTuple):
     mobility: Array
     """Λ⁻¹ = J H⁻¹ Jᵀ = Wᵀ D⁻¹ W, shape (c, c)."""
     acceleration: Array
-    """ẍ_open, less gravity, less what the load's velocity alone gives (ζ), shape (c,)."""
+    """ẍ_open minus gravity and minus the effect of the load's velocity alone (ζ), shape (c,)."""
     onto: Array
     """X with X a_r the acceleration of the load along these directions, shape (c, 6)."""
     paths: tuple[Path | None, ...]
@@ -56,7 +56,7 @@ class OpenChain(NamedTuple):
 
 
 class ClosedChains(NamedTuple):
-    """The motion of closed chains."""
+    """Motion of closed chains."""
 
     vdot: Array
     """v̇ of all trees and of the load, shape (nv,)."""
@@ -255,7 +255,7 @@ def joined(
     a_r: Array,
     forces: Sequence[Array],
 ) -> ClosedChains:
-    """Accelerations of all once the load's, a'_r (6,), and the forces of the chains on it are known."""
+    """Return accelerations of all from the load's, a'_r (6,), and the forces of the chains on it."""
     vdot = _alone(model, b, tau, load, holdings)
     for chain, f in zip(chains, forces, strict=True):
         for i, value in zip(chain.dofs, chain_vdot(chain, f), strict=True):

@@ -6,7 +6,7 @@ The configuration is a product of groups, one for every moving step of every joi
 the real line for the others; v holds the left-invariant velocities. ∂_k f is the derivative of f along the k-th of them,
 d/dε f(Q exp(ε e_k)) at ε = 0, which is ∂f/∂φ_k at φ = 0 of the paper, and ∂f/∂q_k for an angle.
 
-Every body has a 6×6 inertia of its own, rigid and added; water enters only through it and through the momenta.
+Every body has a 6×6 inertia, rigid and added; water enters only through it and through the momenta.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ class BodyJacobian(NamedTuple):
     dofs: tuple[int, ...]
     """Velocities that move the body, from the root to the body, length n."""
     stage: tuple[int, ...]
-    """Moving step on the way from the root that each of them belongs to; j is upstream of k if stage[j] < stage[k]."""
+    """For each of them, its moving step on the way from the root; j is upstream of k if stage[j] < stage[k]."""
     J: Array
     """Columns, shape (6, n)."""
     rate: Array
@@ -156,7 +156,7 @@ def coriolis_matrix(
 def jacobian_derivatives(body: BodyJacobian) -> Array:
     """∂_k J of one body: column j is −J_k × J_j if j is upstream of k, else 0; [k, :, j], shape (n, 6, n).
 
-    What lies before a moving frame is seen to move the other way; what lies in it or after it is not changed, but for the
+    Everything before a moving frame appears to move the other way; everything in it or after it is unchanged, but for the
     subspaces of custom joints that change with their own coordinates.
     """
     n = len(body.dofs)
@@ -209,7 +209,7 @@ def coriolis_matrix_lagrange(
 
     C v is that of `coriolis_matrix`, but Ṁ − 2C is not skew. The water is still.
 
-    Of the kinematics only the configuration counts; inertias (6, 6) are constant in the body's own frame, or None.
+    Only the configuration of the kinematics counts; inertias (6, 6) are constant in the body's own frame, or None.
     """
     M = mass_matrix_from_jacobians(model, jacobians, inertia)
     changes = mass_matrix_derivatives(model, jacobians, inertia)

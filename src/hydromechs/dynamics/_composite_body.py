@@ -24,7 +24,7 @@ def mass_matrix(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) 
     Where no body from i outwards has an added inertia, K_i is kept as moments of mass, and the mass on the axis of a revolute
     joint counts as the inboard body's (see `axis_part`): M does not change by it.
 
-    Of the kinematics only the configuration counts. Inertias I^H, rigid and added, (6, 6), are of each body in its own frame,
+    Only the configuration of the kinematics counts. Inertias I^H, rigid and added, (6, 6), are of each body in its own frame,
     or None; a
     body without added inertia is known by its matrix being that of `model.rigid`. M is symmetric, shape (nv, nv).
     """

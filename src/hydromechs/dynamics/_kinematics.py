@@ -91,10 +91,10 @@ def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequ
 
         V_i = ⁱX_p V_p + ϕ_i v_i,       a_i = ⁱX_p a_p + ϕ_i v̇_i + bias (see `Bias`)
 
-    There are two accelerations to choose from, each with its bias: the papers' one, the true acceleration of the body origin
+    Two accelerations are available, each with its bias: the papers' one, the true acceleration of the body origin
     (d/dt in the world, in body axes) with ζ, and the derivative of the numbers in V with c. They differ by (ω × v, 0).
-    V of the world is minus the velocity of the observer. So an observer that drifts with a uniform current gives
-    all velocities relative to the water at no cost.
+    V of the world is minus the velocity of the observer. So for an observer that drifts with a uniform current
+    all velocities are relative to the water at no cost.
 
     Args:
         model: The mechanism.
@@ -136,7 +136,7 @@ def _own_subspace(step: Any, q: Array) -> StepSubspace | None:
 def _across_joint(
     steps: Sequence[Any], transformations: Sequence[Any], V: Array, q: Array, v: Array
 ) -> tuple[Array, Bias, Bias]:
-    """Velocity after a joint and the two bias accelerations that arise across it, from one moving step to the next.
+    """Return the velocity after a joint and the two bias accelerations across it, from one moving step to the next.
 
     The origin of the next frame, at p, has the centripetal acceleration ω × (ω × p) as a point of the frame before. A step
     that moves with V_J = S v = (v_J, ω_J) in its own axes adds (2 ω × v_J + ω_J × v_J, ω × ω_J) + Ṡ v to ζ, with ω before the

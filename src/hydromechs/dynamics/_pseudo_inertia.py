@@ -1,4 +1,4 @@
-"""Inertia of a rigid body as moments of its mass: cheaper to transform than a 6×6 matrix, and partly free to change owner.
+"""Inertia of a rigid body as moments of its mass: cheaper to transform than a 6×6 matrix, and partly transferable.
 
 With the moments m = ∫ dm, h = ∫ r dm and Σ = ∫ r rᵀ dm, a rotation and a shift take six, three and no numbers each, and
 a force and a moment follow from them without the moments of inertia: with Ω = α̃ + ω̃ ω̃ every point has r̈ = a + Ω r, so
@@ -44,7 +44,7 @@ class PseudoInertia(NamedTuple):
         )
 
     def plus(self, other: PseudoInertia) -> PseudoInertia:
-        """The two masses together, about the same frame."""
+        """Sum of the two masses, about the same frame."""
         second = symmetric_matrix(lambda i, j: self.second[i, j] + other.second[i, j])
         return PseudoInertia(self.mass + other.mass, self.first + other.first, second)
 

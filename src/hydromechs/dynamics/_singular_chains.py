@@ -32,9 +32,9 @@ class LoadSolution(NamedTuple):
     forces: tuple[Array, ...]
     """f_k, shape (c,) each."""
     free: float
-    """Number of force components that could have any value and were set to 0."""
+    """Number of undetermined force components, which were set to 0."""
     pivot: float
-    """Smallest pivot over the largest, of the system of singular chains; 1 where there is none."""
+    """Smallest pivot over the largest, of the system of singular chains; 1 if there are none."""
 
 
 def condition_numbers(chains: Sequence[OpenChain]) -> Array:
@@ -50,7 +50,7 @@ def condition_numbers(chains: Sequence[OpenChain]) -> Array:
 def load_solution(
     chains: Sequence[OpenChain], I_r: Array, f_r: Array, singular: Sequence[int], solve: Solver = pivoted_solve
 ) -> LoadSolution:
-    """a'_r and f_k with given chains taken as singular; none, one, two or more (eqs. 4.1-4.23).
+    """Return a'_r and f_k with given chains treated as singular; none, one, two or more (eqs. 4.1-4.23).
 
     The others make up the nonsingular subsystem, Λ_* = I_r + Σ Xᵀ Λ_k X and f_* = f_r + Σ Xᵀ Λ_k ẍ_open. Then with
     E_k = X_k Λ_*⁻¹, for one singular chain m
@@ -60,7 +60,7 @@ def load_solution(
     For two and more, the first is eliminated by its positive definite Λ⁻¹ + E Xᵀ, and the rest solved with full pivoting, its
     rows and columns scaled by the roots of the diagonal of their own Λ⁻¹ + E Xᵀ.
 
-    I_r is the inertia of the load, shape (6, 6), f_r all other forces on it, shape (6,). More chains than are may be taken as
+    I_r is the inertia of the load, shape (6, 6), f_r all other forces on it, shape (6,). More chains than necessary may be
     `singular`. Compiled code has its own `solve`, (A, b) → (x, rank, pivot) of a semidefinite system.
     """
     Lambda_star, f_star, Lambdas = I_r, f_r, {}
@@ -144,7 +144,7 @@ def dual_arm(
 def dual_arm_without_detection(
     mobility_1: Array, mobility_2: Array, x_1: Array, x_2: Array, I_r: Array, f_r: Array
 ) -> tuple[Array, Array, Array]:
-    """Method II of Table 7: the same, also with one or both arms singular, and without having to find out.
+    """Method II of Table 7: the same, also with one or both arms singular, without detection of the singularity.
 
         A = Λ_1⁻¹ + I_r⁻¹,   y = I_r⁻¹ f_r
         f_2 = [Λ_2⁻¹ + I_r⁻¹ − I_r⁻¹ A⁻¹ I_r⁻¹]⁻¹ {ẍ_2 − y − I_r⁻¹ A⁻¹ (ẍ_1 − y)}

@@ -8,7 +8,7 @@ last, the equations of motion are (eq. 5.7)
     |         H_m  Q_mᵀ | | v̇_m |   | b_m |   | τ_m |
     | Q_1 ... Q_m  K_r  | | a_r  |   | f'_r|   | f_r |
 
-H_k is the inertia matrix of a chain on a base at rest, Q_k what its joints do to the base, K_r the inertia of all bodies
+H_k is the inertia matrix of a chain on a base at rest, Q_k the effect of its joints on the base, K_r the inertia of all bodies
 together, and the bias is the inverse dynamics without accelerations.
 """
 
@@ -38,9 +38,9 @@ class Star(NamedTuple):
 
 
 def star_of(model: Model) -> Star:
-    """The base and the chains of a mechanism; an error if it is not a star.
+    """Return the base and the chains of a mechanism; raise an error if it is not a star.
 
-    The base is the one body without a parent, with all that is fixed to it; if there are several such bodies, it is the world.
+    The base is the one body without a parent, with all bodies fixed to it; if there are several such bodies, it is the world.
     Bodies that are fixed to a link belong to the link.
     """
     roots = [i for i in range(model.nb) if model.parent[i] < 0]
@@ -135,7 +135,7 @@ def _accelerations(
 
 
 def base_bodies(model: Model) -> tuple[int, ...]:
-    """The base and the bodies that are fixed to it, by index; an error if there is not one base."""
+    """Return the base and the bodies that are fixed to it, by index; raise an error unless there is one base."""
     roots = [model.body_names[i] for i in range(model.nb) if model.parent[i] < 0]
     if len(roots) > 1:
         raise UnsupportedFeature(
@@ -152,7 +152,7 @@ def base_bodies(model: Model) -> tuple[int, ...]:
 def arm_dynamics(model: Model, b: Balance, tau: Array, vdot_base: Array, armature: Array | None = None) -> Array:
     """Accelerations v̇ (nv,) of all joints for a given acceleration of the base's joint, (n,), n = 6 for a free base.
 
-    By articulated bodies; inertia and force of the base, and its entries of τ, do not matter.
+    By articulated bodies; inertia and force of the base, and its entries of τ, have no effect.
     """
     base, a = base_bodies(model), {-1: world_acceleration(model)}
     for i in base:
@@ -163,7 +163,7 @@ def arm_dynamics(model: Model, b: Balance, tau: Array, vdot_base: Array, armatur
 
 
 def decoupled_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
-    """Accelerations v̇ (nv,) with a base that does not feel what it carries: neither reaction nor weight.
+    """Return accelerations v̇ (nv,) without effects of the carried bodies on the base: neither reaction nor weight.
 
     The base's own equation, I_0^H a'_0 = ϕ τ_0 + F_0, then `arm_dynamics` with its acceleration.
     """
