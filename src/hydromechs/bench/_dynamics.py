@@ -2,7 +2,7 @@
 
 All rows of a table take turns, round after round, so that a slow spell of the machine affects them all; of each the
 minimum and the median over the rounds are kept, and ratios are those of the minima. Where code, stack and arrays lie in memory
-differs from process to process, and now and then one is slower, so several processes measure.
+differs from process to process, and one is occasionally slower, so several processes measure.
 """
 
 import ctypes

@@ -22,7 +22,7 @@ LATENCY = {"add": 3, "sub": 3, "mul": 3, "neg": 1, "abs": 1, "div": 13, "sqrt": 
     "input": 0,
     "result": 4,
 }
-"""Cycles from the operands to the result, about, on processors of our time; 20 for functions of the C library."""
+"""Approximate cycles from the operands to the result on present processors; 20 for functions of the C library."""
 FUSED = 4
 """The same of a product and a sum in one."""
 PORTS = {"product": 2, "sum": 2, "root": 1, "other": 4}

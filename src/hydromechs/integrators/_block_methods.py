@@ -117,7 +117,7 @@ class SlidingBlock(Integrator):
 
     @property
     def substeps(self) -> int:
-        """Dormand-Prince steps in a step of the start: their error must be negligible beside that of an order above 5."""
+        """Dormand-Prince steps in a step of the start: their error must be negligible against that of an order above 5."""
         return 2 ** max(0, self.order - 5)
 
     @property

@@ -452,7 +452,7 @@ class Simulation:
 
         Args:
             path: New folder, as "run.zarr", to which the recording is written during the run; by default it is kept in memory.
-            progress: Called now and then with the time reached [s].
+            progress: Called regularly with the time reached [s].
             saved: Called with the state when the samples up to it are recorded; a run can resume from it, to the last bit.
             real_time: Pace: 1 for real time, 2 for twice as fast; if omitted, as fast as possible.
             attrs: Attributes of the recording.

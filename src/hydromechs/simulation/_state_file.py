@@ -41,7 +41,7 @@ class Run:
     state: State
     """The state at the end."""
     stopped: str | None
-    """Why it ended before its time, or None."""
+    """Reason why it ended early, or None."""
     messages: list[str] = field(default_factory=list)
     """Events and warnings."""
     wall_time: float = 0.0

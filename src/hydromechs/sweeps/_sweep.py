@@ -69,7 +69,7 @@ def run_sweep(
     The store is the same, byte for byte, whatever the engine, the number of workers and the interruptions.
 
     `folder`: where to; `engine`: engine that runs it; defaults to processes of this machine; `replace`: replace the results of
-    another sweep; `progress`: called now and then.
+    another sweep; `progress`: called regularly.
     """
     begun = time.perf_counter()
     store = SweepStore(folder, sweep)

@@ -468,7 +468,7 @@ class Worlds:
 
         Args:
             until: The time [s]. Defaults to the duration of the scenario.
-            progress: Called now and then with the time that was reached [s].
+            progress: Called regularly with the time reached [s].
         """
         if until is None and self.scenario is None:
             raise ValueError("until is missing; a plant has no duration")
