@@ -1,7 +1,5 @@
 """Functions that programs call, in C and CUDA, each written once as a function of arrays; loops over rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

@@ -230,10 +230,8 @@ class CudaKernel:
 
     Arrays may have any strides; row-major ones of shape (B, n) are the fastest.
 
-    Args:
-        precision: Numbers to compute with, "float32" or "float64".
-        min_blocks: Blocks that must fit on a multiprocessor at a time, which limits the registers of a thread; more hides
-            latency better until values spill, see `attributes`.
+    `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at a
+    time, which limits the registers of a thread; more hides latency better until values spill, see `attributes`.
     """
 
     def __init__(self, program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> None:

@@ -1,7 +1,5 @@
 """One function at several points: traced once and called for each, in place of a copy of its operations for each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

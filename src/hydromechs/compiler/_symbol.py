@@ -302,10 +302,7 @@ def solve(A: ArrayLike, b: Array | Sequence[Scalar]) -> Array:
 def dense(weights: Array, bias: Array, x: ArrayLike) -> Array:
     """W x + b, shape (m,), with constant weights; a loop, however large they are.
 
-    Args:
-        weights: W, shape (m, n).
-        bias: b, shape (m,).
-        x: Shape (n,).
+    `weights`: W, shape (m, n); `bias`: b, shape (m,); `x`: shape (n,).
     """
     callee, given = Dense(np.asarray(weights, dtype=float), np.asarray(bias, dtype=float)), [np.asarray(x)]
     return _called(callee, given)[0] if _has_symbols(given) else callee(*given)[0]

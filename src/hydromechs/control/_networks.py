@@ -3,8 +3,6 @@
 Files are data: nothing in them runs. Pickles are left to `torch.load(weights_only=True)`, which rejects code.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math
@@ -59,12 +57,7 @@ class Layer(NamedTuple):
 
 
 def read_network(path: str, activation: str) -> tuple[Layer, ...]:
-    """Return the layers of a file.
-
-    Args:
-        path: The file.
-        activation: Activation of hidden layers, for files that do not specify it.
-    """
+    """Return the layers of a file. `activation`: activation of hidden layers, for files that do not specify it."""
     readers = {".npz": _npz, ".onnx": _onnx, ".zip": _stable_baselines}
     reader = readers.get(Path(path).suffix.lower())
     if reader is None:

@@ -1,7 +1,5 @@
 """A trained policy as a controller: a network from a file, between labelled observations and commands."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal

@@ -106,11 +106,8 @@ class Covariance:
     gyroscopes and accelerometers), clones of those that sensors with latency observe, biases of aids. The triangle of the
     present comes first, then for each other error its covariances with the present, then the rest.
 
-    Args:
-        current: True if the current is estimated.
-        observed: For each sensor, numbers of the errors among 18 that it observes.
-        slots: For each sensor, maximum number of samples in transit.
-        biases: Number of biases of aids.
+    `current`: True if the current is estimated; `observed`: for each sensor, numbers of the errors among 18 that it observes;
+    `slots`: for each sensor, maximum number of samples in transit; `biases`: number of biases of aids.
     """
 
     def __init__(self, *, current: bool, observed: Sequence[Sequence[int]], slots: Sequence[int], biases: int) -> None:

@@ -80,8 +80,7 @@ class Fusion:
     copies of x̂ and of those δ that it observes at the times of its samples, so that a late one corrects the estimate of
     then, and through the covariance between then and now the present one. Biases of aids are estimated, too.
 
-    Args:
-        sensors: One `Imu`, and others; those that are not an `Aid` are ignored.
+    `sensors`: one `Imu`, and others; those that are not an `Aid` are ignored.
     """
 
     def __init__(self, settings: ErrorStateFilter, model: Model, sensors: Sequence[Sensor]) -> None:

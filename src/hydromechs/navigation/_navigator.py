@@ -47,8 +47,7 @@ class Estimate(NamedTuple):
 class Navigator:
     """Filter for one vehicle, for readings from any source. Its memory is in an array that the caller keeps; see `pack`.
 
-    Args:
-        sensors: One `Imu`, and others; those that are not an `Aid` are ignored.
+    `sensors`: one `Imu`, and others; those that are not an `Aid` are ignored.
     """
 
     def __init__(self, settings: ErrorStateFilter, model: Model, sensors: Sequence[Sensor]) -> None:

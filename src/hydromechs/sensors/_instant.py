@@ -34,9 +34,7 @@ NONE: Mapping[str, Before] = MappingProxyType({})
 class MountedFrame(FrameNow):
     """Frame of a sensor, rotated by its mounting error.
 
-    Args:
-        name: Name of the frame.
-        turn: Mounting error, a rotation vector in the frame's axes [rad], shape (3,).
+    `name`: name of the frame; `turn`: mounting error, a rotation vector in the frame's axes [rad], shape (3,).
     """
 
     def __init__(self, instant: Instant, name: str, turn: Array) -> None:
@@ -64,10 +62,8 @@ class MountedFrame(FrameNow):
 class Instant:
     """True quantities at one instant.
 
-    Args:
-        misalignment: Mounting error of each sensor, a rotation vector [rad], by its name; none for those not named.
-        terrain: Visible ground.
-        before: Values that sensors kept at their last measurement, by their names.
+    `misalignment`: mounting error of each sensor, a rotation vector [rad], by its name; none for those not named; `terrain`:
+    visible ground; `before`: values that sensors kept at their last measurement, by their names.
     """
 
     def __init__(

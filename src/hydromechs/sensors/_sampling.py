@@ -110,8 +110,7 @@ class SensorNodes:
 
     Random numbers depend only on the seed, the world, the sensor's name and own seed, and the number of the sample.
 
-    Args:
-        terrain: Visible ground besides that of the plant.
+    `terrain`: visible ground besides that of the plant.
     """
 
     def __init__(self, plant: Plant, sensors: Sequence[Sensor], step: float, terrain: Sequence[Terrain] = ()) -> None:

@@ -58,10 +58,8 @@ class Sensed(NamedTuple):
 class PlainSensing:
     """Sensors of a plant as nodes of a routine; controllers read the true state, except joints with encoders.
 
-    Args:
-        terrain: Visible ground besides that of the plant.
-        step: Step of the integrator [s].
-        controlled: True if a controller reads the sensors.
+    `terrain`: visible ground besides that of the plant; `step`: step of the integrator [s]; `controlled`: True if a controller
+    reads the sensors.
     """
 
     def __init__(

@@ -74,11 +74,7 @@ class Controller(Described, abc.ABC):
 
 
 class FunctionController(Controller):
-    """A function of the state as a controller. It must have no memory.
-
-    Args:
-        function: From the state to commands.
-    """
+    """A function of the state as a controller. It must have no memory. `function`: from the state to commands."""
 
     def __init__(self, function: Callable[[State], Commands], period: float) -> None:
         self.function, self.period = function, positive(period, "period")

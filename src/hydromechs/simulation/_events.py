@@ -191,9 +191,7 @@ class Crossing(NamedTuple):
 class Watched:
     """An event of a running simulation: detects changes of its sign at checks, and locates the instant.
 
-    Args:
-        value: The quantity at a point of the trajectory.
-        at: The point at the start.
+    `value`: the quantity at a point of the trajectory.
     """
 
     def __init__(self, event: Event, value: Callable[[Point], float], at: Point) -> None:

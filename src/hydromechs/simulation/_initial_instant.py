@@ -22,8 +22,7 @@ class InitialInstant(Now):
     Open parameters, bodies and water are computed on demand: most components need none of them, and a rollout
     starts in thousands of worlds.
 
-    Args:
-        parameters: Values of open parameters by name; the model's for those not named.
+    `parameters`: values of open parameters by name; the model's for those not named.
     """
 
     def __init__(self, plant: Plant, t: float, q: Array, v: Array, parameters: Mapping[str, Any]) -> None:

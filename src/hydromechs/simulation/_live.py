@@ -122,11 +122,8 @@ class LiveRun:
     The controller is called at the start of an advance, not at its end, so that it sees inputs set in between. With
     integrators that restart at each stop (dormand_prince, block methods), stop at multiples of the controller's period.
 
-    Args:
-        progress: Called regularly with the time reached [s]; None for no calls.
-        saved: Called with the state when the samples up to it are recorded.
-        real_time: Pace of a run in real time; None for maximum speed.
-        notes: Messages from the start.
+    `progress`: called regularly with the time reached [s]; None for no calls; `saved`: called with the state when the samples
+    up to it are recorded; `real_time`: pace of a run in real time; None for maximum speed; `notes`: messages from the start.
     """
 
     def __init__(

@@ -43,13 +43,7 @@ def _loops(component: InJoints, model: Model) -> bool:
 
 
 class LoopedPlant:
-    """Combined loops of a plant.
-
-    Args:
-        rolled: Its loops over bodies.
-        water: Program of the water at a point.
-        motion: The water at a point, as a call.
-    """
+    """Combined loops of a plant. `water`: program of the water at a point; `motion`: the water at a point, as a call."""
 
     def __init__(self, plant: Plant, rolled: RolledPlant, water: Callable[[], Program], motion: MotionAt) -> None:
         self.plant, self.rolled, self.water, self.motion = plant, rolled, water, motion

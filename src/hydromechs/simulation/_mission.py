@@ -141,9 +141,7 @@ class Mission:
     command, the later one in the list counts. Signals are those of all parts: NaN before a part runs and while control is off,
     and kept after its phase. Parts in Python see the state before the tick.
 
-    Args:
-        parts: The parts, in their order.
-        source: Sensors and filter; None if parts read the truth.
+    `parts`: the parts, in their order; `source`: sensors and filter; None if parts read the truth.
     """
 
     def __init__(self, parts: Sequence[BlockPart], source: SensingSource | None = None) -> None:

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 
 class MissionRun:
-    """A simulation in the loop of its mission.
-
-    Args:
-        march: The loop, on one lane.
-    """
+    """A simulation in the loop of its mission."""
 
     def __init__(self, simulation: Simulation, march: MissionMarch) -> None:
         self.simulation, self.march = simulation, march
@@ -171,9 +167,7 @@ class MissionRun:
 class PropagatedMarch(MissionMarch):
     """The loop of a mission of one world: compiled ticks, and between two of them or samples the steps of a propagator.
 
-    Args:
-        mission: As of `MissionMarch`.
-        record: Time between two samples [s].
+    `mission`: as of `MissionMarch`; `record`: time between two samples [s].
     """
 
     def __init__(self, programs: PlantPrograms, mission: Mission | None, step: float, record: float) -> None:

@@ -21,9 +21,8 @@ DIRECT = ("q", "v", "internal_state", "work", "command", "held_input", "signal")
 class QuantitiesNow:
     """Quantities by name, as functions of the arrays of a mission. `energy_residual` is not reduced by its initial value.
 
-    Args:
-        names: Names as of `find_terms`, or "time"; the orientation is not among them.
-        signals: Signals of the controllers, name to unit.
+    `names`: names as of `find_terms`, or "time"; the orientation is not among them; `signals`: signals of the controllers, name
+    to unit.
     """
 
     def __init__(self, programs: PlantPrograms, names: Sequence[str], signals: Mapping[str, str]) -> None:

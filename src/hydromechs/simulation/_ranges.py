@@ -20,8 +20,7 @@ ROUNDING = 1e-9
 class CommandRanges:
     """Checks commands and remembers which actuators got one outside of its range.
 
-    Args:
-        layout: Where the commands of a plant are.
+    `layout`: where the commands of a plant are.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -75,11 +74,7 @@ class CommandRanges:
 
 
 class HeldRanges:
-    """Reject held inputs outside of their range. Switches of constraints are 0 or 1.
-
-    Args:
-        plant: What they act on.
-    """
+    """Reject held inputs outside of their range. Switches of constraints are 0 or 1. `plant`: what they act on."""
 
     def __init__(self, plant: Plant) -> None:
         layout = plant.layout

@@ -68,10 +68,7 @@ class Reduction:
 
     The numbers of a world are the number of its samples and the initial energy residual, then those of checks and quantities.
 
-    Args:
-        checks: Checks.
-        quantities: Quantities by name.
-        signals: Signals of the controllers, name to unit.
+    `quantities`: quantities by name; `signals`: signals of the controllers, name to unit.
     """
 
     def __init__(
@@ -164,9 +161,7 @@ IN_PYTHON = ("time", "work", "energy_residual", "orientation")
 class Guards:
     """Guards of events, except those of `IN_PYTHON`.
 
-    Args:
-        events: Events of a mission; others are ignored.
-        signals: Signals of its controllers, name to unit.
+    `events`: events of a mission; others are ignored; `signals`: signals of its controllers, name to unit.
     """
 
     def __init__(self, programs: PlantPrograms, events: Sequence[Event], signals: Mapping[str, str]) -> None:

@@ -109,9 +109,7 @@ class _Mobility:
 class _KnownMobility(_Mobility):
     """Mobility of which compiled code has found the matrices.
 
-    Args:
-        M: Inertia matrix without rotors, shape (nv, nv).
-        J: Jacobians of the bodies' origins, in their axes, shape (nb, 6, nv).
+    `M`: inertia matrix without rotors, shape (nv, nv); `J`: jacobians of the bodies' origins, in their axes, shape (nb, 6, nv).
     """
 
     def __init__(self, plant: Plant, q: Array, M: Array, J: Array) -> None:

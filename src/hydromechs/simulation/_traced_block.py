@@ -19,11 +19,7 @@ from ._plant import Plant
 
 
 class Pack:
-    """Where named arrays are in a flat one.
-
-    Args:
-        shapes: Shape of each array, by name.
-    """
+    """Where named arrays are in a flat one. `shapes`: shape of each array, by name."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         self._places: dict[str, tuple[slice, tuple[int, ...]]] = {}

@@ -24,8 +24,7 @@ class EnergyWatch:
     The energy exchanged is the sum of the ranges of all stored energies and works, plus the initial kinetic energy. Net changes
     are not suitable: those of a bouncing ball return to zero.
 
-    Args:
-        causes: Names of the causes of work.
+    `causes`: names of the causes of work.
     """
 
     def __init__(self, causes: Sequence[str]) -> None:
@@ -87,11 +86,7 @@ class EnergyWatch:
 
 
 class FreeForces:
-    """Samples of `constraint_free`, condensed to intervals.
-
-    Args:
-        groups: Names of the groups of constraints.
-    """
+    """Samples of `constraint_free`, condensed to intervals. `groups`: names of the groups of constraints."""
 
     def __init__(self, groups: Sequence[str]) -> None:
         self._groups = tuple(groups)

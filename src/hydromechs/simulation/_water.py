@@ -114,10 +114,8 @@ def fluid_at(plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Arra
 class Water:
     """Undisturbed water at one instant; its motion at a point is computed on request.
 
-    Args:
-        kin: Poses and velocities of the bodies in the world.
-        u: Inputs, shape (nu,).
-        motion: Returns the water at points, like `fluid_at`.
+    `kin`: poses and velocities of the bodies in the world; `u`: inputs, shape (nu,); `motion`: returns the water at points,
+    like `fluid_at`.
     """
 
     def __init__(self, plant: Plant, t: Scalar, kin: Moving, u: Array, motion: MotionAt) -> None:

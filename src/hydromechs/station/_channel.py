@@ -73,9 +73,7 @@ class AcousticChannel:
     one the receiver gets nothing: the previous message stays in force until the next one comes through. Whether message k is
     lost depends only on the link's seed and on k. The sender is not informed.
 
-    Args:
-        link: Delay, message time, loss.
-        tick: Length of a tick [s].
+    `link`: delay, message time, loss; `tick`: length of a tick [s].
     """
 
     def __init__(self, link: AcousticLink, tick: float) -> None:

@@ -43,11 +43,8 @@ def advance(
 
     It equals `Simulation.run`, to the last bit, but has no events and no recording.
 
-    Args:
-        contents: Contents of arrived messages, in order.
-        duration: Length of the tick [s].
-        deliver: Action of a message.
-        told: Receives the messages of its controller. Defaults to warnings.
+    `contents`: contents of arrived messages, in order; `duration`: length of the tick [s]; `deliver`: action of a message;
+    `told`: receives the messages of its controller; defaults to warnings.
     """
     for content in contents:
         deliver(simulation, content)

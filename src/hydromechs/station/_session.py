@@ -64,10 +64,8 @@ def pilot_of(simulation: Simulation) -> Pilot:
 def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.PathLike[str] | RunFolder) -> RunResult:
     """Simulate a piloted run again from its inputs; the result is the same to the last bit.
 
-    Args:
-        catalog: Reader of scenarios.
-        run: Folder of the piloted run.
-        folder: Destination, an empty or new folder; or a `RunFolder` that the caller has claimed already.
+    `catalog`: reader of scenarios; `run`: folder of the piloted run; `folder`: destination, an empty or new folder; or a
+    `RunFolder` that the caller has claimed already.
     """
     old = RunFolder(run)
     if not old.inputs.is_file():

@@ -37,10 +37,8 @@ RESULTS = 16 * 1024
 class Fleet:
     """Flies worlds of a campaign. The campaign is sent to other processes; compiled programs stay here.
 
-    Args:
-        threads: Threads that share the worlds.
-        device: Number of the GPU, if the target is one.
-        note: Called with notes for the user.
+    `threads`: threads that share the worlds; `device`: number of the GPU, if the target is one; `note`: called with notes for
+    the user.
     """
 
     def __init__(

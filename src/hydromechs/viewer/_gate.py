@@ -59,9 +59,8 @@ class Gate(ABC):
     It drops a connection without a response if the token is missing or wrong, or if `Host` does not name this machine (DNS
     rebinding by another site). It rejects websockets whose `Origin` is another site. Subclasses handle all other requests.
 
-    Args:
-        port: Port to listen on; the next free one if it is in use, any for 0.
-        share: True to accept connections from other machines.
+    `port`: port to listen on; the next free one if it is in use, any for 0; `share`: True to accept connections from other
+    machines.
     """
 
     def __init__(self, *, port: int = 0, share: bool = False) -> None:

@@ -28,9 +28,7 @@ ARRAYS_EVERY = 0.09
 class Page:
     """A scene on a viser server that only gates of this process can reach; `open` assigns a URL.
 
-    Args:
-        scene: The scene.
-        camera: Initial camera. Defaults to one that sees all bodies.
+    `camera`: initial camera; defaults to one that sees all bodies.
     """
 
     def __init__(self, scene: Scene, *, camera: Camera | None = None) -> None:

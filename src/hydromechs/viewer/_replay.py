@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 class ReplayPage(Gate):
     """Serves the page of a replay at its `url`; `close()` ends it.
 
-    Args:
-        page: The page.
-        port: Port to listen on; the next free one if it is in use, any for 0.
+    `port`: port to listen on; the next free one if it is in use, any for 0.
     """
 
     def __init__(self, page: str, *, port: int = 0) -> None:

@@ -17,9 +17,7 @@ from ._source import Place, Source
 class Mechanism(Source):
     """A mechanism with given forces only.
 
-    Args:
-        dyn: The mechanism, compiled; its lanes and threads are used.
-        names: Compiled inputs besides "tau", some of `FLOW`.
+    `dyn`: the mechanism, compiled; its lanes and threads are used; `names`: compiled inputs besides "tau", some of `FLOW`.
     """
 
     def __init__(self, dyn: Dynamics, method: Integrator, names: Iterable[str] = ()) -> None:

@@ -46,11 +46,7 @@ CALL = 0.1
 
 
 class MissionHome(Home):
-    """Arrays of the compiled loop of a mission.
-
-    Args:
-        memory: Initial memory of sensors, filter and blocks.
-    """
+    """Arrays of the compiled loop of a mission. `memory`: initial memory of sensors, filter and blocks."""
 
     def __init__(
         self, march: MissionMarch, source: PlantSource, worlds: int, backend: Backend, offset: float, memory: Array
@@ -114,11 +110,7 @@ class MissionHome(Home):
 
 
 class MissionRun(PlantRun):
-    """Steps of worlds with blocks or events.
-
-    Args:
-        sim: A simulation of one world.
-    """
+    """Steps of worlds with blocks or events. `sim`: a simulation of one world."""
 
     home: MissionHome
 

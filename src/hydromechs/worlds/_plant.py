@@ -36,9 +36,8 @@ SOME = 16
 class PlantSource(Source):
     """A plant with an integrator.
 
-    Args:
-        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to the machine's vector width.
-        threads: Threads that share the worlds.
+    `lanes`: worlds per vector operation, 1, 4 or 8; defaults to the machine's vector width; `threads`: threads that share the
+    worlds.
     """
 
     def __init__(self, plant: Plant, method: Integrator, lanes: int | None, threads: int | None) -> None:

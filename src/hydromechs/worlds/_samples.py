@@ -13,11 +13,7 @@ AUDIT = "energy_residual"
 
 
 class Quantities:
-    """Quantities by name, from variables of a recording.
-
-    Args:
-        signals: Signals of the blocks, name to unit.
-    """
+    """Quantities by name, from variables of a recording. `signals`: signals of the blocks, name to unit."""
 
     def __init__(self, plant: Plant, signals: Mapping[str, str], names: Iterable[str]) -> None:
         variables, labels = quantities(plant, signals), coordinates(plant, signals)

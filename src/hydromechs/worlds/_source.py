@@ -70,11 +70,7 @@ class Source(abc.ABC):
 
 
 class Run:
-    """Steps of some worlds, and hooks around them; here none.
-
-    Args:
-        home: Arrays of the worlds.
-    """
+    """Steps of some worlds, and hooks around them; here none. `home`: arrays of the worlds."""
 
     def __init__(self, source: Source, home: Home) -> None:
         self.source, self.home = source, home

@@ -27,12 +27,8 @@ class Marched(NamedTuple):
 class Home(abc.ABC):
     """Arrays of worlds on one machine.
 
-    Args:
-        stepper: Compiled steps.
-        backend: A back end that runs worlds.
-        precision: One of its precisions.
-        step: Step [s].
-        offset: Time at which worlds start [s].
+    `stepper`: compiled steps; `backend`: a back end that runs worlds; `precision`: one of its precisions; `step`: step [s];
+    `offset`: time at which worlds start [s].
     """
 
     def __init__(
