@@ -153,7 +153,7 @@ class JointStops(InJoint):
         check_fields(self)
         if not self.lower < self.upper:
             raise ValueError(
-                f"JointStops.lower is {self.lower:.6g}, must be below JointStops.upper, {self.upper:.6g}; swap them"
+                f"JointStops.lower is {self.lower:.6g}, must be below JointStops.upper, {self.upper:.6g}: swap them"
             )
         if self.acts and not self.stiffness:
             raise FieldError("JointStops.stiffness", self.stiffness, "must be > 0")

@@ -103,7 +103,7 @@ def campaign(
         except KeyboardInterrupt as stop:
             bars.stop()
             console.print(
-                Text(f"interrupted; finished worlds are in {folder}, and the same command resumes", "yellow"), soft_wrap=True
+                Text(f"interrupted; finished worlds are in {folder}; the same command resumes", "yellow"), soft_wrap=True
             )
             raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None
     print_campaign(results, console)
@@ -201,9 +201,7 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
     results = load_campaign(folder)
     about = results.about
     if not about["source"]:
-        raise ValueError(
-            f"{folder} was made by a program, without the file of its scenario; run the scenario with the world's seed"
-        )
+        raise ValueError(f"{folder} was made by a program, without a scenario file; run the scenario with the world's seed")
     settings = {path: tuples(value) for path, value in about["settings"].items()}
     seed, digest, values = world_of(results, world)
     loaded = with_settings(load_scenario(about["source"], code=code), settings)

@@ -73,7 +73,6 @@ def _simulation(source: str, code: bool) -> Simulation:
 
 
 def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
-    """Move a simulation to an equilibrium that its commands hold."""
     from hydromechs.actuation.drives import Drive
     from hydromechs.simulation import trim
 

@@ -151,9 +151,7 @@ def _servos(model: Model, limits: Mapping[str, float], notes: list[str]) -> Iter
             stiffness, damping = np.array([SERVO**2, 2.0 * SERVO]) * float(inertias[part.v.start])
             limit = f", limit: {limits[name]:g}" if np.isfinite(limits.get(name, np.inf)) else ""
             yield f"  {name}: {{drive: {{type: servo, stiffness: {stiffness:.3g}, damping: {damping:.3g}{limit}}}}}"
-    notes.append(
-        f"drives: servos with a natural frequency of {SERVO:g} rad/s and critical damping; limits of torque from the robot file"
-    )
+    notes.append(f"drives: servos, natural frequency {SERVO:g} rad/s, critical damping; torque limits from the robot file")
 
 
 def _mission(name: str, model: Model, frames: list[str], limits: Mapping[str, float], notes: list[str]) -> str:

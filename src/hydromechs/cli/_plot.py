@@ -72,9 +72,7 @@ def compare(
     if out and Path(out).suffix.lower() not in (".html", *PLOTS):
         raise ValueError(f"--out {out}: a comparison ends in .html, {', '.join(PLOTS)}")
     if quantity and out.endswith(".html"):
-        raise ValueError(
-            f"--quantity {quantity[0]}: a page shows all quantities; omit it, or write a picture with --out FILE.png"
-        )
+        raise ValueError(f"--quantity {quantity[0]}: a page shows all quantities; omit it, or use --out FILE.png")
     datasets = load_recording(first), load_recording(second)
     try:
         comparison = compare_recordings(*datasets)

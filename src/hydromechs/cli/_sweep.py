@@ -56,9 +56,7 @@ def sweep(
     console.print(Text(plan.title or plan.name, "bold"))
     if plan.compiling:
         names = ", ".join(plan.compiling)
-        console.print(
-            f"{names}: part of the compiled programs; each new value needs a compilation", style="yellow", highlight=False
-        )
+        console.print(f"{names}: part of compiled programs; each new value is compiled", style="yellow", highlight=False)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -78,7 +78,6 @@ def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> lis
 
 
 def _differentiable(y: casadi.SX) -> casadi.SX:
-    """The same expression with square roots that have a slope at 0."""
     variables = casadi.symvar(y)
     arguments = tuple(Argument(f"x{k}", ()) for k in range(len(variables)))
     program = program_of(casadi.Function("y", variables, [casadi.densify(y)]), arguments, (Argument("y", (y.numel(),)),))

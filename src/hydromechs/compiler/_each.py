@@ -77,7 +77,6 @@ def _leaves(thing: Any) -> Iterator[Any]:
 
 
 def _rebuilt(thing: Any, leaves: Iterator[Any]) -> Any:
-    """A structure with other numbers and symbols."""
     if isinstance(thing, tuple):
         parts = [_rebuilt(part, leaves) for part in thing]
         return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)

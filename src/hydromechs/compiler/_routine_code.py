@@ -129,7 +129,6 @@ class RoutineCode:
         inputs: Mapping[str, Array],
         records: Mapping[str, Array] | None,
     ) -> _Call:
-        """The table of a call with some arrays."""
         words, pointers = self._words
         offsets = self._encoder.layout.offsets
         worlds = len(next(iter(state.values())))

@@ -103,7 +103,6 @@ def _floats(data: bytes, dtype: Any, shape: Sequence[int], name: str) -> Array:
 
 
 def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
-    """An entry of limited size."""
     with archive.open(name) as file:
         data = file.read(files.MAX_BYTES + 1)
     if len(data) > files.MAX_BYTES:
@@ -198,7 +197,6 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _message(data: bytes) -> _Message:
-    """Fields of a message."""
     out: _Message = {}
     value: int | bytes
     at = 0
@@ -223,7 +221,6 @@ def _text(message: _Message, field: int) -> str:
 
 
 def _tensor(message: _Message) -> Array:
-    """The numbers of a tensor."""
     name, shape = _text(message, 8), []
     for x in message.get(1, []):  # single numbers, or packed
         at = 0
@@ -241,7 +238,6 @@ def _tensor(message: _Message) -> Array:
 
 
 def _onnx(data: bytes, activation: str) -> Iterator[Layer]:
-    """The layers between the observation and the first output."""
     graph = _message(_message(data)[7][0])
     constants = {_text(t, 8): _tensor(t) for t in map(_message, graph.get(5, []))}
     inputs = [name for x in graph.get(11, []) if (name := _text(_message(x), 1)) not in constants]

@@ -145,7 +145,6 @@ class Policy(TracedBlock):
         self.ranges = {name: (float(low), float(high)) for name, (low, high) in (ranges or {}).items()}
 
     def prepare(self, site: Site) -> None:
-        """Look up the vehicle, its commands and all that is observed."""
         model, plant = site.model, site.plant
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else "")

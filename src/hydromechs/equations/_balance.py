@@ -69,7 +69,6 @@ def prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: Flo
 def _with_wrench(
     model: Model, kin: Kinematics, motions: list[WetMotion] | None, uniform: bool, wrench: ArrayLike | None
 ) -> tuple[Balance, list[WetMotion] | None]:
-    """Return the balance for known motions and the caller's wrenches."""
     bias, inertia, force = forces_on_bodies(model, kin, motions, uniform=uniform)
     external = arguments.wrenches(model, wrench)
     if external is not None:

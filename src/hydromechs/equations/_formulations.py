@@ -93,7 +93,6 @@ def _on_body(model: Model, name: str) -> tuple[int, Path]:
 
 
 def _holdings(model: Model, load: str, grasps: Iterable[Grip]) -> tuple[int, list[Holding]]:
-    """Index of the load and the grasps as the dynamics take them."""
     body, out = model.body_index(load), []
     for grasp in grasps:
         (holder, path), (held, load_path) = _on_body(model, grasp.holder), _on_body(model, grasp.held)

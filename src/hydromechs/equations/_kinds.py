@@ -45,9 +45,7 @@ def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> A
         return np.array(flat).reshape(first.shape)
     if isinstance(first, tuple):
         if any(len(x) != len(first) for x in things):
-            raise UnsupportedFeature(
-                f"branches differ in more than numbers: some have {', '.join(str(len(x)) for x in things)} parts"
-            )
+            raise UnsupportedFeature(f"branches differ in more than numbers: {', '.join(str(len(x)) for x in things)} parts")
         parts = [same(row, number) for row in zip(*things, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
     if any(x != first for x in things):

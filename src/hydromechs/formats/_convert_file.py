@@ -67,7 +67,6 @@ def check_target(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
 
 
 def _left_out(component: Component) -> Note:
-    """Return the note on a component that a model file cannot store."""
     text = repr(component).removeprefix(f"{type(component).__name__}(").removesuffix(")")
     value = f"{text[:200]}{' ...' if len(text) > 200 else ''}"
     done = "the new file cannot store it; use load_plant on the source"

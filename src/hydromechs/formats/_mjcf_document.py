@@ -186,7 +186,6 @@ class Document:
         self._used.setdefault(id(element), set()).add(name)
 
     def _include(self, parent: Element, depth: int) -> None:
-        """Replace <include> with the children of the included file."""
         out: list[Element] = []
         for child in parent.children:
             if child.tag != "include":
@@ -353,7 +352,6 @@ class _Copies:
 
 
 def _copy(element: Element, suffix: str) -> Element:
-    """Return an element and its descendants with suffixed names."""
     attributes = dict(element.attributes)
     if "name" in attributes:
         attributes["name"] += suffix

@@ -146,7 +146,6 @@ def _linear(item: Item, name: str) -> float:
 
 
 def _limits(item: Item, scaled: Callable[[float], float], settings: Settings) -> tuple[float, float] | None:
-    """Return the minimum and maximum position if the joint is limited."""
     row, limited = item.row("range", 2, 2), item.word("limited", ("true", "false", "auto"), "auto")
     if limited == "auto" and row is not None and any(row) and not settings.autolimits:
         item.left_out(f"range {row}", "autolimits is off: it has no stops", of="range")

@@ -135,9 +135,7 @@ class MjcfWriter(RobotWriter):
             fields = {"name": name, "pos": numbers(anchor), "damping": repr(part.damping), "frictionloss": repr(part.friction)}
             if isinstance(part, joints.Ball):
                 if not np.array_equal(rest.R, np.eye(3)):
-                    raise UnsupportedFeature(
-                        f"body {body.name!r}: an MJCF has no ball joint before a rotated part; write a .yaml file"
-                    )
+                    raise UnsupportedFeature(f"body {body.name!r}: MJCF has no ball joint before a rotated part; write .yaml")
                 fields |= {"type": "ball", "range": numbers((0.0, part.limit))} if part.limit else {"type": "ball"}
                 fields |= {"stiffness": repr(part.stiffness[0])} if any(part.stiffness) else {}
                 if len(set(part.stiffness)) > 1:

@@ -77,9 +77,7 @@ class RobotFiles:
         if not os.path.isfile(found):
             raise Missing(f"there is no file {str(found)!r}")
         if not self._is_allowed(found):
-            raise Missing(
-                f"the file {str(found)!r} is outside the folder of the description; allow its folder with folders= (--folder)"
-            )
+            raise Missing(f"file {str(found)!r} is outside the description's folder; allow its folder with folders= (--folder)")
         return found
 
     def _is_allowed(self, file: Path) -> bool:

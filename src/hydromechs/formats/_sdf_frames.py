@@ -176,7 +176,6 @@ class Frames:
         return scope.poses[name]
 
     def _base(self, scope: Scope, element: Element, default: str) -> Pose:
-        """Return the frame to which the pose of an element is relative."""
         pose = element.first("pose")
         name = "" if pose is None else pose.attributes.get("relative_to", pose.attributes.get("frame", "")).strip()
         return self.pose(scope, name or default, pose if pose is not None and name else element)
@@ -220,13 +219,9 @@ class Frames:
                 kind, _, held = reference
                 return inner.full(last) if kind == "link" else self.link(inner, held, at, depth + 1)
         if depth >= 100:
-            self.findings.fault(
-                at, f"frame {name!r}: more than 100 frames are attached to each other; attach it to a link", name
-            )
+            self.findings.fault(at, f"frame {name!r}: more than 100 frames attached to each other; attach it to a link", name)
             return None
         inside = [f"{model}::{link}" for model, inner in scope.models.items() for link in inner.links]
-        words = (
-            f"there is no link {name!r} in {scope.name or 'the world'!r}{nearest(name, [*scope.links, *scope.frames, *inside])}"
-        )
+        words = f"no link {name!r} in {scope.name or 'the world'!r}{nearest(name, [*scope.links, *scope.frames, *inside])}"
         self.findings.fault(at, words, name)
         return None

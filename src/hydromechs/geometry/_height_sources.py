@@ -188,9 +188,7 @@ def _heights(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) ->
             raise ValueError(f"{kind} has no {name!r}{nearest(name, takes)}")
     lines = grid_lines(x, spacing, "x"), grid_lines(y, spacing, "y")
     if len(lines[0]) * len(lines[1]) > MAX_HEIGHTS:
-        raise ValueError(
-            f"a spacing of {spacing:g} m gives {len(lines[0]) * len(lines[1])} heights, must be at most {MAX_HEIGHTS}"
-        )
+        raise ValueError(f"a spacing of {spacing:g} m gives {len(lines[0]) * len(lines[1])} heights, at most {MAX_HEIGHTS}")
     try:
         heights = GENERATORS[kind](*lines, **given)
     except TypeError as e:

@@ -289,7 +289,6 @@ class BulletEngine(Engine):
         self._known = None
 
     def _rates(self) -> list[tuple[Array, Array]]:
-        """World velocities of the free bases at their centres of mass."""
         rates = (self._p.getBaseVelocity(tree.uid, **self._at) for tree in self._free)
         return [(np.array(linear), np.array(angular)) for linear, angular in rates]
 

@@ -175,7 +175,7 @@ def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Arra
         change, before = W @ missed, missed
         a = a + change
     raise NotConverged(
-        f"the acceleration did not converge in {MAX_TRIALS} iterations; use a shorter step, or mujoco with exact"
+        f"no convergence of the acceleration in {MAX_TRIALS} iterations; use a shorter step, or mujoco with exact"
     )
 
 

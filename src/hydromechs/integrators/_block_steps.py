@@ -97,7 +97,6 @@ class BlockSteps(Propagator):
         return BlockSystem(nv, rates, lambda *given: at_points("predict", *given)[0], correct)
 
     def _tasks(self, points: int) -> int:
-        """Number of some points evaluated at once."""
         return points if self.method.tasks is None else min(self.method.tasks, points)
 
     def _on_lanes(self, program: compiler.Program, *arrays: Array) -> list[Array]:
@@ -206,7 +205,6 @@ class BlockSteps(Propagator):
         return Q, X, D, np.floor(result.good / m)
 
     def march(self, stretch: Stretch) -> Paths:
-        """See `Propagator.march`; inputs must be held."""
         for given, argument in zip(stretch.inputs, self.stepper.inputs, strict=True):
             if given.ndim > 1 + len(argument.shape):
                 raise ValueError(
@@ -216,7 +214,7 @@ class BlockSteps(Propagator):
         first = float(np.max(stretch.n, initial=0.0))
         if np.any(stretch.n != first):
             raise ValueError(
-                f"{self.method.name} builds on earlier derivatives and needs all worlds at one time; reset all, or use rk4"
+                f"{self.method.name} builds on earlier derivatives: all worlds must be at one time; reset all, or use rk4"
             )
         return self._run(stretch._replace(n=first))
 
@@ -234,7 +232,6 @@ class BlockSteps(Propagator):
         return at
 
     def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
-        """One Dormand-Prince step up to a time."""
         Q, X, _, good = self._started(0.0, at.t, at.q[None], at.x[None], [inputs[None]], t_end - at.t, 1)
         if good[0] < 1:
             raise NotFinite(at, "the next step is not finite")

@@ -264,7 +264,6 @@ class Arena:
 
     @cached_property
     def _joints(self) -> tuple[Array, Array]:
-        """Columns of q and v of the joints that belong to the vehicle."""
         parts = observed_joints(self.plant)
         q, v = ([i for p in parts for i in range(s(p).start, s(p).stop)] for s in (lambda p: p.q, lambda p: p.v))
         return np.array(q, dtype=int), np.array(v, dtype=int)

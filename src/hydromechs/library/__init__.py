@@ -44,7 +44,6 @@ def _names(folder: str) -> tuple[str, ...]:
 
 
 def _unknown(what: str, name: str, known: tuple[str, ...]) -> str:
-    """Return the message for a name that the library does not have."""
     here = os.path.exists(name)
     hint = f"; to load the file of that name, write './{name}'" if here else ", or give the path of a .yaml file"
     return f"there is no library {what} {name!r}{nearest(name, known)}{hint}"

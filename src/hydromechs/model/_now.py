@@ -153,7 +153,6 @@ class StillWater:
 
 
 def _in_turn(function: Callable[..., Any], *rows: Sequence[Any]) -> list[Any]:
-    """Return the results of a function at several points."""
     return [function(*point) for point in zip(*rows, strict=True)]
 
 

@@ -461,7 +461,6 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
 
 
 def _with_extra(ds: xarray.Dataset, extra: dict[str, Any]) -> xarray.Dataset:
-    """Return a dataset with the variables that NetCDF 3 cannot store."""
     import xarray
 
     described = [*extra.get("dtypes", {}).values(), *(empty["dtype"] for empty in extra.get("empty", {}).values())]

@@ -63,9 +63,7 @@ def check_store(path: Path) -> None:
             declared, chunks = declared + size, chunks + count
             held += sum(_size(Path(chunk.path)) for chunk in os.scandir(folder))
     if declared > max(SMALL, RATIO * held):
-        raise files.UnreadableFile(
-            f"{path} declares {declared:.3g} bytes of numbers, but contains {held}; it is damaged or malicious"
-        )
+        raise files.UnreadableFile(f"{path} declares {declared:.3g} bytes, but contains {held}; it is damaged or malicious")
     if chunks > CHUNKS:
         raise files.UnreadableFile(f"{path} declares {chunks} chunks, more than {CHUNKS}; it is damaged or malicious")
 
@@ -82,7 +80,7 @@ def _array_size(header: Path) -> tuple[int, int]:
 
     def refuse(key: str, must: str) -> files.UnreadableFile:
         return files.UnreadableFile(
-            f"{header}: {key} {must}; a recording contains numbers and texts, compressed by {', '.join(CODECS)}"
+            f"{header}: {key} {must}; recordings have numbers and texts, compressed by {', '.join(CODECS)}"
         )
 
     if not isinstance(meta, dict) or meta.get("zarr_format") != 2:

@@ -213,7 +213,6 @@ def bounds_of(hint: Any) -> tuple[Bound, ...]:
 
 
 def _clean(text: str) -> str:
-    """Remove the parts of a field's text that apply only to Python."""
     text = re.sub(r",? shape \([^)]*\)", "", " ".join(text.split()))
     return re.sub(r"; (?:None|−?inf): ([^;]*)\.$", r"; \1 if omitted.", text)
 

@@ -206,7 +206,6 @@ def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Faul
 
 
 def _world_faults(i: int, name: str, start: ModelStart, first_name: str, first: Model) -> list[Fault]:
-    """Return the problems of models that are not in the same water."""
     out = []
     for what in ("axes", "gravity", "water_density"):
         mine, others = getattr(start.model.world, what), getattr(first.world, what)
@@ -217,11 +216,8 @@ def _world_faults(i: int, name: str, start: ModelStart, first_name: str, first: 
 
 
 def _same_world(start: ModelStart, what: str, value: str | float) -> str:
-    """Return the fix that gives a model the same world as the others."""
     if what == "axes":
-        return (
-            f"all models of a scenario have the same axes; rewrite this model in {value}, including positions and orientations"
-        )
+        return f"all models of a scenario have the same axes; rewrite this one in {value}, with positions and orientations"
     if start.source is None:
         return f"set it for all models with Scenario(world=WorldSettings({what}={value}))"
     return f"set it for all models with 'world: {{{what}: {value}}}' in the scenario"

@@ -81,9 +81,7 @@ class Randomisation:
                 raise FieldError(f"randomisation.{name}", getattr(self, name), "must be below 1, so that factors stay above 0")
         for name, (low, high) in self.parameters:
             if not 0.0 <= low <= high:
-                raise ValueError(
-                    f"randomisation.parameters[{name!r}] is {(low, high)}, must be a minimum and a maximum factor, both ≥ 0"
-                )
+                raise ValueError(f"randomisation.parameters[{name!r}] is {(low, high)}, must be two factors ≥ 0, low and high")
 
 
 def randomisation_faults(scenario: Scenario, model: Model) -> list[Fault]:

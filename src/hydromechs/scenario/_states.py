@@ -116,9 +116,7 @@ def _state_file(path: str | os.PathLike[str]) -> Path:
     if folder.state.is_file():
         return folder.state
     if folder.last_finite_state.exists():
-        raise ValueError(
-            f"cannot resume from {given}: the run in it diverged; {folder.last_finite_state} is its last finite state"
-        )
+        raise ValueError(f"cannot resume from {given}: its run diverged; {folder.last_finite_state} is its last finite state")
     if folder.has_run():
         raise ValueError(f"cannot resume from {given}: the run in it was killed before its first checkpoint")
     raise ValueError(f"cannot resume from {given}: it is not the folder of a run, there is no state.json in it")

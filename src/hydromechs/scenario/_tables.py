@@ -62,7 +62,6 @@ def no_stops(joint: str) -> JointStops:
 
 
 def _none(part: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
-    """Type of friction and stops that specifies that there are none."""
     kind: Any = type(part)
     return ("none", {}, tuple(members(kind))) if part == kind(joint=part.joint) else None
 

@@ -118,7 +118,6 @@ def _angle_mistakes(scenario: Scenario) -> list[str]:
 
 
 def _idle_mistakes(scenario: Scenario) -> list[str]:
-    """Return warnings about currents and waves that reach no body."""
     return below_the_bed(scenario.model, scenario.environment, scenario.start.q)
 
 

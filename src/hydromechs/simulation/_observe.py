@@ -48,7 +48,6 @@ def _labels(plant: Plant) -> list[str]:
 
 
 def _outputs(plant: Plant) -> dict[str, tuple[str, Output]]:
-    """Kind and description of each variable that components record."""
     out: dict[str, tuple[str, Output]] = {}
     for c in plant.components:
         for o in c.outputs:

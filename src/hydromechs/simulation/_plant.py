@@ -167,7 +167,6 @@ class Plant:
 
     @cached_property
     def _steady_axes(self) -> tuple[int, ...]:
-        """Axes along which the velocity of the steady current is open."""
         found = [keys[3:] for places in self._open_places.values() for keys in places if keys[:3] == STEADY]
         return (0, 1, 2) if () in found else tuple(int(keys[0]) for keys in found)
 

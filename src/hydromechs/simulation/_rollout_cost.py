@@ -275,7 +275,7 @@ class RolloutCost:
                     f"t = {until:g} s; give a motion that is a formula, as motions.Sine"
                 )
             raise ValueError(
-                f"RolloutCost needs steady water, but the current changes at t = {until:g} s; leave gusts and tables out"
+                f"RolloutCost needs steady water; the current changes at t = {until:g} s: leave out gusts and tables"
             )
         inputs = np.tile(sim.inputs, (len(commands), 1))
         inputs[:, : self.na] = commands
@@ -287,9 +287,7 @@ class RolloutCost:
         stretch = Stretch(at.t, first, at.q[None], x0[None], [inputs[None, first:last]], dt, last - first, 1)
         path = self._programs.stepper.propagator.march(stretch)
         if path.good[0] < last - first:
-            raise SimulationDiverged(
-                f"t = {at.t + (first + path.good[0]) * dt:g} s: the next step of the rollout is not finite"
-            )
+            raise SimulationDiverged(f"t = {at.t + (first + path.good[0]) * dt:g} s: the next step is not finite")
         return _Path(np.vstack([at.q, path.q[0]]), np.vstack([x0, path.x[0]]))
 
     def _checkpoints(self, start: State, inputs: np.ndarray, dt: float, firsts: list[int]) -> Iterator[State]:

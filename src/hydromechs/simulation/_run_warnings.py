@@ -280,7 +280,6 @@ def _water(run: _Recorded) -> Iterator[RunWarning]:
 
 
 def _terrain(run: _Recorded) -> Iterator[RunWarning]:
-    """Bodies beyond the grid of a height field that they can touch."""
     fields: dict[int, tuple[str, HeightField]] = {}
     for c in run.plant.components:
         if isinstance(c, Pair) and isinstance(c.solid, Terrain) and isinstance(c.solid.shape, HeightField):

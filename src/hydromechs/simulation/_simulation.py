@@ -468,7 +468,6 @@ class Simulation:
         return LiveRun(self, recording, progress, saved or (lambda state: None), real_time, notes=self._notes())
 
     def _notes(self) -> list[str]:
-        """Return messages about the plant before it starts from here."""
         parts = [note for c in self.plant.components for note in c.notes]
         water = below_the_bed(self.model, self.plant.environment, self._at.q)
         key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
@@ -525,7 +524,6 @@ class Simulation:
         return lambda at: float(values_of(head, self._observed(at, [source])[source][None], [index])[0])
 
     def _diverged(self, reason: str) -> SimulationDiverged:
-        """Return the message for a run whose numbers are no longer finite."""
         error = SimulationDiverged(
             f"t = {self._at.t:.6g} s: {reason}; {divergence_hint(self.plant, self._at, self.method, self.step_size)}"
         )

@@ -323,7 +323,6 @@ class _Problem:
         return x
 
     def _found(self, x0: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Unknowns with the smallest rates within limits that hold there."""
         x, limits = x0, self._limits(x0)
         for _ in range(ROUNDS):
             x = self._nearest(x0, *limits, scale)

@@ -381,7 +381,6 @@ class Session:
             found.set_exception(error)
 
     def _look_for_pilot(self) -> None:
-        """Hold position if nothing was received from the pilot for a while."""
         if self.lost or time.monotonic() - self._last_received < self.lost_after:
             return
         self.lost = True
@@ -397,7 +396,6 @@ class Session:
             self._set_anchor()
 
     def _pause(self) -> None:
-        """Pause at a tick of the control."""
         if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
             self._advance(self._pilot.period)
         if not self.problem:
@@ -413,7 +411,6 @@ class Session:
         self._set_anchor()
 
     def _set_anchor(self) -> None:
-        """Restart the real-time clock from here."""
         now = time.perf_counter()
         self._anchor = self._measured = (self._live.t, now)
 

@@ -46,9 +46,7 @@ class Dask(SweepEngine):
             if self.address:
                 client = stack.enter_context(self._reached(distributed))
                 if not client.scheduler_info(n_workers=-1)["workers"]:
-                    raise ValueError(
-                        f"the scheduler at {self.address} has no workers; start some with `dask worker {self.address}`"
-                    )
+                    raise ValueError(f"scheduler {self.address} has no workers; start some: `dask worker {self.address}`")
             else:
                 cluster = stack.enter_context(local_cluster(distributed, self.workers))
                 client = stack.enter_context(distributed.Client(cluster, set_as_default=False))

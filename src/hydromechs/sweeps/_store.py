@@ -223,9 +223,7 @@ def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
     points = {tuple(dataset[name].values[i] for name in names) for i in range(dataset.sizes["run"])}
     counts = [len(np.unique(dataset[name])) for name in names]
     if len(points) < dataset.sizes["run"] or int(np.prod(counts)) != dataset.sizes["run"]:
-        raise ValueError(
-            "these runs are not a grid: some combinations of parameters are missing or repeated; plot them as points"
-        )
+        raise ValueError("these runs are not a grid: combinations of parameters are missing or repeated; plot them as points")
     return dataset.drop_vars("run").set_index(run=names).unstack("run")
 
 

@@ -192,7 +192,6 @@ def _group(name: str, several: Sequence[tuple[Array, dict[str, PlotGroup]]], pac
 
 
 def _same_panel(group: PlotGroup | None, panel: PlotPanel) -> PlotPanel | None:
-    """Return the panel of another recording with the same title."""
     return next((other for other in group.panels if other.title == panel.title), None) if group else None
 
 

@@ -79,9 +79,7 @@ def browser_picture(
 
     program = chromium()
     if program is None:
-        raise FileNotFoundError(
-            "Chromium is not installed; install it, or use hydromechs.viewer.snapshot, which needs no browser"
-        )
+        raise FileNotFoundError("Chromium is not installed; install it, or use hydromechs.viewer.snapshot (no browser)")
     path = Path(path).absolute()
     content = PageContent(scene=scene.at(0), layers=layers)
     text = page_html(scene.title, stage(content), content=content, kind="picture")

@@ -125,9 +125,7 @@ def write_video(
     moments = video_moments(scene, speed=speed, rate=rate, begin=begin, end=end)
     if len(moments) > MAX_FRAMES[kind]:
         what = f"{'a GIF' if kind == '.gif' else 'a video'} of {len(moments)} frames"
-        raise ValueError(
-            f"{what}: at most {MAX_FRAMES[kind]}; shorten the time range, raise the speed, or lower the frame rate"
-        )
+        raise ValueError(f"{what}: at most {MAX_FRAMES[kind]}; shorten the time range, raise the speed or lower the rate")
     if view is None:
         some = np.unique(moments[np.linspace(0, len(moments) - 1, 12).astype(int)])
         still = scene_camera(scene, some.tolist(), azimuth=azimuth, aspect=width / height)

@@ -100,7 +100,6 @@ class ModelPage(Page):
 
 
 def _tree(model: Model) -> str:
-    """Return the bodies as nested lists with their joints and masses."""
     children: dict[str | None, list[Any]] = {}
     for body in model.bodies:
         children.setdefault(body.parent, []).append(body)

@@ -220,7 +220,6 @@ class Walk(TracedBlock):
         return Pose(about_z(yaw) @ tilt, np.array([*xy, z]))
 
     def _follow_ground(self, m: dict[str, Array], yaw: Scalar) -> None:
-        """Move height and tilt of the body towards those of the footholds."""
         places = m["place"]
         middle = places.sum(axis=0) / len(places)
         x, y, z = ((places - middle) @ about_z(yaw)).T

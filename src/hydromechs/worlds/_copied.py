@@ -44,7 +44,7 @@ def source_of(
         raise TypeError(f"worlds take a Model, a compiled model, hm.compile(model), a Plant or a Scenario; got {kind}")
     elif lanes is not None or threads is not None:
         raise ValueError(
-            "lanes and threads go with a model or a plant; a compiled model has its own: hm.compile(model, lanes=8)"
+            "lanes and threads go with models and plants; a compiled model has its own: hm.compile(model, lanes=8)"
         )
     return Mechanism(what, method, inputs)
 

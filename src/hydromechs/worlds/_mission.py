@@ -365,7 +365,6 @@ class MissionRun(PlantRun):
         return np.array(out, dtype=int)
 
     def _answer(self, one: OneWorld, world: int) -> None:
-        """Run the blocks in Python that are due in a world."""
         inputs = self.state["inputs"][world]
         data = inputs[self.nu :].copy()
         one.state, one.said = {name: x[world : world + 1] for name, x in self.state.items()}, []

@@ -68,9 +68,7 @@ def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, 
             raise ValueError(f"{name} of shape {x.shape} has {lead[-1]} rows for {steps} steps; give one row per step")
         return lead[:-1]
     if len(lead) > len(batch) + 1:
-        raise ValueError(
-            f"{name} of shape {x.shape} does not fit the batch {batch}: it has more dimensions than that and the steps"
-        )
+        raise ValueError(f"{name} of shape {x.shape} does not fit the batch {batch}: more dimensions than that and the steps")
     if lead and batch and lead == (steps,) and lead != batch[-1:]:
         raise ValueError(
             f"{name} of shape {x.shape} has one row per step but not the batch {batch}; give it the shape "

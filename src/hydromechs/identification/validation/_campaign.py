@@ -125,12 +125,10 @@ def read_campaign(study: ValidationStudy, folder: str | Path) -> Campaign:
 
 
 def _pattern(study: ValidationStudy, names: str) -> str:
-    """Return the file pattern from which the trials are listed."""
     return study.logs[study.trials.find].file.replace("{trial}", names)
 
 
 def _names(study: ValidationStudy, folder: Path, names: str) -> list[str]:
-    """Return the names of the trials in a folder that match a pattern."""
     shape = re.compile(re.escape(study.logs[study.trials.find].file).replace(r"\{trial\}", "(.+)"))
     found = sorted(folder.glob(_pattern(study, names)))
     return [match.group(1) for f in found if (match := shape.fullmatch(f.name))]
@@ -294,7 +292,6 @@ def _refuse_sparse(logs: dict[str, LogFile], start: float, end: float) -> None:
 
 
 def _cut_short(logs: dict[str, LogFile], start: float, end: float) -> list[str]:
-    """Warning about logs that continue long after the end of the trial."""
     longest = max(float(log.time[-1]) for log in logs.values())
     if longest - end < CUT * (longest - start):
         return []

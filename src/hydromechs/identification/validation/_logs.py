@@ -168,7 +168,6 @@ def _is_numbers(line: str) -> bool:
 
 
 def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> LogFile:
-    """Return the log of a table without incomplete or unordered samples."""
     t, notes = rows[:, names.index(time)], []
     whole = np.isfinite(rows).all(axis=1)
     if not whole.all():

@@ -105,7 +105,6 @@ def write_validation(v: Validation, folder: str | Path) -> Path:
 
 
 def _overlay(v: Validation, path: Path, channels: Sequence[str], *, from_start: bool = False) -> Path:
-    """Measured (thin) and predicted (dashed) signals of all trials."""
     columns = min(4, len(v.predicted))
     rows = -(-len(v.predicted) // columns)
     with figure(path, width=4.2 * columns, height=2.6 * rows, math=False) as fig:

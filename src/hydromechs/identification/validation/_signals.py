@@ -54,7 +54,6 @@ def check_units(
 
 
 def _check_angle(log: LogFile, quantity: str, name: str, limits: tuple[float, float] | None) -> None:
-    """Reject an angle that is implausibly large or fast."""
     x, why = log.column(name), ""
     if np.percentile(np.abs(x), 90) > TURNS.get(quantity, 4.0 * math.pi):
         why = f"is {np.abs(x).max():.4g} rad"

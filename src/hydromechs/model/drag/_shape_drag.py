@@ -160,7 +160,6 @@ def _pressure(v1: Scalar, v2: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _strips(element: ShapeDrag, density: Scalar, count: int) -> Strips:
-    """Coefficients of a cylinder with a number of Gauss points along it."""
     shape, side = element.solid.shape, element.coefficient
     assert isinstance(shape, Cylinder) and not isinstance(side, tuple)
     R, foot, start, end = axis_frame(*element.solid.ends)

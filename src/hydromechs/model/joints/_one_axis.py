@@ -92,7 +92,6 @@ def split_last(steps: tuple, axis: int) -> tuple[tuple, Screw]:
 
 
 def _frame_with_z(z: np.ndarray) -> np.ndarray:
-    """A rotation matrix whose third column is the unit vector z."""
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
