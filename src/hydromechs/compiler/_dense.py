@@ -1,23 +1,18 @@
 """A dense layer of a neural network: a loop over its weights, which are constants beside the code."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs.values import Array
 
+from ._c_calls import CFunctions
 from ._callee import Argument, Callee, OperationCount
 from ._llvm_solve import WIDE, Loops
-
-if TYPE_CHECKING:
-    from ._c_calls import CFunctions
-    from ._llvm_text import Module
+from ._llvm_text import Module
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,25 +3,21 @@
 On lanes the code runs if one lane needs it, and each lane keeps its own result, so that no world disturbs another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs.values import Array
 
+from ._c_calls import CFunctions
 from ._callee import Argument, Callee, OperationCount
 from ._llvm_loop import VECTORS
 from ._llvm_solve import Loops
+from ._llvm_text import Module
 from ._program import Program
-
-if TYPE_CHECKING:
-    from ._c_calls import CFunctions
-    from ._llvm_text import Module
 
 
 @dataclass(frozen=True, eq=False)

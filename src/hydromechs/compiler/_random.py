@@ -5,27 +5,22 @@ reset or replayed for one world alone. Only integers, products and sums occur, i
 that NumPy and every back end compute the same bits.
 """
 
-from __future__ import annotations
-
 import functools
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydromechs.values import Array
 
+from ._c_calls import CFunctions
 from ._callee import Argument, Callee
 from ._llvm_loop import transposed
 from ._llvm_sincos import constants_text, double
-
-if TYPE_CHECKING:
-    from ._c_calls import CFunctions
-    from ._llvm_text import Module
-
+from ._llvm_text import Module
 
 ROUNDS = 10
 """Rounds of Philox4x32."""

@@ -1,9 +1,6 @@
 """Systems of linear equations that a program solves by a call."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,11 +8,9 @@ from numpy.typing import ArrayLike
 from hydromechs.spatial import pivoted_solve
 from hydromechs.values import Array
 
+from ._c_calls import CFunctions
 from ._callee import Argument, Callee
-
-if TYPE_CHECKING:
-    from ._c_calls import CFunctions
-    from ._llvm_text import Module
+from ._llvm_text import Module
 
 
 @dataclass(frozen=True)

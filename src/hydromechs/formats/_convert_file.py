@@ -1,22 +1,18 @@
 """Convert a third-party robot description to a model file or another format."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydromechs.geometry import Mesh
 from hydromechs.model import Body, BodyShape, Model
+from hydromechs.model.component import Component
 
 from ._imported import Imported, Note
 from ._robots import WRITTEN, import_file, is_robot_file, robot_text
 from ._write import check_suffix, dumps, replace_file
 from ._xml_write import one_line
-
-if TYPE_CHECKING:
-    from hydromechs.model.component import Component
 
 
 def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite: bool = False, **options: Any) -> Imported:

@@ -1,19 +1,15 @@
 """Result of an import: the model, its actuators, and notes on everything that was ignored, assumed or repaired."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from hydromechs.errors import Fault, ModelError
 from hydromechs.model import Model
+from hydromechs.model.component import Component
 
 from ._xml import Element
-
-if TYPE_CHECKING:
-    from hydromechs.model.component import Component
 
 Kind = Literal["ignored", "assumed", "repaired"]
 """Kinds of notes."""

@@ -11,24 +11,20 @@ MuJoCo's actuator of a joint has a length l = g q and a force f(ctrl, l, l̇), a
 An actuator of a site pushes there with g f, the gear g a force and a moment in the site's axes. A force alone is a thruster.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from hydromechs.actuation import JointRotor, Thruster, drives, ideal_curve
 from hydromechs.equations import mass_matrix
 from hydromechs.model import Model, joints
+from hydromechs.model.component import Component
 
 from ._mjcf_document import ACTUATORS, Document, Item
 from ._mjcf_pose import Settings
-
-if TYPE_CHECKING:
-    from hydromechs.model.component import Component
 
 
 class Frames(Protocol):

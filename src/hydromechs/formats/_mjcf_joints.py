@@ -9,25 +9,20 @@ p_k − p_{k−1}, and everything on the body is relative to the last anchor. Co
 the velocity of a free joint is in body axes, whereas its linear part is in world axes in MuJoCo.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hydromechs.actuation import JointRotor, JointSpring
 from hydromechs.model import joints
+from hydromechs.model.component import Component
 from hydromechs.spatial import axis_rotation, quaternion_from_matrix
 
 from ._mjcf_document import Item
 from ._mjcf_pose import Settings
 from ._pose import Pose
-
-if TYPE_CHECKING:
-    from hydromechs.model.component import Component
 
 KINDS = ("free", "ball", "slide", "hinge")
 

@@ -3,13 +3,11 @@
 Every world draws from a separate generator, so its numbers do not depend on how many others there are.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +30,7 @@ from hydromechs.worlds import Worlds
 
 from ._actions import Actions
 from ._arrays import rotate_back
-
-if TYPE_CHECKING:
-    from ._task import Task
-
+from ._task import Task
 
 DRAG = ("coefficient", "end_coefficient", "linear", "quadratic", "drag_parallel", "drag_normal", "lift_slope")
 """Numbers of drag elements that a factor scales."""

@@ -1,10 +1,7 @@
 """Tasks of a vehicle with an arm: reaching a place with the end effector, and picking up an object."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,11 +11,9 @@ from hydromechs.simulation import Plant
 from hydromechs.values import Array, NotNegative, Positive, nearest
 
 from ._actions import driven_joints
+from ._arena import Arena
 from ._arrays import closeness
 from ._task import EFFORT, GoalTask, Judgement, Task, drawn, named
-
-if TYPE_CHECKING:
-    from ._arena import Arena
 
 HOLDS = 0.5
 """Strength of a grip above which it holds."""

@@ -1,10 +1,7 @@
 """Tasks of a vehicle with thrusters: station keeping, and tracking a moving place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +9,9 @@ from hydromechs.control import thruster_commands
 from hydromechs.simulation import Plant
 from hydromechs.values import Array, NotNegative, Positive
 
+from ._arena import Arena
 from ._arrays import closeness, turned_by, turning
 from ._task import EFFORT, GoalTask, Judgement, drawn, named
-
-if TYPE_CHECKING:
-    from ._arena import Arena
 
 
 @dataclass(kw_only=True)

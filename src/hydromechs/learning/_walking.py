@@ -1,10 +1,7 @@
 """Task of a machine with legs: walking forward."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +9,9 @@ from hydromechs.simulation import Plant
 from hydromechs.values import Array, NotNegative, Positive
 
 from ._actions import driven_joints
+from ._arena import Arena
 from ._arrays import rotate, turned_by, turning
 from ._task import EFFORT, Judgement, Task, drawn, named
-
-if TYPE_CHECKING:
-    from ._arena import Arena
 
 
 @dataclass(kw_only=True)

@@ -1,9 +1,5 @@
 """Likely mistakes in a scenario: starts above the water without a surface, joints in degrees, fast currents, blind sensors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from hydromechs import dynamics
@@ -14,8 +10,7 @@ from hydromechs.model import Body, Hydro, Model, angle_mistake, joints, limits_m
 from hydromechs.sensors import Dvl
 from hydromechs.simulation import below_the_bed
 
-if TYPE_CHECKING:
-    from ._scenario import Scenario
+from ._scenario import Scenario
 
 __all__ = ["buoyancy_mistakes", "contact_warnings", "unit_mistakes"]
 
