@@ -51,7 +51,9 @@ class HangingLine(Component):
         check_ends(self, f"hanging line {self.name!r}")
 
         if self.lengths[0] > self.length:
-            raise FieldError(f"hanging line {self.name!r}: shortest", self.shortest, f"at most its length, {self.length:g} m")
+            raise FieldError(
+                f"hanging line {self.name!r}: shortest", self.shortest, f"must not exceed its length, {self.length:g} m"
+            )
 
     def check(self, model: Model) -> None:
         model.locate(self.frame)
