@@ -74,9 +74,7 @@ class Engine(abc.ABC):
     def library(self) -> ModuleType:
         """Its module, or an error with install instructions."""
         with quiet():
-            return import_extra(
-                self.module, self.name, f"engine {self.name!r}", f"{self.hint}; or omit the engine to use our own"
-            )
+            return import_extra(self.module, self.name, f"engine {self.name!r}", f"{self.hint}; or omit it to use our own")
 
     @abc.abstractmethod
     def faults(self, model: Model, scene: Scene) -> list[str]:
