@@ -40,8 +40,8 @@ from hydromechs import (
 from hydromechs.actuation import motions
 from hydromechs.contact import MATERIALS, Terrain
 from hydromechs.formats import parse_yaml
-from hydromechs.formats._emit import Block, emit
 from hydromechs.formats._scenario_sections import JointKeys, ScenarioFile, in_order
+from hydromechs.formats._write import Block, emit
 from hydromechs.identification import validation
 from hydromechs.identification.validation import _study
 from hydromechs.model import component, drag

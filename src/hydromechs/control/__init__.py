@@ -4,19 +4,15 @@ from collections.abc import Mapping
 
 from hydromechs.simulation import Controller
 
-from ._admittance import Admittance
 from ._carry import CarryLoad
-from ._cartesian import CartesianMotion, ToolLoop, ToolPath
-from ._damped_inverse import damped_inverse, prioritised
-from ._inverse_kinematics import Tool, reach_pose
-from ._joint_control import ComputedTorque, JointControl
+from ._cartesian import Admittance, CartesianMotion, ToolLoop, ToolPath
+from ._damped_inverse import Tool, damped_inverse, prioritised, reach_pose
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
 from ._policy import ActionMap, Policy, observed_joints, thruster_commands
 from ._pose_control import FollowPath, HoldPose
-from ._reference import JointTrajectory, Waypoints
+from ._reference import ComputedTorque, JointControl, JointTrajectory, Waypoints
 from ._serpenoid import Serpenoid
-from ._speed_control import LqrSpeed, SpeedLoop
-from ._speed_path import LqrFollowPath, LqrHoldPose, speeds_towards
+from ._speed_control import LqrFollowPath, LqrHoldPose, LqrSpeed, SpeedLoop, speeds_towards
 from ._task_priority import TASKS, Asked, KinematicTask, ManipulabilityTask, PostureTask, TaskPriority, ToolTask, VehicleTask
 from ._vehicle import Vehicle
 

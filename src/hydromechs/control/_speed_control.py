@@ -1,11 +1,11 @@
-"""Speed control of a vehicle by a servo LQR, designed from the compiled linearisation with the arm held still."""
+"""Speed control of a vehicle by a servo LQR, and paths around it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from hydromechs.dynamics import retract
 from hydromechs.equations import damping_force, inverse_dynamics, mass_matrix, restoring_force
 from hydromechs.model import Model, State
 from hydromechs.simulation import Simulation, Site, Tick, TracedBlock, Update
-from hydromechs.spatial import quaternion_matrix, where
-from hydromechs.values import Array, Positive, Scalar, nearest, number, positive
+from hydromechs.spatial import maximum, minimum, norm, quaternion_matrix, smallest_angle, where
+from hydromechs.values import Array, Bound, Finite, Positive, Scalar, nearest, number, positive
 
 from ._lqr import LqrDesign, loop_margins, servo_lqr
+from ._pose_control import POSE, pose_waypoints
 from ._reference import JointTrajectory, Waypoints
-from ._vehicle import Push, Vehicle
+from ._vehicle import Push, Vehicle, pose_notes
 
 AXES = {"surge": "m/s", "sway": "m/s", "heave": "m/s", "roll": "rad", "pitch": "rad", "yaw_rate": "rad/s"}
 """Outputs that follow references, with units: speeds in body axes, roll and pitch, the rate of yaw."""
@@ -374,3 +375,120 @@ def speed_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
         rows.append([number(w.get(key, 0.0), f"{key} of waypoint {k}") * unit for key, unit in KEYS.items()])
         times.append(number(w.get("t", 0.0), f"t of waypoint {k}"))
     return Waypoints(times, rows)
+
+
+def speeds_towards(here: Array, wanted: Array, rate: Array, stiffness: float, speed: float) -> tuple[Array, Array]:
+    """Return the reference of a speed loop that moves a vehicle to a pose, and the error of the pose, shape (6,) each.
+
+        ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
+
+    `here`: position and quaternion now, shape (7,); `wanted`: position and roll, pitch, heading [m, rad], shape (6,); `rate`:
+    their rates, shape (6,); `stiffness`: κ [1/s]; `speed`: v_max [m/s].
+    """
+    R = quaternion_matrix(here[3:])
+    off = wanted[:3] - here[:3]
+    back = stiffness * off
+    back = back * minimum(1.0, speed / maximum(norm(back), 1e-300))
+    turn = smallest_angle(wanted[5] - np.arctan2(R[1, 0], R[0, 0]))
+    nu = R.T @ (rate[:3] + back)
+    roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    reference = np.array([*nu, wanted[3], wanted[4], rate[5] + stiffness * turn])
+    return reference, np.array([*off, wanted[3] - roll, wanted[4] - pitch, turn])
+
+
+class LqrFollowPath(LqrSpeed):
+    """Controller that moves a vehicle along waypoints: an outer loop sets speeds of the servo LQR.
+
+        ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
+
+    The inner loop tracks speeds over ground without a steady error, so the position is held in a current, too,
+    along the axes that are controlled; `notes` names the others, and a path that leads only along those is rejected.
+    Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`, as are its further
+    arguments.
+
+    Args:
+        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
+        stiffness: κ, decay rate of position errors [1/s]; defaults to a third of the bandwidth.
+        speed: v_max, maximum speed of the approach besides that of the path [m/s].
+    """
+
+    def __init__(
+        self,
+        *,
+        waypoints: Sequence[Mapping[str, Any]],
+        stiffness: Positive | None = None,
+        speed: Positive = 0.5,
+        arm: Sequence[Mapping[str, Any]] = (),
+        body: str | None = None,
+        controlled: Sequence[str] | None = None,
+        bandwidth: Positive = 1.0,
+        integral: Positive = 1.0,
+        period: Positive = 0.05,
+    ) -> None:
+        super().__init__(
+            waypoints=waypoints,
+            arm=arm,
+            body=body,
+            controlled=controlled,
+            bandwidth=bandwidth,
+            integral=integral,
+            period=period,
+        )
+        self.stiffness = self.bandwidth / 3.0 if stiffness is None else positive(stiffness, "stiffness")
+        self.speed = positive(speed, "speed")
+
+    _asked = (3, 4)
+
+    def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
+        return pose_waypoints(waypoints)
+
+    def prepare(self, site: Site) -> None:
+        super().prepare(site)
+        vehicle = self._loop.vehicle
+        self.notes = [*self.notes, *pose_notes(vehicle, self._loop.axes, self.path.points)]
+
+    def _channels(self) -> dict[str, str]:
+        return super()._channels() | {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
+
+    def _reference(self, tick: Tick) -> tuple[Array, dict[str, Scalar]]:
+        wanted, rate, _ = self.path(tick.t)
+        reference, off = speeds_towards(tick.q[self._loop.vehicle.q], wanted, rate, self.stiffness, self.speed)
+        return reference, named("reference", POSE, wanted) | named("error", POSE, off)
+
+    def _rate(self, tick: Tick) -> Array | None:
+        return None
+
+
+class LqrHoldPose(LqrFollowPath):
+    """Controller that holds a pose by an outer loop around speed control; further arguments are those of `LqrFollowPath`.
+
+    Args:
+        position: Setpoint in world axes [m], shape (3,).
+        heading_deg: Heading [°].
+    """
+
+    def __init__(
+        self,
+        *,
+        position: Annotated[Sequence[float], Bound(size=3)],
+        heading_deg: Finite = 0.0,
+        stiffness: Positive | None = None,
+        speed: Positive = 0.5,
+        arm: Sequence[Mapping[str, Any]] = (),
+        body: str | None = None,
+        controlled: Sequence[str] | None = None,
+        bandwidth: Positive = 1.0,
+        integral: Positive = 1.0,
+        period: Positive = 0.05,
+    ) -> None:
+        super().__init__(
+            waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}],
+            stiffness=stiffness,
+            speed=speed,
+            arm=arm,
+            body=body,
+            controlled=controlled,
+            bandwidth=bandwidth,
+            integral=integral,
+            period=period,
+        )

@@ -18,8 +18,7 @@ from hydromechs.spatial import clamp, matrix_from_rpy, maximum, minimum, positiv
 from hydromechs.values import Array, Bound, Positive, Scalar, floats, nearest, positive
 
 from ._cartesian import ToolPath, joint_limits, slowed
-from ._damped_inverse import prioritised, smallest_singular_value
-from ._inverse_kinematics import DIRECTIONS, Tool, pose_off
+from ._damped_inverse import DIRECTIONS, Tool, pose_off, prioritised, smallest_singular_value
 from ._pose_control import pose_waypoints
 from ._reference import Servos
 from ._speed_control import AXES, SpeedLoop

@@ -16,8 +16,7 @@ from ._mjcf_document import Item
 from ._mjcf_mesh import Mesh
 from ._mjcf_pose import Settings, pose_of, turned_to
 from ._pose import Pose
-from ._robot_parts import tensor_of
-from ._robot_shapes import COLLISION, PLACEHOLDER
+from ._robot_parts import COLLISION, PLACEHOLDER, tensor_of
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 """Solids, with the number of values of their sizes."""

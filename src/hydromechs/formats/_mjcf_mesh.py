@@ -15,7 +15,7 @@ from hydromechs.spatial import quaternion_matrix
 from ._mjcf_document import Document, Item
 from ._mjcf_pose import Settings
 from ._robot_files import Missing
-from ._robot_shapes import PLACEHOLDER, PLACEHOLDERS
+from ._robot_parts import PLACEHOLDER, PLACEHOLDERS
 
 LARGEST = 256 * 2**20
 """Maximum size of a mesh file [bytes]."""

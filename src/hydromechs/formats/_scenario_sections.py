@@ -23,8 +23,8 @@ from hydromechs.sensors import Sensor
 from hydromechs.simulation import Block, Event
 from hydromechs.values import Bound, Checked, Finite, Positive, Vector3, Vector4, Vector6, check_fields
 
-from ._emit import Block as Lines
 from ._file_kinds import FILE_KINDS
+from ._write import Block as Lines
 
 SCENARIO_KEY, SCENARIO_VERSION = FILE_KINDS["scenario"].key, FILE_KINDS["scenario"].version
 """First key of a scenario file, and the supported version."""

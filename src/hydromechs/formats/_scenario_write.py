@@ -13,9 +13,8 @@ from hydromechs.registry import Writer
 from hydromechs.scenario import FAMILIES, ModelStart, Scenario
 from hydromechs.values import is_path
 
-from ._emit import Block, emit
 from ._scenario_sections import SCENARIO_KEY, SCENARIO_VERSION, RunKeys, ScenarioFile, grouped, named_materials
-from ._write import check_suffix, replace_file
+from ._write import Block, check_suffix, emit, replace_file
 
 
 def save_scenario(scenario: Scenario, path: str | Path, *, plain: bool = False) -> None:

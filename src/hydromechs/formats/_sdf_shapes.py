@@ -7,7 +7,7 @@ from hydromechs.geometry import Origin
 from ._imported import Findings
 from ._pose import Pose
 from ._robot_files import RobotFiles
-from ._robot_shapes import SIZES, ShapeReader
+from ._robot_parts import SIZES, ShapeReader
 from ._sdf_frames import pose_of
 from ._xml import Element
 

@@ -18,8 +18,7 @@ from hydromechs.values import plain
 from ._imported import Findings, Imported
 from ._pose import IDENTITY
 from ._robot_files import RobotFiles
-from ._robot_parts import LOCKED, Link, assembled, inertia_of, locked_joint, units_note, world_note
-from ._robot_shapes import ShapeReader
+from ._robot_parts import LOCKED, Link, ShapeReader, assembled, inertia_of, locked_joint, units_note, world_note
 from ._sdf_frames import Frames, Scope
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element

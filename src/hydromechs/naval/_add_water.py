@@ -20,10 +20,9 @@ from hydromechs.model import Body, Hydro, Model
 from hydromechs.values import Array, nearest
 
 from ._added_mass import AddedMassMethod, FromShapes
-from ._arguments import check_model
 from ._drag import drag_guess
 from ._hydrostatics import without_buoyancy
-from ._parts import SolidMesh, SolidPart, part_of, read_mesh_of, solid_or_drawn, union
+from ._parts import SolidMesh, SolidPart, check_model, part_of, read_mesh_of, solid_or_drawn, union
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,8 @@ from hydromechs.model import Body, Hydro, Inertia, Model, joints
 from hydromechs.spatial import rigid_inertia, tensor_matrix
 from hydromechs.values import Array, nearest
 
-from ._arguments import check_angle, check_finite, check_model, configuration
 from ._hydrostatics import Hydrostatics, Sums, down_in_body, hydrostatics, sums_of
-from ._parts import SIDES, part_of, solid_or_drawn
+from ._parts import SIDES, check_angle, check_finite, check_model, configuration, part_of, solid_or_drawn
 
 LEAD, FOAM = 11_340.0, 200.0
 """Densities of lead and of the foam of small vehicles [kg/m³]."""

@@ -11,7 +11,7 @@ from hydromechs import dynamics, hydro
 from hydromechs.model import Hydro, Model, joints
 from hydromechs.values import Array
 
-from ._arguments import check_model, configuration
+from ._parts import check_model, configuration
 
 OUT_OF_BALANCE = 0.03
 """Net weight over weight above which a vehicle counts as heavy or light."""

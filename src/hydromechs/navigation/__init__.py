@@ -1,8 +1,7 @@
 """Navigation: estimation of a vehicle's motion from measurements."""
 
-from ._log import Track, log_of
 from ._navigation import ErrorStateFilter, NavigatedSuite, Navigation
-from ._navigator import Estimate, Navigator
+from ._navigator import Estimate, Navigator, Track, log_of
 from ._sensing import Sensing
 from ._vehicle import vehicle_of
 

@@ -12,8 +12,7 @@ from hydromechs.sensors import Sensor, SensorSuite
 from hydromechs.simulation import Block, Plant, SensingSource
 from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 
-from ._log import Track, run_on
-from ._navigator import Navigator
+from ._navigator import Navigator, Track, run_on
 from ._sensing import Sensing
 
 

@@ -47,9 +47,8 @@ from ._reduction import Guards
 from ._setup import Setup, SimulationSource, setup_of
 from ._start import check_is_state, check_start
 from ._state_file import Run
-from ._stiffness import divergence_hint
+from ._stiffness import divergence_hint, unstable_together
 from ._water import below_the_bed
-from ._whole_step import unstable_together
 
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
