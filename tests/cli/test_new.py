@@ -2,6 +2,7 @@
 
 import pytest
 
+import hydromechs as hm
 from hydromechs.library import load_scenario
 
 URDF = """<robot name="My Arm">
@@ -18,6 +19,16 @@ URDF = """<robot name="My Arm">
     <limit lower="-1" upper="1" effort="20" velocity="2"/>
   </joint>
 </robot>"""
+
+
+SDF = """<sdf version="1.9"><model name="auv">
+  <link name="hull"><inertial><mass>10</mass><inertia><ixx>0.1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>
+    <collision name="c"><pose>0 0 0 0 1.5708 0</pose><geometry><cylinder><radius>0.06</radius><length>0.9</length></cylinder></geometry></collision></link>
+  <link name="propeller"><pose>-0.5 0 0 0 0 0</pose><inertial><mass>0.1</mass><inertia><ixx>1e-4</ixx><iyy>1e-4</iyy><izz>1e-4</izz></inertia></inertial></link>
+  <joint name="propeller_joint" type="revolute"><parent>hull</parent><child>propeller</child><axis><xyz>1 0 0</xyz></axis></joint>
+  <plugin filename="gz-sim-thruster-system" name="gz::sim::systems::Thruster"><namespace>auv</namespace><joint_name>propeller_joint</joint_name>
+    <thrust_coefficient>0.004</thrust_coefficient><fluid_density>1025</fluid_density><propeller_diameter>0.2</propeller_diameter></plugin>
+</model></sdf>"""
 
 
 def test_dry_robot_gets_water_thrusters_and_a_mission_that_passes(run, tmp_path, monkeypatch):
@@ -42,3 +53,13 @@ def test_projects_of_library_models_have_no_errors(run, tmp_path, monkeypatch, r
     scenario = load_scenario(str(tmp_path / "mine" / "mission.yaml"))
     scenario.simulation()
     assert bool(scenario.controllers) is (robot != "puma560")
+
+
+def test_own_thrusters_are_kept(run, tmp_path, monkeypatch):
+    """One propeller of a robot file stays one propeller; it cannot hold a pose, so the mission has no controller."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "auv.sdf").write_text(SDF)
+    code, text, _ = run("new", "auv.sdf", "mine")
+    assert code == 0 and "thrusters of the robot file: propeller_joint" in text
+    scenario = load_scenario(str(tmp_path / "mine" / "mission.yaml"))
+    assert [t.name for t in scenario.parts(hm.Thruster)] == ["propeller_joint"] and not scenario.controllers

@@ -17,7 +17,7 @@ from hydromechs.model import drag, joints
 from hydromechs.recording import WARNING_KINDS, RunWarning, Summary
 from hydromechs.scenario import ModelStart, Scenario, run_scenario
 from hydromechs.simulation import run_warnings
-from hydromechs.spatial import quaternion_exp
+from hydromechs.spatial import matrix_from_rpy, quaternion_exp, quaternion_from_matrix, quaternion_product
 
 MUD = Material(law=LinearContact(stiffness=2000.0, damping=200.0))
 CABLE = lines.Cable(diameter=0.01, mass=0.2, axial_stiffness=2e4, axial_damping=20.0)
@@ -183,6 +183,20 @@ def test_a_loose_object_and_a_start_on_the_head_do_not_capsize(rig):
     assert run_warnings(plant, over.isel(time=slice(2, None))) == ()
 
 
+@pytest.mark.parametrize("axes", [(0.0, 0.0, 0.0), (np.pi, 0.0, 0.0), (np.pi / 2, 0.0, 0.0), (1.4, 0.3, 0.0)])
+def test_capsizing_does_not_depend_on_the_axes_of_the_body(rig, axes):
+    """The same motion, written in other body axes, capsizes at the same time."""
+    plant, recording = rig
+    turn = quaternion_from_matrix(np.array(matrix_from_rpy(axes), dtype=float))
+    angle = np.radians(np.linspace(0.0, 120.0, recording.sizes["time"]))
+    rolled = np.array([quaternion_product(quaternion_exp((a, 0.0, 0.0)), turn) for a in angle], dtype=float)
+    changed = recording.copy(deep=True)
+    changed["orientation"].values[:, 0] = rolled
+    found = [w for w in run_warnings(plant, changed) if w.kind == "capsized"]
+    assert [w.item for w in found] == ["hull"] and found[0].value == pytest.approx(120.0)
+    assert found[0].time == recording["time"].values[np.argmax(np.degrees(angle) > 90.0)]
+
+
 # -- from a run to its reports ----------------------------------------------------------------------------------------------
 
 
@@ -211,7 +225,7 @@ def test_a_run_reports_that_it_capsized(tmp_path):
     tilt = hm.recording.samples_of(result.recording, "tilt_deg.hull")
     time = result.recording["time"].values
     assert (warning.item, warning.limit, warning.unit) == ("hull", 90.0, "deg")
-    assert warning.value == tilt.max() > 90.0
+    assert warning.value == pytest.approx(tilt.max(), rel=1e-12) and tilt.max() > 90.0
     assert warning.time == time[tilt > 90.0][0] > 0.0
     saved = json.loads(result.folder.summary.read_text(encoding="utf-8"))
     assert [w for w in saved["warnings"] if w["kind"] == "capsized"] == [warning._asdict()]

@@ -43,9 +43,10 @@ def new(
     A dry robot gets hydrodynamics from its shapes and ballast that makes it neutral and level. A robot that floats without
     thrusters gets eight. Everything assumed is listed in README.md of the folder; replace it by measured values.
     """
-    from hydromechs.actuation import drives
-    from hydromechs.formats import import_file, is_robot_file, save
-    from hydromechs.library import load
+    from hydromechs.actuation import Thruster, drives
+    from hydromechs.errors import ModelError, ScenarioError
+    from hydromechs.formats import convert_file, import_file, is_robot_file, save
+    from hydromechs.library import load, load_scenario
 
     expect(robot, "new", "model")
     imported = import_file(robot, **options) if is_robot_file(robot) else None
@@ -54,22 +55,33 @@ def new(
     place = Path(project or name)
     if place.exists():
         raise FileExistsError(f"{place} exists; give another folder, as in: hydromechs new {robot} PROJECT")
-    notes = [f"{n.element}: {n.value}; {n.kind}: {n.done}" for n in imported.notes] if imported else []
+    console, notes = Console(), list[str]()
+    thrusters = [c.name for c in imported.components if isinstance(c, Thruster)] if imported else []
     limits = {c.joint: c.limit for c in imported.components if isinstance(c, drives.Torque)} if imported else {}
+    mass = sum(body.inertia.mass for body in model.bodies)
     model = _wet(model, notes)
-    root = model.bodies[0]
-    floats = root.joint.nv == 6
-    frames: list[str] = []
-    if floats:
-        model, frames = _with_thrusters(model, notes)
+    added = sum(body.inertia.mass for body in model.bodies) - mass
+    mission = _Mission(name, model, thrusters, limits, notes)
     place.mkdir(parents=True)
-    notes += [f"not stored in the model file: {line}" for line in save(model, place / f"{name}.yaml")]
-    files.write_text(place / "mission.yaml", _mission(name, model, frames, limits, notes))
-    files.write_text(place / "README.md", _instructions(name, notes))
-    console = Console()
+    if thrusters and imported:
+        convert_file(robot, place / f"{name}.yaml", **options)  # writes the plant with the thrusters, too
+    lost = save(mission.model, place / f"{name}.yaml")
+    files.write_text(place / "mission.yaml", mission.text())
+    notes += [f"not stored in the model file: {line}" for line in lost]
+    notes += [f"{n.element}: {n.value}; {n.kind}: {n.done}" for n in imported.notes] if imported else []
+    files.write_text(place / "README.md", _instructions(name, place, notes))
     console.print(Text(f"{place}: {name}.yaml, mission.yaml, README.md with {len(notes)} assumptions", "bold"), soft_wrap=True)
+    for text in mission.headlines:
+        console.print(Text(f"  {text}"), soft_wrap=True)
+    if added > 0.1 * mass:
+        text = f"ballast: {added:.3g} kg added to {mass:.3g} kg; compare the volumes with the real robot"
+        console.print(Text(f"  {text}", "yellow"), soft_wrap=True)
+    try:
+        load_scenario(str(place / "mission.yaml"), code=code).simulation()
+    except (ModelError, ScenarioError) as error:
+        console.print(Text(f"  the mission needs your changes: {error}", "yellow"), soft_wrap=True)
     for command in (f"check {place}/mission.yaml", f"run {place}/mission.yaml --show", f"pilot {place}/mission.yaml"):
-        if floats or not command.startswith("pilot"):
+        if mission.floats or not command.startswith("pilot"):
             console.print(Text(f"  hydromechs {command}"), soft_wrap=True)
 
 
@@ -108,94 +120,127 @@ def _extent(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return 0.5 * (both.min(axis=0) + both.max(axis=0)), np.ptp(both, axis=0)
 
 
-def _with_thrusters(model: Model, notes: list[str]) -> tuple[Model, list[str]]:
-    """Return the model with frames of eight thrusters about its first body, or with those that it has, and their names."""
-    from hydromechs.model import Frame, Origin
+class _Mission:
+    """The mission of a new project: it holds a pose if the robot floats, else it holds the joints still."""
 
-    body = model.bodies[0]
-    present = [frame.name for frame in body.frames if "thruster" in frame.name or "propeller" in frame.name]
-    if present:
-        notes.append(f"thrusters: at the frames {', '.join(present)}, along their x axes")
-        return model, present
-    center, edges = _extent(model)
-    center = np.array([*center[:2], body.inertia.com[2]])  # thrust through the centre of mass tilts least
-    half = 0.5 * np.maximum(edges, 0.1 * edges.max())
-    frames = []
-    for k, (x, y) in enumerate(((1, 1), (1, -1), (-1, -1), (-1, 1)), start=1):
-        level, upright = center + half * (x, y, 0.0), center + half * (0.6 * x, 0.6 * y, 0.0)
-        yaw = float(np.arctan2(-y, x))  # 45° vectored: each pushes past the centre, so that all eight turn and translate
-        frames.append(Frame(name=f"thruster_{k}", origin=Origin(tuple(level.tolist()), (0.0, 0.0, yaw))))
-        frames.append(Frame(name=f"thruster_{k + 4}", origin=Origin(tuple(upright.tolist()), (0.0, -np.pi / 2, 0.0))))
-    frames.sort(key=lambda frame: frame.name)
-    notes.append("thrusters: eight around the first body, four horizontal at 45° and four vertical")
-    bodies = (replace(body, frames=(*body.frames, *frames)), *model.bodies[1:])
-    return replace(model, bodies=bodies), [frame.name for frame in frames]
+    def __init__(self, name: str, model: Model, thrusters: list[str], limits: Mapping[str, float], notes: list[str]) -> None:
+        self.name, self.limits, self.notes, self.own = name, limits, notes, thrusters
+        self.free = [body for body in model.bodies if body.parent is None and body.joint.nv == 6]
+        self.floats = bool(self.free)
+        self.headlines: list[str] = []
+        self.model, self.frames = model, list[str]()
+        if thrusters:
+            self.headlines.append(f"thrusters of the robot file: {', '.join(thrusters)}")
+        elif self.floats:
+            self._place_thrusters()
+        self._add_tool()
 
+    def _place_thrusters(self) -> None:
+        """Take the frames of the first body named after thrusters, or add eight."""
+        from hydromechs.model import Frame, Origin
 
-def _single(part: Any) -> bool:
-    """True for a joint with one degree of freedom, which a drive can move."""
-    return part.v.stop - part.v.start == 1
+        body = self.model.bodies[0]
+        self.frames = [frame.name for frame in body.frames if "thruster" in frame.name or "propeller" in frame.name]
+        if self.frames:
+            self.notes.append(f"thrusters: at the frames {', '.join(self.frames)}, along their x axes")
+            return
+        center, edges = _extent(self.model)
+        center = np.array([*center[:2], body.inertia.com[2]])  # thrust through the centre of mass tilts least
+        half = 0.5 * np.maximum(edges, 0.1 * edges.max())
+        frames = []
+        for k, (x, y) in enumerate(((1, 1), (1, -1), (-1, -1), (-1, 1)), start=1):
+            level, upright = center + half * (x, y, 0.0), center + half * (0.6 * x, 0.6 * y, 0.0)
+            yaw = float(np.arctan2(-y, x))  # at 45°, so that four translate and turn
+            frames.append(Frame(name=f"thruster_{k}", origin=Origin(tuple(level.tolist()), (0.0, 0.0, yaw))))
+            frames.append(Frame(name=f"thruster_{k + 4}", origin=Origin(tuple(upright.tolist()), (0.0, -np.pi / 2, 0.0))))
+        frames.sort(key=lambda frame: frame.name)
+        self.frames = [frame.name for frame in frames]
+        self.headlines.append("thrusters: eight added, four horizontal at 45° and four vertical, because the robot has none")
+        self.notes.append(self.headlines[-1])
+        self._replace(0, frames=(*body.frames, *frames))
 
+    def _add_tool(self) -> None:
+        """Add a frame `tool` to the last link of an arm, by which the station moves it."""
+        from hydromechs.model import Frame, Origin
 
-def _servos(model: Model, limits: Mapping[str, float], notes: list[str]) -> Iterator[str]:
-    """Yield the lines of servos of all joints with one degree of freedom.
+        moved = [k for k, body in enumerate(self.model.bodies) if body.parent is not None and body.joint.nv == 1]
+        if not moved or any(frame.rpartition(".")[2].endswith("tool") for frame in self.model.frames):
+            return
+        tip = moved[-1]
+        body = self.model.bodies[tip]
+        x, y, z = body.inertia.com
+        name = "end_tool" if "tool" in self.model.body_names else "tool"
+        self._replace(tip, frames=(*body.frames, Frame(name=name, origin=Origin((2.0 * x, 2.0 * y, 2.0 * z)))))
+        self.notes.append(f"{name}: a frame on {body.name!r}, at twice its centre of mass")
 
-    The inertia that a joint moves while all others are free is I = 1/(M⁻¹)_jj: stiffness I ω², damping 2 I ω.
-    """
-    from hydromechs.equations import mass_matrix
+    def _replace(self, index: int, **fields: Any) -> None:
+        bodies = list(self.model.bodies)
+        bodies[index] = replace(bodies[index], **fields)
+        self.model = replace(self.model, bodies=tuple(bodies))
 
-    start = model.initial()
-    inertias = 1.0 / np.diag(np.linalg.inv(np.asarray(mass_matrix(model, start.q), dtype=float)))
-    for name, part in model.joint_parts.items():
-        if _single(part):
-            stiffness, damping = np.array([SERVO**2, 2.0 * SERVO]) * float(inertias[part.v.start])
-            limit = f", limit: {limits[name]:g}" if np.isfinite(limits.get(name, np.inf)) else ""
-            yield f"  {name}: {{drive: {{type: servo, stiffness: {stiffness:.3g}, damping: {damping:.3g}{limit}}}}}"
-    notes.append(f"drives: servos, natural frequency {SERVO:g} rad/s, critical damping; torque limits from the robot file")
+    def _servos(self) -> Iterator[str]:
+        """Yield the lines of servos of all joints with one degree of freedom.
 
+        The inertia that a joint moves while all others are free is I = 1/(M⁻¹)_jj: stiffness I ω², damping 2 I ω.
+        """
+        from hydromechs.equations import mass_matrix
 
-def _mission(name: str, model: Model, frames: list[str], limits: Mapping[str, float], notes: list[str]) -> str:
-    root, mass = model.bodies[0], sum(body.inertia.mass for body in model.bodies)
-    z = DEPTH if model.world.axes == "NED" else -DEPTH
-    floats = bool(frames)
-    lines = [
-        "hydromechs_scenario: 2",
-        f"name: {name}_mission",
-        f"title: {name} holds its {'pose in a current' if floats else 'joints still'}",
-        "models:",
-        f"  robot: {{model: {name}.yaml{f', position: [0, 0, {z:g}]' if floats else ''}}}",
-        "environment: {current: {velocity: [0.1, 0.05, 0]}}",
-    ]
-    if floats:
-        thrust = float(f"{THRUST * mass:.2g}")
-        notes.append(f"thrusters: the command is the thrust, up to {thrust:g} N, with a lag of 0.1 s")
-        lines += [
-            "thrusters:",
-            f"  all: {{frames: [{', '.join(frames)}], curve: {{type: newtons, forward: {thrust:g}, reverse: {thrust:g}}}, "
-            "time_constant: 0.1}",
+        start = self.model.initial()
+        inertias = 1.0 / np.diag(np.linalg.inv(np.asarray(mass_matrix(self.model, start.q), dtype=float)))
+        for name, part in self.model.joint_parts.items():
+            if part.v.stop - part.v.start == 1:
+                stiffness, damping = np.array([SERVO**2, 2.0 * SERVO]) * float(inertias[part.v.start])
+                limit = f", limit: {self.limits[name]:g}" if np.isfinite(self.limits.get(name, np.inf)) else ""
+                yield f"  {name}: {{drive: {{type: servo, stiffness: {stiffness:.3g}, damping: {damping:.3g}{limit}}}}}"
+        self.notes.append(f"drives: servos at {SERVO:g} rad/s with critical damping; limits of torque from the robot file")
+
+    def text(self) -> str:
+        """Return the scenario file."""
+        name, model = self.name, self.model
+        root, mass = model.bodies[0], sum(body.inertia.mass for body in model.bodies)
+        z = DEPTH if model.world.axes == "NED" else -DEPTH
+        single = len(self.free) == 1
+        q = model.initial().q
+        hold = [0.0, 0.0, z] if single or not self.floats else [float(x) for x in q[:3]]
+        depth = DEPTH if single else float(np.array(model.world.down, dtype=float) @ hold)
+        holds = bool(self.frames) or len(self.own) >= 4  # fewer thrusters cannot hold a pose
+        source = f"plant: {name}_plant.yaml" if self.own else f"model: {name}.yaml"
+        lines = [
+            "hydromechs_scenario: 2",
+            f"name: {name}_mission",
+            f"title: {name} {'holds its pose in a current' if holds else 'drifts' if self.floats else 'holds still'}",
+            "models:",
+            f"  robot: {{{source}{f', position: [0, 0, {z:g}]' if single else ''}}}",
+            "environment: {current: {velocity: [0.1, 0.05, 0]}}",
         ]
-    joints = list(_servos(model, limits, notes)) if model.nv > (6 if floats else 0) else []
-    lines += ["joints:", *joints] if joints else []
-    start = {name: float(model.initial().q[part.q.start]) for name, part in model.joint_parts.items() if _single(part)}
-    if any(start.values()):
-        lines.append(f"commands: {{{', '.join(f'{joint}: {angle:g}' for joint, angle in start.items())}}}")
-    if floats:
-        lines += [
-            "blocks:",
-            f"  controller: {{type: hold_pose, period: 0.02, frequency: 0.8, body: {root.name}, position: [0, 0, {z:g}]}}",
-        ]
-    lines.append("run: {step: 0.002, record: 0.05, duration: 30}")
-    if floats:
-        depth = f"quantity: depth.{root.name}, target: {DEPTH:g}, statistic: max_abs"
-        lines += [
-            "checks:",
-            f"  stays at its depth: {{{depth}, after: 15, below: 0.1}}",
-            f"  stays level: {{quantity: tilt_deg.{root.name}, statistic: max, after: 15, below: 10}}",
-        ]
-    return "\n".join(lines) + "\n"
+        if self.frames:
+            thrust = float(f"{THRUST * mass:.2g}")
+            self.notes.append(f"thrusters: the command is the thrust, up to {thrust:g} N, with a lag of 0.1 s")
+            curve = f"curve: {{type: newtons, forward: {thrust:g}, reverse: {thrust:g}}}, time_constant: 0.1"
+            lines += ["thrusters:", f"  all: {{frames: [{', '.join(self.frames)}], {curve}}}"]
+        joints = [] if self.own else list(self._servos()) if model.nv > 6 * len(self.free) else []
+        if joints:
+            lines += ["joints:", *joints]
+            parts = [(n, part) for n, part in model.joint_parts.items() if part.v.stop - part.v.start == 1]
+            if any(q[part.q.start] for _, part in parts):
+                lines.append(f"commands: {{{', '.join(f'{n}: {float(q[part.q.start]):g}' for n, part in parts)}}}")
+        if holds:
+            place = ", ".join(f"{x:g}" for x in hold)
+            text = f"type: hold_pose, period: 0.02, frequency: 0.8, body: {root.name}, position: [{place}]"
+            lines += ["blocks:", f"  controller: {{{text}}}"]
+        lines.append("run: {step: 0.002, record: 0.05, duration: 30}")
+        if holds:
+            text = f"quantity: depth.{root.name}, target: {depth:g}, statistic: max_abs"
+            lines += [
+                "checks:",
+                f"  stays at its depth: {{{text}, after: 15, below: 0.1}}",
+                f"  stays level: {{quantity: tilt_deg.{root.name}, statistic: max, after: 15, below: 10}}",
+            ]
+        return "\n".join(lines) + "\n"
 
 
-def _instructions(name: str, notes: list[str]) -> str:
+def _instructions(name: str, place: Path, notes: list[str]) -> str:
+    """Return the README of the project."""
     listed = "\n".join(f"- {note}" for note in notes) or "- nothing"
     return f"""# {name}
 
@@ -205,6 +250,7 @@ def _instructions(name: str, notes: list[str]) -> str:
 | `mission.yaml` | the mission: water, thrusters, drives, controller, checks |
 
 ```sh
+cd {place}
 hydromechs check mission.yaml        # every error with line, value and fix
 hydromechs view {name}.yaml          # the robot in a browser
 hydromechs run mission.yaml --show   # recording and interactive report

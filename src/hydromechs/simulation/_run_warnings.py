@@ -14,7 +14,7 @@ from hydromechs.geometry import Box, Cylinder, HeightField, Mesh, Placed, Sphere
 from hydromechs.hydro import PowerLaw, wave_components
 from hydromechs.lines import HangingLine, Tether
 from hydromechs.model import BodyShape, Hydro, Model, drag, joints
-from hydromechs.recording import RunWarning, attitude
+from hydromechs.recording import RunWarning
 from hydromechs.spatial import rotation_between
 from hydromechs.values import Array
 
@@ -107,15 +107,25 @@ class _Recorded:
 
 
 def _capsized(run: _Recorded) -> Iterator[RunWarning]:
-    """Vehicles whose tilt exceeds 90°; loose objects and vehicles that start inverted have no upright attitude."""
+    """Vehicles that tilt by more than 90° from their initial attitude, whatever their body axes."""
+    text = (
+        "{item!r} capsized at {time} s: tilt of {value}° from its initial attitude at {worst} s, limit {limit}°; "
+        "check trim, current moment and attitude gains"
+    )
     for i in sorted(_vehicles(run.plant)):
-        tilt = attitude("tilt_deg", run.values("orientation", i))
-        if tilt[0] < CAPSIZED:
-            text = (
-                "{item!r} capsized at {time} s: tilt {value}° at {worst} s, limit {limit}°; check trim, current moment "
-                "and attitude gains"
-            )
-            yield from run.warning("capsized", run.model.body_names[i], tilt - CAPSIZED, tilt, CAPSIZED, "deg", text)
+        tilt = tilt_from_start(run.values("orientation", i))
+        yield from run.warning("capsized", run.model.body_names[i], tilt - CAPSIZED, tilt, CAPSIZED, "deg", text)
+
+
+def tilt_from_start(orientation: np.ndarray) -> np.ndarray:
+    """Return the angle between the vertical in body axes, Rᵀ e_z, and that of the first sample [deg], shape (time,).
+
+    Args:
+        orientation: Quaternions (w, x, y, z), body to world, shape (time, 4).
+    """
+    w, x, y, z = orientation.T
+    vertical = np.stack([2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)], axis=1)
+    return np.degrees(np.arccos(np.clip(vertical @ vertical[0], -1.0, 1.0)))
 
 
 def _vehicles(plant: Plant) -> set[int]:

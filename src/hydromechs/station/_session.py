@@ -215,6 +215,7 @@ class Session:
         return {
             "scenario": self.configured.name,
             "title": self.configured.scenario.title or self.configured.scenario.name,
+            "axes": self.configured.scenario.model.world.axes,
             "duration": self.configured.scenario.duration,
             "checks": list(self.configured.objective),
             "running": self._running,

@@ -221,15 +221,17 @@ function aheadRows() {
 
 // -- instruments on the picture -------------------------------------------------------------------------------------------------
 
-const POINTS = { 0: "N", 45: "NE", 90: "E", 135: "SE", 180: "S", 225: "SW", 270: "W", 315: "NW" };
+// Headings are measured from x towards y: from north to east in NED, from east to north in ENU.
+const NAMES = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
+const point = (degrees) => degrees % 45 ? undefined : NAMES[(frame.status.axes === "ENU" ? 10 - degrees / 45 : degrees / 45) % 8];
 
 function headingTape(heading) {
   const marks = [];
   for (let k = Math.ceil((heading - 42) / 5) * 5; k <= heading + 42; k += 5) {
-    const x = 3.7 * (k - heading), name = ((k % 360) + 360) % 360, text = POINTS[name] ?? (name % 15 ? "" : name);
+    const x = 3.7 * (k - heading), name = ((k % 360) + 360) % 360, text = point(name) ?? (name % 15 ? "" : name);
     marks.push(`<line x1="${x}" x2="${x}" y1="${text === "" ? 8 : 4}" y2="12"/>${text === "" ? "" : `<text x="${x}" y="24">${text}</text>`}`);
   }
-  return `<g class="tape">${marks.join("")}</g><path class="pointer" d="M0 13 l-5 -8 h10 z"/><text class="now" x="0" y="41">${fixed(heading, 0)}°</text>`;
+  return `<g class="tape">${marks.join("")}</g><path class="pointer" d="M0 13 l-5 -8 h10 z"/><text class="now" x="0" y="41">${fixed(heading, 0) % 360}°</text>`;
 }
 
 function depthTape(depth, altitude) {
