@@ -8,9 +8,9 @@ from benchmarks.instruments import world_arrays, world_places
 from benchmarks.navigation_study import FLOOR, IMU, RATE, SENSORS, small_vehicle
 
 import hydromechs as hm
-from hydromechs.compiler import Routine, RoutineCode, StagedRoutine
+from hydromechs.compiler import Routine, RoutineCode, StagedRoutine, recipe_of
 from hydromechs.navigation import ErrorStateFilter, Navigation, Sensing
-from hydromechs.sensors import Noise, recipe_of
+from hydromechs.sensors import Noise
 
 EVERY = (
     replace(

@@ -171,9 +171,7 @@ def test_a_gait_is_asked_for_its_steps_once():
 def test_swings_begin_at_the_tick_that_their_offsets_name():
     """Also where time and period are no binary fractions: a swing of period 1.6 s that begins every 80 ticks of 0.02 s."""
     gait = Tripod(period=1.6, duty=0.6)
-    code = compile_function(
-        "gait", lambda t: gait.progress(t[()] + 1e-9, np.array([0.0, 0.5])), {"t": ()}, {"s": (2,)}, lanes=8
-    )
+    code = compile_function("gait", lambda t: gait.progress(t + 1e-9, np.array([0.0, 0.5])), {"t": ()}, {"s": (2,)}, lanes=8)
     ticks = np.arange(800)
     swing = code([ticks * 0.02])[0]
     for column, offset in zip(swing.T, (0, 40), strict=True):

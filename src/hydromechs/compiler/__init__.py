@@ -14,7 +14,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._c_text": ("c_header", "c_identifier", "c_source", "c_test"),
         "._cache": ("fingerprint", "source_hash"),
         "._casadi": ("casadi_function", "jacobian_program", "jvp_program", "linearized", "vjp_program"),
-        "._compiled": ("Compiled", "Recipe", "compile_function"),
+        "._compiled": ("Compiled", "Recipe", "compile_function", "recipe_of"),
         "._cuda": ("CudaAttributes", "CudaKernel", "free_gpu_memory", "import_cupy", "use_gpu"),
         "._cuda_march": ("CudaMarch",),
         "._cuda_routine": ("CudaRoutine", "DeviceState"),

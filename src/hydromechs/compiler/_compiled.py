@@ -290,6 +290,25 @@ def _as_out(out: Any, shape: tuple[int, ...], argument: Argument) -> Array:
     return out
 
 
+def recipe_of(
+    name: str,
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    outputs: Mapping[str, tuple[int, ...]],
+    identity: str | None = None,
+    *,
+    rarely_called: bool = False,
+) -> Recipe:
+    """Return the recipe of a function of scalars and arrays, from the shapes of its inputs and outputs by name."""
+
+    def of_arrays(**arrays: Any) -> tuple[Array, ...]:
+        results = function(**{key: np.asarray(x)[()] if inputs[key] == () else x for key, x in arrays.items()})
+        return tuple(map(np.asarray, results if isinstance(results, tuple) else (results,)))
+
+    given, wanted = (tuple(Argument(*item) for item in shapes.items()) for shapes in (inputs, outputs))
+    return Recipe(name, of_arrays, given, wanted, identity, rarely_called=rarely_called)
+
+
 def compile_function(
     name: str,
     function: Callable[..., Any],
@@ -301,6 +320,5 @@ def compile_function(
     lanes: int = 1,
     threads: int = 1,
 ) -> Compiled:
-    """A NumPy function in machine code, from the shapes of its inputs and outputs by name; see `Recipe` and `Compiled`."""
-    given, wanted = (tuple(Argument(*item) for item in shapes.items()) for shapes in (inputs, outputs))
-    return Compiled(Recipe(name, function, given, wanted, identity, rarely_called=rarely_called), lanes, threads)
+    """Return a function of scalars and arrays in machine code; see `recipe_of` and `Compiled`."""
+    return Compiled(recipe_of(name, function, inputs, outputs, identity, rarely_called=rarely_called), lanes, threads)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Entries, Program, Recipe, Routine, jacobian_program, trace
+from hydromechs.compiler import Argument, Entries, Program, Recipe, Routine, jacobian_program, recipe_of, trace
 from hydromechs.equations import identity_of
 from hydromechs.model import Model
-from hydromechs.sensors import REPORT, Aid, Imu, Noise, Sensor, equations_of, part_of, recipe_of
+from hydromechs.sensors import REPORT, Aid, Imu, Noise, Sensor, equations_of, part_of
 from hydromechs.spatial import (
     cross,
     nearest_integer,

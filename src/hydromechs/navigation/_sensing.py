@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hydromechs.compiler import Entries, Routine, draw
+from hydromechs.compiler import Entries, Routine, draw, recipe_of
 from hydromechs.contact import Terrain
-from hydromechs.sensors import REPORT, PlainSensing, Readings, Sensor, part_of, recipe_of
+from hydromechs.sensors import REPORT, PlainSensing, Readings, Sensor, part_of
 from hydromechs.simulation import Plant, SensingPlaces
 from hydromechs.spatial import positive_part, quaternion_matrix, where
 from hydromechs.values import Array, Scalar

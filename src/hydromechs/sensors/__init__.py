@@ -8,7 +8,7 @@ from ._gauges import Compass, ContactSwitch, DepthGauge, Tachometer
 from ._imu import Imu
 from ._instant import Instant, MountedFrame
 from ._joint_sensors import ForceTorque, JointEncoders
-from ._sampling import Readings, SensorNodes, common_period, equations_of, part_of, recipe_of, whole_periods
+from ._sampling import Readings, SensorNodes, common_period, equations_of, part_of, whole_periods
 from ._sensing import REPORT, PlainSensing, Reading, Sensed, SensorSuite, messages_of
 from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Noise, Sensor
 
@@ -46,7 +46,6 @@ __all__ = [
     "equations_of",
     "messages_of",
     "part_of",
-    "recipe_of",
     "whole_periods",
 ]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Entries, Recipe, Routine, draw, stream_number
+from hydromechs.compiler import Entries, Recipe, Routine, draw, recipe_of, stream_number
 from hydromechs.contact import Terrain
 from hydromechs.equations import identity_of
 from hydromechs.integrators import whole_steps
@@ -66,25 +66,6 @@ def whole_periods(period: float, common: float, name: str) -> None:
     `period`: the period [s]; `common`: as `common_period` gives it [s]; `name`: what has the period, for the message.
     """
     whole_steps(period, common, name, "periods of the fastest sensor,", "another rate")
-
-
-def recipe_of(
-    name: str,
-    function: Callable[..., Any],
-    inputs: Mapping[str, tuple[int, ...]],
-    outputs: Mapping[str, tuple[int, ...]],
-    *,
-    identity: str | None = None,
-    rarely_called: bool = False,
-) -> Recipe:
-    """Return the recipe of a function of scalars and arrays, from the shape of each input and output."""
-
-    def of_arrays(**arrays: Any) -> tuple[Array, ...]:
-        results = function(**{key: np.asarray(x)[()] if inputs[key] == () else x for key, x in arrays.items()})
-        return tuple(np.asarray(y) for y in results)
-
-    given, wanted = (tuple(Argument(key, shape) for key, shape in shapes.items()) for shapes in (inputs, outputs))
-    return Recipe(name, of_arrays, given, wanted, identity, rarely_called=rarely_called)
 
 
 def is_number(x: Scalar) -> Scalar:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Entries, PackedCode, Routine
+from hydromechs.compiler import Entries, PackedCode, Routine, recipe_of
 from hydromechs.contact import Terrain
 from hydromechs.simulation import Controller, Measured, Plant, SensingPlaces
 from hydromechs.spatial import where
@@ -14,7 +14,7 @@ from hydromechs.values import Array, Scalar
 
 from ._imu import Imu
 from ._joint_sensors import JointEncoders
-from ._sampling import HUGE, Readings, SensorNodes, common_period, part_of, recipe_of, whole_periods
+from ._sampling import HUGE, Readings, SensorNodes, common_period, part_of, whole_periods
 from ._sensor import Aid, Mounted, Sensor
 
 REPORT = 5

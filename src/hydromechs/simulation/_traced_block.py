@@ -121,6 +121,8 @@ class TracedBlock(Controller):
 
     compiled: ClassVar[bool] = True
     """False to run `update` in floats."""
+    optimised: ClassVar[bool] = False
+    """True if its code runs long enough that LLVM's optimisation, about as long as the rest of its compilation, pays."""
     first_memory: Mapping[str, Any] = NOTHING
     """Initial values of what it remembers, numbers or arrays by name; `prepare` may set them."""
     design: Any = NOTHING
@@ -231,7 +233,9 @@ class TracedBlock(Controller):
             "reports": (self.report_size,),
         }
         name = f"block_{type(self).__name__.replace('_', '')}"
-        return compile_function(name, self.evaluate, inputs, outputs, rarely_called=True, lanes=lanes, threads=threads)
+        return compile_function(
+            name, self.evaluate, inputs, outputs, rarely_called=not self.optimised, lanes=lanes, threads=threads
+        )
 
     def reported(self, reports: Array) -> tuple[list[str], list[str]]:
         """Return texts of messages and of stops whose conditions hold, from reports (5 per text)."""

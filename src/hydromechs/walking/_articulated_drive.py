@@ -66,6 +66,7 @@ class ArticulatedDrive(TracedBlock):
     """
 
     stop_error = UnreachableFoothold
+    optimised = True  # 300 instead of 180 times real time in `waav_step`, for 0.1 s
 
     def __init__(
         self,
