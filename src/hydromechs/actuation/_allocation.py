@@ -134,11 +134,8 @@ def allocate(
 ) -> Allocation:
     """Return the thruster forces for one demanded wrench; use an `Allocator` for many.
 
-    Args:
-        B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
-        wrench: Demanded wrench [N, N·m], shape (6,).
-        lower: Minimum force of each thruster [N], a number or shape (nt,).
-        upper: Maximum force of each thruster [N], a number or shape (nt,).
-        weights: Weight of each component of the wrench, shape (6,); defaults to 1.
+    `B`: wrench per force, as of `allocation_matrix` [1, m], shape (6, nt); `wrench`: demanded wrench [N, N·m], shape (6,);
+    `lower`: minimum force of each thruster [N], a number or shape (nt,); `upper`: maximum force of each thruster [N], a number
+    or shape (nt,); `weights`: weight of each component of the wrench, shape (6,); defaults to 1.
     """
     return Allocator(B, lower, upper, weights)(wrench)

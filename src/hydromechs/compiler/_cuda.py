@@ -252,10 +252,9 @@ class CudaKernel:
 
         Without `out` they are laid out as the first argument with a batch is.
 
-        Args:
-            *arrays: One per input, of shape (B, *shape), or of the input's own shape, which is then the same for all worlds.
-                Arrays on the GPU of any library that supports DLPack are taken as they are, NumPy arrays are copied.
-            out: An array on the GPU, or a tuple of them if there are several results, to write into; of exact shape and type.
+        `*arrays`: one per input, of shape (B, *shape), or of the input's own shape, which is then the same for all worlds;
+        arrays on the GPU of any library that supports DLPack are taken as they are, NumPy arrays are copied; `out`: an array on
+        the GPU, or a tuple of them if there are several results, to write into; of exact shape and type.
         """
         if len(arrays) != len(self.program.inputs):
             names = ", ".join(a.name for a in self.program.inputs)

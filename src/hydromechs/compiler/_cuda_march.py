@@ -114,11 +114,9 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
 class CudaMarch:
     """Many steps of many worlds on a GPU.
 
-    Args:
-        program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
-        precision: Numbers to compute with, "float32" or "float64".
-        min_blocks: Blocks that must fit on a multiprocessor at a time; defaults to the first of
-            `MIN_BLOCKS` with which nothing spills, or the last.
+    `program`: one step: the parts of the state, then other inputs; to the same parts of the state, in the same order;
+    `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at a
+    time; defaults to the first of `MIN_BLOCKS` with which nothing spills, or the last.
     """
 
     def __init__(
@@ -147,11 +145,9 @@ class CudaMarch:
     ) -> tuple[list[CupyArray], CupyArray]:
         """Take steps in place: records of each part of the state, shape (worlds, rows, ...), and the steps taken, (worlds,).
 
-        Args:
-            state: Parts of the state, shape (worlds, ...) each, with the worlds fastest.
-            inputs: Other inputs: shape (worlds or 1, ...), held, or (worlds or 1, steps, ...), in any order of axes.
-            frozen: Worlds that stay where they are, of type bool, shape (worlds,).
-            stride: Steps from one record to the next; 0 for no records.
+        `state`: parts of the state, shape (worlds, ...) each, with the worlds fastest; `inputs`: other inputs: shape (worlds or
+        1, ...), held, or (worlds or 1, steps, ...), in any order of axes; `frozen`: worlds that stay where they are, of type
+        bool, shape (worlds,); `stride`: steps from one record to the next; 0 for no records.
         """
         cupy, worlds = self._cupy, len(state[0])
         rows = steps // stride if stride else 0

@@ -266,10 +266,9 @@ class CudaRoutine:
     ) -> Array:
         """Run a number of passes in place. Return the number of rows recorded in each world, shape (worlds,).
 
-        Args:
-            state: Arrays of the state, shape (worlds, size) each: a `DeviceState`, or arrays of NumPy, which are copied.
-            inputs: Arrays for the run, shape (worlds or 1, size) each.
-            records: For each sampled array an array of NumPy for its rows, shape (worlds, rows, size).
+        `state`: arrays of the state, shape (worlds, size) each: a `DeviceState`, or arrays of NumPy, which are copied;
+        `inputs`: arrays for the run, shape (worlds or 1, size) each; `records`: for each sampled array an array of NumPy for
+        its rows, shape (worlds, rows, size).
         """
         xp, routine = self._cupy, self.routine
         here = state if isinstance(state, DeviceState) else DeviceState(state)

@@ -19,10 +19,9 @@ def each(function: Callable[..., Any], *rows: Sequence[Any], least: int = 0) -> 
 
         strains = compiler.each(lambda a, b: norm(b - a) / rest - 1.0, points[:-1], points[1:])
 
-    Args:
-        function: Takes and returns numbers, arrays, None, and tuples of these. It may use symbols of the trace around it.
-        rows: For each argument its values, of the same structure at all points.
-        least: Operations at all points together below which the operations are copied after all.
+    `function`: takes and returns numbers, arrays, None, and tuples of these; it may use symbols of the trace around it; `rows`:
+    for each argument its values, of the same structure at all points; `least`: operations at all points together below which
+    the operations are copied after all.
     """
     points = list(zip(*rows, strict=True))
     entries = np.array([list(_leaves(point)) for point in points], dtype=object)

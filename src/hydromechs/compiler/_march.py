@@ -56,11 +56,9 @@ class March(MachineCode):
     ) -> MarchResult:
         """Take steps.
 
-        Args:
-            state: Parts of the state, shape (worlds, ...) each.
-            inputs: Other inputs: shape (worlds, ...) or (1, ...), held, or (worlds or 1, steps, ...), one for each step.
-            stride: Steps from one record to the next; steps + 1 records nothing.
-            ends: Arrays for the last state, which may be those of `state`; defaults to new ones.
+        `state`: parts of the state, shape (worlds, ...) each; `inputs`: other inputs: shape (worlds, ...) or (1, ...), held, or
+        (worlds or 1, steps, ...), one for each step; `stride`: steps from one record to the next; steps + 1 records nothing;
+        `ends`: arrays for the last state, which may be those of `state`; defaults to new ones.
         """
         arguments = self.recipe.inputs
         starts = [np.ascontiguousarray(x, dtype=float) for x in state]

@@ -105,10 +105,9 @@ class RoutineCode:
     ) -> Array:
         """Run a number of passes in place. Return the number of rows recorded in each world, shape (worlds,).
 
-        Args:
-            state: Arrays of the state, shape (worlds, size) each, contiguous; they hold the state after the last pass.
-            inputs: Arrays for the run, shape (worlds or 1, size) each.
-            records: For each sampled array an array for its rows, shape (worlds, rows, size); the rows must suffice.
+        `state`: arrays of the state, shape (worlds, size) each, contiguous; they hold the state after the last pass; `inputs`:
+        arrays for the run, shape (worlds or 1, size) each; `records`: for each sampled array an array for its rows, shape
+        (worlds, rows, size); the rows must suffice.
         """
         arrays = [state[name] for name in self.routine.state] + [inputs[name] for name in self.routine.inputs]
         arrays += [] if records is None else [records[name] for name in self.routine.sampled]

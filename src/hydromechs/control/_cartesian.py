@@ -193,13 +193,9 @@ def joint_rates(J: Array, wanted: Array, q: Array, limits: np.ndarray, rate: flo
 
     A joint that would leave its limits within a period stops, and the others compensate for it.
 
-    Args:
-        J: Jacobian of the tool for these joints, shape (m, n).
-        wanted: Wanted velocity of the tool from the joints, shape (m,).
-        q: Present targets of the joints, shape (n,).
-        limits: Minimum and maximum positions, numbers, shape (n, 2).
-        rate: Maximum rate [rad/s or m/s].
-        period: Time for which the rates hold [s].
+    `J`: jacobian of the tool for these joints, shape (m, n); `wanted`: wanted velocity of the tool from the joints, shape (m,);
+    `q`: present targets of the joints, shape (n,); `limits`: minimum and maximum positions, numbers, shape (n, 2); `rate`:
+    maximum rate [rad/s or m/s]; `period`: time for which the rates hold [s].
     """
     n = len(q)
     program = _fewer(len(wanted), tuple(map(tuple, np.asarray(limits).tolist())), rate, period)

@@ -123,10 +123,9 @@ def prioritised(
     (Siciliano and Slotine 1991): the contribution of task k is in the null space of all earlier ones and leaves their
     velocities. The inverse is damped where earlier tasks leave little of a task.
 
-    Args:
-        tasks: Jacobian (m_k, n) and wanted velocity (m_k,) of each, the most important first.
-        held: Mask of components that are fixed before all tasks, 1 or 0, and their values, shape (2, n). Defaults to none.
-        sizes: Smallest singular value of each Jacobian; computed if omitted.
+    `tasks`: jacobian (m_k, n) and wanted velocity (m_k,) of each, the most important first; `held`: mask of components that are
+    fixed before all tasks, 1 or 0, and their values, shape (2, n); defaults to none; `sizes`: smallest singular value of each
+    Jacobian; computed if omitted.
     """
     given, out = (np.zeros(n), np.zeros(n)) if held is None else (held[0], held[0] * held[1])
     free = np.diag(1.0 - given)

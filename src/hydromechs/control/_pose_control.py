@@ -68,12 +68,9 @@ def pose_law(
     C v_ref contains the Munk moment of the path speed, which grows with the angle to the path. Without this term, attitude
     stiffness would decrease with path speed and vanish at high speed.
 
-    Args:
-        body: Index of the vehicle's body.
-        inertia: M, shape (6, 6).
-        gains: Of e, ė and ∫e for position, then for orientation, shape (2, 3).
-        memory: ∫e dt, of positions in world axes, shape (6,).
-        reference: Position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
+    `body`: index of the vehicle's body; `inertia`: M, shape (6, 6); `gains`: of e, ė and ∫e for position, then for orientation,
+    shape (2, 3); `memory`: ∫e dt, of positions in world axes, shape (6,); `reference`: position and roll, pitch, heading; their
+    rates; their second derivatives, shape (3, 6).
     """
     iq, iv = model.q_slices[body].start, model.v_slices[body].start
     e, V, a = pose_error(q[iq : iq + 7], reference)
@@ -248,12 +245,9 @@ def current_notes(
     λ < ω_0² (1 − 1/(2 ζ k)). The controller compensates the moment of its own path speed, so λ is that of the velocity relative
     to the water minus that of the path speed.
 
-    Args:
-        model: The mechanism; its other joints count as held in the initial configuration.
-        environment: The water; only its mean current is used.
-        path: Position and roll, pitch, heading [m, rad]; waypoints and the fastest instant of each leg are checked.
-        inertia: Inertia M of the controller, shape (6, 6).
-        gains: ω_0², 2 ζ ω_0 and ω_0³/k of the attitude.
+    `model`: the mechanism; its other joints count as held in the initial configuration; `environment`: the water; only its mean
+    current is used; `path`: position and roll, pitch, heading [m, rad]; waypoints and the fastest instant of each leg are
+    checked; `inertia`: inertia M of the controller, shape (6, 6); `gains`: ω_0², 2 ζ ω_0 and ω_0³/k of the attitude.
     """
     turns = [k - 3 for k in vehicle.axes if k >= 3]
     current = environment.current

@@ -139,13 +139,9 @@ def speed_law(
 
     g is weight and buoyancy at the attitude of the reference with the present arm, D the damping of still water at its speed.
 
-    Args:
-        body: Index of the vehicle's body.
-        K_x: Gains of the states, shape (m, 8).
-        K_i: Gains of the integrals, shape (m, m).
-        chosen: Controlled ones of the six axes.
-        memory: ξ, shape (6,).
-        reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
+    `body`: index of the vehicle's body; `K_x`: gains of the states, shape (m, 8); `K_i`: gains of the integrals, shape (m, m);
+    `chosen`: controlled ones of the six axes; `memory`: ξ, shape (6,); `reference`: surge, sway, heave, roll, pitch, yaw rate,
+    shape (6,).
     """
     iq, iv = model.q_slices[body].start, model.v_slices[body].start
     R = quaternion_matrix(q[iq + 3 : iq + 7])

@@ -107,12 +107,9 @@ def closed_chain_dynamics(
 ) -> dynamics.ClosedChains:
     """Accelerations of arms that hold a load, and their forces on it; none of the arms at a singularity.
 
-    Args:
-        model: The mechanism: arms, and the load as a free body.
-        q: Configuration, in which the grasps meet, shape (nq,).
-        load: Name of the load's body.
-        grasps: `hydromechs.contact.Grasp`s whose `held` is on the load.
-        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
+    `model`: the mechanism: arms, and the load as a free body; `q`: configuration, in which the grasps meet, shape (nq,);
+    `load`: name of the load's body; `grasps`: `hydromechs.contact.Grasp`s whose `held` is on the load; `flow`:
+    `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
     """
     return dynamics.closed_chain_dynamics(*prepared(model, q, v, tau, flow), *_holdings(model, load, grasps))
 
@@ -130,11 +127,9 @@ def singular_chain_dynamics(
 ) -> tuple[dynamics.ClosedChains, dynamics.LoadSolution]:
     """As `closed_chain_dynamics`, for floats, with arms at or near singularities; the load's solution reports the choice.
 
-    Args:
-        model: As in `closed_chain_dynamics`, like all that follow but one.
-        load: Name of the load's body.
-        threshold: Condition number of Λ⁻¹ from which on an arm counts as singular.
-        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
+    `model`: as in `closed_chain_dynamics`, like all that follow but one; `load`: name of the load's body; `threshold`:
+    condition number of Λ⁻¹ from which on an arm counts as singular; `flow`: `fluid_velocity`, `fluid_acceleration` and
+    `wrench`, as in `forward_dynamics`.
     """
     at = prepared(model, q, v, tau, flow)
     return dynamics.singular_chain_dynamics(*at, *_holdings(model, load, grasps), threshold=threshold)

@@ -21,15 +21,9 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
     Components are written to a second file beside the model file, for example "rov_plant.yaml" for "rov.yaml".
     `load_plant` and `plant:` in a scenario file read it.
 
-    Args:
-        source: The file to read.
-        out: The file to write; must differ from the source. Mesh paths are relative to it; meshes are not copied. Its first
-            comment contains the notes.
-        overwrite: True to replace existing files; `FileExistsError` otherwise.
-        options: Options of `import_file`.
-
-    Returns:
-        Result of the import. Its notes also list what the format of the new file cannot store.
+    `out`: the file to write; must differ from the source; mesh paths are relative to it; meshes are not copied; its first
+    comment contains the notes; `overwrite`: True to replace existing files; `FileExistsError` otherwise; `options`: options of
+    `import_file`. Returns result of the import. Its notes also list what the format of the new file cannot store.
     """
     check_target(source, out, overwrite=overwrite)
     imported = import_file(source, **options)

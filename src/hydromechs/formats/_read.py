@@ -24,13 +24,9 @@ MODEL_KEY, MODEL_VERSION = FILE_KINDS["model"].key, FILE_KINDS["model"].version
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
     """Read a model file, or a third-party robot description (see `import_file`).
 
-    Args:
-        path: The file; paths of meshes and classes are relative to its folder.
-        code: True to allow the Python code that it names (custom joints); otherwise such a file raises `CodeNotAllowed`.
-        options: Options of `import_file` for a robot description.
-
-    Returns:
-        The model. All errors of the file are listed in one `ModelError`.
+    `path`: the file; paths of meshes and classes are relative to its folder; `code`: True to allow the Python code that it
+    names (custom joints); otherwise such a file raises `CodeNotAllowed`; `options`: options of `import_file` for a robot
+    description. Returns the model. All errors of the file are listed in one `ModelError`.
     """
     path = Path(path)
     if is_robot_file(path):
@@ -43,14 +39,9 @@ def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
 def loads(text: str, source: str = "<text>", folder: str | Path | None = None, *, code: bool = False) -> Model:
     """Read a model from the text of a model file.
 
-    Args:
-        text: YAML.
-        source: Name of the text in messages.
-        folder: Base folder of relative mesh paths; if None, their existence is not checked.
-        code: True to allow the Python code that it names (custom joints); otherwise such a file raises `CodeNotAllowed`.
-
-    Returns:
-        The model. All errors of the text are listed in one `ModelError`.
+    `text`: YAML; `source`: name of the text in messages; `folder`: base folder of relative mesh paths; if None, their existence
+    is not checked; `code`: True to allow the Python code that it names (custom joints); otherwise such a file raises
+    `CodeNotAllowed`. Returns the model. All errors of the text are listed in one `ModelError`.
     """
     with collector_paused():
         document = parsed(text, source, "model", ModelError)

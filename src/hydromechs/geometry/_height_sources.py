@@ -123,14 +123,9 @@ def rubble_mound(
     Stones are caps of ellipsoids at random places; the ground is the highest of them. Their mean height is `level`, and the
     standard deviation about a sixth of the relief. The same seed gives the same mound for any grid.
 
-    Args:
-        x: Grid lines [m], shape (nx,).
-        y: Grid lines [m], shape (ny,).
-        level: Mean height [m].
-        stone: Mean diameter of the stones [m].
-        relief: Height from the gaps to the tops of the largest stones [m].
-        seed: Seed of the random numbers.
-        start: x at which the rubble starts; before it the ground is level [m].
+    `x`: grid lines [m], shape (nx,); `y`: grid lines [m], shape (ny,); `level`: mean height [m]; `stone`: mean diameter of the
+    stones [m]; `relief`: height from the gaps to the tops of the largest stones [m]; `seed`: seed of the random numbers;
+    `start`: x at which the rubble starts; before it the ground is level [m].
     """
     stone, relief, seed = positive(stone, "stone"), finite(relief, "relief"), whole(seed, "seed")
     level, start = finite(level, "level"), start if start == -np.inf else finite(start, "start")

@@ -47,12 +47,9 @@ class Problem:
     Methods take `shared`, the unknowns shared by all trials, shape (g,), `own`, those of each trial, shape (n, l), and `nodes`,
     the states at the starts of all pieces but the first of each trial.
 
-    Args:
-        unknowns: Unknowns of the plant.
-        start: Standard deviations of the guesses of the start, of the chart's coordinates and the velocities, shape (2 nv,);
-            0 where the guess is exact.
-        step: Step of the integration [s].
-        shooting_interval: Length of the pieces into which trials are cut [s]; defaults to the whole trial.
+    `unknowns`: unknowns of the plant; `start`: standard deviations of the guesses of the start, of the chart's coordinates and
+    the velocities, shape (2 nv,); 0 where the guess is exact; `step`: step of the integration [s]; `shooting_interval`: length
+    of the pieces into which trials are cut [s]; defaults to the whole trial.
     """
 
     def __init__(

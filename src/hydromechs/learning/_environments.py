@@ -186,11 +186,9 @@ class WorldsVectorEnv(VectorEnv):
 class WorldEnv(gymnasium.Env):
     """One world as a Gymnasium environment; the same arena as `WorldsVectorEnv`, with one world in it.
 
-    Args:
-        task: Task of the agent.
-        scenario: See `WorldsVectorEnv`, as the options.
-        render_mode: "human" shows the world in a browser, "rgb_array" returns a picture.
-        options: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`, `sensors`; see `ArenaOptions`.
+    `task`: task of the agent; `scenario`: see `WorldsVectorEnv`, as the options; `render_mode`: "human" shows the world in a
+    browser, "rgb_array" returns a picture; `options`: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`,
+    `sensors`; see `ArenaOptions`.
     """
 
     metadata = {"render_modes": list(MODES), "render_fps": 10}

@@ -87,12 +87,9 @@ def _chain(rng: np.random.Generator, n: int, parent: str | None, prefix: str, we
 def serial_chain(n: int, *, base: str = "free", wet: bool = True, seed: int = 1) -> Model:
     """A chain of `n` revolute links with general parameters on a vehicle or on the world.
 
-    Args:
-        n: Number of links.
-        base: "free" for a vehicle that carries the chain (its frame on the first joint, as in the papers), "fixed" for
-            a chain on the world.
-        wet: Whether all bodies have full added mass, buoyancy and strip drag.
-        seed: Seed of the numbers.
+    `n`: number of links; `base`: "free" for a vehicle that carries the chain (its frame on the first joint, as in the papers),
+    "fixed" for a chain on the world; `wet`: whether all bodies have full added mass, buoyancy and strip drag; `seed`: seed of
+    the numbers.
     """
     if base not in ("free", "fixed"):
         raise ValueError(f"base is {base!r}, must be 'free' or 'fixed'")

@@ -29,13 +29,9 @@ def start_of(
 ) -> Array:
     """Return the state x of a motion of the vehicle, shape (19,).
 
-    Args:
-        q_BI: Quaternion of the IMU's axes in the body's, shape (4,).
-        p_BI: Origin of the IMU's frame in body axes [m], shape (3,).
-        pose: Position and quaternion of the body, shape (7,).
-        velocity: In body axes [m/s, rad/s], shape (6,).
-        bias: Biases of specific force and rate; 0 if omitted.
-        current: Velocity of the water in world axes [m/s]; 0 if omitted.
+    `q_BI`: quaternion of the IMU's axes in the body's, shape (4,); `p_BI`: origin of the IMU's frame in body axes [m], shape
+    (3,); `pose`: position and quaternion of the body, shape (7,); `velocity`: in body axes [m/s, rad/s], shape (6,); `bias`:
+    biases of specific force and rate; 0 if omitted; `current`: velocity of the water in world axes [m/s]; 0 if omitted.
     """
     R, w = quaternion_matrix(pose[3:]), velocity[3:]
     lever = np.array([w[1] * p_BI[2] - w[2] * p_BI[1], w[2] * p_BI[0] - w[0] * p_BI[2], w[0] * p_BI[1] - w[1] * p_BI[0]])
@@ -72,12 +68,9 @@ def drawn_error(prior: Mapping[str, Scalar], down: Array, normals: Array) -> Arr
 def propagated(layout: Covariance, F: Array, dt: Scalar, flat: Array, noise: Mapping[str, Scalar], walk: Array) -> Array:
     """Return F P Fᵀ + Q as a flat array. F has the rows of `moved`: a velocity change δv moves the position by δv dt/2.
 
-    Args:
-        F: Derivative of the step by the error, shape (18, 18); only rows of velocity and attitude are read.
-        dt: Step [s].
-        flat: P.
-        noise: Variances that a step adds: pp, pv, vv, q, bg, ba, c, and `decay` of the current.
-        walk: Variances of the biases of aids.
+    `F`: derivative of the step by the error, shape (18, 18); only rows of velocity and attitude are read; `dt`: step [s];
+    `flat`: P; `noise`: variances that a step adds: pp, pv, vv, q, bg, ba, c, and `decay` of the current; `walk`: variances of
+    the biases of aids.
     """
     at, n = layout.present, layout.n
     S = layout.matrix(flat)
@@ -146,11 +139,9 @@ def innovation(
 
         S = H P Hᵀ + R = L D Lᵀ,   W = P Hᵀ L⁻ᵀ D^(−½),   z = D^(−½) L⁻¹ r,   δ = W z,   rejected if z·z exceeds the gate
 
-    Args:
-        H_rows: For each channel, errors among 18 that it depends on; empty for channels that are not used.
-        places: For each of 18 errors, its number in P at the time of the measurement.
-        biases: Number among biases of aids by channel.
-        given: P, expected, H, value, biases, variance, gates, patience, `refused`, force, since.
+    `H_rows`: for each channel, errors among 18 that it depends on; empty for channels that are not used; `places`: for each of
+    18 errors, its number in P at the time of the measurement; `biases`: number among biases of aids by channel; `given`: P,
+    expected, H, value, biases, variance, gates, patience, `refused`, force, since.
     """
     value, S_all = given["value"], layout.matrix(given["P"])
     n = len(value)

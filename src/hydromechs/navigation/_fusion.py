@@ -273,12 +273,9 @@ class Fusion:
     ) -> None:
         """Append one tick: advance, keep copies for late sensors, use arrivals, report.
 
-        Args:
-            t: Time [s].
-            imu: Reading of the IMU, NaN if there is none: specific force and rate, means over the period.
-            aids: Readings of the aids.
-            reports: Destination of reports, 5 numbers for each of `texts`.
-            moves: False for more readings of the same instant.
+        `t`: time [s]; `imu`: reading of the IMU, NaN if there is none: specific force and rate, means over the period; `aids`:
+        readings of the aids; `reports`: destination of reports, 5 numbers for each of `texts`; `moves`: False for more readings
+        of the same instant.
         """
         n, na = self.layout, len(self.aids)
         x, w = r.part("filter x", 0, NX), r.part("filter x", NX, 3)

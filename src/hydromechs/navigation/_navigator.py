@@ -180,10 +180,9 @@ class Track(NamedTuple):
 def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: Array) -> Track:
     """Run a filter on a log.
 
-    Args:
-        log: Times (n,) and values (n, channels) of each sensor's measurements, by its name; NaN where there is nothing. A
-            measurement counts as received after its sensor's latency.
-        start: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
+    `log`: times (n,) and values (n, channels) of each sensor's measurements, by its name; NaN where there is nothing; a
+    measurement counts as received after its sensor's latency; `start`: x̂ at the first reading of the IMU, shape (19,); see
+    `Navigator.true`.
     """
     for s in (navigator.imu, *navigator.aids):
         if s.name not in log:

@@ -43,11 +43,9 @@ NEVER = -1.0
 class Sensing(PlainSensing):
     """Sensors of a plant, and the filter that estimates the motion of a vehicle, as nodes of a routine.
 
-    Args:
-        navigation: The filter, and the input of controllers; None for the truth, except for joints with encoders.
-        terrain: Visible ground besides that of the plant.
-        step: Step of the integrator [s].
-        controlled: True if a controller reads the sensors.
+    `navigation`: the filter, and the input of controllers; None for the truth, except for joints with encoders; `terrain`:
+    visible ground besides that of the plant; `step`: step of the integrator [s]; `controlled`: True if a controller reads the
+    sensors.
     """
 
     def __init__(

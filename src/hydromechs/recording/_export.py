@@ -35,13 +35,9 @@ def select_recording(
 ) -> xarray.Dataset:
     """Return a part of a recording: some variables, some entries of a dimension, an interval of time.
 
-    Args:
-        recording: The recording.
-        variables: Names of the variables, such as "position", or angles of the bodies, such as "tilt_deg". Defaults to all that
-            are recorded.
-        entries: Names to keep along a dimension, such as {"body": ["vehicle"]}. Defaults to all.
-        begin: Time of the first sample to keep [s]. Defaults to the start.
-        end: Time of the last sample to keep [s]. Defaults to the end.
+    `variables`: names of the variables, such as "position", or angles of the bodies, such as "tilt_deg"; defaults to all that
+    are recorded; `entries`: names to keep along a dimension, such as {"body": ["vehicle"]}; defaults to all; `begin`: time of
+    the first sample to keep [s]; defaults to the start; `end`: time of the last sample to keep [s]; defaults to the end.
     """
     names = [str(name) for name in recording.data_vars]
     angles = [name for name in ATTITUDE if name not in names] if "orientation" in names else []

@@ -71,13 +71,9 @@ def energies_of(
 ) -> tuple[Scalar, Scalar, Scalar]:
     """Return kinetic energy of a body, kinetic energy of its water, potential energy [J].
 
-    Args:
-        body: The body, with its `hydro`.
-        rigid: Its inertia with that of bodies fixed to it, or None.
-        motion: Its motion in the water; None if it is dry or cannot move.
-        V: Its velocity in the world in its axes, shape (6,).
-        R: Its axes in the world, shape (3, 3).
-        p: Its origin in the world [m], shape (3,).
+    `body`: the body, with its `hydro`; `rigid`: its inertia with that of bodies fixed to it, or None; `motion`: its motion in
+    the water; None if it is dry or cannot move; `V`: its velocity in the world in its axes, shape (6,); `R`: its axes in the
+    world, shape (3, 3); `p`: its origin in the world [m], shape (3,).
     """
     kinetic: Scalar = 0.0
     fluid: Scalar = 0.0

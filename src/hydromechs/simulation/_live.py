@@ -60,11 +60,9 @@ def size_faults(duration: float, step: float, record: float) -> list[tuple[str, 
 class Clock:
     """Stops of one run.
 
-    Args:
-        t: Time at the start [s].
-        periods: Times between stops of controller, events and recording [s].
-        progress: Called regularly with the time reached [s]; None for no calls.
-        real_time: Pace of a run in real time, 1 as fast as the wall clock; None for maximum speed.
+    `t`: time at the start [s]; `periods`: times between stops of controller, events and recording [s]; `progress`: called
+    regularly with the time reached [s]; None for no calls; `real_time`: pace of a run in real time, 1 as fast as the wall
+    clock; None for maximum speed.
     """
 
     def __init__(

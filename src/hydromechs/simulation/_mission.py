@@ -278,12 +278,9 @@ class Mission:
     def ask(self, simulation: Simulation, seen: tuple[Array, Array] | None, measured: Array) -> tuple[Array, list[str]]:
         """Call the parts in Python that are due; while control is off, they are idle.
 
-        Args:
-            seen: Configuration and velocity as sensors and filter have them; None for the true ones.
-            measured: Last received values of all sensors.
-
-        Returns:
-            Returns commands and settings of each, NaN where it sets none, shape (parts, n), and messages.
+        `seen`: configuration and velocity as sensors and filter have them; None for the true ones; `measured`: last received
+        values of all sensors. Returns returns commands and settings of each, NaN where it sets none, shape (parts, n), and
+        messages.
         """
         layout, true = self._plant.layout, simulation.state
         t, near, na = true.t, TIMES * self.period, len(layout.commands)

@@ -28,13 +28,9 @@ FLUSH = 1.0
 class Recorder:
     """The recording of one run.
 
-    Args:
-        observer: All that is recorded, of (t, q, x, inputs).
-        every: Time between two samples [s].
-        path: Folder on disk to write to; in memory if None.
-        attrs: Attributes of the recording.
-        signals: Signals of the controller, name to unit.
-        books: Initial energy ledger, as in `State`.
+    `observer`: all that is recorded, of (t, q, x, inputs); `every`: time between two samples [s]; `path`: folder on disk to
+    write to; in memory if None; `attrs`: attributes of the recording; `signals`: signals of the controller, name to unit;
+    `books`: initial energy ledger, as in `State`.
     """
 
     def __init__(

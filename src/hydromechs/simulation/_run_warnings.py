@@ -85,13 +85,9 @@ class _Recorded:
     ) -> list[RunWarning]:
         """Return a warning if `excess` is positive at some time.
 
-        Args:
-            item: Name of the body, joint, actuator, line or contact.
-            excess: Amount by which the limit is exceeded, shape (time,); its maximum defines the worst time.
-            value: Value to report, shape (time,).
-            unit: Unit of value and limit.
-            text: Sentence with {item}, {time}, {worst}, {value} and {limit}.
-            **more: Further fields of the sentence.
+        `item`: name of the body, joint, actuator, line or contact; `excess`: amount by which the limit is exceeded, shape
+        (time,); its maximum defines the worst time; `value`: value to report, shape (time,); `unit`: unit of value and limit;
+        `text`: sentence with {item}, {time}, {worst}, {value} and {limit}; `**more`: further fields of the sentence.
         """
         beyond = np.flatnonzero(excess > 0.0)  # False for NaN
         if not len(beyond):

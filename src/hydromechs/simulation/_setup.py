@@ -60,13 +60,9 @@ def setup_of(
 ) -> Setup:
     """Return the plant of what a caller wants to simulate, and how it is simulated.
 
-    Args:
-        what: A model, a plant, or a source that has everything.
-        environment: The water, for a model.
-        components: Parts, for a model.
-        parameters: Names or values of open numbers.
-        seed: Seed of gusts and waves, for a model or a source.
-        blocks: Sensors, filter and controllers, for a model or a plant.
+    `what`: a model, a plant, or a source that has everything; `components`: parts, for a model; `parameters`: names or values
+    of open numbers; `seed`: seed of gusts and waves, for a model or a source; `blocks`: sensors, filter and controllers, for a
+    model or a plant.
     """
     blocks = instances(blocks, Block, "blocks", BLOCKS)
     kind, parts = type(what).__name__, instances(components, Component, "components", COMPONENTS)

@@ -82,11 +82,9 @@ def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -
 def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
     """The water at a point.
 
-    Args:
-        waves: The waves, and the velocity with which a steady current carries them [m/s], shape (3,).
-        p: The point in world axes [m], shape (3,).
-        U: Velocity of current and gusts at the surface [m/s], shape (3,).
-        rate: Its rate of change [m/s²], shape (3,).
+    `waves`: the waves, and the velocity with which a steady current carries them [m/s], shape (3,); `p`: the point in world
+    axes [m], shape (3,); `U`: velocity of current and gusts at the surface [m/s], shape (3,); `rate`: its rate of change
+    [m/s²], shape (3,).
     """
     down, profile = plant.model.world.down, plant.environment.profile
     components, carried = waves

@@ -71,10 +71,9 @@ class LookAhead:
     memory; the on-board controller continues. All is compiled at its first use and kept; so a law that is changed must be a new
     object.
 
-    Args:
-        simulation: The vehicle, reserved for the look-ahead, which moves it. Its plant, method, step and controller are used.
-        deliver: Action of a setpoint on the vehicle. Defaults to setting commands.
-        told: Receives the messages of the on-board controller. Defaults to warnings.
+    `simulation`: the vehicle, reserved for the look-ahead, which moves it; its plant, method, step and controller are used;
+    `deliver`: action of a setpoint on the vehicle; defaults to setting commands; `told`: receives the messages of the on-board
+    controller; defaults to warnings.
     """
 
     def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands, told: Told = warn) -> None:

@@ -94,11 +94,9 @@ def _slice(simulation: Simulation, period: float) -> float:
 class Session:
     """A scenario that an operator flies. All methods may be called from any thread; the simulation never waits for a page.
 
-    Args:
-        configured: Scenario to fly.
-        folder: Folder of the runs' folders: NAME, NAME-2, ... in it, one for each run.
-        lost_after: Time without input from the pilot after which the vehicle holds its position [s].
-        link: Link between the operator and the vehicle. Defaults to none.
+    `configured`: scenario to fly; `folder`: folder of the runs' folders: NAME, NAME-2, ... in it, one for each run;
+    `lost_after`: time without input from the pilot after which the vehicle holds its position [s]; `link`: link between the
+    operator and the vehicle; defaults to none.
     """
 
     def __init__(

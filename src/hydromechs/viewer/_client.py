@@ -264,12 +264,9 @@ def plots_section(content: PageContent) -> str:
 def page_html(title: str, body: str, *, css: str = "", content: PageContent | None = None, kind: str = "report") -> str:
     """Return a page that needs no network and whose policy permits its own scripts only.
 
-    Args:
-        title: Title, as plain text.
-        body: HTML of the page.
-        css: Names of style sheets in `page`, separated by spaces, beside the common one.
-        content: Data for the scripts. Defaults to a page without scripts.
-        kind: Class of the body: "report", "replay", or "picture" for the scene alone.
+    `title`: title, as plain text; `body`: HTML of the page; `css`: names of style sheets in `page`, separated by spaces, beside
+    the common one; `content`: data for the scripts; defaults to a page without scripts; `kind`: class of the body: "report",
+    "replay", or "picture" for the scene alone.
     """
     sheets = ["base.css", *css.split()]
     scripts, policy = "", "'none'"

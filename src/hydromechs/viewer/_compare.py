@@ -37,13 +37,9 @@ def plot_comparison(
 ) -> Path:
     """Overlay two recordings, one panel for each quantity.
 
-    Args:
-        first: A recording; it is drawn as a solid line.
-        second: Another one; dashed.
-        comparison: Result of `compare_recordings`.
-        out: File to write; its suffix selects the format (.png, .svg, .pdf).
-        labels: Labels of the two.
-        quantities: Quantities to draw, such as "position.vehicle.x". Defaults to those with the largest relative differences.
+    `first`: a recording; it is drawn as a solid line; `second`: another one; dashed; `comparison`: result of
+    `compare_recordings`; `out`: file to write; its suffix selects the format (.png, .svg, .pdf); `labels`: labels of the two;
+    `quantities`: quantities to draw, such as "position.vehicle.x"; defaults to those with the largest relative differences.
     """
     out = Path(out)
     series: dict[str, list[np.ndarray]] = {}

@@ -46,13 +46,9 @@ def live_scene(
 ) -> Scene:
     """Return the scene of a mechanism at one time, with space to move around it.
 
-    Args:
-        model: The model.
-        position: Positions of all bodies [m], shape (nb, 3).
-        wxyz: Orientations of all bodies, shape (nb, 4).
-        terrain: Terrain.
-        environment: Environment, for water surface and current.
-        tethers: Points of tethers by name, in world axes [m], shape (n, 3). Defaults to none.
+    `position`: positions of all bodies [m], shape (nb, 3); `wxyz`: orientations of all bodies, shape (nb, 4); `environment`:
+    environment, for water surface and current; `tethers`: points of tethers by name, in world axes [m], shape (n, 3); defaults
+    to none.
     """
     frames, solids = body_parts(model, position[None], wxyz[None])
     plain = Scene(axes=model.world.axes, frames=tuple(frames), solids=tuple(solids))

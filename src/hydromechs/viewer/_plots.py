@@ -40,11 +40,9 @@ def plot_variable(
 ) -> Path:
     """Draw one variable over time, one panel for each entry of its first dimension, one curve for each of its last.
 
-    Args:
-        ds: The recording.
-        name: Name of the variable, or of an angle of the bodies such as "roll_deg" or "tilt".
-        out: File to write; its suffix selects the format (.png, .svg, .pdf).
-        select: Names to show along a dimension, one or a list: `{"body": "vehicle", "xyz": ["x", "z"]}`.
+    `name`: name of the variable, or of an angle of the bodies such as "roll_deg" or "tilt"; `out`: file to write; its suffix
+    selects the format (.png, .svg, .pdf); `select`: names to show along a dimension, one or a list: `{"body": "vehicle", "xyz":
+    ["x", "z"]}`.
     """
     out = Path(out)
     angle = name in ATTITUDE and "orientation" in ds

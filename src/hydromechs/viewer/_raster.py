@@ -41,12 +41,9 @@ def camera_for(
 ) -> Camera:
     """Return a camera that sees a complete box.
 
-    Args:
-        low: Minimum coordinates, z up [m], shape (3,).
-        high: Maximum coordinates [m], shape (3,).
-        azimuth: Viewing direction about z, from x [deg].
-        elevation: Elevation of the viewing direction above the horizon [deg].
-        aspect: Width of the picture over its height.
+    `low`: minimum coordinates, z up [m], shape (3,); `high`: maximum coordinates [m], shape (3,); `azimuth`: viewing direction
+    about z, from x [deg]; `elevation`: elevation of the viewing direction above the horizon [deg]; `aspect`: width of the
+    picture over its height.
     """
     az, el = np.radians([azimuth, elevation])
     view = np.array([np.cos(el) * np.cos(az), np.cos(el) * np.sin(az), np.sin(el)])
@@ -82,14 +79,9 @@ def raster(
 ) -> Array:
     """Return the picture of a scene at one time, or with its bodies at several times.
 
-    Args:
-        moments: Indices of times; arrows and surfaces are those of the last one.
-        size: Width and height [pixels].
-        camera: Camera. Defaults to one that sees all bodies.
-        layers: Layers to show. Defaults to all but `HIDDEN` ones.
-
-    Returns:
-        Red, green and blue, 0 to 1, shape (height, width, 3).
+    `moments`: indices of times; arrows and surfaces are those of the last one; `size`: width and height [pixels]; `camera`:
+    Camera; defaults to one that sees all bodies; `layers`: layers to show; defaults to all but `HIDDEN` ones. Returns red,
+    green and blue, 0 to 1, shape (height, width, 3).
     """
     shown = set(scene.layers) - HIDDEN if layers is None else set(layers)
     parts = list(_parts(scene, moments, shown))

@@ -75,14 +75,9 @@ def recording_scene(
 ) -> Scene:
     """Return the scene of a recording.
 
-    Args:
-        model: The simulated model.
-        ds: The recording.
-        terrain: Terrain.
-        environment: Environment, for the water surface.
-        thrusters: Frame of each thruster by its name. Defaults to the actuators with the name of a frame.
-        rate: Samples per second to show [1/s].
-        most: Most samples to show; more are thinned.
+    `environment`: environment, for the water surface; `thrusters`: frame of each thruster by its name; defaults to the
+    actuators with the name of a frame; `rate`: samples per second to show [1/s]; `most`: most samples to show; more are
+    thinned.
     """
     recorded = [str(x) for x in ds["body"].values]
     if recorded != list(model.body_names):

@@ -40,11 +40,9 @@ class ReplayPage(Gate):
 def replay(scene: Scene, ds: xarray.Dataset, messages: Iterable[str] = (), *, port: int = 0) -> ReplayPage:
     """Serve the replay of a recording on this machine, at the `url` of the returned page.
 
-    Args:
-        scene: The scene of the recording, from `recording_scene`.
-        ds: The recording, for the plots.
-        messages: Messages of the run; those that name a time are marks on the timeline.
-        port: Port to listen on; the next free one if it is in use, any for 0.
+    `scene`: the scene of the recording, from `recording_scene`; `ds`: the recording, for the plots; `messages`: messages of the
+    run; those that name a time are marks on the timeline; `port`: port to listen on; the next free one if it is in use, any for
+    0.
     """
     return ReplayPage(replay_html(scene, ds, messages), port=port)
 
