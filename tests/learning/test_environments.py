@@ -180,9 +180,9 @@ def test_a_page_in_a_browser(capsys):
         (
             lambda: learning.make_single("StationKeeping", scenario="snake"),
             ValueError,
-            "has no thrusters, which StationKeeping acts with",
+            "has no thrusters, which StationKeeping needs",
         ),
-        (lambda: learning.make_single("Reach", scenario="dante"), ValueError, "has no thrusters, which Reach acts with"),
+        (lambda: learning.make_single("Reach", scenario="dante"), ValueError, "has no thrusters, which Reach needs"),
         (lambda: learning.make_single("Reach", frame="tol"), KeyError, "no frame or body 'tol'"),
         (lambda: learning.make_single("PickAndPlace", scenario="bluerov2_heavy_alpha5"), ValueError, "has no grip"),
         (lambda: learning.make_single("WalkAhead", scenario="free_decay"), ValueError, "no driven joints"),
