@@ -275,7 +275,7 @@ class RolloutCost:
                     f"t = {until:g} s; give a motion that is a formula, as motions.Sine"
                 )
             raise ValueError(
-                f"RolloutCost needs steady water; the current changes at t = {until:g} s: leave out gusts and tables"
+                f"RolloutCost needs steady water; the current changes at t = {until:g} s: remove gusts and tables"
             )
         inputs = np.tile(sim.inputs, (len(commands), 1))
         inputs[:, : self.na] = commands

@@ -276,7 +276,7 @@ def _water(run: _Recorded) -> Iterator[RunWarning]:
     if environment.surface is None and has_surface:
         k = int(np.nanargmin(np.nanmin(depth, axis=0)))
         text = "{item!r} rose out of the water at {time} s: depth {value} m at {worst} s, but the environment has no surface"
-        advice = "; add 'surface: {}' to it"
+        advice = "; add 'surface: free' to it"
         for w in run.warning("above_surface", names[wet[k]], -depth[:, k], depth[:, k], 0.0, "m", text):
             yield w._replace(text=w.text + advice)
     if beds:
