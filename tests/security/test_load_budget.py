@@ -119,6 +119,18 @@ def test_a_file_full_of_errors_is_rejected_soon(tmp_path, count):
     assert len(error.value.problems) == min(count, 200)
 
 
+BIG = "0x" + 2000 * "f"
+
+
+@pytest.mark.parametrize(("value", "limit"), [("round(1, -10**9)", "digits"), (f"lcm({BIG}, {BIG} - 1)", "bits")])
+def test_functions_of_xacro_return_limited_integers(tmp_path, value, limit):
+    pytest.importorskip("xacro")
+    link = f'<link name="l${{{value}}}"/>'
+    (tmp_path / "r.xacro").write_text(f'<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">{link}</robot>')
+    with pytest.raises(hm.ModelError, match=f"{limit} exceeds the limit"):
+        hm.import_file(tmp_path / "r.xacro")
+
+
 def test_frames_on_frames_are_followed_to_a_depth(tmp_path):
     frames = "".join(f"<frame name='f{k}' attached_to='{f'f{k - 1}' if k else 'a'}'/>" for k in range(3000))
     (tmp_path / "r.sdf").write_text(f"<sdf version='1.9'><model name='m'><link name='a'/>{frames}</model></sdf>")

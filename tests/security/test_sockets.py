@@ -460,6 +460,21 @@ def test_no_error_of_ours_ends_the_link_of_the_pilot(station, monkeypatch):
         wait(lambda: station.session.inputs.now.target is None)
 
 
+def test_guests_do_not_take_the_seats_of_open_pages(station, monkeypatch):
+    """Many connections use up the stored seats of closed pages only; with all seats taken, there is no new one."""
+    monkeypatch.setattr("hydromechs.station._gate.MOST_SEATS", 3)
+    monkeypatch.setattr(station.gate, "_given", [])
+    with Tab(station) as pilot:
+        for _ in range(8):
+            with Tab(station):
+                pass
+        with pilot.scene(), Tab(station), Tab(station):
+            full = connect(station.url.replace("http", "ws") + "link/new", proxy=None)
+            with pytest.raises(ConnectionClosed, match="all seats are taken"):
+                full.recv(timeout=10)
+        assert pilot.seat in station.gate._given and len(station.gate._given) == 3
+
+
 def test_scenes_are_for_those_who_have_a_seat(station):
     for seat in ("0123456789abcdef", "new", "", "x" * 2000):
         with pytest.raises(REJECTED):

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,66 @@ def test_chunks_of_another_size_are_damage(store):
         hm.load_recording(store)
 
 
+def packed(store, codec):
+    """Compress the chunks of `position`; return the compressor and the one chunk."""
+    numcodecs = pytest.importorskip("numcodecs")
+    compressor = numcodecs.Zstd(3) if codec.startswith("zstd") else numcodecs.Blosc("zstd", 9)
+    changed(store, compressor=compressor.get_config())
+    chunk = store / "position" / "0.0"
+    chunk.write_bytes(compressor.encode(chunk.read_bytes()))
+    assert hm.load_recording(store).position.values.tolist() == [[1.0, 1.0]] * 5
+    return compressor, chunk
+
+
+BLOCKS = b"".join((flags | 1 << 1 | 2**17 << 3).to_bytes(3, "little") + b"\0" for flags in [0] * 2000 + [1])
+"""Blocks of a Zstandard frame: 262 MB of zeros in 8 kB."""
+
+
+@pytest.mark.parametrize("bomb", ["zstd", "zstd, no size", "zstd, two frames", "zstd, small size", "zstd, zeros", "blosc"])
+def test_a_chunk_that_unpacks_to_more_than_declared_is_not_unpacked(store, bomb):
+    compressor, chunk = packed(store, bomb)
+    big = compressor.encode(np.zeros(2**28, np.uint8))
+    unsized = b"\x28\xb5\x2f\xfd\x00\x58" + BLOCKS
+    chunk.write_bytes(
+        {
+            "zstd, no size": unsized,
+            "zstd, two frames": chunk.read_bytes() + unsized,
+            "zstd, small size": b"\x28\xb5\x2f\xfd\x20\x00" + BLOCKS,
+            "zstd, zeros": b"\x28\xb5\x2f\xfd\x20\x00" + bytes(9000),
+        }.get(bomb, big)
+    )
+    tracemalloc.start()
+    with pytest.raises(RecordingError, match=r"position/0\.0 (unpacks to|has) .* malicious"):
+        hm.load_recording(store)
+    (store / ".zattrs").write_text(json.dumps({"hydromechs_sweep": 2, "parameters": []}))
+    with pytest.raises((OSError, ValueError)):
+        sweeps.load_results(store)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
+def test_a_chunk_that_is_larger_than_declared_is_not_read(store):
+    with (store / "position" / "0.0").open("r+b") as chunk:
+        chunk.truncate(2**28)  # sparse
+    with pytest.raises(RecordingError, match=r"position/0\.0 has 268435456 bytes"):
+        hm.load_recording(store)
+
+
+@pytest.mark.parametrize("codec", ["zstd", "blosc"])
+@pytest.mark.parametrize("count", [1, 30, 300, 10_000, 400_000])
+@pytest.mark.parametrize("random", [False, True])
+def test_compressed_recordings_open(tmp_path, codec, count, random):
+    numcodecs = pytest.importorskip("numcodecs")
+    values = np.random.default_rng(1).random(count) if random else np.zeros(count)
+    ds = xarray.Dataset({"z": ("time", values)}, {"time": np.arange(count) * 0.1}, {"hydromechs_recording": 2})
+    compressor = numcodecs.Zstd(3, checksum=count > 30) if codec == "zstd" else numcodecs.Blosc("lz4")
+    encoding = {name: {"compressors": compressor} for name in ("z", "time")}
+    ds.to_zarr(tmp_path / "r.zarr", zarr_format=2, encoding=encoding)
+    assert json.loads((tmp_path / "r.zarr/z/.zarray").read_text())["compressor"]["id"] == codec
+    assert (hm.load_recording(tmp_path / "r.zarr").z.values == values).all()
+
+
 def test_hostile_attributes_are_data(store):
     attrs = json.loads((store / ".zattrs").read_text())
     attrs |= {"variable_order": {"a": 1}, "scenario": ["x"], "seed": "abc", "title": {"a": 1}}
@@ -172,6 +233,7 @@ def test_damaged_netcdf(store, tmp_path):
     [
         {"dtypes": {"position": "|O"}},
         {"dtypes": {"nothing": "<f8"}},
+        {"dtypes": {"position": "<U5000000"}},
         {"empty": {"a": {"dims": ["x"], "shape": [10**12], "dtype": "<f8", "attrs": {}}}},
         {"empty": {"a": {"dims": ["x"], "shape": [0], "dtype": "|O", "attrs": {}}}},
         {"empty": [1]},
@@ -186,6 +248,18 @@ def test_hostile_attribute_of_netcdf(store, tmp_path, extra):
     ds.to_netcdf(tmp_path / "r.nc", engine="scipy")
     with pytest.raises(RecordingError, match="hydromechs_extra"):
         hm.load_recording(tmp_path / "r.nc")
+
+
+def test_variables_of_netcdf_that_are_larger_than_their_file(tmp_path):
+    """A sparse file, and variables that share their bytes."""
+    file = tmp_path / "r.nc"
+    xarray.Dataset({"z": ("time", np.zeros(1000))}, {"time": np.arange(1000.0)}).to_netcdf(file, engine="scipy")
+    raw, length = file.read_bytes(), b"time" + (1000).to_bytes(4, "big")
+    assert raw.count(length) == 1
+    file.write_bytes(raw.replace(length, b"time" + (10**7).to_bytes(4, "big")))
+    os.truncate(file, 10**8)
+    with pytest.raises(RecordingError, match="declares 160000000 bytes"):
+        hm.load_recording(file)
 
 
 # -- the cache of machine code ------------------------------------------------------------------------------------------

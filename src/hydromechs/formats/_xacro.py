@@ -301,7 +301,10 @@ class _Expansion:
             case ast.Call(func=inner, args=given, keywords=[]):
                 function = of(inner)
                 if any(function is known for known in self.known):
-                    return _size_checked(function(*(_size_checked(of(x)) for x in given)))
+                    passed = [_size_checked(of(x)) for x in given]
+                    if function is round and any(abs(digits) > MAX_POWER for digits in passed[1:] if digits is not None):
+                        raise Missing(f"round to {passed[1]} digits exceeds the limit of {MAX_POWER:g}")
+                    return _size_checked(function(*passed))
         raise Missing(f"the expression {ast.unparse(node)!r} is not supported; expand the file with xacro and load the result")
 
     def _named(self, name: str, symbols: Mapping[str, Any]) -> Any:
@@ -330,13 +333,15 @@ _Units.add_constructor("!radians", _number)
 
 
 def _size_checked(value: Any) -> Any:
-    """Return a value with at most `MAX_LENGTH` items in total and texts of at most `MAX_TEXT`; otherwise raise `Missing`."""
+    """Return a value with limited items in total, texts and integers; otherwise raise `Missing`."""
     open_items, count = [value], 0
     while open_items:
         item = open_items.pop()
         count += 1
         if count > MAX_LENGTH or (isinstance(item, str) and len(item) > MAX_TEXT):
             raise Missing(f"a value of an expression has more than {MAX_LENGTH} items or {MAX_TEXT} characters")
+        if isinstance(item, int) and item.bit_length() > MAX_BITS:
+            raise Missing(f"an integer of {item.bit_length()} bits exceeds the limit of {MAX_BITS}")
         if isinstance(item, dict):
             open_items += [*item, *item.values()]
         elif isinstance(item, list | tuple):

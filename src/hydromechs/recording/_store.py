@@ -20,7 +20,7 @@ import numpy as np
 from hydromechs import files
 
 from ._export import save_csv, save_mat, save_parquet
-from ._stored import KINDS, check_store, plain_attributes
+from ._stored import KINDS, check_store, plain_attributes, size_on_disk
 
 if TYPE_CHECKING:
     import xarray
@@ -37,6 +37,8 @@ ORDER = "variable_order"
 """Attribute of a store that keeps the order of the variables; not an attribute of the dataset."""
 NETCDF_EXTRA = "hydromechs_extra"
 """Attribute of a NetCDF file that stores, as JSON, what the format cannot."""
+NETCDF_SMALL, NETCDF_RATIO = 2**26, 16
+"""Size of the variables of any NetCDF file [bytes], and maximum ratio to the file for larger ones; texts take four times."""
 
 SINGLE_FILES = (".nc", ".csv", ".parquet", ".mat")
 """Suffixes of single-file formats."""
@@ -450,17 +452,21 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
 
     try:
         files.require_file(path, 2**50)
+        most = max(NETCDF_SMALL, NETCDF_RATIO * size_on_disk(path))
         with xarray.open_dataset(path, engine="scipy", decode_times=False) as file:
+            if file.nbytes > most:
+                raise ValueError(f"it declares {file.nbytes} bytes, but is much smaller")
             ds = file.load().drop_encoding()
     except Exception as e:  # SciPy's reader can raise anything on a damaged header
         raise RecordingError(f"{path} cannot be read as NetCDF 3: {type(e).__name__}: {e}; use hm.save_recording") from e
     try:
-        return _with_extra(ds, json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}")))
+        return _with_extra(ds, json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}")), most)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
         raise RecordingError(f"{path}: the attribute {NETCDF_EXTRA} is damaged: {type(e).__name__}: {e}") from e
 
 
-def _with_extra(ds: xarray.Dataset, extra: dict[str, Any]) -> xarray.Dataset:
+def _with_extra(ds: xarray.Dataset, extra: dict[str, Any], most: int) -> xarray.Dataset:
+    """Return a dataset of at most `most` bytes with the contents that NetCDF cannot store."""
     import xarray
 
     described = [*extra.get("dtypes", {}).values(), *(empty["dtype"] for empty in extra.get("empty", {}).values())]
@@ -468,6 +474,8 @@ def _with_extra(ds: xarray.Dataset, extra: dict[str, Any]) -> xarray.Dataset:
         raise ValueError("a variable is neither numeric nor text")
     if any(0 not in empty["shape"] for empty in extra.get("empty", {}).values()):
         raise ValueError("a variable that should be empty is not")
+    if sum(np.dtype(dtype).itemsize * ds[name].size for name, dtype in extra.get("dtypes", {}).items() if name in ds) > most:
+        raise ValueError("the types are too wide for a file of this size")
     for name, empty in extra.get("empty", {}).items():
         ds[name] = (empty["dims"], np.empty(empty["shape"], empty["dtype"]), empty["attrs"])
         if empty["dims"] == [name]:

@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -54,18 +54,24 @@ CHUNKS = 1_000_000
 def check_store(path: Path) -> None:
     """Raise `files.UnreadableFile` for a Zarr store that this package cannot have written."""
     declared = held = chunks = 0
+    packed: list[tuple[Path, int, str | None]] = []
     for name in (".zgroup", ".zattrs"):
         _mapping(path / name)
     for folder in sorted(p for p in path.iterdir() if p.is_dir()):
         if (folder / ".zarray").exists():
             _mapping(folder / ".zattrs")
-            size, count = _array_size(folder / ".zarray")
+            size, count, chunk, codec = _array_size(folder / ".zarray")
             declared, chunks = declared + size, chunks + count
-            held += sum(_size(Path(chunk.path)) for chunk in os.scandir(folder))
+            for file in sorted(folder.iterdir()):
+                held += size_on_disk(file)
+                if file.name[0].isdigit():  # a chunk; zarr reads no other data
+                    packed.append((file, chunk, codec))
     if declared > max(SMALL, RATIO * held):
         raise files.UnreadableFile(f"{path} declares {declared:.3g} bytes, but contains {held}; it is damaged or malicious")
     if chunks > CHUNKS:
         raise files.UnreadableFile(f"{path} declares {chunks} chunks, more than {CHUNKS}; it is damaged or malicious")
+    for file, chunk, codec in packed:
+        _check_chunk(file, chunk, codec)
 
 
 def _mapping(file: Path) -> None:
@@ -74,8 +80,43 @@ def _mapping(file: Path) -> None:
         raise files.UnreadableFile(f"{file} must contain a mapping; it is damaged")
 
 
-def _array_size(header: Path) -> tuple[int, int]:
-    """Return the size of an array [bytes] and the number of its chunks from its metadata."""
+def _check_chunk(file: Path, size: int, codec: str | None) -> None:
+    """Raise `files.UnreadableFile` if a chunk would unpack to another size than its array declares [bytes]."""
+    stored = file.stat().st_size
+    if stored > (size if codec is None else size + size // 64 + 1024):  # incompressible data grow by less
+        raise files.UnreadableFile(f"{file} has {stored} bytes, its array declares {size}; it is damaged or malicious")
+    if codec is not None:
+        with file.open("rb") as stream:
+            # Blosc: bytes 4 to 8 are the size, by which numcodecs allocates memory
+            unpacked = _zstd_size(stream, stored) if codec == "zstd" else int.from_bytes(stream.read(8)[4:], "little")
+        if unpacked != size:
+            raise files.UnreadableFile(f"{file} unpacks to {unpacked} bytes, not to {size}; it is damaged or malicious")
+
+
+def _zstd_size(stream: BinaryIO, stored: int) -> int | None:
+    """Return the content size of a file with one Zstandard frame [bytes] (RFC 8878, sec. 3.1.1); None for other files.
+
+    The blocks are followed to the end: numcodecs also unpacks further frames, which may have any size.
+    """
+    magic, flags = stream.read(4), int.from_bytes(stream.read(1), "little")
+    if magic != b"\x28\xb5\x2f\xfd":
+        return None
+    size_flag, single, checksum, dictionary = flags >> 6, flags >> 5 & 1, flags >> 2 & 1, flags & 3
+    stream.read(1 - single + (0, 1, 2, 4)[dictionary])
+    width = (single, 2, 4, 8)[size_flag]
+    size = int.from_bytes(stream.read(width), "little") + (256 if size_flag == 1 else 0)
+    last = 0
+    while not last:
+        block = int.from_bytes(stream.read(3), "little")
+        last, kind, length = block & 1, block >> 1 & 3, block >> 3
+        if not (last or length) or stream.tell() >= stored:  # also zeros of a sparse file
+            return None
+        stream.seek(1 if kind == 1 else length, os.SEEK_CUR)  # a block of kind 1 repeats one byte
+    return size if width and stream.tell() + 4 * checksum == stored else None
+
+
+def _array_size(header: Path) -> tuple[int, int, int, str | None]:
+    """Return the size of an array with full chunks [bytes], the number and size of its chunks, and its codec."""
     meta = files.read_json(header, HEADER)
 
     def refuse(key: str, must: str) -> files.UnreadableFile:
@@ -96,13 +137,14 @@ def _array_size(header: Path) -> tuple[int, int]:
         dtype = np.dtype(meta["dtype"]) if isinstance(meta.get("dtype"), str) else None
     except (TypeError, ValueError):
         dtype = None
-    if dtype is None or dtype.kind not in KINDS:
+    if dtype is None or dtype.kind not in KINDS or dtype.itemsize == 0:
         raise refuse("dtype", "is neither a number nor a fixed-length text")
     shape, chunks = _counts(meta.get("shape"), 0), _counts(meta.get("chunks"), 1)
     if shape is None or chunks is None or len(shape) != len(chunks):
         raise refuse("shape and chunks", "must be lists of integers with equal length")
-    size = dtype.itemsize * max(math.prod(shape), math.prod(chunks) if 0 not in shape else 0)
-    return size, math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True))
+    count = math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True))
+    chunk = dtype.itemsize * math.prod(chunks)
+    return count * chunk, count, chunk, None if compressor is None else compressor["id"]
 
 
 def _counts(value: Any, least: int) -> list[int] | None:
@@ -110,7 +152,7 @@ def _counts(value: Any, least: int) -> list[int] | None:
     return value if good else None
 
 
-def _size(file: Path) -> int:
+def size_on_disk(file: Path) -> int:
     """Return the size of a file on disk [bytes]; raise `files.UnreadableFile` for a pipe or device, which would block."""
     status = os.stat(file)
     if stat.S_ISDIR(status.st_mode):

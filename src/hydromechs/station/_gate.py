@@ -6,7 +6,6 @@ import json
 import logging
 import secrets
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib.resources import files
@@ -104,7 +103,7 @@ IDLE = 0.25
 SEAT = 16
 """Number of characters in the identifier of a seat."""
 MOST_SEATS = 1000
-"""Number of stored seats, for pages that reconnect."""
+"""Maximum number of seats, including those stored for pages that reconnect."""
 LOG = logging.getLogger(__name__)
 
 
@@ -140,7 +139,7 @@ class StationGate(Gate):
         self.backend = backend
         self.frames = self.dropped = 0
         """Frames sent to pages, and frames that slow pages did not get."""
-        self._given: deque[str] = deque(maxlen=MOST_SEATS)
+        self._given: list[str] = []
         self._seated: set[str] = set()
         super().__init__(port=port, share=share)
 
@@ -182,6 +181,12 @@ class StationGate(Gate):
         """Serve one page: send frames, receive messages. A page that reconnects gets its seat back."""
         guard = Guard()
         if seat in self._seated or not (seat in self._given and len(seat) == SEAT):
+            if len(self._given) >= MOST_SEATS:
+                free = next((s for s in self._given if s not in self._seated), None)  # never the seat of an open page
+                if free is None:
+                    await connection.close(1013, "all seats are taken; close other pages")
+                    return
+                self._given.remove(free)
             seat = secrets.token_hex(SEAT // 2)
             self._given.append(seat)
         self._seated.add(seat)
