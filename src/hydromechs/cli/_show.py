@@ -244,7 +244,7 @@ def run_scene(
     they name or, if that cannot be read, from plain boxes.
     """
     from hydromechs.formats import drawn_scenario, load_file
-    from hydromechs.library import load
+    from hydromechs.library import load, load_vehicle
     from hydromechs.recording import load_recording
     from hydromechs.values import is_path
     from hydromechs.viewer import recording_scene
@@ -257,7 +257,7 @@ def run_scene(
         mechanism = load_file(model) if is_path(model) else load(model)
         return recording_scene(mechanism, ds, rate=rate, most=most), ds
     try:
-        scenario = drawn_scenario(ds.attrs, str(run)) or _named_scenario(ds, run)
+        scenario = drawn_scenario(ds.attrs, str(run), load, load_vehicle)
         if list(scenario.model.body_names) != [str(name) for name in ds["body"].values]:
             raise ModelError(str(run), ["the bodies of the models differ from those of the recording"])
         return scenario_scene(scenario, ds, rate=rate, most=most), ds
@@ -266,18 +266,6 @@ def run_scene(
         remedy = "name the model with --model"
         Console(stderr=True).print(Text(f"{run}: bodies are drawn as boxes; {remedy} ({reason})", "yellow"), soft_wrap=True)
         return recording_scene(_plain_model(ds), ds, rate=rate, most=most), ds
-
-
-def _named_scenario(ds: xarray.Dataset, run: str | os.PathLike[str]) -> Scenario:
-    """Return the scenario whose text a recording stores, with its models; custom code is not allowed."""
-    from hydromechs.formats import loads_scenario
-    from hydromechs.library import load, load_vehicle
-
-    text = str(ds.attrs.get("scenario") or "")
-    if not text.strip():
-        raise ValueError(f"{run} does not name its model; pass it with --model")
-    file = Path(str(ds.attrs.get("scenario_file") or "scenario.yaml"))
-    return loads_scenario(text, str(file), file.parent, load, load_vehicle, code=False)
 
 
 def _plain_model(ds: xarray.Dataset) -> Model:

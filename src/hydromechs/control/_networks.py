@@ -12,7 +12,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,13 +22,17 @@ from hydromechs import files
 from hydromechs.spatial import maximum, where
 from hydromechs.values import Array, Scalar
 
-MAX_NUMBERS = 4_000_000
-"""Maximum number of weights of a network."""
+MAX_NUMBERS = 8 * 2**20
+"""Maximum number of weights of a network, 64 MiB."""
 MAX_LAYERS = 64
 """Maximum number of layers."""
+MAX_NODES = 8 * MAX_LAYERS
+"""Maximum number of operators of an ONNX file from its input to its output."""
+MAX_ENTRIES = 10_000
+"""Maximum number of entries of an archive, whose list takes memory before any is read."""
 
 DAMAGED = (
-    *(ValueError, LookupError, OverflowError, EOFError, SyntaxError, RuntimeError, MemoryError),
+    *(ValueError, LookupError, OverflowError, EOFError, SyntaxError, RuntimeError, MemoryError, TypeError, AttributeError),
     *(struct.error, zipfile.BadZipFile, zlib.error, tokenize.TokenError, pickle.UnpicklingError),
 )
 """Errors that readers raise for damaged files."""
@@ -64,15 +68,16 @@ def read_network(path: str, activation: str) -> tuple[Layer, ...]:
         raise ValueError(f"policy {path}: must be a file of the type {', '.join(readers)}")
     layers: list[Layer] = []
     try:
-        with files.open_file(path) as file:
-            for layer in reader(file.read(), activation):
+        with files.one_load(), np.errstate(all="ignore"):  # `_check` finds what is not finite
+            for layer in reader(files.read_bytes(path), activation):
                 _check(layers, layer)
                 layers.append(layer)
     except files.UnreadableFile:
         raise
     except DAMAGED as error:
         damaged = not isinstance(error, ValueError)
-        raise ValueError(f"policy {path}: {'is damaged or of another format' if damaged else error}") from None
+        reason = "is damaged or of another format" if damaged else str(error)[:500]  # it may quote a name from the file
+        raise ValueError(f"policy {path}: {reason}") from None
     if not layers:
         raise ValueError(f"policy {path}: has no layers; see the formats in docs/learning.md")
     return tuple(layers)
@@ -88,63 +93,77 @@ def _check(before: Sequence[Layer], layer: Layer) -> None:
         raise ValueError(f"layer {layer.name!r} has a bias of shape {b.shape}, must have shape {W.shape[:1]}")
     if not (np.isfinite(W).all() and np.isfinite(b).all()):
         raise ValueError(f"layer {layer.name!r} has weights that are not finite")
-    if len(before) >= MAX_LAYERS or sum(x.weights.size for x in before) + W.size > MAX_NUMBERS:
+    _require_room(before, W.size)
+
+
+def _require_room(before: Sequence[Layer], size: int) -> None:
+    """Raise `ValueError` if a network has no room for one more layer with `size` weights."""
+    if len(before) >= MAX_LAYERS or sum(x.weights.size for x in before) + size > MAX_NUMBERS:
         raise ValueError(f"has more than {MAX_LAYERS} layers or {MAX_NUMBERS:,} weights; use a smaller network")
 
 
-def _floats(data: bytes, dtype: Any, shape: Sequence[int], name: str) -> Array:
-    """Numbers of a shape from bytes."""
-    dtype = np.dtype(dtype)
-    if math.prod(shape) > MAX_NUMBERS or math.prod(shape) * dtype.itemsize != len(data):
-        raise ValueError(
-            f"{name!r} has {len(data)} bytes, must have those of shape {tuple(shape)}, at most {MAX_NUMBERS:,} numbers"
-        )
-    return np.frombuffer(data, dtype).astype(float).reshape(tuple(shape))
+def _floats(data: Sequence[Any], dtype: Any, shape: Sequence[int], name: str) -> Array:
+    """Numbers of a shape from pieces of bytes."""
+    dtype, size = np.dtype(dtype), sum(map(len, data))
+    if math.prod(shape) > MAX_NUMBERS or math.prod(shape) * dtype.itemsize != size:
+        raise ValueError(f"{name!r} has {size} bytes, must have those of shape {tuple(shape)}, at most {MAX_NUMBERS:,} numbers")
+    return np.frombuffer(b"".join(data), dtype).astype(float).reshape(tuple(shape))
 
 
-def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
-    with archive.open(name) as file:
-        data = file.read(files.MAX_BYTES + 1)
-    if len(data) > files.MAX_BYTES:
-        raise ValueError(f"{name!r} is larger than {files.MAX_BYTES:,} bytes")
-    return data
+def _archive(data: bytes) -> zipfile.ZipFile:
+    if data.count(b"PK\1\2") > MAX_ENTRIES:  # signature of each entry in the list
+        raise ValueError(f"has more than {MAX_ENTRIES:,} entries; store the weights only")
+    return zipfile.ZipFile(io.BytesIO(data))
 
 
-def _sequence(arrays: Mapping[str, Array], pattern: str, rest: str, activation: str, last: str = "none") -> Iterator[Layer]:
+def _entry(archive: zipfile.ZipFile, name: str, limit: int = files.MAX_BYTES) -> bytes:
+    if archive.getinfo(name).file_size > limit:
+        raise ValueError(f"{name!r} is larger than {limit:,} bytes")
+    return archive.read(name)
+
+
+def _sequence(
+    names: Collection[str], read: Callable[[str], Array], pattern: str, rest: str, activation: str, last: str = "none"
+) -> Iterator[Layer]:
     """Layers whose weights have names that match a pattern with a number; `rest` names a bias from the number."""
-    numbers = sorted(int(m[1]) for name in arrays if (m := re.fullmatch(pattern, name)))
-    names = {int(m[1]): name for name in arrays if (m := re.fullmatch(pattern, name))}
-    for k in numbers:
+    numbered = {int(m[1]): name for name in names if (m := re.fullmatch(pattern, name))}
+    for k, name in sorted(numbered.items()):
         bias = rest.format(k)
-        if bias not in arrays:
-            raise ValueError(f"has {names[k]!r} without its bias {bias!r}")
-        yield Layer(names[k], arrays[names[k]], arrays[bias], last if k == numbers[-1] else activation)
+        if bias not in names:
+            raise ValueError(f"has {name!r} without its bias {bias!r}")
+        yield Layer(name, read(name), read(bias), last if k == max(numbered) else activation)
 
 
 def _npz(data: bytes, activation: str) -> Iterator[Layer]:
     """W0, b0, W1, b1, ..., outputs before inputs."""
-    arrays: dict[str, Array] = {}
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for name in archive.namelist():
-            file = io.BytesIO(_entry(archive, name))
+    with _archive(data) as archive:
+
+        def read(name: str) -> Array:
+            file = io.BytesIO(_entry(archive, f"{name}.npy"))
             version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, by_columns, dtype = read(file)
+            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, by_columns, dtype = header(file)
             if dtype.kind != "f":
-                raise ValueError(f"array {name.removesuffix('.npy')!r} must hold floating-point numbers, not {dtype}")
-            rows = _floats(file.read(), dtype, shape[::-1] if by_columns else shape, name)
-            arrays[name.removesuffix(".npy")] = rows.T if by_columns else rows
-    yield from _sequence(arrays, r"W(\d+)", "b{}", activation)
+                raise ValueError(f"array {name!r} must hold floating-point numbers, not {dtype}")
+            rows = _floats([file.read()], dtype, shape[::-1] if by_columns else shape, f"{name}.npy")
+            return rows.T if by_columns else rows
+
+        names = {name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")}
+        yield from _sequence(names, read, r"W(\d+)", "b{}", activation)
 
 
 # -- Stable-Baselines3 ---------------------------------------------------------------------------------------------------------
 
 
+MAX_DATA = 8 * 2**20
+"""Maximum size of the description of a model [bytes]; its objects take many times as much memory."""
+
+
 def _stable_baselines(data: bytes, activation: str) -> Iterator[Layer]:
     """The actor of PPO, A2C, SAC, TD3 or DDPG."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with _archive(data) as archive:
         try:
-            weights, about = _entry(archive, "policy.pth"), json.loads(_entry(archive, "data"))
+            weights, about = _entry(archive, "policy.pth"), json.loads(_entry(archive, "data", MAX_DATA))
         except KeyError:
             raise ValueError("has no entries 'policy.pth' and 'data'; save the model with model.save(...)") from None
     try:
@@ -153,8 +172,17 @@ def _stable_baselines(data: bytes, activation: str) -> Iterator[Layer]:
         raise ValueError(
             "files of Stable-Baselines3 need PyTorch: pip install 'hydromechs[learn]', or save the weights as .npz"
         ) from None
-    found = torch.load(io.BytesIO(weights), map_location="cpu", weights_only=True)
-    arrays = {str(name): np.asarray(x, dtype=float) for name, x in found.items()}
+    if zipfile.is_zipfile(io.BytesIO(weights)):  # PyTorch reads all entries
+        with _archive(weights) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > files.MAX_BYTES:
+                raise ValueError(f"'policy.pth' has entries larger than {files.MAX_BYTES:,} bytes")
+    arrays = torch.load(io.BytesIO(weights), map_location="cpu", weights_only=True)
+
+    def read(name: str) -> Array:
+        if math.prod(arrays[name].shape) > MAX_NUMBERS:  # few stored numbers can be repeated
+            raise ValueError(f"{name!r} has shape {tuple(arrays[name].shape)}, must have at most {MAX_NUMBERS:,} numbers")
+        return np.asarray(arrays[name], dtype=float)
+
     given = about.get("policy_kwargs", {}) if isinstance(about, dict) else {}
     named = re.search(r"(\w+)'>$", str(given.get("activation_fn", ""))) if isinstance(given, dict) else None
     squashed = "actor.mu.weight" in arrays  # SAC
@@ -162,30 +190,32 @@ def _stable_baselines(data: bytes, activation: str) -> Iterator[Layer]:
     if hidden not in ACTIVATIONS:
         raise ValueError(f"the activation {hidden!r} is not supported; use one of {', '.join(ACTIVATIONS)}")
     if "action_net.weight" in arrays:
-        net, last = r"mlp_extractor\.policy_net\.", Layer("action_net", arrays["action_net.weight"], arrays["action_net.bias"])
+        net, last, end = r"mlp_extractor\.policy_net\.", "action_net", "none"
     elif squashed:
-        net, last = r"actor\.latent_pi\.", Layer("actor.mu", arrays["actor.mu.weight"], arrays["actor.mu.bias"], "tanh")
+        net, last, end = r"actor\.latent_pi\.", "actor.mu", "tanh"
     else:
-        yield from _sequence(arrays, r"actor\.mu\.(\d+)\.weight", "actor.mu.{}.bias", hidden, "tanh")
+        yield from _sequence(arrays, read, r"actor\.mu\.(\d+)\.weight", "actor.mu.{}.bias", hidden, "tanh")
         return
     bare = net.replace("\\", "")
-    yield from _sequence(arrays, net + r"(\d+)\.weight", bare + "{}.bias", hidden, hidden)
-    yield last
+    yield from _sequence(arrays, read, net + r"(\d+)\.weight", bare + "{}.bias", hidden, hidden)
+    yield Layer(last, read(f"{last}.weight"), read(f"{last}.bias"), end)
 
 
 # -- ONNX ----------------------------------------------------------------------------------------------------------------------
 
 _Message = dict[int, list[Any]]
-"""Values of a message of protocol buffers by field: integers, or bytes."""
+"""Values of a message of protocol buffers by field: integers, or views of bytes."""
 _TYPES = {1: "<f4", 11: "<f8", 10: "<f2", 7: "<i8", 6: "<i4"}
 """NumPy's types by those of ONNX."""
+MAX_DIMENSIONS = 8
+"""Maximum number of dimensions of a tensor."""
 _SAME = {"Identity", "Flatten", "Cast", "Dropout"}
 """Operators that change no number of one observation."""
 _NAMED = {"Tanh": "tanh", "Relu": "relu", "Elu": "elu", "Sigmoid": "sigmoid"}
 """Activations by their operators."""
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
     out = shift = 0
     while True:
         byte = data[at]
@@ -196,9 +226,9 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             raise ValueError("is damaged: a number has more than 64 bits")
 
 
-def _message(data: bytes) -> _Message:
+def _message(data: memoryview) -> _Message:
     out: _Message = {}
-    value: int | bytes
+    value: int | memoryview
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -212,82 +242,113 @@ def _message(data: bytes) -> _Message:
             if size < 0 or at + size > len(data):
                 raise ValueError("is damaged or no ONNX file")
             value, at = data[at : at + size], at + size
+        files.count("values", 1)
         out.setdefault(key >> 3, []).append(value)
     return out
 
 
 def _text(message: _Message, field: int) -> str:
-    return message[field][-1].decode("utf-8", "replace") if field in message else ""
+    return str(message[field][-1], "utf-8", "replace") if field in message else ""
 
 
 def _tensor(message: _Message) -> Array:
-    name, shape = _text(message, 8), []
+    name = _text(message, 8)
+    shape: list[int] = []
     for x in message.get(1, []):  # single numbers, or packed
         at = 0
-        while isinstance(x, bytes) and at < len(x):
+        while isinstance(x, memoryview) and at < len(x) and len(shape) <= MAX_DIMENSIONS:
             size, at = _varint(x, at)
             shape.append(size)
         shape += [x] if isinstance(x, int) else []
+    if len(shape) > MAX_DIMENSIONS:
+        raise ValueError(f"tensor {name!r} has more than {MAX_DIMENSIONS} dimensions")
     kind = message.get(2, [0])[0]
     if kind not in _TYPES or 13 in message:
         raise ValueError(f"tensor {name!r} must hold floating-point numbers in the file itself")
     for field, packed in ((9, _TYPES[kind]), (4, "<f4"), (10, "<f8")):
         if field in message:
-            return _floats(b"".join(message[field]), packed, shape, name)
+            return _floats(message[field], packed, shape, name)
     raise ValueError(f"tensor {name!r} has no numbers")
 
 
 def _onnx(data: bytes, activation: str) -> Iterator[Layer]:
-    graph = _message(_message(data)[7][0])
-    constants = {_text(t, 8): _tensor(t) for t in map(_message, graph.get(5, []))}
+    graph = _message(_message(memoryview(data))[7][0])
+    constants = {_text(t, 8): t for t in map(_message, graph.get(5, []))}
     inputs = [name for x in graph.get(11, []) if (name := _text(_message(x), 1)) not in constants]
     if len(inputs) != 1:
         raise ValueError(f"has the inputs {', '.join(inputs) or 'none'}; must have one, the observation")
-    chains: dict[str, list[Layer]] = {inputs[0]: []}
+    makers: dict[str, _Message] = {}
     for node in map(_message, graph.get(1, [])):
-        operator, name = _text(node, 4), _text(node, 3) or _text(node, 4)
-        given, made = ([x.decode("utf-8", "replace") for x in node.get(k, [])] for k in (1, 2))
-        options = {_text(a, 1): a for a in map(_message, node.get(5, []))}
-        if operator == "Constant":
-            constants[made[0]] = _tensor(_message(options["value"][5][0]))
-            continue
-        sources = [x for x in given if x in chains]
-        numbers = [constants[x] for x in given if x in constants]
-        if len(sources) == 1 and len(numbers) == len(given) - 1:  # else it belongs to no chain of layers
-            chains[made[0]] = _applied(operator, name, chains[sources[0]], numbers, options, given[0] in chains)
-    wanted = _text(_message(graph[12][0]), 1)
-    if wanted not in chains:
-        names = ", ".join(("Gemm", "MatMul", "Add", "Sub", "Mul", "Div", "Clip", *_NAMED, *sorted(_SAME)))
-        raise ValueError(f"its first output {wanted!r} is no chain of dense layers; supported operators are {names}")
-    yield from chains[wanted]
+        made = str(node[2][0], "utf-8", "replace")
+        if _text(node, 4) == "Constant":
+            constants[made] = _message(_options(node)["value"][5][0])
+        else:
+            makers[made] = node
+    wanted = at = _text(_message(graph[12][0]), 1)
+    path: list[tuple[_Message, list[str], str]] = []
+    while at != inputs[0]:  # from the output back to the input: nothing else is decoded
+        given = [str(x, "utf-8", "replace") for x in makers[at].get(1, [])] if at in makers else []
+        sources = [x for x in given if x not in constants]
+        if len(sources) != 1:
+            names = ", ".join(("Gemm", "MatMul", "Add", "Sub", "Mul", "Div", "Clip", *_NAMED, *sorted(_SAME)))
+            raise ValueError(f"its first output {wanted!r} is no chain of dense layers; supported operators are {names}")
+        path.append((makers[at], given, sources[0]))
+        at = sources[0]
+        if len(path) > MAX_NODES:
+            raise ValueError(f"has more than {MAX_NODES} operators from its input to its output; use a smaller network")
+    chain: list[Layer] = []
+    for node, given, source in reversed(path):
+        chain = _applied(node, chain, [_tensor(constants[x]) for x in given if x != source], given[0] == source)
+    yield from _whole(chain)
 
 
-def _applied(
-    operator: str, name: str, chain: Sequence[Layer], numbers: Sequence[Array], options: Mapping[str, _Message], first: bool
-) -> list[Layer]:
+def _options(node: _Message) -> dict[str, _Message]:
+    return {_text(x, 1): x for x in map(_message, node.get(5, []))}
+
+
+def _whole(chain: list[Layer]) -> list[Layer]:
+    """A chain whose last layer has a matrix, where `_applied` may leave the diagonal of one."""
+    if not chain or chain[-1].weights.ndim != 1:
+        return chain
+    _require_room(chain[:-1], len(chain[-1].weights) ** 2)
+    return [*chain[:-1], chain[-1]._replace(weights=np.diag(chain[-1].weights))]
+
+
+def _dense(chain: list[Layer], name: str, W: Array, b: Array) -> list[Layer]:
+    """A chain after one more dense layer, which takes up a diagonal before it."""
+    if chain and chain[-1].activation == "none" and chain[-1].weights.ndim == 1 and W.ndim == 2:
+        before = chain.pop()
+        W, b = W * before.weights, b + W @ np.broadcast_to(before.bias, W.shape[1])
+    return [*chain, Layer(name, W, b)]
+
+
+def _applied(node: _Message, chain: list[Layer], numbers: Sequence[Array], first: bool) -> list[Layer]:
     """A chain of layers after one more operator; `first` if the chain is its first argument."""
+    operator, name, options = _text(node, 4), _text(node, 3) or _text(node, 4), _options(node)
     if operator in _SAME:
-        return list(chain)
+        return chain
     if operator == "Clip":
         if [float(np.ravel(x)[0]) for x in numbers] == [-1.0, 1.0]:
-            return list(chain)  # actions are clipped to this range
+            return chain  # actions are clipped to this range
         raise ValueError(f"node {name!r} clips to another range than -1 to 1; remove it, or scale the actions")
     if operator in _NAMED:
         if chain and chain[-1].activation == "none":
-            return [*chain[:-1], chain[-1]._replace(activation=_NAMED[operator])]
+            return [*chain[:-1], _whole(chain)[-1]._replace(activation=_NAMED[operator])]
     elif operator == "MatMul" and first:
-        return [*chain, Layer(name, numbers[0].T, np.zeros(numbers[0].shape[-1]))]
+        _require_room(chain, numbers[0].size)
+        return _dense(chain, name, numbers[0].T, np.zeros(numbers[0].shape[-1]))
     elif operator == "Gemm" and first:
         whole = {key: struct.unpack("<f", options[key][2][0])[0] if key in options else 1.0 for key in ("alpha", "beta")}
         if "transA" not in options or options["transA"].get(3, [0])[0] == 0:
             W = numbers[0] if options.get("transB", {}).get(3, [0])[0] else numbers[0].T
             b = whole["beta"] * numbers[1] if len(numbers) > 1 else np.zeros(len(W))
-            return [*chain, Layer(name, whole["alpha"] * W, np.broadcast_to(b.ravel(), len(W)))]
+            _require_room(chain, W.size)
+            return _dense(chain, name, whole["alpha"] * W, np.broadcast_to(b.ravel(), len(W)))
     elif operator in ("Add", "Sub", "Mul", "Div") and len(numbers) == 1 and (first or operator in ("Add", "Mul")):
         c = numbers[0].ravel()
         if not chain or chain[-1].activation != "none":
             n = len(chain[-1].weights) if chain else len(c)
-            chain = [*chain, Layer(name, np.eye(n), np.zeros(n))]
+            chain = [*chain, Layer(name, np.ones(n), np.zeros(n))]  # a diagonal, for the next matrix
         W, b = chain[-1].weights, chain[-1].bias
         if len(c) not in (1, len(b)):
             raise ValueError(f"node {name!r} has {len(c)} numbers, must have {len(b)}")
@@ -295,6 +356,6 @@ def _applied(
             b = b + c if operator == "Add" else b - c
         else:
             factor = np.broadcast_to(c if operator == "Mul" else 1.0 / c, len(b))
-            W, b = factor[:, None] * W, factor * b
+            W, b = (factor * W.T).T, factor * b
         return [*chain[:-1], chain[-1]._replace(weights=W, bias=b)]
     raise ValueError(f"node {name!r} ({operator}) is no part of a chain of dense layers")

@@ -5,20 +5,21 @@ A recording is data: drawing it must not need the files and code that produced i
 
 import copy
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError, UnsupportedFeature
 from hydromechs.geometry import Mesh
-from hydromechs.model import FAMILIES, joints
+from hydromechs.model import FAMILIES, Model, joints
 from hydromechs.registry import Family
 from hydromechs.scenario import ModelStart, Scenario
 
 from ._read import loads
-from ._scenario_read import loads_scenario
+from ._scenario_read import loads_drawn_scenario
 from ._scenario_write import dumps_scenario
 from ._write import ModelWriter, model_text
 
@@ -49,14 +50,23 @@ def _drawing(scenario: Scenario) -> dict[str, str]:
     return {MODEL: model_text(scenario.model, _DrawnModelWriter(FAMILIES)), SURROUNDINGS: dumps_scenario(drawn)}
 
 
-def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
-    """Return the scenario that a recording stores for drawing; None if it stores none. Runs no code and reads no model file."""
+def drawn_scenario(
+    attrs: Mapping[Any, Any], source: str, library: Callable[[str], Model], plants: Callable[[str], Scenario]
+) -> Scenario:
+    """Return the scenario of a recording for drawing, without its mission. Runs no code and reads no file of a policy.
+
+    Older recordings store no models: files of models are read only for these, as their scenario names them.
+    """
     if MODEL not in attrs or SURROUNDINGS not in attrs:
-        return None
+        text, file = str(attrs.get("scenario") or ""), Path(str(attrs.get("scenario_file") or "scenario.yaml"))
+        if not text.strip():
+            raise ValueError(f"{source} does not name its model; pass it with --model")
+        return loads_drawn_scenario(text, str(file), file.parent, library, plants)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about a scenario without its mission
         model = loads(str(attrs[MODEL]), f"{source}: {MODEL}")
-        return loads_scenario(str(attrs[SURROUNDINGS]), f"{source}: {SURROUNDINGS}", library=lambda name: model)
+        text, name = str(attrs[SURROUNDINGS]), f"{source}: {SURROUNDINGS}"
+        return loads_drawn_scenario(text, name, library=lambda name: model, model_files=False)
 
 
 class _DrawnModelWriter(ModelWriter):
