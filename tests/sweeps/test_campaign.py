@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import hydromechs as hm
 from hydromechs.cli._main import app
 from hydromechs.errors import CodeNotAllowed, UnsupportedFeature
+from hydromechs.scenario import run_scenario
 from hydromechs.sweeps import Dask, Local, MissionCampaign, SweepEngine, load_campaign, run_campaign, wilson_interval
 from hydromechs.sweeps import _fleet as flying
 from hydromechs.sweeps._engines import Workers
@@ -394,6 +395,37 @@ def test_the_page_shows_distributions_and_loads_nothing(flown):
     assert page.count("<svg") == len(results.checks) and page.count("limit -0.2") == 1
     assert "<script" not in page and "http" not in page.replace("http-equiv", "")
     assert sum(int(x.split(" worlds")[0]) for x in page.split("<title>")[2:]) == WORLDS * len(results.checks)
+
+
+PUSHED = """
+hydromechs_scenario: 2
+name: pushed
+models:
+  v: {{plant: bluerov2_heavy_alpha5, position: [0, 0, 5], rpy_deg: [{roll}, 0, 0]}}
+external: [vehicle]
+events:
+  push: {{quantity: time, level: 0.1, wrench: {{vehicle: [0, 0, 0, {moment}, 0, 0]}}}}
+run: {{integrator: rk4, step: 0.005, record: 0.02, duration: 2.5}}
+checks:
+  depth: {{quantity: depth.vehicle, statistic: max, below: 100}}
+"""
+
+
+@pytest.mark.parametrize(("moment", "roll", "capsizes"), [(60, 0, True), (1, 0, False), (0, 100, True), (0, 60, False)])
+def test_worlds_that_capsize_are_counted_as_runs_warn(tmp_path, moment, roll, capsizes):
+    """A vehicle released at 100° rolls upright, more than 90° away from its first attitude only if it overshoots."""
+    file = tmp_path / "pushed.yaml"
+    file.write_text(PUSHED.format(moment=moment, roll=roll))
+    scenario = hm.load_scenario(file)
+    warned = [w.kind for w in run_scenario(scenario, tmp_path / "run").summary.warnings]
+    assert ("capsized" in warned) == capsizes
+    out = command("campaign", file, "--worlds", 3, "--out", tmp_path / "c").output
+    assert "3 of 3 worlds passed" in out
+    assert ("3 of 3 worlds capsized (first: world 0)" in out) == capsizes
+    assert (">Capsized<" in (tmp_path / "c" / "report.html").read_text()) == capsizes
+    assert load_campaign(tmp_path / "c").capsized == ([0, 1, 2] if capsizes else [])
+    intended = replace(scenario, expected_warnings=("capsized",))
+    assert run_campaign(MissionCampaign(scenario=intended, worlds=1), tmp_path / "e").capsized == []
 
 
 def test_a_replay_is_the_world(flown, tmp_path, monkeypatch, undrawn):

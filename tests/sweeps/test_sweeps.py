@@ -563,6 +563,44 @@ def test_studies_of_the_library_are_good():
         assert sweeps.load_sweep(name).runs >= 2
 
 
+@pytest.mark.parametrize("lanes", [True, False], ids=["lanes", "simulations"])
+def test_runs_that_capsize_are_counted(tmp_path, lanes):
+    """The second of two runs turns over; its checks pass. Runs on lanes have no recording for the other warnings."""
+    from typer.testing import CliRunner
+
+    from hydromechs.cli._main import app
+
+    event = "" if lanes else "events: {late: {quantity: time, level: 0.5, stop: false}}"
+    (tmp_path / "v.yaml").write_text(f"""
+hydromechs_scenario: 2
+name: v
+models:
+  v: {{plant: bluerov2_heavy_alpha5, position: [0, 0, 5], velocity: [0, 0, 0, 0, 0, 0]}}
+{event}
+run: {{integrator: rk4, step: 0.005, record: 0.02, duration: 1}}
+checks:
+  depth: {{quantity: depth.vehicle, statistic: max, below: 100}}
+""")
+    (tmp_path / "s.yaml").write_text("""
+hydromechs_sweep: 2
+name: s
+scenario: ./v.yaml
+parameters:
+  rate: {path: models.v.velocity.3, low: 0, high: 90, steps: 2}
+""")
+    sweep = sweeps.load_sweep(str(tmp_path / "s.yaml"))
+    assert sweep.on_lanes == lanes
+    words = ["sweep", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "o"), "--engine", "serial"]
+    out = CliRunner().invoke(app, words).output
+    assert "2 of 2 runs passed" in out and "warning capsized in 1 of 2 runs (first: run 1)" in out
+    assert sweeps.load_results(tmp_path / "o").warnings.values.tolist() == ["", "capsized" if lanes else "capsized inflow"]
+    with pytest.raises(hm.errors.SweepError, match="warnings"):
+        replace(sweep, parameters=(replace(sweep.parameters[0], name="warnings"),))
+    intended = replace(sweep, scenario=replace(sweep.scenario, expected_warnings=("capsized",)))
+    sweeps.run_sweep(intended, tmp_path / "e", engine=Serial())
+    assert sweeps.load_results(tmp_path / "e").warnings.values.tolist() == ["", "" if lanes else "inflow"]
+
+
 def test_success_rates_of_missions_are_printed(tmp_path):
     """Of all runs, of each check with its worst runs, and by value of a parameter; seeds are no such parameter."""
     from typer.testing import CliRunner

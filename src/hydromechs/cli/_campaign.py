@@ -123,6 +123,9 @@ def chosen_executor(name: str, workers: int | None, address: str) -> SweepEngine
 def print_campaign(results: CampaignResults, console: Console) -> None:
     """Print success rates, values of checks, the worst worlds, and why worlds ended."""
     print_rates(results.success, results.checks, "worlds", console)
+    if capsized := results.capsized:
+        text = f"{len(capsized)} of {results.success.worlds} worlds capsized (first: world {capsized[0]})"
+        console.print(Text(text, "yellow"))
     for reason, worlds in results.ended.items():
         more = ", ..." if len(worlds) > WORST else ""
         console.print(Text(f"{len(worlds)} ended: {reason} (worlds {', '.join(map(str, worlds[:WORST]))}{more})", "yellow"))
@@ -155,6 +158,7 @@ def write_page(results: CampaignResults) -> Path:
         planned=results.planned,
         interval=success.interval,
         ended=results.ended,
+        capsized=results.capsized,
         setup=setup,
         replay=f"hydromechs run {results.folder} --world",
         foot=f"Made by HydroMechs {about['hydromechs']}",

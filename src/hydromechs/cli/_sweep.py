@@ -107,6 +107,8 @@ def clock(seconds: float) -> str:
 
 
 def _print(result: SweepResult, plan: ParameterSweep, console: Console) -> None:
+    from hydromechs.recording import WARNING_KINDS
+
     dataset = result.dataset
     there = result.runs - result.new
     again = f", {there} of them already finished" if there else ""
@@ -118,12 +120,19 @@ def _print(result: SweepResult, plan: ParameterSweep, console: Console) -> None:
     table = Table("result", "min", "mean", "max", box=None)
     done = dataset.where(dataset.status == 1, drop=True)
     for name, values in done.data_vars.items():
-        if values.dims == ("run",) and name not in ("status", "reason", "end_time", "on_gpu") and values.size:
+        if values.dims == ("run",) and name not in ("status", "reason", "end_time", "on_gpu", "warnings") and values.size:
             table.add_row(str(name), *(f"{x:.4g}" for x in (float(values.min()), float(values.mean()), float(values.max()))))
     if table.row_count:
         console.print(table)
     if plan.scenario.checks:
         _print_success(dataset, plan, console)
+    warned: dict[str, list[int]] = {}
+    for run, kinds in zip(dataset.run.values, dataset.warnings.values, strict=True):
+        for kind in str(kinds).split():
+            warned.setdefault(kind, []).append(int(run))
+    for kind, runs in warned.items():
+        text = f"warning {kind} in {len(runs)} of {result.runs} runs (first: run {runs[0]}): {WARNING_KINDS[kind]}"
+        console.print(Text(text, "yellow"), soft_wrap=True)
     failed = dataset.where(dataset.status == 2, drop=True)
     for run, reason in list(zip(failed.run.values, failed.reason.values, strict=True))[:REASONS]:
         console.print(f"  run {int(run)}: {reason}", style="red", highlight=False, markup=False)

@@ -99,7 +99,12 @@ __getattr__, __dir__, _later = _lazy_names(
             "RolloutCost",
             "check_derivable",
         ),
-        "._run_warnings": ("run_warnings",),
+        "._run_warnings": (
+            "CAPSIZED",
+            "run_warnings",
+            "tilt_from_start",
+            "vehicles",
+        ),
         "._setup": (
             "Setup",
             "SimulationSource",

@@ -22,13 +22,16 @@ class QuantitiesNow:
     """Quantities by name, as functions of the arrays of a mission. `energy_residual` is not reduced by its initial value.
 
     `names`: names as of `find_terms`, or "time"; the orientation is not among them; `signals`: signals of the controllers, name
-    to unit.
+    to unit; `upright`: bodies whose vertical in body axes, the last row of R_WB, follows after the values of the names.
     """
 
-    def __init__(self, programs: PlantPrograms, names: Sequence[str], signals: Mapping[str, str]) -> None:
+    def __init__(
+        self, programs: PlantPrograms, names: Sequence[str], signals: Mapping[str, str], upright: Sequence[int] = ()
+    ) -> None:
         self._programs, self._plant = programs, programs.plant
         variables, labels = quantities(self._plant, signals), coordinates(self._plant, signals)
         self._terms = [find_terms(name, variables, labels) for name in names]
+        self._terms += [("R_WB", [(i, 2, axis)]) for i in upright for axis in range(3)]
         used: set[str] = set()
         for head, _ in self._terms:
             audit = {*STORED_ENERGIES, *({"work"} & variables.keys())}

@@ -17,6 +17,7 @@ from hydromechs.values import Array, Scalar
 from ._events import Event
 from ._programs import PlantPrograms
 from ._quantities_now import QuantitiesNow
+from ._run_warnings import CAPSIZED, tilt_between, vehicles
 
 
 class Statistics(NamedTuple):
@@ -59,6 +60,8 @@ class _Sums(NamedTuple):
 
 
 SIZE = len(_Sums._fields)
+TILT = 4
+"""Numbers of a vehicle: its first vertical in body axes, and the minimum cosine of the angle between it and the present one."""
 CHECK = SIZE + 3
 """Numbers of a check: those of its samples, then number, first and sum of the samples whose mean is subtracted."""
 
@@ -66,7 +69,8 @@ CHECK = SIZE + 3
 class Reduction:
     """Accumulators of checks and of quantities. Their number does not depend on the duration.
 
-    The numbers of a world are the number of its samples and the initial energy residual, then those of checks and quantities.
+    The numbers of a world are the number of its samples and the initial energy residual, then those of checks, quantities
+    and vehicles.
 
     `quantities`: quantities by name; `signals`: signals of the controllers, name to unit.
     """
@@ -87,9 +91,10 @@ class Reduction:
                     f"check {c.name!r}: mean_of stops at {c.mean_of[1] if c.mean_of else 0:g} s, after the first sample of "
                     f"the angle at {c.after:g} s; let after be the end of mean_of, or keep the samples"
                 )
-        self._now = QuantitiesNow(programs, self._names, signals)
-        none = [*_Sums()]
-        self.first = np.array([0.0, 0.0, *[*none, 0.0, 0.0, 0.0] * len(checks), *none * len(quantities)])
+        self._vehicles = sorted(vehicles(programs.plant))
+        self._now = QuantitiesNow(programs, self._names, signals, self._vehicles)
+        none, level = [*_Sums()], [0.0, 0.0, 0.0, 1.0] * len(self._vehicles)
+        self.first = np.array([0.0, 0.0, *[*none, 0.0, 0.0, 0.0] * len(checks), *none * len(quantities), *level])
         """Numbers of a world before its first sample, shape (n,)."""
 
     @staticmethod
@@ -103,19 +108,23 @@ class Reduction:
         identity = repr((rows, self.quantities))
         self._now.call(r, t, parts, self._sampled, {"totals": totals}, "statistics", identity)
 
-    def _parts(self, totals: Array) -> tuple[Array, Array]:
-        """Numbers of checks, shape (..., checks, CHECK), and of quantities, shape (..., quantities, SIZE)."""
-        split, lead = 2 + CHECK * len(self.checks), totals.shape[:-1]
-        return totals[..., 2:split].reshape(*lead, -1, CHECK), totals[..., split:].reshape(*lead, -1, SIZE)
+    def _parts(self, totals: Array) -> tuple[Array, Array, Array]:
+        """Numbers of checks, quantities and vehicles, shape (..., n, CHECK), (..., n, SIZE) and (..., n, TILT)."""
+        lead, a = totals.shape[:-1], 2 + CHECK * len(self.checks)
+        b = a + SIZE * len(self.quantities)
+        checks, quantities, tilts = totals[..., 2:a], totals[..., a:b], totals[..., b:]
+        shapes = (len(self.checks), CHECK), (len(self.quantities), SIZE), (len(self._vehicles), TILT)
+        return checks.reshape(*lead, *shapes[0]), quantities.reshape(*lead, *shapes[1]), tilts.reshape(*lead, *shapes[2])
 
     def _sampled(self, t: Scalar, found: Sequence[Scalar], totals: Array) -> tuple[Array]:
         """`totals` after a sample with some values at a time."""
-        values, residual = dict(zip(self._names, found, strict=True)), totals[1]
+        named, verticals = found[: len(self._names)], found[len(self._names) :]
+        values, residual = dict(zip(self._names, named, strict=True)), totals[1]
         if "energy_residual" in values:
             residual = where(totals[0] == 0.0, values["energy_residual"], residual)
             values["energy_residual"] = values["energy_residual"] - residual
         out: list[Scalar] = [totals[0] + 1.0, residual]
-        checks, quantities = self._parts(totals)
+        checks, quantities, tilts = self._parts(totals)
         for c, row in zip(self.checks, checks, strict=True):
             x, period, (number, near, total) = values[c.quantity], period_of(c.quantity), row[SIZE:]
             target: Scalar = c.target
@@ -132,6 +141,11 @@ class Reduction:
             x = values[name]
             is_number = where(x < 1.0, 1.0, where(x >= 1.0, 1.0, 0.0))
             out += _Sums(*row).with_sample(x, is_number)._replace(last=x)
+        for k, row in enumerate(tilts):
+            vertical = verticals[3 * k : 3 * k + 3]
+            first = [where(totals[0] == 0.0, now, before) for now, before in zip(vertical, row[:3], strict=True)]
+            cosine = sum((a * b for a, b in zip(first, vertical, strict=True)), 0.0)
+            out += [*first, where(cosine < row[3], cosine, row[3])]
         return (np.array(out),)
 
     def judge(self, totals: Array) -> list[list[CheckResult]]:
@@ -145,6 +159,11 @@ class Reduction:
                     shift = row[SIZE + 1] + row[SIZE + 2] / row[SIZE]
             columns.append([c.result(value) for value in _Sums(*row[:SIZE]).statistic(c.statistic, shift).tolist()])
         return [[column[world] for column in columns] for world in range(len(totals))]
+
+    def capsized(self, totals: Array) -> Array:
+        """True for each world in which a vehicle capsized, as in `run_warnings`, from numbers of shape (worlds, n)."""
+        tilts = tilt_between(self._parts(totals)[2][..., 3])
+        return np.any(tilts > CAPSIZED, axis=-1)
 
     def statistics(self, totals: Array, quantity: str) -> Statistics:
         """Return the statistics of a quantity in each world, from numbers of shape (worlds, n)."""

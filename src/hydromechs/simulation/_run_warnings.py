@@ -108,7 +108,7 @@ def _capsized(run: _Recorded) -> Iterator[RunWarning]:
         "{item!r} capsized at {time} s: tilt of {value}° from its initial attitude at {worst} s, limit {limit}°; "
         "check trim, current moment and attitude gains"
     )
-    for i in sorted(_vehicles(run.plant)):
+    for i in sorted(vehicles(run.plant)):
         tilt = tilt_from_start(run.values("orientation", i))
         yield from run.warning("capsized", run.model.body_names[i], tilt - CAPSIZED, tilt, CAPSIZED, "deg", text)
 
@@ -121,10 +121,15 @@ def tilt_from_start(orientation: np.ndarray) -> np.ndarray:
     """
     w, x, y, z = orientation.T
     vertical = np.stack([2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)], axis=1)
-    return np.degrees(np.arccos(np.clip(vertical @ vertical[0], -1.0, 1.0)))
+    return tilt_between(vertical @ vertical[0])
 
 
-def _vehicles(plant: Plant) -> set[int]:
+def tilt_between(cosine: np.ndarray) -> np.ndarray:
+    """Return the angle between two verticals from its cosine [deg], shape (...)."""
+    return np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+
+def vehicles(plant: Plant) -> set[int]:
     """Free roots of mechanisms that have actuators; all free roots if only custom components take commands."""
     model, out = plant.model, set()
     for c in plant.components:

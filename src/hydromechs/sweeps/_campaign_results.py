@@ -128,6 +128,11 @@ class CampaignResults:
         """Worlds that passed all checks and did not fail."""
         return Rate(int(self.dataset["success"].sum()), self.dataset.sizes["world"])
 
+    @property
+    def capsized(self) -> list[int]:
+        """Worlds in which a vehicle capsized; none if the scenario expects it."""
+        return [int(world) for world in self.dataset["world"].values[self.dataset["capsized"].values]]
+
     @cached_property
     def checks(self) -> tuple[CheckOutcome, ...]:
         """Result of each check."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MARK = "hydromechs_campaign"
 """Marker key of campaign.json; its value is the version of the layout."""
-VERSION = 1
+VERSION = 2
 """Supported version of the layout."""
 ABOUT, LOCK, REPORT = "campaign.json", "campaign.lock", "report.html"
 """Names in the folder."""
@@ -46,7 +46,8 @@ UNPACKED = 512 * 2**20
 """Maximum size of an unpacked chunk [bytes]."""
 SMALL, RATIO = 2**26, 200
 """Size of an unpacked chunk that is always accepted [bytes], and maximum compression ratio of larger ones."""
-PER_WORLD = {"seed": "u", "success": "b", "failed": "b", "end_time": "f", "reason": "U", "messages": "i", "digest": "u"}
+PER_WORLD = dict.fromkeys(("success", "failed", "capsized"), "b")
+PER_WORLD |= {"seed": "u", "end_time": "f", "reason": "U", "messages": "i", "digest": "u"}
 PER_CHECK = {"passed": "b", "value": "f"}
 PER_QUANTITY = {"final": "f", "min": "f", "max": "f", "rms": "f"}
 """Arrays of a chunk and their kinds."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from hydromechs.simulation import Simulation
 
-OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value", "on_gpu"}
+OWN = {"run", "status", "reason", "seed", "end_time", "warnings", "check", "passed", "check_value", "on_gpu"}
 """Variable names of every store."""
 APPEARANCE = ("color", "opacity", "style")
 """Fields of a shape without effect on a simulation."""

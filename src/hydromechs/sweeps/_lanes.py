@@ -13,7 +13,7 @@ import numpy as np
 from hydromechs.compiler import NATIVE, TARGETS
 from hydromechs.model import State
 from hydromechs.recording import statistic_of
-from hydromechs.simulation import CommandRanges
+from hydromechs.simulation import CAPSIZED, CommandRanges, tilt_from_start, vehicles
 from hydromechs.values import Array
 from hydromechs.worlds import Worlds
 
@@ -41,7 +41,10 @@ class LaneRunner:
         self._seeded = seeded.gusts is not None or bool(seeded.waves)
         self._ranges = CommandRanges(plant.layout)
         wanted = [*(result.quantity for result in sweep.results), *(check.quantity for check in self._scenario.checks)]
-        self._watched = list(dict.fromkeys(wanted))
+        expected = "capsized" in self._scenario.expected_warnings
+        names = [] if expected else [plant.model.body_names[i] for i in sorted(vehicles(plant))]
+        self._attitudes = [[f"orientation.{name}.{axis}" for axis in "wxyz"] for name in names]
+        self._watched = list(dict.fromkeys([*wanted, *(name for row in self._attitudes for name in row)]))
 
     def compile(self, values: Sequence[Any]) -> None:
         """See `Runner.compile`."""
@@ -129,4 +132,7 @@ class LaneRunner:
     def _judged(self, time: Array, samples: Mapping[str, Array]) -> Row:
         checks = [check.judge_samples(time, samples[check.quantity]) for check in self._scenario.checks]
         results = [statistic_of(time, samples[r.quantity], r.statistic, **r.how)[0] for r in self.sweep.results]
-        return done_row(float(time[-1]), results, checks)._replace(on_gpu=self._gpu)
+        tilts = [tilt_from_start(np.stack([samples[name] for name in row], axis=1)) for row in self._attitudes]
+        capsized = any((tilt > CAPSIZED).any() for tilt in tilts)
+        row = done_row(float(time[-1]), results, checks)
+        return row._replace(on_gpu=self._gpu, warnings="capsized" if capsized else "")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hydromechs.errors import SimulationDiverged, message_of
 from hydromechs.model import State
 from hydromechs.registry import loaded_files, module_kept
+from hydromechs.simulation import run_warnings
 
 from ._definition import ParameterSweep
 from ._fingerprint import fingerprint_of
@@ -58,6 +59,8 @@ class Row(NamedTuple):
     """Values of the checks."""
     on_gpu: bool = False
     """True if it was on a GPU."""
+    warnings: str = ""
+    """Kinds of its unexpected warnings, separated by spaces."""
 
 
 def failed_row(sweep: ParameterSweep, reason: str, end_time: float = math.nan) -> Row:
@@ -122,7 +125,10 @@ class Runner:
             sim = self._simulation(values, seed)
             recording = sim.run(self._duration).recording
             results = [result.of(recording) for result in self.sweep.results]
-            return done_row(sim.state.t, results, [check.judge(recording) for check in self.sweep.scenario.checks])
+            scenario = self.sweep.scenario
+            found = {w.kind for w in run_warnings(sim.plant, recording, scenario.expected_warnings) if not w.expected}
+            row = done_row(sim.state.t, results, [check.judge(recording) for check in scenario.checks])
+            return row._replace(warnings=" ".join(sorted(found)))
         except SimulationDiverged as error:
             end = math.nan if error.state is None else error.state.t
             self._kept = None

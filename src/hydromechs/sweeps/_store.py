@@ -19,7 +19,7 @@ import numpy as np
 from hydromechs import files
 from hydromechs.compiler import NATIVE
 from hydromechs.errors import message_of
-from hydromechs.recording import check_store, lock_folder, unlock_folder
+from hydromechs.recording import WARNING_KINDS, check_store, lock_folder, unlock_folder
 
 from ._definition import ParameterSweep
 from ._fingerprint import fingerprint_of, source_of
@@ -32,6 +32,8 @@ MARK = "hydromechs_sweep"
 """Attribute that marks a store as that of a sweep; its value is the version of the layout."""
 VERSION = 2
 """Supported version of the layout."""
+KINDS = len(" ".join(WARNING_KINDS))
+"""Maximum letters of the kinds of warnings of a run."""
 STORE, LOCK = "results.zarr", "sweep.lock"
 """Names in the folder of a sweep."""
 
@@ -123,6 +125,8 @@ class SweepStore:
             self._write_block(name, block, np.array(values, bool if name in ("passed", "on_gpu") else np.float64))
         if any(row.reason for row in rows):
             self._write_block("reason", block, np.array([row.reason for row in rows], f"<U{REASON}"))
+        if any(row.warnings for row in rows):
+            self._write_block("warnings", block, np.array([row.warnings for row in rows], f"<U{KINDS}"))
         self._write_block("status", block, np.array([row.status for row in rows], np.int8))
 
     def _write_block(self, name: str, block: int, values: np.ndarray) -> None:
@@ -164,6 +168,7 @@ class SweepStore:
             self._array(p.name, np.array([row[k] for row in sweep.table]), "run", {"path": ", ".join(p.paths)})
         self._variable("status", np.int8, 0, "0 not run yet, 1 done, 2 failed")
         self._variable("reason", f"<U{REASON}", "", "why the run failed")
+        self._variable("warnings", f"<U{KINDS}", "", "kinds of unexpected warnings")
         self._variable("end_time", np.float64, "NaN", "time that was reached", units="s")
         for result in sweep.results:
             text = f"{result.statistic} of {result.quantity}" + (f" - {result.target:g}" if result.target else "")

@@ -62,6 +62,7 @@ def write_distributions(
     planned: int,
     interval: tuple[float, float],
     ended: Mapping[str, Sequence[int]],
+    capsized: Sequence[int] = (),
     setup: Sequence[tuple[str, str]],
     replay: str,
     foot: str = "",
@@ -78,6 +79,7 @@ def write_distributions(
         planned: Planned runs.
         interval: Confidence interval of the success rate.
         ended: Runs that ended early by reason.
+        capsized: Runs in which a vehicle capsized.
         setup: Labels and texts of the set-up.
         replay: Command that replays a run; the number of the run follows.
         foot: Text at the end.
@@ -96,6 +98,8 @@ def write_distributions(
         ("Worlds", f"{runs}", f"{passed} passed all checks" if checks else "no checks set"),
         ("Ended early", f"{early}", "stopped by events, errors or divergence" if early else ""),
     ]
+    if capsized:
+        cards.append(("Capsized", f"{len(capsized)}", f"first: world {capsized[0]}"))
     shown = "".join(
         f'<div class="card"><div class="label">{a}</div><div class="value">{b}</div><div class="note">{c}</div></div>'
         for a, b, c in cards

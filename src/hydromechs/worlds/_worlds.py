@@ -505,6 +505,13 @@ class Worlds:
         return self._run.loop.reduction.statistics(self._run.state["totals"], quantity)
 
     @property
+    def capsized(self) -> np.ndarray:
+        """True for each world in which a vehicle capsized, of worlds with `samples=False`, shape (worlds,)."""
+        if not isinstance(self._run, MissionRun) or self._run.loop.reduction is None:
+            raise ValueError("these worlds keep samples; give samples=False")
+        return self._run.loop.reduction.capsized(self._run.state["totals"])
+
+    @property
     def passed(self) -> np.ndarray:
         """True for each world that passed all checks and did not fail, shape (worlds,)."""
         failed = self.failed
