@@ -72,7 +72,7 @@ def _path(module: ModuleType, name: str) -> str:
 
 def _documented(thing: Any) -> bool:
     """Whether it has a docstring of its own, as values do not."""
-    return inspect.isclass(thing) or inspect.isfunction(thing)
+    return inspect.isclass(thing) or (callable(thing) and inspect.isfunction(inspect.unwrap(thing)))
 
 
 def _summary(thing: Any) -> str:

@@ -292,6 +292,7 @@ PUBLIC = {
     "hydromechs.load_scenario": hm.load_scenario,
     "hydromechs.load_state": hm.load_state,
     "hydromechs.actuation.motions.recorded_file": lambda p: hm.motions.recorded_file(str(p), "t", "q"),
+    "hydromechs.control.Policy": lambda p: hm.control.Policy(file=str(p), period=0.1, observation=("depth",), actions=("x",)),
     "hydromechs.files.open_file": lambda p: files.open_file(p).close(),
     "hydromechs.files.read_bytes": files.read_bytes,
     "hydromechs.files.read_json": files.read_json,
@@ -337,6 +338,7 @@ PUBLIC = {
 OTHERS = {
     "hydromechs.compiler": {"Backend.check_command"},
     "hydromechs.equations": {"export_source"},
+    "hydromechs.files": {"open_lock", "remove", "replacing", "write_bytes", "write_json", "write_text"},
     "hydromechs.formats": {"Note", "check_target", "dumps", "dumps_scenario", "reject_options"},
     "hydromechs.identification.validation": {"write_validation"},
     "hydromechs.library": {"scenario_file", "sweep_file"},
@@ -378,7 +380,7 @@ def public_functions():
 def test_the_table_has_every_public_reader():
     others = {f"{module}.{name}" for module, names in OTHERS.items() for name in names}
     found = {name for name in public_functions() if not name.startswith("hydromechs.viewer.")}
-    assert found == set(PUBLIC) | others
+    assert sorted(found ^ (set(PUBLIC) | others)) == []
 
 
 @pytest.mark.parametrize("name", PUBLIC)
