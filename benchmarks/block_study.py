@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.text import Text
 
 import hydromechs as hm
@@ -16,6 +15,7 @@ from hydromechs import compiler
 from hydromechs.bench._machine import machine, timed, versions
 from hydromechs.bench._papers import BENCHMARK, Runner, arms, block_tables, measure_blocks, papers_runners, time_to
 from hydromechs.cli._codes import print_block_tables
+from hydromechs.cli._console import Console
 from hydromechs.compiler import Argument
 from hydromechs.integrators import DormandPrince, SlidingBlock, method_named
 

@@ -17,10 +17,9 @@ from random import Random
 from typing import Any, NamedTuple
 from unittest import mock
 
-from rich.console import Console
-
 from hydromechs import library, sweeps
 from hydromechs.cli import _check, _run
+from hydromechs.cli._console import Console
 from hydromechs.cli._kinds import kinds_of
 from hydromechs.errors import ModelError, ScenarioError, SweepError, message_of
 from hydromechs.formats import parse_yaml

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 
+from hydromechs.cli._console import Console
 from hydromechs.cli._tables import print_report
 
 __all__ = ["bench_blocks", "bench_goals", "bench_gpu", "bench_trees"]

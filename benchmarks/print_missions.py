@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from hydromechs.cli._console import Console
 from hydromechs.cli._tables import print_heading, table_of
 
 from .goals import print_targets

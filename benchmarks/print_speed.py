@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs.cli._bench import print_peers
+from hydromechs.cli._console import Console
 from hydromechs.cli._tables import print_heading, table_of
 
 from .goals import print_targets

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs.bench._machine import machine, report
+from hydromechs.cli._console import Console
 from hydromechs.cli._tables import print_heading
 from hydromechs.library import load_scenario
 

@@ -9,6 +9,7 @@ import errno
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 __all__ = [
+    "CONTROL",
     "LIMITS",
     "MAX_BYTES",
     "PARTIAL",
@@ -43,6 +45,8 @@ MAX_BYTES = 64 * 2**20
 
 PARTIAL = ".*.partial*"
 """Pattern of the names of files that are being written, or that a killed process left."""
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Characters with which a text could control the terminal that prints it."""
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Flags for opening a file to read, as far as the system has them."""
 

@@ -604,6 +604,27 @@ def test_events_at_times_that_never_come_are_refused():
     stone([hm.Event(name="x", quantity="time", level=1.0)], state=late)  # a resumed run: it has happened
 
 
+@pytest.mark.parametrize("level", [0.3, 0.1 + 0.2, 0.3 - 5e-17, 0.3 + 1e-9, 0.2503])
+def test_an_event_at_a_time_happens_once(level):
+    """Also a rounding after a step, where time seemed to cross its level a second time; and just before another event."""
+    events = [
+        hm.Event(name="push", quantity="time", level=level, wrench={"stone": (10.0, 0, 0, 0, 0, 0)}),
+        hm.Event(name="pull", quantity="time", level=level + 4e-9, wrench={"stone": (0.0, 0, 0, 0, 0, 0)}),
+        hm.Event(name="fast", quantity="velocity.stone.w", level=1e3),
+    ]
+    run = stone(events, components=[hm.actuation.ExternalWrench(body="stone")], step=0.01).run(1.0)
+    assert [(m.split(" ")[2], m.split(": ")[1].split(" (")[0]) for m in run.messages] == [
+        (f"{level:.6f}", "push"),
+        (f"{level:.6f}", "pull"),
+    ]
+
+
+def test_events_within_a_rounding_of_the_start_are_refused():
+    """They would be found late."""
+    with pytest.raises(ValueError, match="event 'x': time never crosses 1e-09 s.*'commands'"):
+        stone([hm.Event(name="x", quantity="time", level=1e-9)], step=0.01)
+
+
 def test_events_of_unknown_actuators_are_refused_at_once():
     with pytest.raises(KeyError, match="event 'x': no actuator 'rudder'"):
         stone([hm.Event(name="x", quantity="time", level=0.1, command={"rudder": 1.0})])

@@ -284,6 +284,13 @@ def test_a_chunk_asks_for_no_memory(here):
     assert peak < 50e6
 
 
+def test_reasons_of_a_chunk_are_characters(here):
+    strange = array(np.array([0x110000, 0xD800], "<u4"), descr="<U1")
+    rewritten(lambda name, raw: strange if name == "reason.npy" else raw)
+    with pytest.raises(ValueError, match=r"worlds-0000002.*reason"):
+        sweeps.load_campaign("campaign")
+
+
 @pytest.mark.parametrize("worlds", ["0000003-0000002", "0000004-0000005", "0000000-999999999999"])
 def test_chunks_of_worlds_that_the_campaign_does_not_have(here, worlds):
     CHUNK.rename(f"campaign/worlds-{worlds}.npz")
@@ -327,7 +334,9 @@ def test_numbers_of_a_campaign_are_checked(here, key, text):
 # -- contents of a sweep ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["coordinate", "parameters", "units", "dimensions", "chunk", "many chunks", "pipe"])
+@pytest.mark.parametrize(
+    "kind", ["coordinate", "parameters", "units", "dimensions", "characters", "chunk", "many chunks", "pipe"]
+)
 def test_damaged_stores_of_sweeps_are_named(here, kind):
     store = Path("sweep/results.zarr")
 
@@ -344,6 +353,8 @@ def test_damaged_stores_of_sweeps_are_named(here, kind):
         edit("z/.zattrs", _ARRAY_DIMENSIONS=[1, 2])
     elif kind == "many chunks":
         edit("z/.zarray", shape=[10**8], chunks=[1])
+    elif kind == "characters":
+        (store / "reason" / "0").write_bytes(np.full(10**4, 0x110000, "<u4").tobytes()[: 4 * 400])
     elif kind == "chunk":
         (store / "z" / "0").write_bytes(b"short")
     else:

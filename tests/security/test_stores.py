@@ -205,6 +205,13 @@ def test_compressed_recordings_open(tmp_path, codec, count, random):
     assert (hm.load_recording(tmp_path / "r.zarr").z.values == values).all()
 
 
+@pytest.mark.parametrize("names", [[0x110000, 0xD800], [0x61, 0x61], [0x7FF00000, 0x62]])
+def test_names_are_characters_and_differ(store, names):
+    (store / "body" / "0").write_bytes(np.array([[n, 0, 0, 0] for n in names], "<u4").tobytes())
+    with pytest.raises(RecordingError, match="body"):
+        hm.load_recording(store)
+
+
 def test_hostile_attributes_are_data(store):
     attrs = json.loads((store / ".zattrs").read_text())
     attrs |= {"variable_order": {"a": 1}, "scenario": ["x"], "seed": "abc", "title": {"a": 1}}

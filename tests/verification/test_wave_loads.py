@@ -1,6 +1,7 @@
 """Wave loads against closed forms: a sphere, a spar in heave, a rod by strips, bodies in streams that converge or shear."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,7 @@ from hydromechs import hydro
 from hydromechs.hydro import Environment, FreeSurface, RegularWave, wave_components, wave_motion
 from hydromechs.hydro import _sampling as strips
 from hydromechs.simulation import Plant
-from hydromechs.spatial import quaternion_matrix
+from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix
 
 G, RHO = 9.81, 1025.0
 DOWN = np.array([0.0, 0.0, 1.0])
@@ -59,6 +60,30 @@ def test_the_path_of_a_neutral_sphere_does_not_depend_on_its_frame():
     assert np.ptp(paths[0][:, 0]) > 0.3
     for path in paths[1:]:
         np.testing.assert_allclose(path, paths[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("surface", [None, FreeSurface()])
+def test_a_motion_does_not_depend_on_the_axes_of_the_world(surface):
+    """Start, waves and current turned about the vertical, also from north-east-down to east-north-up."""
+    start_R = np.array(matrix_from_rpy((0.2, -0.4, 0.6)))
+    to_enu = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+    paths = []
+    for psi, axes in ((0.0, "NED"), (0.7, "NED"), (0.0, "ENU"), (-1.9, "ENU")):
+        C = np.array(matrix_from_rpy((0.0, 0.0, psi)))
+        C = C if axes == "NED" else to_enu @ C
+        model = replace(sphere((0.2, -0.3, 0.4), mass=0.9), world=replace(WORLD, axes=axes))
+        toward = [angle + psi if axes == "NED" else 0.5 * math.pi - angle - psi for angle in (0.4, -1.0)]
+        waves = [RegularWave(height=h, period=T, direction=d) for h, T, d in zip((0.6, 0.2), (3.0, 2.0), toward, strict=True)]
+        current = hydro.Current(velocity=tuple(C @ (0.4, -0.2, 0.05)))
+        environment = Environment(waves=waves, current=current, water_depth=12.0, surface=surface)
+        state = hm.State(q=[*(C @ (0.0, 0.0, 0.5)), *quaternion_from_matrix(C @ start_R)], v=(0.3, 0.1, -0.1, 0.1, 0.2, -0.3))
+        ds = hm.Simulation(model, environment=environment, step=0.01, record=0.1, state=state).run(2.0).recording
+        R = np.array([C.T @ np.array(quaternion_matrix(q)) for q in ds.orientation.values[:, 0]])
+        paths.append((ds.position.values[:, 0] @ C, R))
+    assert np.ptp(paths[0][0], axis=0).min() > 0.1
+    for p, R in paths[1:]:  # rounding of 200 steps
+        np.testing.assert_allclose(p, paths[0][0], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(R, paths[0][1], rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("mass", [1.0, 2.5])

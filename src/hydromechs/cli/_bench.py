@@ -3,11 +3,11 @@
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs.compiler import NATIVE, TARGETS
 
+from ._console import Console
 from ._options import CODE, JSON
 from ._tables import print_heading, print_report, table_of
 

@@ -8,11 +8,11 @@ from signal import SIGINT
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from ._console import Console
 from ._kinds import expect
 from ._options import CODE, SET
 from ._sweep import ENGINES, chosen_engine, clock

@@ -6,11 +6,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, SweepError, ValidationStudyError, message_of
 
+from ._console import Console
 from ._kinds import kinds_of
 from ._settings import SettingError, with_settings
 

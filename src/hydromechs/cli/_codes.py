@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs.bench import ALGORITHMS, CROSSCHECK_TOLERANCE, KINDS, Crosscheck
@@ -13,6 +12,7 @@ from hydromechs.compiler import BACKENDS
 from hydromechs.equations import operation_count
 from hydromechs.model import Model
 
+from ._console import Console
 from ._kinds import expect
 from ._options import CODE, JSON, robot_command
 from ._tables import print_report, table_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from ._console import Console, plain
 from ._kinds import expect
 from ._options import CODE, robot_command
 from ._tables import table_of
@@ -46,7 +46,7 @@ def convert(
 
         check_target(source, out, overwrite=force)
         for line in save(load(source, code=code, **options), out):
-            print(f"ignored: {line}")
+            print(plain(f"ignored: {line}"))
         print(f"wrote {out}")
 
 

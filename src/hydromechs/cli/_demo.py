@@ -3,8 +3,9 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
+
+from ._console import Console
 
 DEMO = "station_keeping"
 """The scenario of the demo."""

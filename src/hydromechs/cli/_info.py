@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +15,7 @@ from hydromechs.model import Hydro, HydroModel, Model, element_word
 from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
 from hydromechs.simulation import InitialInstant, Plant
 
+from ._console import Console
 from ._convert import print_notes
 from ._tables import table_of
 

@@ -5,7 +5,6 @@ from signal import SIGINT
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs.errors import ModelError, message_of
@@ -13,6 +12,7 @@ from hydromechs.errors import ModelError, message_of
 from ._bench import bench_dynamics, bench_worlds
 from ._campaign import campaign, print_agreement, world_run
 from ._codes import count, crosscheck, export, papers
+from ._console import Console, plain
 from ._convert import convert
 from ._demo import demo
 from ._kinds import SuggestingCommand, expect
@@ -261,4 +261,4 @@ def main() -> None:
 
 def _warning_text(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
     """Return a warning without the source line that issues it, which does not help users of the command line."""
-    return f"warning: {message}\n"
+    return plain(f"warning: {message}\n")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from ._console import Console
 from ._options import CODE
 from ._tables import print_report, table_of
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs import files
 
+from ._console import Console
 from ._kinds import expect
 from ._options import CODE, robot_command
 

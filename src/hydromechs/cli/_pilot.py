@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs import files
@@ -22,6 +21,7 @@ from hydromechs.simulation import load_state
 from hydromechs.station import AcousticLink, Catalog, Station
 from hydromechs.station import fly_again as simulate_again
 
+from ._console import Console
 from ._run import print_summary
 from ._settings import recorded, settings_of_run, with_settings
 from ._show import serve

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from ._console import Console
 from ._kinds import expect
 from ._save import parse_entries
 from ._show import run_scene

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +23,7 @@ from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, unit_mistakes
 
+from ._console import Console
 from ._settings import recorded, settings_of_run, with_settings
 from ._show import has_display, own_command, scenario_scene
 from ._tables import table_of

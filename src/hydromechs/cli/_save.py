@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs.values import nearest
 
+from ._console import Console
 from ._kinds import expect
 
 FORMATS = ("csv", "nc", "parquet", "mat", "zarr")

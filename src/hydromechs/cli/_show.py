@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs import files
 from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, message_of
 
+from ._console import Console
 from ._kinds import expect
 from ._options import BROWSER, CODE, PORT, robot_command
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from hydromechs.values import nearest
 
+from ._console import Console
 from ._kinds import expect
 from ._options import CODE, SET
 from ._tables import print_rates, rate_text

@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from ._console import Console, plain
 
 if TYPE_CHECKING:
     from hydromechs.sweeps import CheckOutcome, Rate
@@ -29,7 +30,7 @@ def print_heading(report: dict[str, Any], console: Console) -> None:
 def print_report(report: Report, show: Callable[[Report, Console], None], as_json: bool) -> None:
     """Print a report, plain data, as JSON or as tables by a function."""
     if as_json:
-        print(json.dumps(report, indent=2, ensure_ascii=False))
+        print(plain(json.dumps(report, indent=2, ensure_ascii=False)))
     else:
         show(report, Console())
 

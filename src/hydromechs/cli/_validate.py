@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from hydromechs import files
 from hydromechs.errors import message_of
 
+from ._console import Console
 from ._options import CODE, JSON
 from ._tables import print_report, table_of
 

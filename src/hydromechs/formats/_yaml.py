@@ -248,6 +248,9 @@ class _Builder:
             if any("\ud800" <= c <= "\udfff" for c in text):
                 self._add(node, path, f"the text {text!r} has half of a surrogate pair, which is not a character; delete it")
                 return ascii(text)
+            if files.CONTROL.search(text):
+                self._add(node, path, f"the text {text[:80]!r} has control characters, which terminals obey; delete them")
+                return ascii(text)
             return text
         if kind not in _PATTERNS or not node.tag.startswith(TAG):
             self._add(node, path, f"{show(text)} has the tag {_tag(node)}, which is unknown here; delete the tag")

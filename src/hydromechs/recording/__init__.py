@@ -19,7 +19,7 @@ from ._quantities import (
     values_of,
 )
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
-from ._stored import check_store, structured
+from ._stored import check_store, checked_texts, structured
 from ._summary import DESIGN, STORED_ENERGIES, WARNING_KINDS, RunWarning, Summary, real_time_factor, summarise
 
 open = load_recording
@@ -47,6 +47,7 @@ __all__ = [
     "attitude",
     "attitude_of",
     "check_store",
+    "checked_texts",
     "compare_recordings",
     "find_quantity",
     "find_terms",

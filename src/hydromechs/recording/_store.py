@@ -20,7 +20,7 @@ import numpy as np
 from hydromechs import files
 
 from ._export import save_csv, save_mat, save_parquet
-from ._stored import KINDS, check_store, plain_attributes, size_on_disk
+from ._stored import KINDS, check_store, checked_texts, plain_attributes, size_on_disk
 
 if TYPE_CHECKING:
     import xarray
@@ -295,19 +295,22 @@ def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
         raise RecordingError(f"no recording at {path}: the path does not exist")
     if path.is_dir():
         inner = path / FOLDER_NAME
-        return _of_this_version(_load_zarr(inner if inner.is_dir() else path), path)
+        return _checked_dataset(_load_zarr(inner if inner.is_dir() else path), path)
     if path.suffix == ".nc":
-        return _of_this_version(_load_netcdf(path), path)
+        return _checked_dataset(_load_netcdf(path), path)
     raise RecordingError(f"{path} is not a recording: give a Zarr folder, a NetCDF file (.nc), or a folder with {FOLDER_NAME}")
 
 
-def _of_this_version(ds: xarray.Dataset, path: Path) -> xarray.Dataset:
-    """Return a dataset; raise `RecordingError` for a recording of another version."""
+def _checked_dataset(ds: xarray.Dataset, path: Path) -> xarray.Dataset:
+    """Return a dataset; raise `RecordingError` for a recording of another version or with damaged names."""
     remedy = "run the scenario again, or open its numbers with xarray"
     try:
         files.check_version(path, "a recording", ds.attrs.get(MARK, VERSION), VERSION, remedy)
     except OSError as error:
         raise RecordingError(str(error)) from None
+    for name, variable in ds.variables.items():
+        if name in ds.dims and name != "time" and len(np.unique(variable.values)) < variable.size:
+            raise RecordingError(f"{path} is a damaged recording: names along {name!r} occur twice; {remedy}")
     return ds
 
 
@@ -411,7 +414,7 @@ def _dataset(group: Any, n: int, order: list[Any], attrs: dict[str, Any]) -> xar
         own: dict[str, Any] = dict(stored.attrs)
         dims = own.pop("_ARRAY_DIMENSIONS", None) or stored.metadata.dimension_names
         values = stored[:n] if dims and dims[0] == "time" else stored[...]
-        variables[name] = (tuple(dims), np.asarray(values), own)
+        variables[name] = (tuple(dims), checked_texts(np.asarray(values), name), own)
     coords = {name: variables.pop(name) for name in list(variables) if variables[name][0] == (name,)}
     names = [*(name for name in order if name in variables), *sorted(set(variables) - set(order))]
     return xarray.Dataset({name: variables[name] for name in names}, coords=coords, attrs=attrs)

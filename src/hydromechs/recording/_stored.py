@@ -74,6 +74,15 @@ def check_store(path: Path) -> None:
         _check_chunk(file, chunk, codec)
 
 
+def checked_texts(values: np.ndarray, name: str) -> np.ndarray:
+    """Return an array from an untrusted file; raise `ValueError` for invalid characters, which crash when printed."""
+    if values.dtype.kind == "U":
+        codes = np.frombuffer(values.tobytes(), f"{values.dtype.str[0]}u4")
+        if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+            raise ValueError(f"{name} has characters that do not exist")
+    return values
+
+
 def _mapping(file: Path) -> None:
     """Raise `files.UnreadableFile` if a file exists and does not contain a mapping."""
     if file.exists() and not isinstance(files.read_json(file), dict):

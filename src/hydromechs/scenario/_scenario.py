@@ -14,7 +14,7 @@ from hydromechs.contact import Terrain
 from hydromechs.errors import REJECTED, FieldError, ScenarioError, UnsupportedFeature, rejections
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
-from hydromechs.integrators import Integrator, method_named, whole_steps
+from hydromechs.integrators import Integrator, method_named, slack, whole_steps
 from hydromechs.model import Fault, Model, State
 from hydromechs.model.component import Component
 from hydromechs.navigation import Navigation
@@ -360,9 +360,10 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             )
         )
     for i, event in enumerate(scenario.events):
-        if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
+        early = event.level <= slack(0.0, scenario.step)
+        if event.quantity == "time" and (early or event.level >= scenario.duration):
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
-            remedy = "for initial commands use 'commands'" if event.level <= 0.0 else "move it earlier, or extend the run"
+            remedy = "for initial commands use 'commands'" if early else "move it earlier, or extend the run"
             out.append(Fault(("events", i, "level"), f"{text}; {remedy}"))
         if event.quantity == "time" and event.direction == "falling":
             text = f"event {event.name!r}: direction is falling, but time only rises; remove direction"

@@ -10,7 +10,7 @@ import numpy as np
 
 from hydromechs.dynamics import Kinematics
 from hydromechs.errors import FieldError, message_of
-from hydromechs.integrators import Point, rounding
+from hydromechs.integrators import Point, rounding, slack
 from hydromechs.recording import angle_difference, find_quantity, period_of
 from hydromechs.values import Finite, Vector6, check_fields, floats, is_finite, nearest, number
 
@@ -148,13 +148,14 @@ def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[st
     return {name: dims for name, dims in quantities(plant, signals).items() if name != "energy_residual"}
 
 
-def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str], start: float = 0.0) -> None:
+def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str], start: float, step: float) -> None:
     """Raise `KeyError` if an event refers to a quantity, or to a component, that the plant does not have.
 
-    And `ValueError` if it can never happen: at a time that is not after the start, nor after 0, or where time would fall.
+    And `ValueError` if it can never happen: at a time that is not after the start, nor after 0, by more than a millionth of a
+    step, or where time would fall.
 
     `signals`: signals of its controller, name to unit; `start`: time at the start [s]; a resumed run starts after events that
-    have happened.
+    have happened; `step`: step [s].
     """
     variables, labels = watchable(plant, signals), coordinates(plant, signals)
     wrenches, switches = wrench_places(plant), switch_places(plant)
@@ -165,7 +166,7 @@ def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, st
             raise KeyError(f"event {event.name!r}: quantity: {message_of(error)}") from None
         if event.quantity == "time" and event.direction == "falling":
             raise ValueError(f"event {event.name!r}: direction is falling, but time only rises; remove direction")
-        if event.quantity == "time" and not event.level > min(start, 0.0):
+        if event.quantity == "time" and not event.level > min(start, 0.0) + slack(min(start, 0.0), step):
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from {min(start, 0.0):g} s on"
             raise ValueError(f"{text}; for initial commands use 'commands'")
         named: tuple[tuple[str, Iterable[str], Collection[str]], ...] = (
@@ -191,28 +192,31 @@ class Crossing(NamedTuple):
 class Watched:
     """An event of a running simulation: detects changes of its sign at checks, and locates the instant.
 
-    `value`: the quantity at a point of the trajectory.
+    `value`: the quantity at a point of the trajectory; `step`: step of the simulation [s]; times within a millionth of it count
+    as one instant.
     """
 
-    def __init__(self, event: Event, value: Callable[[Point], float], at: Point) -> None:
-        self.event, self.value, self._period = event, value, period_of(event.quantity)
+    def __init__(self, event: Event, value: Callable[[Point], float], at: Point, step: float) -> None:
+        self.event, self.value, self._period, self._step = event, value, period_of(event.quantity), step
         self.last = self._off(at)
 
     def _off(self, at: Point) -> float:
+        if self.event.quantity == "time" and abs(at.t - self.event.level) <= slack(at.t, self._step):
+            return 0.0  # just before the instant is the instant: else it would happen again
         return float(angle_difference(np.asarray(self.value(at) - self.event.level), self._period))
 
     def look(self, at: Point) -> None:
         """Store the present sign as the reference for the next change."""
         self.last = self._off(at)
 
-    def crossing(self, before: Point, after: Point, advance: Callable[[Point, float], Point], step: float) -> Crossing | None:
+    def crossing(self, before: Point, after: Point, advance: Callable[[Point, float], Point]) -> Crossing | None:
         """Return the point at which it happened between two points, or None.
 
         `before`: the point of the previous check; `advance`: function that integrates from a point to a time.
         """
-        if self.event.quantity == "time" and abs(after.t - self.event.level) <= rounding(after.t):
-            return Crossing(after, self) if self.last < 0.0 else None  # a run stops at the instant itself
         now, last = self._off(after), self.last
+        if self.event.quantity == "time" and now == 0.0:
+            return Crossing(after, self) if last < 0.0 else None  # a run stops at the instant itself
         if self._period is not None and abs(now - last) > 0.5 * self._period:
             return None  # half a turn from the level, where the difference jumps by a full turn
         rising, falling = last < 0.0 <= now, last > 0.0 >= now
@@ -221,8 +225,8 @@ class Watched:
         start, found = before, after
         while found.t - start.t > max(1e-9, rounding(found.t)):  # halve the interval, each time from its start
             middle = 0.5 * (start.t + found.t)
-            if found.t - start.t > 2.0 * step:  # to whole steps first
-                middle = step * round(middle / step)
+            if found.t - start.t > 2.0 * self._step:  # to whole steps first
+                middle = self._step * round(middle / self._step)
             if not start.t < middle < found.t:
                 break
             there = advance(start, middle)
@@ -234,13 +238,13 @@ class Watched:
 
 
 def first_crossings(
-    watch: Sequence[Watched], before: Point, after: Point, advance: Callable[[Point, float], Point], step: float
+    watch: Sequence[Watched], before: Point, after: Point, advance: Callable[[Point, float], Point]
 ) -> tuple[list[Crossing], Point]:
     """Return the events between two points up to the first one with an action, in order, and the point from which to continue.
 
     `before`: the point of the previous check; `advance`: function that integrates from a point to a time.
     """
-    found = [c for c in (w.crossing(before, after, advance, step) for w in watch) if c is not None]
+    found = [c for c in (w.crossing(before, after, advance) for w in watch) if c is not None]
     acting = [c.at for c in found if c.watched.event.acts]
     if acting:
         after = min(acting, key=lambda at: at.t)

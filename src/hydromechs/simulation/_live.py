@@ -141,7 +141,7 @@ class LiveRun:
         sim = simulation
         for text in notes:
             self.log.say(text)
-        self._watch = [Watched(event, sim._value_of(event.quantity), sim._at) for event in sim.events]
+        self._watch = [Watched(event, sim._value_of(event.quantity), sim._at, sim.step_size) for event in sim.events]
         often = self._watch or sim.method.restarts_at_stops  # so that a run can be resumed at every sample
         periods = [x for x in (sim.period, sim.record if often else None) if x] or [100.0 * sim.record]
         self.clock = Clock(sim._at.t, sim.step_size, periods, progress, real_time)
@@ -246,7 +246,7 @@ class LiveRun:
         sim, watch, log = self.simulation, self._watch, self.log
         if not watch:
             return None
-        found, sim._at = first_crossings(watch, before, sim._at, sim._advance, sim.step_size)
+        found, sim._at = first_crossings(watch, before, sim._at, sim._advance)
         stopped = None
         for at, watched in found:
             event = watched.event

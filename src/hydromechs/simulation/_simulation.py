@@ -165,7 +165,7 @@ class Simulation:
         events = instances(events, Event, "events", "events, as Event(...)")
         for event, text in ((e, text) for e in events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
-        check_events(events, self.plant, self.signals, self._at.t)
+        check_events(events, self.plant, self.signals, self._at.t, self.step_size)
         self.events = events
         for made in ("march", "_ticks"):
             self.__dict__.pop(made, None)

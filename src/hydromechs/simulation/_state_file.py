@@ -66,7 +66,7 @@ class Run:
 
 VERSION = 2
 """Version of state files that is written and read."""
-MAY_BE_NAN = ("memory", "signal", "books")
+MAY_BE_NAN = ("memory", "signal")
 """Arrays of a state with entries that have no value yet."""
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from hydromechs import files
 from hydromechs.compiler import native_lanes
 from hydromechs.errors import message_of
-from hydromechs.recording import lock_folder, unlock_folder
+from hydromechs.recording import checked_texts, lock_folder, unlock_folder
 from hydromechs.values import Array
 
 from ._fingerprint import fingerprint_of_scenario, source_of
@@ -253,4 +253,4 @@ def _member(packed: zipfile.ZipFile, name: str, none: Array, worlds: int) -> Arr
             raise ValueError(f"{name} has another shape or type")
         if info.file_size - member.tell() != math.prod(shape) * dtype.itemsize:
             raise ValueError(f"{name} has another size")
-        return np.frombuffer(member.read(), dtype).reshape(shape, order="F" if fortran else "C")
+        return checked_texts(np.frombuffer(member.read(), dtype).reshape(shape, order="F" if fortran else "C"), name)

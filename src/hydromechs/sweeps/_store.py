@@ -19,7 +19,7 @@ import numpy as np
 from hydromechs import files
 from hydromechs.compiler import NATIVE
 from hydromechs.errors import message_of
-from hydromechs.recording import WARNING_KINDS, check_store, lock_folder, unlock_folder
+from hydromechs.recording import WARNING_KINDS, check_store, checked_texts, lock_folder, unlock_folder
 
 from ._definition import ParameterSweep
 from ._fingerprint import fingerprint_of, source_of
@@ -217,6 +217,8 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
     check_store(store)
     try:
         dataset = xarray.open_zarr(store, consolidated=False, mask_and_scale=False, chunks=None, zarr_format=2).load()
+        for name, variable in dataset.variables.items():
+            checked_texts(variable.values, str(name))
         return dataset.set_coords(["seed", *attrs["parameters"]])
     except Exception as error:  # zarr and xarray can raise anything on damaged chunks and attributes
         raise ValueError(f"{store} is damaged: {type(error).__name__}: {message_of(error)}; run the sweep again") from error

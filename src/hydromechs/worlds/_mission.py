@@ -382,12 +382,12 @@ class MissionRun(PlantRun):
         n, part, *y = state["start"][world]
         before = Point(GridTime(n, part).time(step), np.array(y[:nq]), np.array(y[nq:]))
         after = self._point(world)
-        watch = [Watched(e, self._value(world, e), after) for e in self._guarded]
+        watch = [Watched(e, self._value(world, e), after, step) for e in self._guarded]
         for w, last in zip(watch, state["guard"][world].tolist(), strict=True):
             w.last = last
         inputs = state["inputs"][world].copy()
         bare = self.loop.bare
-        found, at = first_crossings(watch, before, after, lambda p, t: bare.advanced(p, inputs, t), step)
+        found, at = first_crossings(watch, before, after, lambda p, t: bare.advanced(p, inputs, t))
         if at is not after:
             (state["n"][world], state["part"][world]), state["y"][world] = GridTime.of(at.t, step), [*at.q, *at.x]
         for crossing in found:
