@@ -236,6 +236,14 @@ def test_a_run_reports_that_it_capsized(tmp_path):
     assert "capsized" in page.lower() and "Run finished, no checks set, but" in page
 
 
+def test_the_tethered_rov_of_the_library_stays_upright(tmp_path):
+    """Its mission once capsized at 79 s with all checks passed."""
+    result = run_scenario(hm.load_scenario("tethered_rov"), tmp_path / "run")
+    assert result.passed and {c.name for c in result.summary.checks} >= {"stays upright", "holds its heading"}
+    assert not result.summary.unexpected
+    assert hm.recording.samples_of(result.recording, "tilt_deg.vehicle").max() < 15.0
+
+
 def test_expected_warnings_are_marked():
     run = rolling(expected_warnings=["capsized"])
     sim = run.simulation()

@@ -105,7 +105,8 @@ class RunFolder:
             self.recording.unlink()
         if self.has_run():
             shutil.rmtree(self.recording)
-        for file in (self.state, self.last_finite_state, self.summary, self.report, self.inputs):
+        own = (self.state, self.last_finite_state, self.summary, self.report, self.inputs)
+        for file in (*own, *self.path.glob(files.PARTIAL)):
             file.unlink(missing_ok=True)
 
     @contextlib.contextmanager
