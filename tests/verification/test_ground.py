@@ -132,7 +132,7 @@ def test_ready_materials_say_where_they_come_from():
         ),
         (
             lambda f: geometry.height_field(x=(0, 99), y=(0, 99), generate={"type": "slope", "spacing": 0.1, "rise": 1}),
-            "must be at most 250000",
+            "at most 250000",
         ),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 import hydromechs as hm
 from hydromechs.hydro import Environment, Gusts
 from hydromechs.library import load_scenario, scenario_names
-from hydromechs.viewer import _plots
+from hydromechs.viewer._series import plot_groups
 
 RHO, G, VOLUME = 1000.0, 10.0, 0.05
 
@@ -41,7 +41,7 @@ def test_acceleration_of_the_displaced_water_is_a_cause_of_its_own(recording):
 
 
 def test_reports_show_it_under_its_own_name(recording):
-    assert "fluid_acceleration" in _plots._force_causes(recording)
+    assert any("fluid acceleration" in p.series for p in plot_groups(recording)["forces"].panels)
     assert "displaced water" in recording.force_fluid_acceleration.attrs["long_name"]
 
 

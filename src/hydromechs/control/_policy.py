@@ -116,7 +116,7 @@ class Policy(TracedBlock):
         activation: Activation of hidden layers of .npz files.
         waypoints: Goals as for `FollowPath`. Defaults to the initial pose.
         ahead: Lead time of goal.ahead [s].
-        ranges: Minimum and maximum of commands by name. Default to those of the actuators.
+        ranges: Minimum and maximum of commands by name [in their units]. Default to those of the actuators.
         body: Name of the vehicle's body. Defaults to the first free one.
         period: Time between actions, as in training [s].
     """

@@ -69,7 +69,7 @@ def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, 
         return lead[:-1]
     if len(lead) > len(batch) + 1:
         raise ValueError(f"{name} of shape {x.shape} does not fit the batch {batch}: more dimensions than that and the steps")
-    if lead and batch and lead == (steps,) and lead != batch[-1:]:
+    if lead and batch and steps > 1 and lead == (steps,) and lead != batch[-1:]:
         raise ValueError(
             f"{name} of shape {x.shape} has one row per step but not the batch {batch}; give it the shape "
             f"{(*[1] * len(batch), *x.shape)} for the same rows in all worlds"
