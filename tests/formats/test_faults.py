@@ -495,7 +495,7 @@ def test_faults_of_a_mechanism_have_their_place_in_the_file():
 @pytest.mark.parametrize("key", ["[key]", "\\0joint:free", ""])
 def test_odd_keys(key):
     if "\\0" in key:  # YAML's escape of a control character
-        assert "control characters" in problems(body(FREE, MASS) + f'"{key}": 1\n')[0]
+        assert any("control characters" in text for text in problems(body(FREE, MASS) + f'"{key}": 1\n'))
         return
     assert any(text.startswith("line 7: unknown key ") for text in problems(body(FREE, MASS) + f'"{key}": 1\n'))
     assert any("unknown key 'a'" in text for text in problems(body(FREE, MASS, f'frames: {{"{key}x": {{a: 1}}}}')))
