@@ -17,7 +17,7 @@ import numpy as np
 
 import hydromechs as hm
 from hydromechs.dynamics import chart_rate, retract
-from hydromechs.spatial import planar_rotation, quaternion_from_matrix, quaternion_matrix, skew
+from hydromechs.spatial import planar_rotation, quaternion_from_matrix, quaternion_matrix
 
 UPRIGHT = 2.0
 """Time at which the pitch is 90° [s]."""
@@ -69,14 +69,6 @@ def euler_rates(angles):
     return np.array([[1, sf * st / ct, cf * st / ct], [0, cf, -sf], [0, sf / ct, cf / ct]])
 
 
-def body_rates(angles, rates):
-    """T⁻¹(Θ), which is defined everywhere and singular at pitch ±90°, and its time derivative, shape (3, 3) each."""
-    (sf, st), (cf, ct), (roll, pitch) = np.sin(angles[:2]), np.cos(angles[:2]), rates[:2]
-    W = np.array([[1, 0, -st], [0, cf, sf * ct], [0, -sf, cf * ct]])
-    change = roll * np.array([[0, 0, 0], [0, -sf, cf * ct], [0, -cf, -sf * ct]])
-    return W, change + pitch * np.array([[0, 0, -ct], [0, 0, -sf * st], [0, 0, -cf * st]])
-
-
 def configuration(eta):
     """q of our model at η = (x, y, z, φ, θ, ψ), shape (7,)."""
     return np.concatenate([eta[:3], quaternion_from_matrix(rotation(eta[3:]))])
@@ -89,18 +81,12 @@ def body_form(model, state):
     return np.concatenate([etadot, hm.forward_dynamics(model, configuration(eta), nu, TAU)])
 
 
-def rate_form(model, M, state):
-    """d/dt (η, η̇) by (27), M̃ η̈ = τ̃ − C̃ η̇ − D̃ η̇ − g̃ with M̃ = J⁻ᵀ M J⁻¹, shape (12,)."""
+def rate_form(dyn, state):
+    """d/dt (η, η̇) by (27), shape (12,)."""
     eta, etadot = state[:6], state[6:]
-    R = rotation(eta[3:])
-    W, W_change = body_rates(eta[3:], etadot[3:])
-    nu = np.concatenate([R.T @ etadot[:3], W @ etadot[3:]])
-    J_inverse, change = np.zeros((2, 6, 6))
-    J_inverse[:3, :3], J_inverse[3:, 3:] = R.T, W
-    change[:3, :3], change[3:, 3:] = -skew(nu[3:]) @ R.T, W_change  # −J⁻¹ J̇ J⁻¹
-    force = M @ hm.forward_dynamics(model, configuration(eta), nu, TAU)  # τ − C ν − D ν − g
-    M_eta = J_inverse.T @ M @ J_inverse
-    return np.concatenate([etadot, np.linalg.solve(M_eta, J_inverse.T @ (force - M @ change @ etadot))])
+    form = dyn.euler_form(eta, etadot)
+    rest = form.J_inverse.T @ TAU - form.C @ etadot - form.D - form.N
+    return np.concatenate([etadot, np.linalg.solve(form.M, rest)])
 
 
 # -- integration --------------------------------------------------------------------------------------------------------------
@@ -162,14 +148,14 @@ def run(duration: float = 4.0, dt: float = 0.02) -> Flight:
     model = vehicle()
     q, v = start(model)
     n = round(duration / dt)
-    M = hm.mass_matrix(model, q)
+    dyn = hm.compile(model, lanes=1)
     eta = np.concatenate([q[:3], angles_of(quaternion_matrix(q[3:]))])
     etadot = body_form(model, np.concatenate([eta, v]))[:6]
     ours = march(lambda x: manifold_step(model, *x, dt), (q, v), n, 13)
     fine = march(lambda x: manifold_step(model, *x, dt / 4), (q, v), 4 * n, 13)[::4]
     states = {
         FORMS[1]: march(lambda x: runge_kutta(lambda y: body_form(model, y), x, dt), np.concatenate([eta, v]), n, 12),
-        FORMS[2]: march(lambda x: runge_kutta(lambda y: rate_form(model, M, y), x, dt), np.concatenate([eta, etadot]), n, 12),
+        FORMS[2]: march(lambda x: runge_kutta(lambda y: rate_form(dyn, y), x, dt), np.concatenate([eta, etadot]), n, 12),
     }
     R_fine = np.array([quaternion_matrix(x[3:7]) for x in fine])
     rotations = {FORMS[0]: np.array([quaternion_matrix(x[3:7]) for x in ours])}

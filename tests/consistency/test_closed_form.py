@@ -9,6 +9,7 @@ prints the largest differences found.
 
 import os
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,8 +19,9 @@ from hydromechs import dynamics, library
 from hydromechs.compiler import trace
 from hydromechs.dynamics import _closed_form as cf
 from hydromechs.equations import _closed_form as sim
+from hydromechs.equations import euler_form as sim_euler
 from hydromechs.library import random_tree, serial_chain
-from hydromechs.spatial import quaternion_exp, quaternion_matrix, quaternion_product
+from hydromechs.spatial import matrix_from_rpy, quaternion_exp, quaternion_matrix, quaternion_product
 
 TREES = range(int(os.environ.get("HYDROMECHS_TREES", "12")))
 FEW = range(5)
@@ -121,7 +123,7 @@ def test_rate_of_mass_matrix_from_the_rates_of_jacobians(seed):
 
 @pytest.mark.parametrize("seed", FEW)
 def test_both_factorisations_give_the_velocity_terms_of_inverse_dynamics(seed):
-    _, model, q, v, _ = case(seed)
+    _, model, q, v, flow = case(seed)
     zero = np.zeros(model.nv)
     reference = (
         hm.inverse_dynamics(model, q, v, zero)
@@ -132,6 +134,9 @@ def test_both_factorisations_give_the_velocity_terms_of_inverse_dynamics(seed):
     close = dict(rtol=0, atol=1e-12 * max(1.0, np.abs(reference).max(), np.abs(skew).max()))
     np.testing.assert_allclose(skew @ v, reference, **close)
     np.testing.assert_allclose(lagrange @ v, reference, **close)
+    u = flow["fluid_velocity"]
+    skew, lagrange = (f(model, q, v, fluid_velocity=u) for f in (sim.coriolis_matrix, sim.coriolis_matrix_lagrange))
+    np.testing.assert_allclose(lagrange @ v, skew @ v, rtol=0, atol=1e-12 * max(1.0, np.abs(skew).max()))
 
 
 @pytest.mark.parametrize("seed", FEW)
@@ -211,7 +216,7 @@ def test_blocks_of_a_vehicle_with_an_arm():
     rate = derivative(lambda t: hm.mass_matrix(model, along(model, q, v, t)), 0.005)
     lagrange = cf.vehicle_blocks(model, sim.coriolis_matrix_lagrange(model, q, v))
     np.testing.assert_allclose(lagrange.Vq, rate[:6, 6:], rtol=0, atol=1e-9 * np.abs(rate).max())
-    with pytest.raises(ValueError, match="free vehicle first"):
+    with pytest.raises(ValueError, match="free vehicle must come first"):
         cf.vehicle_blocks(serial_chain(2, base="fixed"), np.eye(2))
 
 
@@ -302,12 +307,80 @@ def test_traces_give_the_same_numbers_as_floats(seed):
     for function, arguments in (
         (sim.closed_form_dynamics, dict(q=q, v=v, tau=tau, **flow)),
         (sim.coriolis_matrix, dict(q=q, v=v, fluid_velocity=flow["fluid_velocity"])),
-        (sim.coriolis_matrix_lagrange, dict(q=q, v=v)),
+        (sim.coriolis_matrix_lagrange, dict(q=q, v=v, fluid_velocity=flow["fluid_velocity"])),
     ):
         expected = function(model, **arguments)
         program = trace(lambda f=function, **a: f(model, **a), {k: x.shape for k, x in arguments.items()})
         ours = np.array(program(*arguments.values())[0]).reshape(expected.shape)
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("seed", FEW)
+def test_bodies_and_added_mass_apart(seed):
+    """The rigid part is that of the same mechanism without water; in a current, each part of C is skew with its part of M."""
+    _, model, q, v, flow = case(seed)
+    dry = hm.Model(world=model.world, bodies=[replace(body, hydro=None) for body in model.bodies])
+    terms = sim.closed_form(model, q, v, fluid_velocity=flow["fluid_velocity"])
+    M, C = hm.mass_matrix(dry, q), sim.coriolis_matrix(dry, q, v)
+    np.testing.assert_allclose(terms.M_RB, M, rtol=0, atol=1e-12 * max(1.0, np.abs(M).max()))
+    np.testing.assert_allclose(terms.C_RB, C, rtol=0, atol=1e-12 * max(1.0, np.abs(C).max()))
+    added = lambda t: sim.closed_form(model, along(model, q, v, t), v).M_A  # noqa: E731
+    skew = derivative(added, 0.02 / np.linalg.norm(v)) - 2.0 * terms.C_A
+    np.testing.assert_allclose(skew, -skew.T, rtol=0, atol=1e-9 * max(1.0, np.abs(skew).max()))
+
+
+@pytest.fixture(scope="module")
+def vehicle_with_arm():
+    """A vehicle with two links, compiled on one lane: all tests of compiled formulations share its programs."""
+    return hm.compile(serial_chain(2), lanes=1)
+
+
+def test_compiled_closed_form_in_a_current(vehicle_with_arm):
+    """A batch of states, against the recursions."""
+    dyn, rng = vehicle_with_arm, np.random.default_rng(11)
+    q, v = (np.stack(x) for x in zip(*(state_of(dyn.model, rng) for _ in range(4)), strict=True))
+    tau, u, a = rng.normal(size=(4, dyn.model.nv)), rng.normal(size=(4, 3)), rng.normal(size=(4, 3))
+    terms = dyn.closed_form(q, v, fluid_velocity=u, fluid_acceleration=a)
+    vdot = np.stack(
+        [hm.forward_dynamics(dyn.model, q[k], v[k], tau[k], fluid_velocity=u[k], fluid_acceleration=a[k]) for k in range(4)]
+    )
+    forces = np.einsum("kij,kj->ki", terms.M, vdot) + np.einsum("kij,kj->ki", terms.C, v) + terms.D + terms.N + terms.F
+    np.testing.assert_allclose(forces, tau, rtol=0, atol=1e-10 * np.abs(terms.M).max())
+    np.testing.assert_allclose(terms.M[2], hm.mass_matrix(dyn.model, q[2]), rtol=0, atol=1e-12 * np.abs(terms.M).max())
+    ours = dyn.closed_form_dynamics(q, v, tau, fluid_velocity=u, fluid_acceleration=a)
+    np.testing.assert_allclose(ours, vdot, rtol=0, atol=1e-10 * np.abs(vdot).max())
+    lagrange = dyn.coriolis_matrix_lagrange(q, v, fluid_velocity=u)
+    force = np.einsum("kij,kj->ki", terms.C, v)
+    np.testing.assert_allclose(np.einsum("kij,kj->ki", lagrange, v), force, rtol=0, atol=1e-11 * np.abs(terms.C).max())
+
+
+def test_compiled_euler_form(vehicle_with_arm):
+    """Eqs. (27)-(30): the accelerations of the recursions fulfil it, and Ṁ − 2C is skew in these coordinates, too."""
+    dyn, rng = vehicle_with_arm, np.random.default_rng(12)
+    xi, rate, tau, u = *rng.uniform(-1, 1, (3, dyn.model.nv)), rng.normal(size=3)
+    form = dyn.euler_form(xi, rate, fluid_velocity=u)
+    np.testing.assert_allclose(form.J @ form.v, rate, rtol=0, atol=1e-14 * np.abs(form.J).max())
+    np.testing.assert_allclose(quaternion_matrix(form.q[3:7]), matrix_from_rpy(xi[3:6]), rtol=0, atol=1e-15)
+    vdot = hm.forward_dynamics(dyn.model, form.q, form.v, tau, fluid_velocity=u)
+    at = lambda t: dyn.euler_form(xi + t * rate, rate, fluid_velocity=u)  # noqa: E731
+    acceleration = form.J @ vdot + derivative(lambda t: at(t).J, 0.01) @ form.v
+    forces = form.M @ acceleration + form.C @ rate + form.D + form.N + form.F
+    np.testing.assert_allclose(forces, form.J_inverse.T @ tau, rtol=0, atol=1e-10 * np.abs(form.M).max())
+    skew = derivative(lambda t: at(t).M, 0.01) - 2.0 * form.C
+    np.testing.assert_allclose(skew, -skew.T, rtol=0, atol=1e-9 * np.abs(skew).max())
+    upright = dyn.euler_form(np.array([0, 0, 0, 0.2, np.pi / 2, 0, 0.1, 0.2]), rate)
+    assert np.isfinite(upright.M).all()
+    assert np.linalg.cond(upright.M) > 1e15  # the singularity of (27)
+
+
+def test_euler_form_of_other_mechanisms_is_an_error():
+    still = np.zeros(7)
+    with pytest.raises(ValueError, match="free vehicle must come first"):
+        sim_euler(serial_chain(1, base="fixed"), still[:1], still[:1])
+    bodies = [free_body(hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0)), hm.added_mass.Diagonal((1,) * 6)).bodies[0]]
+    bodies += [replace(bodies[0], name="pod", parent="hull", joint=hm.joints.Ball())]
+    with pytest.raises(ValueError, match="ball or free joint"):
+        sim_euler(hm.Model(bodies=bodies), np.zeros(9), np.zeros(9))
 
 
 def test_curve_of_the_differences_is_the_one_of_the_velocity():

@@ -242,13 +242,18 @@ def adjoint_derivative(kin: Kinematics, jacobians: Sequence[BodyJacobian], i: in
     return -ad_matrix(_column(jacobians[i], k)) @ Ad
 
 
-def vehicle_blocks(model: Model, matrix: Array) -> Blocks:
-    """The blocks VV, Vq, qV and qq of M or C (nv, nv) as in eq. (12); its first body must be free."""
+def check_vehicle(model: Model) -> None:
+    """A `ValueError` unless the first body is free."""
     if model.free_rows[0] != (0, 1, 2, 3, 4, 5) or model.parent[0] >= 0:
         body = model.bodies[0]
         raise ValueError(
-            f"{model.name}: its first body {body.name!r} has a {body.joint.kind} joint; the blocks need a free vehicle first"
+            f"{model.name}: its first body {body.name!r} has a {body.joint.kind} joint; a free vehicle must come first"
         )
+
+
+def vehicle_blocks(model: Model, matrix: Array) -> Blocks:
+    """The blocks VV, Vq, qV and qq of M or C (nv, nv) as in eq. (12); its first body must be free."""
+    check_vehicle(model)
     matrix = np.asarray(matrix)
     return Blocks(matrix[:6, :6], matrix[:6, 6:], matrix[6:, :6], matrix[6:, 6:])
 

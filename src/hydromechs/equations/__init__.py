@@ -32,6 +32,7 @@ from ._equations import (
     mass_matrix,
     momentum,
 )
+from ._euler_form import EulerForm, euler_form
 from ._formulations import arm_dynamics, closed_chain_dynamics, decoupled_dynamics, singular_chain_dynamics, star_dynamics
 from ._parameters import (
     LARGE,
@@ -64,6 +65,7 @@ __all__ = [
     "BodyNow",
     "ClosedForm",
     "Energy",
+    "EulerForm",
     "Form",
     "arm_dynamics",
     "balance",
@@ -80,6 +82,7 @@ __all__ = [
     "decoupled_dynamics",
     "difference",
     "energy",
+    "euler_form",
     "flow_force",
     "form_of",
     "forward_dynamics",

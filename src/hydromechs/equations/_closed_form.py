@@ -20,18 +20,32 @@ from ._balance import WaterOptions, in_water, total_inertias
 
 
 class ClosedForm(NamedTuple):
-    """The terms of  M v̇ + C v + D + N + F = τ."""
+    """The terms of  M v̇ + C v + D + N + F = τ,  with M = M_RB + M_A and C = C_RB + C_A."""
 
-    M: Array
-    """Inertia matrix with added mass, shape (nv, nv)."""
-    C: Array
-    """Coriolis matrix; Ṁ − 2C is skew; with V_r in the added part, shape (nv, nv)."""
+    M_RB: Array
+    """Inertia matrix of the bodies, shape (..., nv, nv)."""
+    M_A: Array
+    """Added mass, shape (..., nv, nv)."""
+    C_RB: Array
+    """Coriolis matrix of the bodies; Ṁ_RB − 2 C_RB is skew, shape (..., nv, nv)."""
+    C_A: Array
+    """Coriolis matrix of the added mass, with the momentum M_A V_r; Ṁ_A − 2 C_A is skew, shape (..., nv, nv)."""
     D: Array
-    """Damping force by the velocity relative to the water, shape (nv,)."""
+    """Damping force by the velocity relative to the water, shape (..., nv)."""
     N: Array
-    """Restoring force: weight, and buoyancy in water at rest, shape (nv,)."""
+    """Restoring force: weight, and buoyancy in water at rest, shape (..., nv)."""
     F: Array
-    """Inertia forces of a current, by velocity and acceleration, beside C and D; zero in still water, shape (nv,)."""
+    """Inertia forces of a current, by velocity and acceleration, beside C and D; zero in still water, shape (..., nv)."""
+
+    @property
+    def M(self) -> Array:
+        """Inertia matrix with added mass, shape (..., nv, nv)."""
+        return self.M_RB + self.M_A
+
+    @property
+    def C(self) -> Array:
+        """Coriolis matrix with added mass; Ṁ − 2C is skew, shape (..., nv, nv)."""
+        return self.C_RB + self.C_A
 
 
 class _Bodies(NamedTuple):
@@ -71,15 +85,21 @@ def _bodies(
     return _Bodies(model, v, kin, jacobians, motions, added, total_inertias(model.rigid, added), carried)
 
 
-def _momenta(b: _Bodies) -> list[Array | None]:
-    """I V of each body with its added mass's I^A V_r, shape (6,) each, or None."""
-    out: list[Array | None] = []
-    for rigid, M_A, V, motion in zip(b.model.rigid, b.added, b.kin.V, b.motions, strict=True):
-        h = None if rigid is None else rigid.matrix @ V
-        if M_A is not None:
-            h = M_A @ motion.velocity if h is None else h + M_A @ motion.velocity
-        out.append(h)
-    return out
+def _rigid_momenta(b: _Bodies) -> list[Array | None]:
+    """I V of each body, shape (6,), or None."""
+    return [None if rigid is None else rigid.matrix @ V for rigid, V in zip(b.model.rigid, b.kin.V, strict=True)]
+
+
+def _added_momenta(b: _Bodies) -> list[Array | None]:
+    """I^A V_r of each body, shape (6,), or None."""
+    return [None if M_A is None else M_A @ motion.velocity for M_A, motion in zip(b.added, b.motions, strict=True)]
+
+
+def _coriolis_matrix(b: _Bodies) -> Array:
+    """C with added mass, shape (nv, nv)."""
+    pairs = zip(_rigid_momenta(b), _added_momenta(b), strict=True)
+    momenta = [a if r is None else r if a is None else r + a for r, a in pairs]
+    return dynamics.coriolis_matrix(b.model, b.jacobians, b.inertia, momenta)
 
 
 def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
@@ -93,19 +113,25 @@ def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity:
     not all:
     see `flow_force`.
     """
-    b = _bodies(model, q, v, fluid_velocity)
-    return dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(b))
+    return _coriolis_matrix(_bodies(model, q, v, fluid_velocity))
 
 
-def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
     """C(q, v) with added mass, as Lagrange's equations in quasi-velocities give it, shape (nv, nv).
 
-        C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k
+        C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k − Σ J_iᵀ B(I^A_i (u_i, 0)) J_i
 
-    C v is that of `coriolis_matrix` in still water; Ṁ − 2C is not skew. `model`, `q` and `v` are those of `forward_dynamics`.
+    The last sum is that of ∂_i a_j − ∂_j a_i − Σ_k c^k_ij a_k with a = Σ J_iᵀ I^A_i (u_i, 0), where the water's velocity u_i at
+    a body is held in its axes: the momentum inside the added mass is that relative to the water.
+
+    C v is that of `coriolis_matrix`; Ṁ − 2C is not skew. `model`, `q`, `v` and `fluid_velocity` are those of
+    `forward_dynamics`.
     """
-    b = _bodies(model, q, v)
-    return dynamics.coriolis_matrix_lagrange(model, b.kin, b.jacobians, b.inertia, b.v)
+    b = _bodies(model, q, v, fluid_velocity)
+    C = dynamics.coriolis_matrix_lagrange(model, b.kin, b.jacobians, b.inertia, b.v)
+    carried = zip(b.added, b.carried, strict=True)
+    drift = [None if M_A is None else -dynamics.momentum_matrix(M_A[:, :3] @ u) for M_A, u in carried]
+    return C + dynamics.matrix_from_jacobians(model, b.jacobians, drift)
 
 
 def closed_form(model: Model, q: ArrayLike, v: ArrayLike, **water: Unpack[WaterOptions]) -> ClosedForm:
@@ -120,18 +146,21 @@ def closed_form(model: Model, q: ArrayLike, v: ArrayLike, **water: Unpack[WaterO
 
     `model`, `q`, `v` and, in `water`, `fluid_velocity` and `fluid_acceleration` are those of `forward_dynamics`.
     """
-    return _terms(_bodies(model, q, v, **water))
-
-
-def _terms(b: _Bodies) -> ClosedForm:
-    """As `closed_form`, from what is known of the bodies."""
-    model = b.model
-    damping, restoring, flow = zip(*(_body_terms(b, i) for i in range(model.nb)), strict=True)
+    b = _bodies(model, q, v, **water)
+    rigid = [None if body is None else body.matrix for body in b.model.rigid]
     return ClosedForm(
-        dynamics.mass_matrix_from_jacobians(model, b.jacobians, b.inertia),
-        dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(b)),
-        *(dynamics.transposed_times(model, b.jacobians, terms) for terms in (damping, restoring, flow)),
+        dynamics.mass_matrix_from_jacobians(b.model, b.jacobians, rigid),
+        dynamics.mass_matrix_from_jacobians(b.model, b.jacobians, b.added),
+        dynamics.coriolis_matrix(b.model, b.jacobians, rigid, _rigid_momenta(b)),
+        dynamics.coriolis_matrix(b.model, b.jacobians, b.added, _added_momenta(b)),
+        *_forces(b),
     )
+
+
+def _forces(b: _Bodies) -> list[Array]:
+    """D, N and F of `closed_form`, shape (nv,) each."""
+    terms = zip(*(_body_terms(b, i) for i in range(b.model.nb)), strict=True)
+    return [dynamics.transposed_times(b.model, b.jacobians, wrenches) for wrenches in terms]
 
 
 def _body_terms(b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array | None]:
@@ -192,12 +221,12 @@ def closed_form_dynamics(
     `model`, `q`, `v`, `tau`, `wrench`, what `water` takes, and v̇ (nv,) are those of `forward_dynamics`.
     """
     b = _bodies(model, q, v, **water)
-    terms = _terms(b)
-    rest = arguments.torques(model, tau) - terms.C @ b.v - terms.D - terms.N - terms.F
+    D, N, F = _forces(b)
+    rest = arguments.torques(model, tau) - _coriolis_matrix(b) @ b.v - D - N - F
     external = arguments.wrenches(model, wrench)
     if external is not None:
         rest = rest + dynamics.transposed_times(model, b.jacobians, external)
-    return ldl(terms.M).solve(rest)
+    return ldl(dynamics.mass_matrix_from_jacobians(model, b.jacobians, b.inertia)).solve(rest)
 
 
 def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:

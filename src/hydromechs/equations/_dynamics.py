@@ -16,6 +16,7 @@ from hydromechs.values import Array
 from . import _closed_form as closed
 from . import _equations as equations
 from ._arguments import model_of
+from ._euler_form import EulerForm
 from ._machine import CompiledEquations, Parameters
 from ._parameters import Form
 from ._table import ALL, FLUID, Equation, shape_of
@@ -131,6 +132,22 @@ class Dynamics(CompiledEquations):
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
         """C(q, v) in M v̇ + C v + D + g + F = τ, of the factorisation for which Ṁ − 2C is skew, shape (..., nv, nv)."""
         return self._run("coriolis_matrix", (q, v), more)[0]
+
+    def coriolis_matrix_lagrange(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
+        """C(q, v) as Lagrange's equations in quasi-velocities give it, with the same C v, shape (..., nv, nv)."""
+        return self._run("coriolis_matrix_lagrange", (q, v), more)[0]
+
+    def closed_form(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InFlow]) -> closed.ClosedForm:
+        """All terms of M v̇ + C v + D + N + F = τ, rigid and added parts of M and C apart; `out` is a tuple of arrays."""
+        return closed.ClosedForm(*self._run("closed_form", (q, v), more))
+
+    def closed_form_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
+        """v̇ by the closed form, the same as `forward_dynamics` and slower, shape (..., nv)."""
+        return self._run("closed_form_dynamics", (q, v, tau), more)[0]
+
+    def euler_form(self, xi: ArrayLike, xi_rate: ArrayLike, **more: Unpack[InFlow]) -> EulerForm:
+        """All terms of the closed form in ξ = (x, y, z, roll, pitch, yaw, joints), (..., nv); `out` is a tuple of arrays."""
+        return EulerForm(*self._run("euler_form", (xi, xi_rate), more))
 
     def damping_force(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
         """D(q, v) in M v̇ + C v + D + g + F = τ: the water's damping, shape (..., nv)."""

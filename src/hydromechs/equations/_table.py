@@ -8,6 +8,7 @@ from hydromechs.values import nearest
 
 from . import _closed_form as closed
 from . import _equations as equations
+from ._euler_form import EulerForm, euler_form
 from ._formulations import arm_dynamics, decoupled_dynamics, star_dynamics
 
 FLUID = ("fluid_velocity", "fluid_acceleration")
@@ -64,8 +65,24 @@ FORMULATIONS = {
     "arm_dynamics": Equation(
         arm_dynamics, ("q", "v", "tau", "vdot_base"), ("vdot",), "Accelerations for a given acceleration of the base.", FLOW
     ),
+    "closed_form": Equation(
+        closed.closed_form, ("q", "v"), closed.ClosedForm._fields, "All terms of the closed form on SE(3).", FLUID
+    ),
+    "closed_form_dynamics": Equation(
+        closed.closed_form_dynamics, ("q", "v", "tau"), ("vdot",), "The same by the closed form on SE(3).", FLOW
+    ),
+    "coriolis_matrix_lagrange": Equation(
+        closed.coriolis_matrix_lagrange, ("q", "v"), ("C",), "Coriolis matrix of Lagrange's equations.", CURRENT
+    ),
+    "euler_form": Equation(
+        euler_form,
+        ("xi", "xi_rate"),
+        ("q", "v", "J_xi", *EulerForm._fields[3:]),
+        "All terms of the closed form in Euler angles.",
+        FLUID,
+    ),
 }
-"""Other ways to the accelerations, for models that have the structure that they need; compiled like the rest."""
+"""Other formulations, some for models that have the structure that they need; compiled like the rest."""
 ALL = EQUATIONS | FORMULATIONS
 
 _SHAPES = {
@@ -78,9 +95,6 @@ _SHAPES = {
     "fluid_velocity": lambda m: (3,),
     "fluid_acceleration": lambda m: (3,),
     "wrench": lambda m: (m.nb, 6),
-    "M": lambda m: (m.nv, m.nv),
-    "C": lambda m: (m.nv, m.nv),
-    "D_matrix": lambda m: (m.nv, m.nv),
     "J": lambda m: (6, m.nv),
     "X_WB": lambda m: (m.nb, 4, 4),
     "R_WB": lambda m: (m.nb, 3, 3),
@@ -90,7 +104,8 @@ _SHAPES = {
     "A": lambda m: (2 * m.nv, 2 * m.nv),
     "B": lambda m: (2 * m.nv, m.nv),
     **{name: lambda m: () for name in equations.Energy._fields},
-    **{name: lambda m: (m.nv,) for name in ("v", "tau", "vdot", "D", "F", "g", "dq")},
+    **{name: lambda m: (m.nv,) for name in ("v", "tau", "vdot", "D", "N", "F", "g", "dq", "xi", "xi_rate")},
+    **{name: lambda m: (m.nv, m.nv) for name in ("M", "M_RB", "M_A", "C", "C_RB", "C_A", "D_matrix", "J_xi", "J_inverse")},
 }
 
 
