@@ -33,9 +33,15 @@ def blocks(language: str) -> list:
     ]
 
 
+SHAPE = re.compile(r"^(\w+) = .*  # (\(\d[\d, ]*\)).*$", re.MULTILINE)
+"""An assignment whose comment starts with the shape of the array."""
+
+
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python_blocks_run(code, tmp_path, monkeypatch):
+    """Each block runs, and shapes in its comments are those of the arrays."""
     monkeypatch.chdir(tmp_path)
+    code = SHAPE.sub(r"\g<0>\nassert \1.shape == \2, '\1: ' + str(\1.shape)", code)
     exec(compile(code, "<documentation>", "exec"), {"__name__": "__main__"})
 
 
