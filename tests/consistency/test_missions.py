@@ -113,8 +113,11 @@ def test_a_world_does_not_depend_on_its_neighbours():
     assert not several.passed[2]
 
 
+PUSH = "external.vehicle.X"
+
+
 class Braking(hm.Controller):
-    """Rows against the motion, harder with every call: a controller in Python that remembers."""
+    """Thrust against the motion, harder with every call: a controller in Python that remembers."""
 
     period = 0.1
     signals = {"calls": "1"}
@@ -127,18 +130,41 @@ class Braking(hm.Controller):
         self.memory = self.memory + 1.0
         self.signal_values = self.memory
         self.messages = ["third call"] if self.memory[0] == 3.0 else []
-        return {self.thruster: float(np.clip(1500.0 - 400.0 * self.memory[0] * state.v[0], 1100.0, 1900.0))}
+        push = {PUSH: 20.0} if self.memory[0] == 3.0 else {}
+        return {self.thruster: float(np.clip(1500.0 - 400.0 * self.memory[0] * state.v[0], 1100.0, 1900.0)), **push}
 
 
-def test_controllers_in_python_run_in_each_world():
-    """A controller with memory, signals and messages: worlds that start at other speeds are simulations of their own."""
-    blocks = (hm.simulation.PythonBlock(controller=Braking(), period=0.1),)
+class BrakingTogether(Braking):
+    """The same for all worlds at once."""
+
+    batched = True
+    calls = []
+
+    def __call__(self, state):
+        self.calls.append(len(state.q))
+        self.memory = self.memory + 1.0
+        self.signal_values = self.memory
+        self.messages = [["third call"] if x == 3.0 else [] for x in self.memory[:, 0]]
+        push = {PUSH: 20.0} if self.memory[0] == 3.0 else {}
+        return {self.thruster: np.clip(1500.0 - 400.0 * self.memory[:, 0] * state.v[:, 0], 1100.0, 1900.0), **push}
+
+
+@pytest.mark.parametrize("kind", [Braking, BrakingTogether])
+def test_controllers_in_python_run_in_each_world(kind):
+    """A controller with memory, signals, messages and a setting: worlds that start at other speeds are simulations of their own.
+
+    A batched one is called once per tick, with the worlds that reach it.
+    """
+    BrakingTogether.calls.clear()
+    blocks = (hm.simulation.PythonBlock(controller=kind(), period=0.1),)
     scenario = replace(hm.load_scenario("bluerov2_square"), blocks=blocks, events=(), checks=(), duration=0.5)
+    scenario = scenario.with_parts(hm.actuation.ExternalWrench(body="vehicle"))
     worlds = hm.Worlds(scenario, 3, watch=["signal.calls"])
     for _ in range(2):
         worlds.start_v[:, 0] = [0.0, 0.1, 0.2]
         worlds.reset()
         worlds.run()
+    assert BrakingTogether.calls == [3] * (10 if kind.batched else 0)
     for world, speed in enumerate(worlds.start_v[:, 0]):
         one = scenario.simulation()
         one.state = replace(one.state, v=np.array([speed, *np.zeros(one.model.nv - 1)]))
@@ -146,7 +172,7 @@ def test_controllers_in_python_run_in_each_world():
         np.testing.assert_allclose(worlds.q[world], one.state.q, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(worlds.samples("signal.calls")[world], run.recording.signal.values[:, 0])
         assert [m.text for m in worlds.messages if m.world == world] == ["third call"]
-    with pytest.raises(UnsupportedFeature, match="'Braking' is Python code, which target 'cuda' cannot run"):
+    with pytest.raises(UnsupportedFeature, match="'Braking.*' is Python code, which target 'cuda' cannot run"):
         hm.Worlds(scenario, 2, target="cuda", lanes=1)
 
 

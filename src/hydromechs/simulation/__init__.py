@@ -62,6 +62,7 @@ __getattr__, __dir__, _later = _lazy_names(
             "SensingSource",
         ),
         "._mission_march": (
+            "ANSWERED",
             "ASKS",
             "GridTime",
             "MissionMarch",

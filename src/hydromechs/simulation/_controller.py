@@ -6,7 +6,7 @@ import abc
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -42,6 +42,9 @@ class Controller(Described, abc.ABC):
 
     period: float
     """Time between two of its calls [s]."""
+    batched: ClassVar[bool] = False
+    """True if each call is for all n worlds: arrays of the state, memory, measured and signal values are of shape (n, ...),
+    commands and messages of each world. A simulation is one world."""
     memory: np.ndarray = np.zeros(0)
     """Memory, shape (nm,), from its start on; part of the state of a simulation."""
     signals: Mapping[str, str] = MappingProxyType({})
@@ -52,8 +55,8 @@ class Controller(Described, abc.ABC):
     """Sensors by name, set by their owner before `start` and each call; those without a reading yet are absent then."""
     notes: Sequence[str] = ()
     """Facts known after its start, as its margins, for the summary of a run."""
-    messages: Sequence[str] = ()
-    """Messages of its last call, for the messages of the run."""
+    messages: Sequence[Any] = ()
+    """Messages of its last call, for the messages of the run: texts, or if it is batched, a sequence of them for each world."""
 
     def start(self, simulation: Simulation) -> None:
         """Called once for each simulation before the first call: to look up names, to compile.
@@ -70,7 +73,7 @@ class Controller(Described, abc.ABC):
 
     def idle(self, state: State) -> None:
         """Advance while control is off: measurements continue, nothing is commanded, and signals are NaN."""
-        self.signal_values, self.messages = np.full(len(self.signals), np.nan), ()
+        self.signal_values, self.messages = np.full((*np.shape(state.t), len(self.signals)), np.nan), ()
 
 
 class FunctionController(Controller):
@@ -139,11 +142,11 @@ def own_controller(controller: Controller) -> Controller:
         ) from error
 
 
-def signals_of(controller: Controller, signals: Mapping[str, str]) -> np.ndarray:
-    """Return values of a controller's signals, a copy, shape (ns,); `signals` are those at its start."""
-    values = np.array(controller.signal_values, dtype=float)
-    if values.shape != (len(signals),):
-        raise ValueError(f"signal_values must have shape ({len(signals)},) ({', '.join(signals)}), got {values.shape}")
+def signals_of(controller: Controller, signals: Mapping[str, str], *worlds: int) -> np.ndarray:
+    """Return values of a controller's signals, a copy, shape (*worlds, ns); `signals` are those at its start."""
+    values, shape = np.array(controller.signal_values, dtype=float), (*worlds, len(signals))
+    if values.shape != shape:
+        raise ValueError(f"signal_values must have shape {shape} ({', '.join(signals)}), got {values.shape}")
     return values
 
 

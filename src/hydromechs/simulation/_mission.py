@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ._block import Phase
 from ._controller import Commands, Controller, Measured, own_controller, signals_of
 from ._events import settled_targets
 from ._plant import Plant
+from ._ranges import input_rows
 from ._traced_block import Site, TracedBlock
 
 if TYPE_CHECKING:
@@ -275,12 +276,83 @@ class Mission:
 
     # -- parts in Python -------------------------------------------------------------------------------------------------------
 
-    def ask(self, simulation: Simulation, seen: tuple[Array, Array] | None, measured: Array) -> tuple[Array, list[str]]:
-        """Call the parts in Python that are due; while control is off, they are idle.
+    def call_batched(self, state: Mapping[str, Array], step: float, worlds: Array) -> tuple[Array, list[tuple[int, str]]]:
+        """Call each batched part that is due in some worlds of a loop, and put its memory and signals into the state.
+
+        `state`: arrays of the loop, shape (n, ...) each; `worlds`: numbers of the worlds. Returns commands and settings of
+        each part in Python, NaN where it sets none, shape (len(worlds), parts, n), and messages by number of the world.
+        """
+        layout, said = self._plant.layout, list[tuple[int, str]]()
+        names = (*layout.commands, *layout.held)
+        given = np.full((len(worlds), len(self.python), len(names)), np.nan)
+        t = (state["n"] * step + state["part"])[worlds, 0]
+        parts = [(k, part) for k, part in enumerate(self.parts) if part.traced is None]
+        for column, (k, part) in enumerate(parts):
+            block = part.block
+            if not block.batched:
+                continue
+            times, at = np.unique(t, return_inverse=True)
+            due = np.array([self._is_due(part, x) for x in times.tolist()], dtype=bool)[at]
+            for control in (True, False):
+                rows = np.flatnonzero(due & ((state["control"][worlds, 0] != 0.0) == control))
+                if not len(rows):
+                    continue
+                some, place = worlds[rows], slice(self._memory_starts[k], self._memory_starts[k] + self._sizes[k])
+                block.memory = state["memory"][some, place].reshape(len(rows), *self._shapes[k])
+                try:
+                    block.measured = self._received(state["measured"][some])
+                    commands = self._called(k, self._states(state, t[rows], some), control)
+                    given[rows, column] = input_rows(commands, len(rows), names, len(layout.commands))
+                    state["memory"][some, place] = np.reshape(block.memory, (len(rows), self._sizes[k]))
+                    state["signals"][some, self._shown[k]] = signals_of(block, block.signals, len(rows))
+                    for world, texts in zip(some.tolist(), block.messages or [()] * len(rows), strict=True):
+                        said += [(world, text) for text in texts]
+                except Exception as error:
+                    error.add_note(f"in the controller {type(block).__name__} at t = {t[rows[0]]:g} s")
+                    raise
+                block.memory = np.array(block.memory)[0]
+        return given, said
+
+    def _states(self, state: Mapping[str, Array], t: Array, worlds: Array) -> State:
+        """Return the states of some worlds as sensors and filter have them, shape (worlds, ...) each."""
+        plant, inputs = self._plant, state["inputs"][worlds]
+        nq, nv, na = plant.model.nq, plant.model.nv, len(plant.layout.commands)
+        y, told = state["y"][worlds], na + len(plant.layout.held)
+        seen = y if self.sensing is None else state["seen"][worlds]
+        return State(
+            t=t,  # type: ignore[arg-type]  # of each world
+            q=seen[:, :nq].copy(),
+            v=seen[:, nq : nq + nv].copy(),
+            internal=y[:, nq + nv :],
+            command=inputs[:, :na],
+            held=inputs[:, na:told],
+            signal=state["signals"][worlds],
+            parameters=inputs[:, inputs.shape[1] - plant.parameter_values({}).size :],
+            control=state["control"][worlds, 0],
+        )
+
+    def _is_due(self, part: BlockPart, t: float) -> bool:
+        near = TIMES * self.period
+        inside = part.phase.start - near <= t < part.phase.end - near
+        return inside and is_multiple(t, part.block.period, self.period)
+
+    def asks_alone(self, given: Array) -> Array:
+        """Return the worlds in which `ask` has work to do after `call_batched`, booleans of shape (worlds,).
+
+        `given`: commands and settings from `call_batched`; settings may close a grasp.
+        """
+        if not all(part.block.batched and np.isinf(part.phase.end) for part in self.python):
+            return np.ones(len(given), dtype=bool)
+        return np.asarray(np.isfinite(given[:, :, len(self._plant.layout.commands) :]).any(axis=(1, 2)))
+
+    def ask(
+        self, simulation: Simulation, seen: tuple[Array, Array] | None, measured: Array, batched: Array
+    ) -> tuple[Array, list[str]]:
+        """Call the parts in Python that are due in one world; while control is off, they are idle.
 
         `seen`: configuration and velocity as sensors and filter have them; None for the true ones; `measured`: last received
-        values of all sensors. Returns returns commands and settings of each, NaN where it sets none, shape (parts, n), and
-        messages.
+        values of all sensors; `batched`: commands and settings of batched parts, shape (parts, n). Returns commands and
+        settings of each, NaN where it sets none, shape (parts, n), and messages.
         """
         layout, true = self._plant.layout, simulation.state
         t, near, na = true.t, TIMES * self.period, len(layout.commands)
@@ -289,11 +361,14 @@ class Mission:
         said: list[str] = []
         moved = iter(self._flags[len(self._ending) :].reshape(-1, max(na, 1)))
         parts = [(k, part) for k, part in enumerate(self.parts) if part.traced is None]
-        for row, (k, part) in zip(given, parts, strict=True):
-            block, commands = part.block, None
+        for row, ready, (k, part) in zip(given, batched, parts, strict=True):
+            block, commands = part.block, cast(Commands, None)
             led = next(moved) if np.isfinite(part.phase.end) else np.zeros(na)
             inside = part.phase.start - near <= t < part.phase.end - near
-            if inside and is_multiple(t, block.period, self.period):
+            if block.batched and inside:
+                known = np.isfinite(ready)
+                commands = dict(zip(np.array([*layout.commands, *layout.held])[known].tolist(), ready[known], strict=True))
+            elif self._is_due(part, t):
                 block.measured = self._received(measured)
                 try:
                     commands = self._called(k, state, simulation._controlled)
@@ -321,10 +396,10 @@ class Mission:
         return given
 
     def _received(self, values: Array) -> dict[str, Measured]:
-        """Return the last values of sensors from which something was received."""
+        """Return the last values of sensors from which something was received, in one world or many."""
         measured = {} if self.sensing is None else self.sensing.measured
         places = _slices([len(m.values) for m in measured.values()])
-        got = {name: m._replace(values=values[at].copy()) for (name, m), at in zip(measured.items(), places, strict=True)}
+        got = {name: m._replace(values=values[..., at].copy()) for (name, m), at in zip(measured.items(), places, strict=True)}
         return {name: m for name, m in got.items() if np.isfinite(m.values).any()}
 
     # -- routine ---------------------------------------------------------------------------------------------------------------

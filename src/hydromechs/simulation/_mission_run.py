@@ -75,13 +75,20 @@ class MissionRun:
     def _asks(self) -> bool:
         return bool(self.march.python) and self.state["stage"][0, 0] == ASKS
 
-    def answer(self) -> None:
+    def _answer(self) -> None:
         """Run the parts in Python that are due."""
+        assert self.simulation.mission is not None
+        given, said = self.simulation.mission.call_batched(self.state, self.march.step, np.zeros(1, dtype=int))
+        self.answer(given[0])
+        self.said += [(self.simulation._at.t, text) for _, text in said]
+
+    def answer(self, batched: Array) -> None:
+        """Run the parts in Python that are due and not batched. `batched`: results of those that are; see `Mission.ask`."""
         self._store()
         sim, state, nq = self.simulation, self.state, self.simulation.model.nq
         assert sim.mission is not None
         seen = None if self.march.sensing is None else (state["seen"][0, :nq].copy(), state["seen"][0, nq:].copy())
-        given, said = sim.mission.ask(sim, seen, state["measured"][0])
+        given, said = sim.mission.ask(sim, seen, state["measured"][0], batched)
         self.said += [(sim._at.t, text) for text in said]
         self._load()
         state["given"][0], state["stage"][0] = np.ravel(given), ANSWERED
@@ -108,7 +115,7 @@ class MissionRun:
                 self._record({name: x[0, :rows].copy() for name, x in self._records.items()}, recorder)
             if not self._asks:
                 break
-            self.answer()
+            self._answer()
             if hurry():
                 until = min(until, next_multiple(sim._at.t, sim.record, sim.step_size))
         self._store()
@@ -131,7 +138,7 @@ class MissionRun:
         if not march.tick(self.state, sim._at.t):
             return []
         if self._asks:
-            self.answer()
+            self._answer()
             march.tick(self.state, sim._at.t)
         self._store()
         self._hear(sim._at.t)

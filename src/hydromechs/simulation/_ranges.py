@@ -128,3 +128,29 @@ def input_values(given: Commands, present: np.ndarray, names: tuple[str, ...], w
         k = int(np.argmax(bad))
         raise ValueError(f"t = {t:g} s: the value of {what} {names[k]!r} is {values[k]}; it must be finite")
     return values
+
+
+def input_rows(given: Any, worlds: int, names: tuple[str, ...], commands: int) -> np.ndarray:
+    """Values of inputs of many worlds as a batched controller gave them, shape (worlds, len(names)); NaN where it gave none.
+
+    `given`: some by name, a number for all worlds or one for each, or all of the first `commands` in order, shape
+    (worlds, commands), or None.
+    """
+    out = np.full((worlds, len(names)), np.nan)
+    if given is None:
+        return out
+    if not isinstance(given, Mapping):
+        values = np.asarray(given, dtype=float)
+        if values.shape != (worlds, commands):
+            raise ValueError(f"commands in order must have shape ({worlds}, {commands}), got {values.shape}")
+        given = dict(zip(names[:commands], values.T, strict=True))
+    for name, x in given.items():
+        if name not in names:
+            raise KeyError(f"no actuator {name!r}{nearest(name, names)}")
+        values = np.asarray(x, dtype=float)
+        if values.shape not in ((), (worlds,)):
+            raise ValueError(f"values of actuator {name!r} have shape {values.shape}, must have shape () or ({worlds},)")
+        if not np.isfinite(values).all():
+            raise ValueError(f"the value of actuator {name!r} must be finite in all worlds")
+        out[:, names.index(name)] = values
+    return out

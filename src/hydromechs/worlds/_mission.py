@@ -14,6 +14,7 @@ from hydromechs.errors import UnsupportedFeature, noted
 from hydromechs.integrators import Point, is_multiple, next_multiple, rounding, slack
 from hydromechs.recording import Check, angle_difference, period_of
 from hydromechs.simulation import (
+    ANSWERED,
     ASKS,
     SAMPLED,
     SEEDS,
@@ -340,13 +341,15 @@ class MissionRun(PlantRun):
 
     def _reports(self) -> Array:
         """Process reports of blocks; return worlds that continue."""
-        state, out = self.state, []
+        state, out = self.state, list[int]()
+        if self._python is not None:
+            asking = (state["paused"][:, 0] != 0.0) & (state["stage"][:, 0] == ASKS)
+            asking[list(self.reasons)] = False
+            if asking.any():
+                out += np.flatnonzero(asking).tolist()
+                self._answer(self._python, np.flatnonzero(asking))
         for world in (int(k) for k in np.flatnonzero(state["paused"][:, 0] != 0.0) if k not in self.reasons):
             t = float(self._now()[world])
-            if self._python is not None and state["stage"][world, 0] == ASKS:
-                self._answer(self._python, world)
-                out.append(world)
-                continue
             new = (state["outside"][world] > 0.0) & ~self._outside[world]
             self._outside[world] |= new
             texts = [self.ranges.fault(x, float(state["extreme"][world, k])) for k, x in enumerate(self.ranges.slots) if new[k]]
@@ -364,15 +367,23 @@ class MissionRun(PlantRun):
                 out.append(world)
         return np.array(out, dtype=int)
 
-    def _answer(self, one: OneWorld, world: int) -> None:
-        inputs = self.state["inputs"][world]
-        data = inputs[self.nu :].copy()
-        one.state, one.said = {name: x[world : world + 1] for name, x in self.state.items()}, []
-        one.simulation.parameters = self.plant.named_parameters(inputs[len(inputs) - self._parameters :])
-        with noted(f"in world {world}"):
-            one.answer()
-        inputs[self.nu :], self._applied[world] = data, inputs
-        self._said += [WorldMessage(world, t, text) for t, text in one.said]
+    def _answer(self, one: OneWorld, worlds: Array) -> None:
+        """Run the parts in Python that are due: batched ones once, the others world by world."""
+        state, t = self.state, self._now()
+        assert self.loop.mission is not None
+        given, said = self.loop.mission.call_batched(state, self.home.step, worlds)
+        alone = self.loop.mission.asks_alone(given)
+        state["given"][worlds], state["stage"][worlds], state["paused"][worlds] = given.reshape(len(worlds), -1), ANSWERED, 0.0
+        for world, row in zip(worlds[alone].tolist(), given[alone], strict=True):
+            inputs = state["inputs"][world]
+            data = inputs[self.nu :].copy()
+            one.state, one.said = {name: x[world : world + 1] for name, x in state.items()}, []
+            one.simulation.parameters = self.plant.named_parameters(inputs[len(inputs) - self._parameters :])
+            with noted(f"in world {world}"):
+                one.answer(row)
+            inputs[self.nu :], self._applied[world] = data, inputs
+            self._said += [WorldMessage(world, t, text) for t, text in one.said]
+        self._said += [WorldMessage(world, float(t[world]), text) for world, text in said]
 
     # -- events ---------------------------------------------------------------------------------------------------------------
 
