@@ -142,7 +142,7 @@ def test_faults():
         BranchesOnLanes(library.serial_chain(3, base="fixed"))
     slide = dataclasses.replace(unequal.bodies[-1], joint=hm.joints.Prismatic(placement=hm.Origin((0.1, 0.2, 0.3))))
     mixed = BranchesOnLanes(dataclasses.replace(unequal, bodies=(*unequal.bodies[:-1], slide)))
-    with pytest.raises(UnsupportedFeature, match="branches differ in more than numbers"):
+    with pytest.raises(UnsupportedFeature, match="branches differ in more than parameters"):
         mixed.forward_dynamics(*unequal.neutral(), np.zeros(unequal.nv))
 
 

@@ -1,4 +1,4 @@
-"""Dynamics and hydrodynamics put together: equations of motion as functions of a model and its state, and compiled."""
+"""Equations of motion with hydrodynamics, as functions of a model and its state, and compiled."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

@@ -1,4 +1,4 @@
-"""Quantities that a loop over the bodies of a large tree computes of each body when its acceleration is known."""
+"""Quantities that the loop over the bodies of a large tree computes for each body once its acceleration is known."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -8,27 +8,27 @@ from hydromechs.values import Array
 
 
 class BodyNow(NamedTuple):
-    """A body at an instant, for what is computed of it when its acceleration is known."""
+    """A body at one instant, after its acceleration has been computed."""
 
     acting: Any
-    """Source of the force: `rigid`, `mass`, `com`, `moves`."""
+    """Source of the force on it: `rigid`, `mass`, `com`, `moves`."""
     body: Any
-    """It as the equations of water see it: `name` and `hydro`."""
+    """Its hydrodynamic data: `name` and `hydro`."""
     motion: WetMotion
     V: Array
-    """Its velocity in the world, in its axes, shape (6,)."""
+    """Velocity relative to the world, in its axes, shape (6,)."""
     a: Array
-    """a' as the recursions have it, shape (6,)."""
+    """Acceleration a' in the form that the recursions use, shape (6,)."""
     rate: Array
-    """Derivative of the numbers in V [m/s², rad/s²], shape (6,)."""
+    """Time derivative of the components of V [m/s², rad/s²], shape (6,)."""
 
 
 class After(NamedTuple):
-    """Quantities computed of every body when its acceleration is known."""
+    """Quantities to compute for every body once its acceleration is known."""
 
     function: Callable[[BodyNow], Mapping[str, Array]]
-    """Gives an array for each name below."""
+    """Function that returns an array for each name below."""
     rows: Mapping[str, tuple[int, ...]]
-    """Results of each body, name to shape."""
+    """Results per body, name to shape."""
     totals: tuple[str, ...] = ()
-    """Numbers that are added up over all bodies."""
+    """Numbers that are summed over all bodies."""

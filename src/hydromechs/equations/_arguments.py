@@ -1,4 +1,4 @@
-"""Checks of the arrays that callers hand in: shape, finite numbers, unit quaternions. Symbols are checked for shape only."""
+"""Checks of arguments: shape, finite numbers, unit quaternions. Symbols are checked for shape only."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from hydromechs.values import Array
 
 
 def model_of(model: Any) -> Model:
-    """`model` if it is a Model."""
+    """Return `model` if it is a Model."""
     if not isinstance(model, Model):
         raise TypeError(f"model must be a hydromechs.Model, got {type(model).__name__}; hm.load gives one")
     return model
 
 
 def array(value: ArrayLike, shapes: tuple[tuple[int, ...], ...], name: str, meaning: str) -> Array:
-    """`value` as an array of one of `shapes`; `name` and `meaning` of the argument are for the error."""
+    """Return `value` as an array of one of `shapes`; errors state the argument's `name` and `meaning`."""
     try:
         out = np.asarray(value)
         if np.iscomplexobj(out) or any(x is None or isinstance(x, str) for x in (out.flat if out.dtype == object else ())):
@@ -35,7 +35,7 @@ def array(value: ArrayLike, shapes: tuple[tuple[int, ...], ...], name: str, mean
 
 
 def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
-    """A configuration with its quaternions, which must be unit but for rounding, made exactly so, shape (nq,)."""
+    """Return a configuration with its quaternions, which must have unit length up to rounding, normalised, shape (nq,)."""
     given = array(q, ((model.nq,),), name, f"configuration of {model.name}, nq = {model.nq}")
     if given.dtype == object:
         return given
@@ -55,25 +55,25 @@ def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
 
 
 def state(model: Any, q: ArrayLike, v: ArrayLike) -> tuple[Model, Array, Array]:
-    """A model with its configuration (nq,) and velocity (nv,)."""
+    """Return a checked model, configuration (nq,) and velocity (nv,)."""
     model = model_of(model)
     return model, configuration(model, q), array(v, ((model.nv,),), "v", "velocity")
 
 
 def torques(model: Model, tau: ArrayLike) -> Array:
-    """A generalised force, shape (nv,)."""
+    """Return a checked generalised force, shape (nv,)."""
     return array(tau, ((model.nv,),), "tau", "generalised force")
 
 
 def wrenches(model: Model, wrench: ArrayLike | None) -> Array | None:
-    """External wrenches on the bodies, shape (nb, 6), or None."""
+    """Return checked external wrenches on the bodies, shape (nb, 6), or None."""
     if wrench is None:
         return None
     return array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
 
 
 def fluid(model: Model, value: ArrayLike | None, name: str) -> Array:
-    """A fluid velocity or acceleration in world axes, shape (3,) or (nb, 3); zero for None."""
+    """Return a checked fluid velocity or acceleration in world axes, shape (3,) or (nb, 3); zero for None."""
     if value is None:
         return np.zeros(3)
     return array(value, ((3,), (model.nb, 3)), name, "in world axes, uniform or one row per body")
@@ -85,12 +85,12 @@ def dry(
     fluid_acceleration: ArrayLike | None = None,
     wrench: ArrayLike | None = None,
 ) -> Array | None:
-    """External wrenches on a mechanism that no water touches; the water's motion is checked, and has no effect."""
+    """Return external wrenches on a dry mechanism; the water's motion is checked but has no effect."""
     fluid(model, fluid_velocity, "fluid_velocity")
     fluid(model, fluid_acceleration, "fluid_acceleration")
     return wrenches(model, wrench)
 
 
 def point(value: ArrayLike) -> Array:
-    """A point of a body, shape (3,)."""
+    """Return a checked point of a body, shape (3,)."""
     return array(value, ((3,),), "point", "position in the axes of the body or frame")

@@ -1,4 +1,4 @@
-"""The balance of forces of every body: dynamics and hydrodynamics put together. All equations of motion start from it."""
+"""Balance of forces on every body, mechanical and hydrodynamic. All equations of motion start from it."""
 
 from collections.abc import Sequence
 from typing import TypedDict
@@ -42,7 +42,7 @@ def balance(
     surface: Sequence[LocalSurface] | None = None,
     motions: list[WetMotion] | None = None,
 ) -> tuple[Balance, list[WetMotion] | None]:
-    """Kinematics, inertias and forces (the water's and the caller's) of all bodies, and their motions in the water, if any.
+    """Kinematics, inertias and forces (hydrodynamic and external) of all bodies, and their motions in the water, if any.
 
     `fluid_velocity`, `fluid_acceleration` and `wrench` are as in `FlowOptions`; `surface` is the free surface at each body.
     `motions` of each body in non-uniform water replace the water's velocity, acceleration and surface.
@@ -60,7 +60,7 @@ def balance(
 
 
 def prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: FlowOptions) -> tuple[Model, Balance, Array]:
-    """Checked arguments of the recursions for accelerations: the model, the balance of its bodies, and τ (nv,)."""
+    """Check the arguments of forward dynamics; return the model, the balance of its bodies, and τ (nv,)."""
     model, q, v = arguments.state(model, q, v)
     tau = arguments.torques(model, tau)
     return model, balance(model, q, v, **flow)[0], tau
@@ -84,9 +84,9 @@ def in_water(
     fluid_acceleration: Array,
     surface: Sequence[LocalSurface] | None = None,
 ) -> tuple[Kinematics, list[WetMotion]]:
-    """Kinematics, and the motion of every body and of the water around it, see `WaterOptions`; `surface` is that at each body.
+    """Kinematics, and the motion of every body and of the water around it; arguments as in `WaterOptions`.
 
-    A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes.
+    A uniform fluid velocity is propagated along the chains, as in the papers; otherwise each body rotates it into its own axes.
     """
     gravity = model.world.gravity_vector
     uniform = fluid_velocity.ndim == 1
@@ -105,11 +105,11 @@ def in_water(
 def forces_on_bodies(
     model: Model, kin: Kinematics, motions: Sequence[WetMotion] | None, *, uniform: bool
 ) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
-    """Bias accelerations, inertias and forces of all bodies, of a dry mechanism if there are no motions in the water.
+    """Bias accelerations, inertias and forces of all bodies; the mechanism is dry if there are no motions in the water.
 
-    A dry mechanism needs no linear velocities with the papers' true accelerations. In water they are known anyway, and
-    with derivatives of numbers as accelerations the velocity products of rigid and added inertia are one: −V ×* (I + I^A) V.
-    `uniform`: `kin` has velocities relative to the water, which moves the same at all bodies.
+    A dry mechanism uses the papers' spatial accelerations, which need no linear velocities. In water these are needed anyway,
+    and with derivatives of components as accelerations, rigid and added inertia share one velocity product: −V ×* (I + I^A) V.
+    `uniform`: `kin` has velocities relative to the water, whose motion is the same at all bodies.
     """
     if motions is None:
         pairs = [dry_force(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
@@ -120,14 +120,14 @@ def forces_on_bodies(
 
 
 def dry_force(rigid: RigidBody | None, V: Array) -> tuple[Array | None, Array]:
-    """Inertia (6, 6) or None, and force (6,), of a body of a dry mechanism, for true accelerations; of V (6,) only ω counts."""
+    """Inertia (6, 6) or None, and force (6,), of a body in a dry mechanism, for spatial accelerations; of V only ω matters."""
     return (None, np.zeros(6)) if rigid is None else (rigid.matrix, dynamics.rigid_bias(rigid, V))
 
 
 def force_in_water(
     body: Body, rigid: RigidBody | None, motion: WetMotion, V: Array, *, uniform: bool
 ) -> tuple[Array | None, Array]:
-    """Inertia (6, 6) or None, and force (6,), of a body in water, for derivatives of numbers; V relative to uniform water."""
+    """Inertia (6, 6) or None, and force (6,), of a body in water, for derivatives of components; V relative to the water."""
     I, F = None if rigid is None else rigid.matrix, np.zeros(6)
     if body.hydro is not None:
         M_A = hydro.added_mass(body, motion)
@@ -139,7 +139,7 @@ def force_in_water(
             F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(V[3:], carried)
             F = F if I is None else F + dynamics.velocity_force(I, V)
         I = M_A if I is None else I + M_A
-        if uniform:  # the observer drifts along: one velocity for both inertias
+        if uniform:  # in a frame that drifts with the water, one velocity serves both inertias
             F = F + dynamics.velocity_force(I, V)
     elif I is not None:
         F = dynamics.velocity_force(I, V)
@@ -147,7 +147,7 @@ def force_in_water(
 
 
 def total_inertias(rigid: Sequence[RigidBody | None], added: Sequence[Array | None]) -> list[Array | None]:
-    """Rigid and added inertia of each body together, shape (6, 6) each, None where there is neither."""
+    """Sum of rigid and added inertia of each body, shape (6, 6) each, None if it has neither."""
     out: list[Array | None] = []
     for r, M_A in zip(rigid, added, strict=True):
         out.append(M_A if r is None else r.matrix if M_A is None else r.matrix + M_A)

@@ -1,7 +1,7 @@
-"""The steps of the recursions for one body of a kind, as programs: large trees run them body after body.
+"""Steps of the recursions for one body of a kind, as programs; large trees run them body by body.
 
-They are traced from the same functions as the specialised programs. What a step needs of an earlier one it is handed
-in a row of numbers, `carry`: all that depends on the state; what depends on the body's numbers alone is computed before.
+They are traced from the same functions as the specialised programs. A row of numbers, `carry`, passes values that depend on
+the state from one step to later ones; values that depend only on the body's parameters are computed in advance.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ._balance import dry_force, force_in_water
 from ._kinds import PAIRS, ActingOn, Alike, JointOf, Water, unpaired
 
 STAR = 27
-"""Numbers of an inertia and a force."""
+"""Length of a row with an inertia and a force."""
 
 
 def halved(I: Array, F: Array) -> Array:
-    """A symmetric inertia and a force in a row, shape (27,)."""
+    """Return a symmetric inertia and a force as a row, shape (27,)."""
     return np.concatenate([np.array([I[i, j] for i, j in PAIRS]), F])
 
 
 def full(row: Array) -> tuple[Array, Array]:
-    """Inertia (6, 6) and force (6,) from a row."""
+    """Return inertia (6, 6) and force (6,) from a row."""
     return unpaired(row[:21]), row[21:]
 
 
@@ -42,46 +42,46 @@ class Flow(NamedTuple):
     """Representation of the water's motion."""
 
     wet: bool
-    """True if there is water at all."""
+    """True if there is water."""
     velocity: bool = True
     """True if its velocity is the same at all bodies."""
     acceleration: bool = True
     """True if its acceleration is the same at all bodies."""
     points: int = 0
-    """Number of points per body at which the water is given; 0 if it is uniform over each body."""
+    """Number of points per body at which the water's motion is given; 0 if it is uniform over each body."""
 
 
 class Record(NamedTuple):
-    """Motion of a body that its children and the forces on it need, in a row of numbers."""
+    """Motion of a body as its children and the forces on it need it, in a row of numbers."""
 
     water: bool
-    """True if the acceleration of the water less that of gravity is in it."""
+    """True if it includes the acceleration of the water minus that of gravity."""
     pose: bool
-    """True if axes and origin in the world are in it."""
+    """True if it includes axes and origin in the world."""
 
     @property
     def size(self) -> int:
-        """Numbers in a row."""
+        """Length of a row."""
         return 6 + 3 * self.water + 12 * self.pose
 
     def row(self, V: Array, a_fg: Array, R: Array, p: Array) -> Array:
-        """The row, shape (size,)."""
+        """Return the row, shape (size,)."""
         parts = [V, *([a_fg] if self.water else []), *([np.ravel(R), p] if self.pose else [])]
         return np.concatenate(parts)
 
     def read(self, row: Array) -> tuple[Array, Array, tuple[Array, Array] | None]:
-        """V (6,), a_f − g (3,), and axes (3, 3) with origin (3,) or None."""
+        """Return V (6,), a_f − g (3,), and axes (3, 3) with origin (3,) or None."""
         a_fg = row[6:9] if self.water else np.zeros(3)
         return row[:6], a_fg, (row[-12:-3].reshape(3, 3), row[-3:]) if self.pose else None
 
     @property
     def at_pose(self) -> int:
-        """Where axes and origin begin in a row."""
+        """Index of axes and origin in a row."""
         return 6 + 3 * self.water
 
 
 class _Carry:
-    """Hands values from one program to later ones; all have the body's numbers."""
+    """Passes values from one program to later ones; all have the body's parameters."""
 
     def __init__(self, numbers: Array) -> None:
         self.known = {str(x.sx) for x in numbers}
@@ -92,7 +92,7 @@ class _Carry:
         self.seen: dict[int, Symbol] = {}
 
     def hold(self, thing: Any) -> Any:
-        """The same nested tuples and arrays with new symbols in place of what depends on the state."""
+        """Return the same nested tuples and arrays with new symbols in place of values that depend on the state."""
         if isinstance(thing, np.ndarray):
             return np.array([self.hold(x) for x in thing.ravel()], dtype=object).reshape(thing.shape)
         if isinstance(thing, tuple):
@@ -110,16 +110,16 @@ class _Carry:
         return self.seen[key]
 
     def row(self, things: list[Symbol]) -> Array:
-        """Values or symbols as an array."""
+        """Return values or symbols as an array."""
         out = np.empty(len(things), dtype=object)
         out[:] = things
         return out
 
 
 class JointSteps:
-    """The steps across the joint of bodies of one kind, from what the record knows of the parent's motion.
+    """Steps across the joint of bodies of one kind, from the record of the parent's motion.
 
-    Accelerations are derivatives of numbers if `wet`, else the papers' true ones.
+    Accelerations are derivatives of components if `wet`, else the papers' spatial accelerations.
     """
 
     def __init__(self, alike: Alike, record: Record, wet: bool, *, rest: bool = False) -> None:
@@ -147,15 +147,15 @@ class JointSteps:
         return self.carry.row(self.carry.symbols)
 
     def motion(self) -> Program:
-        """numbers, q, v, record of the parent → own record, carry."""
+        """parameters, q, v, record of the parent → own record, carry."""
         carried = self.carry.row(self.carry.values)
         return compiler.program_between("motion", self._given, {"own": self.own, "carry": carried})
 
     def articulated(self) -> tuple[Program, Program]:
         """The two sweeps of forward dynamics.
 
-        inward: numbers, carry, τ, I* and β* of the body, those of the parent → gain and part, those of the parent;
-        outward: numbers, carry, gain and part, a' of the parent → a', v̇.
+        inward: parameters, carry, τ, I* and β* of the body, those of the parent → gain and part, those of the parent;
+        outward: parameters, carry, gain and part, a' of the parent → a', v̇.
         """
         star, above = symbols("star", (STAR,)), symbols("above", (STAR,))
         tau, a_parent = symbols("tau", (self.joint.nv,)), symbols("a_parent", (6,))
@@ -163,7 +163,7 @@ class JointSteps:
         joint = dynamics.joint_balance(I, beta, self.phi, tau, self.joint.rows, self.joint.armature)
         seen, push = dynamics.passed_on(self.path, self.bias, I, beta, joint)
         later = _Carry(self.numbers)
-        for x in self._carried:  # at hand in both
+        for x in self._carried:  # available in both
             later.known.add(str(x.sx))
         solved = None if joint is None else later.hold((joint.gain, joint.part))
         common = {"numbers": self.numbers, "carry": self._carried}
@@ -181,7 +181,7 @@ class JointSteps:
         return inward, outward
 
     def accelerating(self) -> Program:
-        """numbers, carry, v̇, a' of the parent → a' for given v̇."""
+        """parameters, carry, v̇, a' of the parent → a' for given v̇."""
         vdot, a_parent = symbols("vdot_given", (self.joint.nv,)), symbols("a_parent", (6,))
         a = dynamics.arriving(self.path, self.bias, a_parent)
         if self.joint.nv:
@@ -190,7 +190,7 @@ class JointSteps:
         return compiler.program_between("acceleration", given, {"a": a})
 
     def loading(self) -> Program:
-        """numbers, carry, what bears on the body and on its parent → the joint's force, what bears on the parent."""
+        """parameters, carry, forces on the body and on its parent → joint force, forces on the parent."""
         load, above = symbols("load", (6,)), symbols("load_above", (6,))
         given = {"numbers": self.numbers, "carry": self._carried, "load": load, "load_above": above}
         results = {"tau_found": self.phi.T @ load, "load_above": above + self.path.force_back(load)}
@@ -198,7 +198,7 @@ class JointSteps:
 
 
 def after_program(alike: Alike, world: World, flow: Flow, after: After, *, moving: bool) -> Program:
-    """numbers, V, a_f − g, axes and origin, a', the water's velocity, acceleration and gradient, totals → rows, totals.
+    """parameters, V, a_f − g, axes and origin, a', the water's velocity, acceleration and gradient, totals → rows, totals.
 
     `moving`: the water's velocity is given.
     """
@@ -207,7 +207,7 @@ def after_program(alike: Alike, world: World, flow: Flow, after: After, *, movin
         acting: ActingOn = alike.opened(x["numbers"])
         motion, V = _motion(x, acting, world, flow)
         w, gravity = V[3:], motion.R_WB.T @ world.gravity_vector
-        turning = np.zeros(3) if flow.wet else cross(w, V[:3])  # of true accelerations, which dry mechanisms have
+        turning = np.zeros(3) if flow.wet else cross(w, V[:3])  # from spatial accelerations, which dry mechanisms use
         if flow.wet and flow.velocity and moving:  # velocities were relative to the water
             along = motion.R_WB.T @ x["v_f"]
             V, turning = V + np.concatenate([along, np.zeros(3)]), cross(w, along)
@@ -229,7 +229,7 @@ def _water_shapes(alike: Alike, flow: Flow) -> dict[str, tuple[int, ...]]:
 
 
 def _motion(x: dict[str, Array], acting: ActingOn, world: World, flow: Flow) -> tuple[WetMotion, Array]:
-    """Motion of a body in the water, and V as its record has it."""
+    """Motion of a body in the water, and V as in its record."""
     V, a_fg, pose, v_f, a_f = (x[name] for name in ("V", "a_fg", "pose", "v_f", "a_f"))
     R, p = pose[:9].reshape(3, 3), pose[9:]
     if flow.points:
@@ -244,7 +244,7 @@ def _motion(x: dict[str, Array], acting: ActingOn, world: World, flow: Flow) -> 
 
 
 def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Program:
-    """numbers, V, a_f − g, axes and origin, the water's velocity and acceleration, a wrench → inertia and force of a body."""
+    """parameters, V, a_f − g, axes and origin, the water's velocity and acceleration, a wrench → inertia and force."""
 
     def force(**x: Array) -> Array:
         acting: ActingOn = alike.opened(x["numbers"])
@@ -259,7 +259,7 @@ def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Pr
 
 
 class OpenDrag(NamedTuple):
-    """A drag element whose coefficients are open numbers."""
+    """A drag element whose coefficients are parameters of the program."""
 
     numbers: Any
     """Its coefficients, see `DragElement.numbers`; the density of the water is part of them."""
@@ -271,7 +271,7 @@ class OpenDrag(NamedTuple):
 
 
 def _body(acting: ActingOn) -> Any:
-    """A body with hydrodynamics of open numbers, as the equations of water see it."""
+    """A body whose hydrodynamic coefficients are parameters of the program."""
     water = acting.water
     if not isinstance(water, Water):
         return SimpleNamespace(name="body", hydro=water)

@@ -1,10 +1,10 @@
 """Spatial parallelism (McMillan 1994, 3.2): equal branches on one body, evaluated side by side on the lanes of one core.
 
-The legs of a walker and the arms of a vehicle have the same joints and other numbers. One program serves all; the numbers in
-which branches differ are inputs, one set for each lane, and those that all share are folded into the code. An evaluation is
+The legs of a walker and the arms of a vehicle have the same joints but different parameters. One program serves all;
+parameters in which branches differ are inputs, one set per lane, and shared ones are constants of the code. One evaluation:
 
     inward     all branches on lanes: kinematics, forces of the water, articulated inertia and force at the base,
-    base       once: the sum over branches, and the acceleration of the base and of what else it carries,
+    base       once: the sum over branches, and the acceleration of the base and of its other children,
     outward    all branches on lanes: accelerations of the joints.
 """
 
@@ -32,12 +32,12 @@ TABLES = ("steps", "parent", "rigid", "free_rows", "v_slices", "nb", "nv", "nq")
 
 
 class OnLanes(NamedTuple):
-    """A program and the numbers of each branch for it."""
+    """A program and its parameters for each branch."""
 
     program: compiler.Program
-    """Its last argument are the numbers."""
+    """Program whose last argument is the parameters."""
     numbers: Array
-    """Of each branch, shape (branches, n)."""
+    """Parameters of each branch, shape (branches, n)."""
 
     def __call__(self, *arrays: Array) -> list[Array]:
         return compiler.call_on_lanes(self.program, *arrays, self.numbers)
@@ -49,33 +49,33 @@ class BranchesOnLanes:
         star = BranchesOnLanes(model)
         vdot = star.forward_dynamics(q, v, tau)        # with numbers, or with symbols in a function that is compiled
 
-    The numbers of the branches may differ.
+    The parameters of the branches may differ.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model = arguments.model_of(model)
         joint = model.bodies[0].joint
         if (joint.nq, joint.nv) != (7, 6):
-            raise UnsupportedFeature(f"the base of {model.name} has no free joint; on lanes go the branches of a mobile base")
+            raise UnsupportedFeature(f"the base of {model.name} has no free joint; use form='specialised' or 'rolled'")
         self.groups = _branches(model)
         """Indices of the bodies of each branch that is on lanes."""
         on_lanes = {i for group in self.groups for i in group}
         self.trunk = [i for i in range(model.nb) if i not in on_lanes]
-        """Indices of all other bodies, the carrying one first."""
+        """Indices of all other bodies, the base first."""
         self.base = Model(name="base", bodies=tuple(model.bodies[i] for i in self.trunk), world=model.world)
-        """The carrying body with what it carries besides."""
+        """The base with its other children."""
         self.branches = tuple(
             Model(name="branch", bodies=(model.bodies[0], *(model.bodies[i] for i in group)), world=model.world)
             for group in self.groups
         )
-        """The carrying body with each of its branches."""
+        """The base with each of its branches."""
         self._steps, self._offsets = _alike([branch.steps for branch in self.branches], self.branches[0].nq)
         own = [body.name for body in model.bodies if not isinstance(body.hydro, Hydro | None)]
         if own:
             raise UnsupportedFeature(f"body {own[0]!r} has custom hydrodynamics; lanes support the built-in one only")
 
     def check(self) -> None:
-        """Raise `UnsupportedFeature` where branches differ in more than numbers."""
+        """Raise `UnsupportedFeature` if branches differ in more than parameters."""
         _ = self._differing
         for bodies in zip(*self.groups, strict=True):
             things = [acting_on(self.model, i).water for i in bodies]
@@ -90,7 +90,7 @@ class BranchesOnLanes:
         fluid_velocity: ArrayLike = (0.0, 0.0, 0.0),
         fluid_acceleration: ArrayLike = (0.0, 0.0, 0.0),
     ) -> Array:
-        """v̇ as `hm.forward_dynamics` gives it, of the same arguments, shape (nv,)."""
+        """Return v̇ as `hm.forward_dynamics` does, with the same arguments, shape (nv,)."""
         q, v, tau, u_f, a_f = (np.asarray(a) for a in (q, v, tau, fluid_velocity, fluid_acceleration))
         base, gravity, n = self.base, self.model.world.gravity_vector, len(self.groups)
         own_q = [k for i in self.trunk for k in _range(self.model.q_slices[i])]
@@ -119,13 +119,13 @@ class BranchesOnLanes:
 
     @cached_property
     def _differing(self) -> list[tuple[float, ...]]:
-        """Numbers of joints and inertias in which branches differ, one value for each branch."""
+        """Parameters of joints and inertias in which branches differ, one value per branch."""
         found: dict[tuple, float] = {}
         self._merged(lambda values: found.setdefault(values, values[0]), 0)
         return list(found)
 
     def _merged(self, number: Callable[[tuple[float, ...]], Any], k: int) -> SimpleNamespace:
-        """Branch that represents all, but with the hydrodynamics of branch k."""
+        """Return the template branch with the hydrodynamics of branch k."""
         each = zip(self.branches, self._steps, strict=True)
         values = same([(steps, *(getattr(b, name) for name in TABLES[1:])) for b, steps in each], number)
         bodies = [
@@ -137,19 +137,19 @@ class BranchesOnLanes:
         return self._merged(dict(zip(self._differing, numbers, strict=True)).__getitem__, k)
 
     def _kinematics(self, branch: Any, q: Array, v: Array, V_0: Array) -> Kinematics:
-        """Kinematics of a branch as seen by a base that is at the origin and moves with V_0."""
+        """Kinematics of a branch relative to its base, which is at the origin and moves with V_0."""
         return dynamics.kinematics(branch, np.concatenate([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], q]), np.concatenate([V_0, v]))
 
     def _forces(
         self, part: Any, kin: Kinematics, a_fg: Sequence[Array]
     ) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
-        """Bias, inertias and forces of the base or of a branch; all of it is in water if any body is."""
+        """Bias, inertias and forces of the base or of a branch; all bodies count as wet if any is."""
         motions = hydro.body_motions(part, kin, kin.V, a_fg) if self.model.wet else None
         return forces_on_bodies(part, kin, motions, uniform=True)
 
     @cached_property
     def _inward(self) -> OnLanes:
-        """Inertia (21,) and force (6,) at the base, and what the way back needs, of one branch."""
+        """Inertia (21,) and force (6,) of one branch at the base, and the values that the outward sweep needs."""
         template: list[Any] = []
         first: list[Any] = []
         self._template = template
@@ -159,13 +159,16 @@ class BranchesOnLanes:
             kin = self._kinematics(branch, q, v, V_0)
             a_fg = dynamics.world_vector(branch, kin, a_fg_0)
             bias, inertia, force = self._forces(branch, kin, a_fg)
-            known = dict(enumerate(inertia)) | {0: None}, dict(enumerate(force)) | {0: np.zeros(6)}  # what body 0 carries only
+            known = (
+                dict(enumerate(inertia)) | {0: None},
+                dict(enumerate(force)) | {0: np.zeros(6)},
+            )  # only the contribution of its children
             got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), *known, members=range(1, branch.nb))
             carry: list[Any] = []
-            # water's numbers are constants of each trace that may differ from branch to branch: none of them is the template's
+            # hydrodynamic parameters are constants that may differ between branches: none may come from the template
             template[:] = [_packed(part, carry, constants=not self.model.wet) for part in (got.gains, got.parts, bias)]
             if k and template != first:
-                raise UnsupportedFeature(f"{self.model.name}: what its branches carry differs in more than numbers")
+                raise UnsupportedFeature(f"{self.model.name}: the forces on its branches differ in more than parameters")
             first[:] = template
             return np.array([got.inertia[0][i, j] for i, j in PAIRS]), got.force[0], np.array(carry)
 
@@ -173,7 +176,7 @@ class BranchesOnLanes:
 
     @cached_property
     def _outward(self) -> OnLanes:
-        """v̇ of one branch from the base's acceleration."""
+        """Return v̇ of one branch from the base's acceleration."""
         carried = self._inward.program.outputs[2].shape
 
         def one(k: int, q: Array, a_0: Array, carry: Array, numbers: Array) -> Any:
@@ -191,7 +194,7 @@ class BranchesOnLanes:
         programs = [compiler.trace(partial(function, k), shapes, name=name, outputs=outputs) for k in range(m)]
         merged = compiler.merge(programs, "numbers")
         if merged is None:
-            raise UnsupportedFeature(f"{self.model.name}: the hydrodynamics of its branches differs in more than numbers")
+            raise UnsupportedFeature(f"{self.model.name}: the hydrodynamics of its branches differs in more than parameters")
         program, table = merged
         before, after = compiler.hoist(program, "numbers")
         known = np.array(self._differing).reshape(len(self._differing), m).T
@@ -199,9 +202,9 @@ class BranchesOnLanes:
 
 
 def _branches(model: Model) -> list[list[int]]:
-    """Bodies of each branch of body 0 that uses lanes, in order: the largest set of equally ordered branches."""
+    """Return the bodies of each branch on lanes, in order: the largest set of branches of body 0 with the same structure."""
     if model.parent.count(-1) != 1:
-        raise UnsupportedFeature(f"{model.name} has several roots; branches on lanes need one body that carries all others")
+        raise UnsupportedFeature(f"{model.name} has several roots; branches on lanes need a single base")
     groups: dict[int, list[int]] = {}
     branch_of = {0: 0}
     for i, parent in list(enumerate(model.parent))[1:]:
@@ -210,20 +213,20 @@ def _branches(model: Model) -> list[list[int]]:
     shapes: dict[tuple[int, ...], list[list[int]]] = {}
     for first, group in groups.items():
         if model.bodies[first].joint.nv == 0:
-            continue  # moves as the base does
+            continue  # fixed to the base
         place = {0: -1, **{i: k for k, i in enumerate(group)}}
         shapes.setdefault(tuple(place[model.parent[i]] for i in group), []).append(group)
     most = max(shapes.values(), key=lambda found: (len(found), len(found[0])), default=[])
     if len(most) < 2:
         sizes = ", ".join(str(len(g)) for g in groups.values()) or "no"
-        raise UnsupportedFeature(f"{model.name} has branches of {sizes} bodies; on lanes go two or more of the same shape")
+        raise UnsupportedFeature(f"{model.name} has branches of {sizes} bodies; lanes need two or more of the same shape")
     return most
 
 
 def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
-    """Steps of the joints of all branches in the same form, and what is added to their q, shape (branches, nq).
+    """Return the joint steps of all branches in the same form, and the offsets of their q, shape (branches, nq).
 
-    The constant angle of a hinge goes into q. Constant steps that are not of the same kinds in all branches become one turn.
+    The constant angle of a hinge becomes an offset of q. Constant steps that differ in kind between branches become one `Turn`.
     """
     offsets = np.zeros((len(branches), nq))
     out: list[list] = [[] for _ in branches]
@@ -244,9 +247,9 @@ def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
 
 
 def _packed(thing: Any, carry: list, constants: bool) -> Any:
-    """The shape of nested arrays; what is not known before goes into `carry`, and its place into the shape.
+    """Return the structure of nested arrays: it holds indices into `carry` for values that depend on the state.
 
-    Zeros stay in the shape; so do other constants, if `constants` states that they are those of all branches.
+    Zeros stay in the structure; so do other constants if `constants` states that all branches share them.
     """
     if isinstance(thing, dict):
         return {k: _packed(part, carry, constants) for k, part in thing.items()}
@@ -264,7 +267,7 @@ def _packed(thing: Any, carry: list, constants: bool) -> Any:
 
 
 def _unpacked(shape: Any, carry: Array) -> Any:
-    """Nested arrays from `_packed`."""
+    """Return the nested arrays from `_packed`."""
     if isinstance(shape, dict):
         return {k: _unpacked(part, carry) for k, part in shape.items()}
     if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[1], list):
@@ -273,7 +276,7 @@ def _unpacked(shape: Any, carry: Array) -> Any:
 
 
 def _elements(water: Any) -> Any:
-    """Of a body's hydrodynamics, what must be the same in all branches: its kinds of elements, and which numbers are 0."""
+    """Properties of a body's hydrodynamics that all branches must share: kinds of elements, and which parameters are 0."""
     if isinstance(water, np.ndarray):
         return tuple(bool(x) for x in water.ravel().tolist())
     if isinstance(water, tuple):

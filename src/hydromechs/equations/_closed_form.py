@@ -1,8 +1,8 @@
 """The equations of motion in closed form,  M(q) v̇ + C(q, v) v + D + N + F = τ + Jᵀ w,  for any tree in moving water.
 
 From, Pettersen and Gravdahl 2010, eq. (31), with body Jacobians in place of recursions. It costs more than the
-articulated-body algorithm, O(n³), and is there for what needs the matrices: control design, passivity, analysis. In still
-water F = 0.
+articulated-body algorithm, O(n³); it serves uses that need the matrices: control design, passivity, analysis. In still water
+F = 0.
 """
 
 from typing import Any, NamedTuple, Unpack
@@ -58,7 +58,7 @@ class _Bodies(NamedTuple):
     added: list[Array | None]
     """Added mass of each body, shape (6, 6), or None."""
     inertia: list[Array | None]
-    """Rigid and added, shape (6, 6), or None."""
+    """Rigid-body plus added inertia, shape (6, 6), or None."""
     carried: list[Array]
     """Velocity of the water at each body in its axes, shape (3,)."""
 
@@ -70,7 +70,7 @@ def _bodies(
     fluid_velocity: ArrayLike | None = None,
     fluid_acceleration: ArrayLike | None = None,
 ) -> _Bodies:
-    """Jacobians, inertias and relative motions of all bodies, from arguments that are checked here."""
+    """Check the arguments; return Jacobians, inertias and relative motions of all bodies."""
     model, q, v = arguments.state(model, q, v)
     v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
     a_f = arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
@@ -107,11 +107,10 @@ def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity:
 
         C = Σ J_iᵀ ((I_i + I^A_i) J̇_i + B_i J_i),   B = −[[0, p̂], [p̂, l̂]],   (p, l) = I_i V_i + I^A_i V_r,i
 
-    With added mass that depends on the configuration (a user's own), Ṁ has a part that C does not know.
+    With custom added mass that depends on the configuration, Ṁ has a part that C does not include.
 
-    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`. Ṁ − 2C is skew in a current too, but there C v is
-    not all:
-    see `flow_force`.
+    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`. Ṁ − 2C is skew in a current too, where
+    `flow_force` adds to C v.
     """
     return _coriolis_matrix(_bodies(model, q, v, fluid_velocity))
 
@@ -141,8 +140,8 @@ def closed_form(model: Model, q: ArrayLike, v: ArrayLike, **water: Unpack[WaterO
 
         F = Σ J_iᵀ (I^A (ω × u − a_f, 0) − B(I^A V_r) (u, 0) − m_f (a_f, b × a_f))
 
-    so that inside I^A all is relative: I^A d/dt V_r + V_r ×* (I^A V_r). If all roots are free and the current is uniform and
-    steady, then M v̇ + C v + F = M v̇_r + C(q, v_r) v_r with v_r = v − (Rᵀ u, 0, …).
+    so that the added-mass terms contain only relative motion: I^A d/dt V_r + V_r ×* (I^A V_r). If all roots are free and the
+    current is uniform and steady, then M v̇ + C v + F = M v̇_r + C(q, v_r) v_r with v_r = v − (Rᵀ u, 0, …).
 
     `model`, `q`, `v` and, in `water`, `fluid_velocity` and `fluid_acceleration` are those of `forward_dynamics`.
     """
@@ -164,7 +163,7 @@ def _forces(b: _Bodies) -> list[Array]:
 
 
 def _body_terms(b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array | None]:
-    """Contribution of one body to D, N and F, each on the left-hand side in its axes about its origin, shape (6,), or None."""
+    """Contributions of one body to D, N and F on the left-hand side, in its axes about its origin, shape (6,) or None each."""
     body, rigid, motion, M_A = b.model.bodies[i], b.model.rigid[i], b.motions[i], b.added[i]
     down = b.kin.R_WB[i].T @ b.model.world.gravity_vector
     weight = None if rigid is None else -np.concatenate([rigid.mass * down, cross(rigid.first_moment, down)])
@@ -173,7 +172,7 @@ def _body_terms(b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array |
     still = motion._replace(a_fg=-down)
     viscous, static = hydro.viscous_wrench(body, still), hydro.total_buoyancy(body, still)
     moving = hydro.total_buoyancy(body, motion) - static
-    if not isinstance(body.hydro, Hydro):  # the part of a custom force that remains at rest is restoring
+    if not isinstance(body.hydro, Hydro):  # the part of a custom force that remains at zero velocity is restoring
         at_rest = hydro.viscous_wrench(body, still._replace(velocity=0.0 * motion.velocity))
         moving = moving + hydro.viscous_wrench(body, motion) - viscous
         viscous, static = viscous - at_rest, static + at_rest
@@ -184,11 +183,10 @@ def _body_terms(b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array |
 
 
 def flow_force(model: Model, q: ArrayLike, v: ArrayLike, **water: Unpack[WaterOptions]) -> Array:
-    """F in M v̇ + C v + D + g + F = τ: what moving water adds beside C and D, zero in still water, shape (nv,).
+    """F in M v̇ + C v + D + g + F = τ: the effect of moving water beyond C and D, zero in still water, shape (nv,).
 
-    With the same `fluid_velocity` in `coriolis_matrix` and `damping_force`; arguments and equation are those of `closed_form`:
-    `model`,
-    `q`, `v` and `water`.
+    Use the same `fluid_velocity` in `coriolis_matrix` and `damping_force`. `model`, `q`, `v` and `water` are those of
+    `closed_form`.
     """
     b = _bodies(model, q, v, **water)
     return dynamics.transposed_times(model, b.jacobians, [_body_terms(b, i)[2] for i in range(model.nb)])
@@ -199,8 +197,8 @@ def damping_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: 
 
         D = Σ J_iᵀ D_i(V_r,i) J_i,     D_i V_r,i = −(drag, damping and lift of body i)
 
-    The part of drag is symmetric and positive semi-definite, that of lift skew; that of Fossen's damping is what its
-    coefficients say. In a current D_i is that of the velocity relative to the water, but D still multiplies v: there
+    The part of drag is symmetric and positive semi-definite, that of lift skew; that of Fossen's damping follows from
+    its coefficients. In a current D_i is that of the velocity relative to the water, but D still multiplies v: then
     `damping_force` is D v − Σ J_iᵀ D_i (u_i, 0), with u_i the velocity of the water at body i in its axes. If all roots are
     free and the current is uniform, this is D v_r with v_r as in `closed_form`.
 
@@ -216,9 +214,9 @@ def damping_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: 
 def closed_form_dynamics(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, wrench: ArrayLike | None = None, **water: Unpack[WaterOptions]
 ) -> Array:
-    """Accelerations for given joint forces, by the closed form:  v̇ = M⁻¹ (τ + Σ Jᵀ w − C v − D − N − F),  M solved by LDLᵀ.
+    """Accelerations for given joint forces by the closed form,  v̇ = M⁻¹ (τ + Σ Jᵀ w − C v − D − N − F),  with M = LDLᵀ.
 
-    `model`, `q`, `v`, `tau`, `wrench`, what `water` takes, and v̇ (nv,) are those of `forward_dynamics`.
+    Arguments and result are those of `forward_dynamics`.
     """
     b = _bodies(model, q, v, **water)
     D, N, F = _forces(b)
@@ -230,7 +228,7 @@ def closed_form_dynamics(
 
 
 def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
-    """D(q, v): the water's damping as a generalised force on the left-hand side, so that D · v ≥ 0 in still water, shape (nv,).
+    """D(q, v): hydrodynamic damping as a generalised force on the left-hand side; D · v ≥ 0 in still water, shape (nv,).
 
     `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """
@@ -248,7 +246,7 @@ def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: A
 
 
 def restoring_force(model: Model, q: ArrayLike) -> Array:
-    """g(q): weight and buoyancy in still water as a generalised force on the left, shape (nv,), of a `model` at `q` (nq,)."""
+    """g(q): weight and buoyancy in still water as a generalised force on the left-hand side, at `q` (nq,), shape (nv,)."""
     model = arguments.model_of(model)
     kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
     wrenches = []

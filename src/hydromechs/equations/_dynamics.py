@@ -1,4 +1,4 @@
-"""A model in machine code: every equation of it as a method, for single states and for batches."""
+"""A model in machine code: each of its equations is a method, for single states and for batches."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from ._table import ALL, FLUID, Equation, shape_of
 def compile_model(
     model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = (), form: Form | None = None
 ) -> Dynamics:
-    """A model in machine code; the code of each method is made when it is first called, and cached on disk.
+    """Compile a model. Each method is compiled when it is first called, and cached on disk.
 
     Args:
         model: The mechanism.
-        lanes: Worlds per vector operation in batches: 1, 4 or 8; defaults to the machine's vector width.
+        lanes: States per vector operation in batches: 1, 4 or 8; defaults to the machine's vector width.
         threads: Threads that share a batch.
-        parameters: Names of numbers of the model that stay inputs, as "vehicle.inertia.mass" or "world.water_density".
+        parameters: Numbers of the model that remain inputs, such as "vehicle.inertia.mass" or "world.water_density".
         form: "specialised" for straight-line code of all bodies, "rolled" for a loop over them, "branches" for straight-line
-            code with equal branches on lanes where one state is evaluated at a time; chosen by its size and shape if omitted.
+            code that evaluates equal branches of one state on lanes. Chosen by the model's size and shape if omitted.
     """
     return Dynamics(model, lanes=lanes, threads=threads, parameters=parameters, form=form)
 
@@ -42,41 +42,41 @@ class Keywords(TypedDict, total=False):
     """Optional arguments of the methods of `Dynamics`."""
 
     parameters: Parameters | None
-    """Values of open parameters by name; those not named have the model's value."""
+    """Values of open parameters by name; others keep the model's value."""
     out: Array | None
     """Array for the result."""
 
 
 class InCurrent(Keywords, total=False):
-    """The same for equations that depend on the water's velocity."""
+    """Optional arguments of equations that depend on the water's velocity."""
 
     fluid_velocity: ArrayLike | None
-    """In world axes [m/s], shape (..., 3) or, one row per body, (..., nb, 3); still if None. In a batch of just nb worlds write
-    (nb, 1, 3) for worlds or (1, nb, 3) for bodies."""
+    """In world axes [m/s], shape (..., 3), or (..., nb, 3) with one row per body; still if None. In a batch of exactly nb
+    states write (nb, 1, 3) for states or (1, nb, 3) for bodies."""
 
 
 class InFlow(InCurrent, total=False):
-    """The same for equations that depend on the water's acceleration, too."""
+    """Optional arguments of equations that also depend on the water's acceleration."""
 
     fluid_acceleration: ArrayLike | None
-    """In world axes [m/s²], of the same shapes; zero if None."""
+    """In world axes [m/s²], with the same shapes; zero if None."""
 
 
 class Loaded(InFlow, total=False):
-    """The same for equations with external forces."""
+    """Optional arguments of equations with external forces."""
 
     wrench: ArrayLike | None
     """On each body in its axes about its origin [N, N·m], shape (..., nb, 6); none if None."""
 
 
 class Dynamics(CompiledEquations):
-    """The equations of one model, compiled. All methods take leading batch dimensions, which broadcast; most take `out=`.
+    """Compiled equations of one model. All methods accept leading batch dimensions, which broadcast; most accept `out=`.
 
-    `q` is a configuration, shape (..., nq), `v` a velocity, `tau` a generalised force and `vdot` the derivative of the numbers
-    in v, shape (..., nv) each. `Keywords`, `InCurrent`, `InFlow` and `Loaded` describe the optional arguments.
+    `q` is a configuration, shape (..., nq), `v` a velocity, `tau` a generalised force and `vdot` the time derivative of
+    `v`'s components, shape (..., nv) each. `Keywords`, `InCurrent`, `InFlow` and `Loaded` describe the optional arguments.
 
-    Numbers are not checked, for speed: NaN in gives NaN out, and quaternions are taken as they are. Those whose length is not 1
-    give wrong results: divide them by their length, or get them from `hm.integrate`, which keeps it.
+    For speed, values are not checked: NaN in gives NaN out, and quaternions must have unit length. Divide them by their
+    length, or get them from `hm.integrate`, which preserves it.
 
     The arguments are those of `hm.compile`.
     """
@@ -86,7 +86,7 @@ class Dynamics(CompiledEquations):
     # -- equations of motion ------------------------------------------------------------------------------------------------
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
-        """v̇ by the articulated-body algorithm in water, shape (..., nv)."""
+        """Return v̇ by the articulated-body algorithm in water, shape (..., nv)."""
         out = more.get("out") if more else None
         if (not more or (out is not None and len(more) == 1)) and not self.parameters and getattr(q, "ndim", 1) == 1:
             if self._fast is None:
@@ -97,29 +97,29 @@ class Dynamics(CompiledEquations):
         return self._run("forward_dynamics", (q, v, tau), more)[0]
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **more: Unpack[Loaded]) -> Array:
-        """τ that gives the accelerations v̇, shape (..., nv)."""
+        """Return τ that gives the accelerations v̇, shape (..., nv)."""
         return self._run("inverse_dynamics", (q, v, vdot), more)[0]
 
     def star_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
-        """v̇ of a star by composite bodies (CRB/DTS), the same as `forward_dynamics`, shape (..., nv)."""
+        """Return v̇ of a star by composite bodies (CRB/DTS), equal to `forward_dynamics`, shape (..., nv)."""
         return self._run("star_dynamics", (q, v, tau), more)[0]
 
     def decoupled_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
-        """v̇ with a base that does not feel what it carries (McMillan 1994, 7.5.2), shape (..., nv)."""
+        """Return v̇ without the reaction of the other bodies on the base (McMillan 1994, 7.5.2), shape (..., nv)."""
         return self._run("decoupled_dynamics", (q, v, tau), more)[0]
 
     def arm_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, vdot_base: ArrayLike, **more: Unpack[Loaded]) -> Array:
-        """v̇ for accelerations `vdot_base` of the base's joint, shape (..., nv); the base's entries of τ do not matter."""
+        """Return v̇ for accelerations `vdot_base` of the base's joint, shape (..., nv); τ of the base has no effect."""
         return self._run("arm_dynamics", (q, v, tau, vdot_base), more)[0]
 
     def mass_matrix(self, q: ArrayLike, **more: Unpack[Keywords]) -> Array:
-        """Joint-space inertia matrix with added mass, shape (..., nv, nv)."""
+        """Return the joint-space inertia matrix with added mass, shape (..., nv, nv)."""
         if self.form == "rolled":
             return self._mass_matrix_by_columns(np.asarray(q, dtype=float), more.get("out"))
         return self._run("mass_matrix", (q,), more)[0]
 
     def _mass_matrix_by_columns(self, q: Array, out: Array | None) -> Array:
-        """M from the forces of unit accelerations, which share the lanes."""
+        """Return M, column by column, from the forces of unit accelerations on lanes."""
         function = lambda m, q, vdot: equations.mass_matrix(m, q) @ vdot  # noqa: E731
         made = self._compiled("inertia_times", Equation(function, ("q", "vdot"), ("tau",), "M(q) times accelerations."))
         M = made([q[..., None, :], np.eye(self.model.nv)])[0]
@@ -150,13 +150,13 @@ class Dynamics(CompiledEquations):
         return EulerForm(*self._run("euler_form", (xi, xi_rate), more))
 
     def damping_force(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
-        """D(q, v) in M v̇ + C v + D + g + F = τ: the water's damping, shape (..., nv)."""
+        """D(q, v) in M v̇ + C v + D + g + F = τ: hydrodynamic damping, shape (..., nv)."""
         return self._run("damping_force", (q, v), more)[0]
 
     def damping_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
         """D(q, v) as a matrix: D v is the damping force in still water, shape (..., nv, nv).
 
-        In a current it is the matrix of the velocities relative to the water; see `hm.equations.damping_matrix`.
+        In a current it is evaluated at the velocities relative to the water; see `hm.equations.damping_matrix`.
         """
         return self._run("damping_matrix", (q, v), more)[0]
 
@@ -173,7 +173,7 @@ class Dynamics(CompiledEquations):
     def kinematics(
         self, q: ArrayLike, v: ArrayLike, *, parameters: Parameters | None = None, out: tuple[Array, Array] | None = None
     ) -> equations.BodyMotion:
-        """Poses (..., nb, 4, 4) and velocities (..., nb, 6) of all bodies; `out` is a pair of arrays for these."""
+        """Return poses (..., nb, 4, 4) and velocities (..., nb, 6) of all bodies; `out` is a pair of arrays for these."""
         return equations.BodyMotion(*self._run("kinematics", (q, v), dict(parameters=parameters, out=out)))
 
     def jacobian(self, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0), **more: Unpack[Keywords]) -> Array:
@@ -181,13 +181,13 @@ class Dynamics(CompiledEquations):
         return self._call(self._jacobian(name), [q, np.asarray(point, dtype=float)], **more)[0]
 
     def jacobian_program(self, name: str) -> Program:
-        """The traced program of `jacobian` for the body or frame `name`, of q and the point."""
+        """Return the traced program of `jacobian` for the body or frame `name`, with the inputs q and point."""
         return self._jacobian(name).traced
 
     def _jacobian(self, name: str) -> Compiled:
         made = self._made.get(("jacobian", (), name))
         if made is None:
-            self.model.locate(name)  # an unknown name is an error now, not in the trace
+            self.model.locate(name)  # report an unknown name here, before tracing
             equation = Equation(lambda m, q, point: equations.jacobian(m, q, name, point), ("q", "point"), ("J",), "")
             made = self._compiled("jacobian", equation, variant=name)
         return made
@@ -195,20 +195,20 @@ class Dynamics(CompiledEquations):
     def energy(
         self, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None, parameters: Parameters | None = None
     ) -> equations.Energy:
-        """Kinetic energy of bodies and water, potential energy [J], each of the batch's shape."""
+        """Return kinetic energy of bodies and water, and potential energy [J], each of the batch's shape."""
         more = dict(fluid_velocity=fluid_velocity, parameters=parameters)
         return equations.Energy(*self._run("energy", (q, v), more))
 
     def momentum(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
-        """Momentum of bodies and water in world axes about the world's origin, shape (..., 6)."""
+        """Return the momentum of bodies and water in world axes about the world's origin, shape (..., 6)."""
         return self._run("momentum", (q, v), more)[0]
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike, *, out: Array | None = None) -> Array:
-        """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (..., nq)."""
+        """Return the configuration after moving with constant velocity `v` for `dt` [s], on the manifold, shape (..., nq)."""
         return self._run("integrate", (q, v, np.asarray(dt, dtype=float)), dict(out=out))[0]
 
     def difference(self, q0: ArrayLike, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """The velocity that leads from `q0` to `q` in unit time: the inverse of `integrate`, shape (..., nv)."""
+        """Return the velocity that leads from `q0` to `q` in unit time, the inverse of `integrate`, shape (..., nv)."""
         return self._run("difference", (q0, q), dict(out=out))[0]
 
     # -- derivatives --------------------------------------------------------------------------------------------------------
@@ -222,10 +222,10 @@ class Dynamics(CompiledEquations):
         fluid_velocity: ArrayLike | None = None,
         parameters: Parameters | None = None,
     ) -> tuple[Array, Array]:
-        """A (..., 2nv, 2nv) and B (..., 2nv, nv) of  d/dt (δ, δv) = A (δ, δv) + B δτ  about a state.
+        """Return A (..., 2nv, 2nv) and B (..., 2nv, nv) of  d/dt (δ, δv) = A (δ, δv) + B δτ  about a state.
 
         δ (nv,) displaces the configuration on its manifold, q ⊕ δ = integrate(q, δ, 1), so that a quaternion has three
-        coordinates and no constraint: δ̇ = δv − v × δ for a free joint. Nothing is assumed about equilibrium.
+        coordinates and no constraint: δ̇ = δv − v × δ for a free joint. The state need not be an equilibrium.
         """
 
         def ab(m: Model, q: Array, v: Array, tau: Array, **others: Array) -> tuple[Array, Array]:
@@ -241,7 +241,7 @@ class Dynamics(CompiledEquations):
 
 
 def operation_count(model: Model, algorithm: str) -> OperationCount:
-    """Operations of an algorithm, traced for a model: what its straight-line program does.
+    """Count the operations of an algorithm in its straight-line program for a model.
 
     Args:
         model: The mechanism.

@@ -1,6 +1,6 @@
-"""The equations of motion put together: dynamics and hydrodynamics of a model, as functions of its state.
+"""Equations of motion of a model with its hydrodynamics, as functions of its state.
 
-Each function is written in NumPy operations: floats give numbers, arrays of symbols leave a trace.
+Each function uses NumPy operations: floats give numbers, arrays of symbols are traced.
 """
 
 from typing import NamedTuple, Unpack
@@ -19,7 +19,7 @@ from ._balance import FlowOptions, balance, in_water, prepared, total_inertias
 
 
 class BodyMotion(NamedTuple):
-    """Where the bodies are and how they move."""
+    """Poses and velocities of the bodies."""
 
     X_WB: Array
     """Pose of each body in the world, shape (nb, 4, 4)."""
@@ -35,18 +35,18 @@ class Energy(NamedTuple):
     kinetic_fluid: Scalar
     """½ Σ V_rᵀ I^A V_r of the water, V_r relative to the undisturbed water [J]."""
     potential: Scalar
-    """Gravity and buoyancy, zero at the world's origin [J]."""
+    """Potential energy of gravity and buoyancy, zero at the world's origin [J]."""
 
     @property
     def total(self) -> Scalar:
-        """Sum of all [J]."""
+        """Total energy [J]."""
         return self.kinetic_body + self.kinetic_fluid + self.potential
 
 
 def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
     """Accelerations for given joint forces, by the articulated-body algorithm in water.
 
-    Joint damping, friction and limits of the model are not part of it; they belong in `tau`.
+    Joint damping, friction and limits of the model are not included; add them to `tau`.
 
     Args:
         model: The mechanism.
@@ -57,15 +57,15 @@ def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *
             and `wrench` on each body in its axes about its origin [N, N·m], shape (nb, 6); each is zero if omitted.
 
     Returns:
-        v̇, the time derivative of the numbers in `v`, shape (nv,).
+        v̇, the time derivative of the components of `v`, shape (nv,).
     """
     return dynamics.articulated_body(*prepared(model, q, v, tau, flow))
 
 
 def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Generalised force that gives the accelerations `vdot`, the time derivative of the numbers in `v`, shape (nv,).
+    """Return the generalised force that gives the accelerations `vdot`, the time derivative of `v`'s components, shape (nv,).
 
-    `model`, `q`, `v` and what `flow` takes are those of `forward_dynamics`.
+    `model`, `q`, `v` and the options `flow` are those of `forward_dynamics`.
     """
     model, q, v = arguments.state(model, q, v)
     vdot = arguments.array(vdot, ((model.nv,),), "vdot", "acceleration")
@@ -76,14 +76,14 @@ def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, 
 
 
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
-    """Joint-space inertia matrix of a `model` at the configuration `q` (nq,), with added mass, shape (nv, nv)."""
+    """Return the joint-space inertia matrix of a `model` at the configuration `q` (nq,), with added mass, shape (nv, nv)."""
     model = arguments.model_of(model)
     kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
     return dynamics.mass_matrix(model, kin, total_inertias(model.rigid, hydro.added_inertias(model, motions)))
 
 
 def kinematics(model: Model, q: ArrayLike, v: ArrayLike) -> BodyMotion:
-    """Poses and velocities of all bodies of a `model` at the configuration `q` (nq,) with the velocity `v` (nv,)."""
+    """Return poses and velocities of all bodies of a `model` at the configuration `q` (nq,) with the velocity `v` (nv,)."""
     model, q, v = arguments.state(model, q, v)
     kin = dynamics.kinematics(model, q, v)
     poses = [pose_matrix(R, p) for R, p in zip(kin.R_WB, kin.p_WB, strict=True)]
@@ -91,13 +91,13 @@ def kinematics(model: Model, q: ArrayLike, v: ArrayLike) -> BodyMotion:
 
 
 def _place(model: Model, name: str, point: ArrayLike) -> Place:
-    """Where a point of a frame or body is, with the axes of the frame or body."""
+    """Return the pose at a point of a frame or body, with the axes of the frame or body."""
     i, p, R = model.locate(name)
     return Place(i, p + R @ arguments.point(point), R)
 
 
 def frame_pose(model: Model, q: ArrayLike, name: str) -> Array:
-    """Pose in the world of the body or frame `name` of a `model` at the configuration `q` (nq,), shape (4, 4)."""
+    """Return the pose in the world of the body or frame `name` of a `model` at the configuration `q` (nq,), shape (4, 4)."""
     model = arguments.model_of(model)
     i, p, R = model.locate(name)
     kin = dynamics.kinematics(model, arguments.configuration(model, q), np.zeros(model.nv))
@@ -105,7 +105,7 @@ def frame_pose(model: Model, q: ArrayLike, name: str) -> Array:
 
 
 def jacobian(model: Model, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
-    """J with V = J v, the velocity of a point in the axes of its body or frame, linear first, shape (6, nv).
+    """Return J with V = J v, the velocity of a point in the axes of its body or frame, linear first, shape (6, nv).
 
     Args:
         model: The mechanism.
@@ -121,7 +121,7 @@ def jacobian(model: Model, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0
 
 
 def bias_acceleration(model: Model, q: ArrayLike, v: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
-    """J̇ v of `jacobian`, so that d/dt V = J v̇ + J̇ v, shape (6,).
+    """Return J̇ v of `jacobian`, so that d/dt V = J v̇ + J̇ v, shape (6,).
 
     `model`, `q`, `name` and `point` are those of `jacobian`, `v` is the velocity, shape (nv,).
     """
@@ -135,7 +135,7 @@ def bias_acceleration(model: Model, q: ArrayLike, v: ArrayLike, name: str, point
 def _moving(
     model: Model, q: ArrayLike, v: ArrayLike, fluid_velocity: ArrayLike | None
 ) -> tuple[dynamics.Kinematics, list[WetMotion], list[tuple[list[Array | None], list[Array]]]]:
-    """Kinematics, motions in the water, and what moves: inertias and velocities of the bodies, and of the water around them."""
+    """Kinematics, motions in the water, and inertias and velocities of the bodies and of the water around them."""
     model, q, v = arguments.state(model, q, v)
     kin = dynamics.kinematics(model, q, v)
     _, motions = in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
@@ -145,9 +145,9 @@ def _moving(
 
 
 def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Energy:
-    """Kinetic energy of bodies and water, potential energy of gravity and buoyancy [J].
+    """Return the kinetic energy of bodies and water, and the potential energy of gravity and buoyancy [J].
 
-    Custom hydrodynamics counts in the potential by its method `potential_energy(body, motion)`, if it has one.
+    Custom hydrodynamics contributes to the potential by its optional method `potential_energy(body, motion)`.
 
     `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """
@@ -164,7 +164,7 @@ def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLik
 
 
 def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
-    """Momentum of bodies and water (Kirchhoff's impulse) in world axes about the world's origin, shape (6,).
+    """Return the momentum of bodies and water (Kirchhoff's impulse) in world axes about the world's origin, shape (6,).
 
     In a steady current the linear part is conserved without external forces; the angular part only about an origin that
     drifts with the water.
@@ -176,20 +176,20 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayL
 
 
 def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Array:
-    """Configuration of a `model` after moving from `q` (nq,) with constant `v` (nv,) for `dt` [s], on the manifold."""
+    """Return the configuration after moving from `q` (nq,) with constant velocity `v` (nv,) for `dt` [s], on the manifold."""
     model, q, v = arguments.state(model, q, v)
     return dynamics.integrate(model, q, v, arguments.array(dt, ((),), "dt", "time step")[()])
 
 
 def difference(model: Model, q0: ArrayLike, q: ArrayLike) -> Array:
-    """The velocity that leads from `q0` to `q` in unit time, integrate(q0, difference(q0, q), 1) = q, shape (nv,).
+    """Return the velocity that leads from `q0` to `q` in unit time: integrate(q0, difference(q0, q), 1) = q, shape (nv,).
 
-    Orientations turn the shorter way, by at most π, so quaternions agree but for their sign.
+    Orientations turn the shorter way, by at most π, so quaternions agree up to their sign.
 
     Args:
         model: The mechanism.
-        q0: Configuration to start at, shape (nq,).
-        q: Configuration to reach, shape (nq,).
+        q0: Initial configuration, shape (nq,).
+        q: Final configuration, shape (nq,).
     """
     model = arguments.model_of(model)
     return dynamics.displacement(model, arguments.configuration(model, q0, "q0"), arguments.configuration(model, q))

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 FORMATS = tuple(key for key, backend in BACKENDS.items() if backend.exports)
-"""Back ends that write files."""
+"""File formats."""
 DEFAULT = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "kinematics")
 CASES = 3
-"""Calls of each function that the generated check makes."""
+"""Number of calls of each function in the generated check."""
 
 MARK = "written by HydroMechs"
 """Mark in the first lines of every exported file: only such files are overwritten."""
@@ -38,7 +38,7 @@ NOTES = {
     "q": "configuration",
     "v": "velocity [m/s, rad/s]",
     "tau": "generalised force [N, N·m]",
-    "vdot": "time derivative of the numbers in v [m/s², rad/s²]",
+    "vdot": "time derivative of the components of v [m/s², rad/s²]",
     "dt": "time [s]",
     "fluid_velocity": "velocity of the water in world axes [m/s]",
     "fluid_acceleration": "acceleration of the water in world axes [m/s²]",
@@ -60,18 +60,18 @@ NOTES = {
 }
 """Meaning and unit of arguments and results."""
 
-FUNCTIONS = {name: e for name, e in EQUATIONS.items() if "q0" not in e.inputs}  # those of one configuration
+FUNCTIONS = {name: e for name, e in EQUATIONS.items() if "q0" not in e.inputs}  # functions of one configuration
 FUNCTIONS["flow_force"] = EQUATIONS["flow_force"]._replace(inputs=("q", "v", *FLUID))
 for _name in ("forward_dynamics", "inverse_dynamics"):
     _still = EQUATIONS[_name]
-    _purpose = _still.purpose[:-1] + ", in water that moves, with external wrenches."
+    _purpose = _still.purpose[:-1] + ", in moving water, with external wrenches."
     FUNCTIONS[f"{_name}_in_flow"] = _still._replace(inputs=(*_still.inputs, *FLOW), purpose=_purpose)
     FUNCTIONS[_name] = _still._replace(purpose=_still.purpose[:-1] + ", in still water.")
 """Quantities that can be exported, and `jacobian:NAME` for each body or frame."""
 
 
 def _recipe(model: Model, name: str) -> Equation:
-    """The recipe called `name`, or a ValueError that lists those there are."""
+    """Return the recipe named `name`; the ValueError for an unknown name lists all."""
     kind, _, place = name.partition(":")
     if kind == "jacobian" and place in (*model.body_names, *model.frames):
         purpose = f"Jacobian of the origin of {place}."
@@ -88,14 +88,14 @@ def _recipe(model: Model, name: str) -> Equation:
 def export_source(model: Model, folder: str | Path, functions: Sequence[str] = DEFAULT, format: str = FORMATS[0]) -> list[Path]:
     """Write a model's equations as source files with a check; return their paths.
 
-    `folder`: where to write; made if it is not there; `functions`: names of `FUNCTIONS`, or `jacobian:NAME`; `format`: one of
+    `folder`: output folder, created if missing; `functions`: names of `FUNCTIONS`, or `jacobian:NAME`; `format`: one of
     `FORMATS`; "c" gives header, source and check.
     """
     if format not in FORMATS:
         raise FieldError("format", format, f"must be one of {', '.join(FORMATS)}")
     recipes = {name: _recipe(model, name) for name in dict.fromkeys(functions)}
     if not recipes:
-        raise ValueError("no functions to export")
+        raise ValueError("functions is empty; name at least one")
     made: list[SourceFunction] = []
     cases: dict[str, list[Case]] = {}
     for name, recipe in recipes.items():
@@ -119,7 +119,7 @@ def export_source(model: Model, folder: str | Path, functions: Sequence[str] = D
 
 
 def _function_name(name: str, taken: Container[str]) -> str:
-    """A name as an identifier, also for CasADi (no two underscores together), that is not taken."""
+    """Return a name as a new identifier, also for CasADi (no two adjacent underscores)."""
     out = identifier = re.sub(r"_+", "_", c_identifier(name)).strip("_")
     n = 1
     while out in taken:
@@ -133,7 +133,7 @@ def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
     try:
         for path in paths:
             if path.exists() and MARK.encode() not in files.read_bytes(path)[:300]:
-                raise FileExistsError(f"{path} is there and was not written by HydroMechs; choose another folder")
+                raise FileExistsError(f"{path} exists and was not written by HydroMechs; choose another folder")
         for path, text in zip(paths, texts.values(), strict=True):
             files.write_text(path, text)
     except OSError as error:
@@ -144,7 +144,7 @@ def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
 
 
 def _configuration(model: Model, rng: np.random.Generator) -> Array:
-    """A random configuration with unit quaternions, shape (nq,)."""
+    """Return a random configuration with unit quaternions, shape (nq,)."""
     q: list[float] = []
     for body in model.bodies:
         for part in body.joint.parts:
@@ -153,7 +153,7 @@ def _configuration(model: Model, rng: np.random.Generator) -> Array:
 
 
 def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], seed: int) -> Case:
-    """A call with random arguments and its results in Python. Tolerance: inertia matrices amplify rounding some 100 times."""
+    """A call with random arguments and its results in Python. Tolerance: inertia matrices amplify rounding about 100 times."""
     rng = np.random.default_rng(seed)
     inputs = {x: _configuration(model, rng) if x == "q" else rng.normal(size=shape) for x, shape in shapes.items()}
     results = recipe.function(model, **inputs)
@@ -201,20 +201,20 @@ def to_casadi(
 ) -> dict[str, casadi.Function]:
     """Equations in water as CasADi functions with named arguments, by name; from the same trace as machine code.
 
-    A row of numbers is a column of CasADi, M a matrix of nv × nv; poses `X_WB` stand below one another, 4 nb × 4, and
-    velocities `V_WB_B` are nb × 6. Derivatives are finite at rest, where the root in a drag has no slope. In calls by name
-    omitted arguments are 0: `f(q=q, v=v)["vdot"]`; so quaternions must be given.
+    Vectors are columns; M is nv × nv; poses `X_WB` are stacked, 4 nb × 4; velocities `V_WB_B` are nb × 6. Derivatives are
+    finite at rest, where the square root in drag is not differentiable. In calls by name omitted arguments are 0, so `q` must
+    be given: `f(q=q, v=v)["vdot"]`.
 
     Args:
         model: The mechanism.
-        functions: Names of equations, as "forward_dynamics" or "restoring_force", and "jacobian:NAME" of a body or frame.
-        inputs: What each of them takes besides, where it can: "fluid_velocity", "fluid_acceleration" (columns of 3, in world
-            axes) and "wrench" (nb × 6, on each body in its axes about its origin).
-        parameters: Names of numbers of the model that stay inputs, as in `hm.compile`; each function takes all of them at its
-            end, with `_` for dots in their names.
+        functions: Names of equations, such as "forward_dynamics" or "restoring_force", and "jacobian:NAME" of a body or frame.
+        inputs: Optional inputs of the equations that accept them: "fluid_velocity", "fluid_acceleration" (columns of 3, in
+            world axes) and "wrench" (nb × 6, on each body in its axes about its origin).
+        parameters: Numbers of the model that remain inputs, as in `hm.compile`: the last inputs of each function, with `_` for
+            dots in their names.
 
     Raises:
-        UnsupportedFeature: An equation looks up tables, as custom hydrodynamics can.
+        UnsupportedFeature: An equation uses a look-up table, which custom hydrodynamics can do.
     """
     functions, inputs = ((x,) if isinstance(x, str) else tuple(x) for x in (functions, inputs))
     dyn = Dynamics(model_of(model), parameters=parameters)

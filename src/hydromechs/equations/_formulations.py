@@ -1,4 +1,4 @@
-"""Other ways to the accelerations in water (McMillan 1994).
+"""Alternative algorithms for the accelerations in water (McMillan 1994).
 
 Composite bodies of a star (ch. 5), decoupled dynamics (7.5.2), and several arms that hold one load (ch. 2 and 4).
 """
@@ -20,9 +20,9 @@ from ._balance import FlowOptions, prepared
 
 
 def star_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Accelerations for given joint forces of a star, by composite bodies: `forward_dynamics`, of the same arguments.
+    """Accelerations of a star for given joint forces, by composite bodies; arguments as in `forward_dynamics`.
 
-    A star is a base body with chains that do not branch; any other tree is an `UnsupportedFeature` that names the body.
+    A star is a base body with chains that do not branch; any other tree raises `UnsupportedFeature`, which names the body.
     """
     if arguments.model_of(model).wet:
         return dynamics.star_dynamics(*prepared(model, q, v, tau, flow))
@@ -36,12 +36,11 @@ def arm_dynamics(
 ) -> Array:
     """Accelerations for given joint forces and a given acceleration of the base, by articulated bodies in water, shape (nv,).
 
-    With the acceleration that the base has in `forward_dynamics` the result is the same. It costs less, for a base whose
-    motion a separate model gives, or that is held to its course.
+    With the base's acceleration from `forward_dynamics` the result is the same. It costs less, and suits a base whose motion
+    comes from a separate model or is prescribed.
 
-    The model has one base that carries all other bodies; `vdot_base` is v̇ of its joint, shape (6,) for a free base, and its
-    entries of
-    `tau` do not matter. The other arguments are those of `forward_dynamics`.
+    The model has one base that carries all other bodies; `vdot_base` is v̇ of its joint, shape (6,) for a free base, whose
+    entries of `tau` have no effect. The other arguments are those of `forward_dynamics`.
     """
     model, b, tau = _prepared(model, q, v, tau, flow)
     n = model.bodies[0].joint.nv
@@ -50,9 +49,9 @@ def arm_dynamics(
 
 
 def decoupled_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Accelerations with a base that does not feel what it carries: its own equation first, then `arm_dynamics`, shape (nv,).
+    """Accelerations without reaction on the base: its own equation first, then `arm_dynamics`, shape (nv,).
 
-    The arm's reaction, its weight and its buoyancy are all missing from the base's equation: trim the base on its own.
+    The arm's reaction, weight and buoyancy are all missing from the base's equation: trim the base alone.
 
     The model has one base that carries all other bodies; arguments are those of `forward_dynamics`.
     """
@@ -60,20 +59,20 @@ def decoupled_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
 
 
 def _prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: FlowOptions) -> tuple[Model, Balance, Array]:
-    dynamics.base_bodies(arguments.model_of(model))  # several bases are an error before any work
+    dynamics.base_bodies(arguments.model_of(model))  # report several bases before any work
     return prepared(model, q, v, tau, flow)
 
 
 class Grip(Protocol):
-    """Properties of a grasp that the equations need; a `Grasp` of the package for contact has them."""
+    """Properties of a grasp that the equations need; `contact.Grasp` has them."""
 
     @property
     def name(self) -> str:
-        """Name, for errors."""
+        """Name in messages."""
 
     @property
     def holder(self) -> str:
-        """Frame or body that holds."""
+        """Frame or body of the gripper."""
 
     @property
     def held(self) -> str:
@@ -81,11 +80,11 @@ class Grip(Protocol):
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Directions that are held, of x y z and rotations about them in the axes of the holder's frame."""
+        """Constrained directions among x y z and rotations about them, in the axes of the holder's frame."""
 
 
 def _on_body(model: Model, name: str) -> tuple[int, Path]:
-    """Index of the body of a frame or body, and the way from the body's frame."""
+    """Return the index of the body of a frame or body, and the path from the body's frame."""
     i, p, R = model.locate(name)
     shift = (Shift(p),) if p.any() else ()
     turn = () if np.array_equal(R, np.eye(3)) else (Turn(R, np.zeros(3)),)
@@ -105,9 +104,9 @@ def _holdings(model: Model, load: str, grasps: Iterable[Grip]) -> tuple[int, lis
 def closed_chain_dynamics(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, load: str, grasps: Iterable[Grip], **flow: Unpack[FlowOptions]
 ) -> dynamics.ClosedChains:
-    """Accelerations of arms that hold a load, and their forces on it; none of the arms at a singularity.
+    """Accelerations of arms that hold a load, and their forces on it; no arm may be singular.
 
-    `model`: the mechanism: arms, and the load as a free body; `q`: configuration, in which the grasps meet, shape (nq,);
+    `model`: the mechanism: arms, and the load as a free body; `q`: configuration in which the grasps are closed, shape (nq,);
     `load`: name of the load's body; `grasps`: `hydromechs.contact.Grasp`s whose `held` is on the load; `flow`:
     `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
     """
@@ -125,10 +124,10 @@ def singular_chain_dynamics(
     threshold: float = 1e8,
     **flow: Unpack[FlowOptions],
 ) -> tuple[dynamics.ClosedChains, dynamics.LoadSolution]:
-    """As `closed_chain_dynamics`, for floats, with arms at or near singularities; the load's solution reports the choice.
+    """As `closed_chain_dynamics`, for floats, with arms at or near singularities; the result reports which arms are singular.
 
-    `model`: as in `closed_chain_dynamics`, like all that follow but one; `load`: name of the load's body; `threshold`:
-    condition number of Λ⁻¹ from which on an arm counts as singular; `flow`: `fluid_velocity`, `fluid_acceleration` and
+    Arguments are those of `closed_chain_dynamics`, and `load`: name of the load's body; `threshold`: condition number of Λ⁻¹
+    above which an arm counts as singular; `flow`: `fluid_velocity`, `fluid_acceleration` and
     `wrench`, as in `forward_dynamics`.
     """
     at = prepared(model, q, v, tau, flow)

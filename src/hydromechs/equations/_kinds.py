@@ -1,6 +1,6 @@
-"""Bodies of the same kind: their joints and the forces on them have one structure, and only numbers differ.
+"""Bodies of the same kind: their joints and forces have the same structure and differ only in parameters.
 
-One program serves all bodies of a kind. The numbers in which they differ are its input; those that all share are folded in.
+One program serves all bodies of a kind. Parameters in which they differ are its input; shared ones are constants.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,15 +18,15 @@ from hydromechs.values import Array
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
 """Entries of a symmetric 6×6 matrix."""
 MAX_SEPARATE_KINDS = 10
-"""Kinds of joints above which their constant parts are brought to one form, which costs operations and saves code."""
+"""Number of kinds of joints above which their constant parts get a common form: more operations, less code."""
 
 
 def unpaired(entries: Array) -> Array:
-    """A symmetric 6×6 matrix from the entries `PAIRS`."""
+    """Return a symmetric 6×6 matrix from the entries `PAIRS`."""
     out = np.empty((6, 6), dtype=object)
     for (i, j), x in zip(PAIRS, entries, strict=True):
         out[i, j] = out[j, i] = x
-    return np.array(out.tolist())  # of floats, or of symbols
+    return np.array(out.tolist())  # dtype float or object
 
 
 def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> Any:
@@ -35,27 +35,27 @@ def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> A
     if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
         return first if all(x == first for x in things) else number(tuple(float(x) for x in things))
     if any(type(x) is not type(first) for x in things):
-        raise UnsupportedFeature("branches differ in more than numbers: their joints are not of the same kinds")
+        raise UnsupportedFeature("branches differ in more than parameters: their joints are not of the same kinds")
     if isinstance(first, np.ndarray):
         if any(x.shape != first.shape for x in things):
-            raise UnsupportedFeature(f"branches differ in more than numbers: arrays have shapes {[x.shape for x in things]}")
+            raise UnsupportedFeature(f"branches differ in more than parameters: arrays have shapes {[x.shape for x in things]}")
         rows = np.stack([x.ravel() for x in things])
         shared = (rows == rows[0]).all(axis=0)
         flat = [float(rows[0, k]) if shared[k] else number(tuple(rows[:, k].tolist())) for k in range(rows.shape[1])]
         return np.array(flat).reshape(first.shape)
     if isinstance(first, tuple):
         if any(len(x) != len(first) for x in things):
-            raise UnsupportedFeature(f"branches differ in more than numbers: {', '.join(str(len(x)) for x in things)} parts")
+            raise UnsupportedFeature(f"branches differ in more than parameters: {', '.join(str(len(x)) for x in things)} parts")
         parts = [same(row, number) for row in zip(*things, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
     if any(x != first for x in things):
-        raise UnsupportedFeature(f"branches differ in more than numbers: {', '.join(map(repr, things))}")
+        raise UnsupportedFeature(f"branches differ in more than parameters: {', '.join(map(repr, things))}")
     return first
 
 
 @dataclass(frozen=True)
 class _Hole:
-    """The place of an open number in a template."""
+    """Placeholder of a parameter in a template."""
 
     number: int
 
@@ -74,27 +74,27 @@ def _filled(template: Any, numbers: Array) -> Any:
 
 
 class Alike:
-    """Several things of one structure: nested tuples, arrays and numbers."""
+    """Several objects with one structure: nested tuples, arrays and numbers."""
 
     def __init__(self, things: Sequence[Any]) -> None:
         found: dict[tuple[float, ...], _Hole] = {}
         self.template = same(things, lambda values: found.setdefault(values, _Hole(len(found))))
         """Common part, with placeholders."""
         self.numbers = np.array(list(found), dtype=float).reshape(len(found), len(things)).T
-        """Values of the placeholders, shape (things, n)."""
+        """Values of the placeholders, shape (objects, n)."""
 
     def opened(self, numbers: Array) -> Any:
-        """The thing with numbers or symbols in its holes, shape (n,)."""
+        """Return the object with numbers or symbols (n,) in place of the placeholders."""
         return _filled(self.template, numbers)
 
 
 class JointOf(NamedTuple):
-    """The joint of a body as its kind sees it."""
+    """Joint of a body as its kind represents it."""
 
     steps: tuple
-    """Steps from the parent's frame, with places in q and v counted from the joint's own."""
+    """Steps from the parent's frame, with indices of q and v relative to the joint's first."""
     rows: tuple[int, ...] | None
-    """As `Model.free_rows` has them."""
+    """As in `Model.free_rows`."""
     armature: Array | None
     """Inertia of geared rotors, shape (n,); None for none."""
     nq: int
@@ -104,23 +104,23 @@ class JointOf(NamedTuple):
 
 
 class Water(NamedTuple):
-    """The package's own hydrodynamics of a body, as numbers."""
+    """Built-in hydrodynamics of a body, as numbers."""
 
     volume: float
     """Displaced volume [m³]."""
     center: Array
     """Centre of buoyancy [m], shape (3,)."""
     added_mass: Array
-    """Added mass of a body that is all under water, shape (6, 6)."""
+    """Added mass of the fully submerged body, shape (6, 6)."""
     drag: tuple
     """Coefficients of the elements, see `DragElement.numbers`."""
 
 
 class ActingOn(NamedTuple):
-    """Force or inertia on a body as its kind sees it."""
+    """Source of force or inertia of a body as its kind represents it."""
 
     rigid: RigidBody | None
-    """Its inertia with that of bodies fixed to it."""
+    """Its inertia, including bodies fixed to it."""
     water: Any
     """`Water`, or custom hydrodynamics, or None."""
     mass: float
@@ -130,7 +130,7 @@ class ActingOn(NamedTuple):
     moves: bool
     """True if it can move in the world."""
     sampling: hydro.WetSampling | None = None
-    """Points at which the body feels non-uniform water; None if the water is uniform over it."""
+    """Points at which non-uniform water acts on the body; None if the water is uniform over it."""
 
 
 class Kinds(NamedTuple):
@@ -139,7 +139,7 @@ class Kinds(NamedTuple):
     of: np.ndarray
     """Kind of each body, shape (nb,)."""
     place: np.ndarray
-    """Place of each body among those of its kind, shape (nb,)."""
+    """Index of each body within its kind, shape (nb,)."""
     alike: tuple[Alike, ...]
     """The bodies of each kind."""
 
@@ -171,7 +171,7 @@ def acting_on(model: Model, i: int, sampling: hydro.WetSampling | None = None) -
 
 
 def kinds_of(things: Sequence[Any]) -> Kinds:
-    """Things, on which the program of each body depends, by structure; joints of too many kinds are brought to fewer."""
+    """Group data of bodies by structure; joints of too many kinds are reduced to fewer."""
     shapes = [_structure(thing) for thing in things]
     if len(set(shapes)) > MAX_SEPARATE_KINDS and isinstance(things[0], JointOf):
         things = [_plain(joint) for joint in things]
@@ -201,7 +201,7 @@ def _structure(thing: Any) -> Any:
 def _plain(joint: JointOf) -> JointOf:
     """A joint whose constant steps are one turn before each moving one, and one at the end if there was any.
 
-    In a composition hinges turn about z and slides are along vectors, whatever axes they had.
+    In this form hinges turn about z and slides are along vectors, whatever axes they had.
     """
     composed = sum(isinstance(s, MovingStep) for s in joint.steps) > 1
     steps: list[Any] = []

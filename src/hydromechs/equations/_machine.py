@@ -27,7 +27,7 @@ Parameters: TypeAlias = Mapping[str, ArrayLike]
 
 
 class CompiledEquations:
-    """Equations of one model by name, traced and compiled when first asked for; arguments as of `hm.compile`."""
+    """Equations of one model by name, traced and compiled on first use; arguments as in `hm.compile`."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class CompiledEquations:
         if len(set(parameters)) < len(parameters):
             raise ValueError(f"parameters is {list(parameters)}, must name each number once")
         self.parameters = {name: parameter_value(self.model, name) for name in parameters}
-        edits_of(self.model, self.parameters)  # an error if two name the same number
-        """Names and values of the parameters that stayed inputs."""
+        edits_of(self.model, self.parameters)  # raises if two name the same number
+        """Names and values of the open parameters."""
         self._wanted = form
         self.form: Form = form_of(self.model, form, parameters)
         """Compiled form of the equations of motion: "specialised", "rolled" or "branches"."""
-        # custom code, in a class or a handler, can only be known by its trace
+        # custom code, in a class or a handler, is identified only by its trace
         self._identity = open_identity(self.model, parameters)
         self._made: dict[tuple, Compiled] = {}
         self._kept: dict[tuple, Any] = {}
@@ -66,13 +66,13 @@ class CompiledEquations:
         return f"<{type(self).__name__} of {self.model.name}: {size}; lanes {self.lanes}, threads {self.threads}{form}{opened}>"
 
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
-        """Sent to another process, it is compiled there, or taken from the cache."""
+        """Pickle it as its arguments: another process compiles it, or reads the cache."""
         parameters = tuple(self.parameters)
         make = partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters, form=self._wanted)
         return make, (self.model,)
 
     def on(self, *, lanes: int | None = None, threads: int | None = None) -> Self:
-        """The same equations on other lanes and threads, if given; what is traced already is shared."""
+        """Return the same equations with other lanes and threads; existing traces are shared."""
         lanes, threads = lanes or self.lanes, threads or self.threads
         other = type(self)(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters), form=self._wanted)
         for key, made in self._made.items():
@@ -85,12 +85,12 @@ class CompiledEquations:
             self._kept[key] = make()
         return self._kept[key]
 
-    # -- making programs --------------------------------------------------------------------------------------------------
+    # -- building programs ------------------------------------------------------------------------------------------------
 
     def _compiled(
         self, name: str, equation: Equation | None = None, extra: tuple[Argument, ...] = (), variant: str = ""
     ) -> Compiled:
-        """Compiled equation, by default that of the name, with further inputs; `variant` tells apart what these do not."""
+        """Return a compiled equation with optional inputs, by default that of the name; `variant` completes the cache key."""
         key = (name, extra, variant)
         if key in self._made:
             return self._made[key]
@@ -108,7 +108,7 @@ class CompiledEquations:
                 return equation.function(with_parameters(self.model, values), **arrays)
             except (TypeError, ValueError) as error:
                 raise UnsupportedFeature(
-                    f"one of {', '.join(values)} decides the structure of the program; it must stay a number"
+                    f"one of {', '.join(values)} decides the structure of the program; do not open it"
                 ) from error
 
         inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
@@ -128,19 +128,19 @@ class CompiledEquations:
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
     def _run(self, name: str, arrays: tuple[ArrayLike, ...], keywords: Mapping[str, Any]) -> list[Array]:
-        """An equation for arrays and for those of its options that are not None; `out` is an array, a tuple or None."""
+        """Call an equation with arrays and options that are not None; `out` is an array, a tuple or None."""
         if not keywords:
             return self._call(self._compiled(name), arrays)
         options = dict(keywords)
         parameters, out = options.pop("parameters", None), options.pop("out", None)
         for x in options:
             if x not in ALL[name].options:
-                raise TypeError(f"{name} takes no {x!r}{nearest(x, (*ALL[name].options, 'parameters', 'out'))}")
+                raise TypeError(f"{name} has no option {x!r}{nearest(x, (*ALL[name].options, 'parameters', 'out'))}")
         given, extra = self._options(arrays, options)
         return self._call(self._compiled(name, extra=extra), [*arrays, *given], parameters, out)
 
     def _values(self, parameters: Parameters | None) -> list[ArrayLike]:
-        """Values of all open parameters, those of the caller in place of the model's."""
+        """Return the values of all open parameters: the caller's, or the model's."""
         if not parameters:
             return list(self.parameters.values())
         unknown = set(parameters) - set(self.parameters)
@@ -156,11 +156,11 @@ class CompiledEquations:
         parameters: Parameters | None = None,
         out: Array | Sequence[Array] | None = None,
     ) -> list[Array]:
-        """Run with the parameters' values appended: straight into machine code if all arrays are as it wants them."""
+        """Run with the parameters' values appended; calls machine code directly if all arrays fit."""
         arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
         outs: list[Any] | None = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
         recipe = compiled.recipe
-        if getattr(arrays[0], "ndim", 0) == len(recipe.inputs[0].shape):  # one state, most likely
+        if getattr(arrays[0], "ndim", 0) == len(recipe.inputs[0].shape):  # probably one state
             results = outs or [np.empty(a.shape) for a in recipe.outputs]
             if len(results) == len(recipe.outputs) and compiled.single()(*arrays, *results):
                 return results
@@ -169,7 +169,7 @@ class CompiledEquations:
     def _options(
         self, others: tuple[ArrayLike, ...], options: Mapping[str, ArrayLike | None]
     ) -> tuple[list[Array], tuple[Argument, ...]]:
-        """The given optional arrays and their arguments; the caller states if rows of a fluid are worlds or bodies."""
+        """Return the given optional arrays and their arguments; `ValueError` if rows could be states or bodies."""
         given = {name: _numbers(x, name) for name, x in options.items() if x is not None}
         if not given:
             return [], ()
@@ -191,22 +191,22 @@ class CompiledEquations:
         return list(given.values()), tuple(arguments)
 
     def program(self, name: str, inputs: Sequence[str] = ()) -> Program:
-        """The traced program of an equation by name: "forward_dynamics", "mass_matrix", ...; specialised, whatever is compiled.
+        """Return the traced, specialised program of an equation by name: "forward_dynamics", "mass_matrix", ...
 
-        `inputs` are those that it takes besides: "fluid_velocity", "fluid_acceleration", "wrench".
+        `inputs` are its optional inputs: "fluid_velocity", "fluid_acceleration", "wrench".
         """
         check_options(inputs)
         extra = tuple(Argument(x, shape_of(x, self.model)) for x in inputs)
         return self._compiled(name, extra=extra, variant="specialised" if self.form == "rolled" else "").traced
 
     def casadi(self, name: str, inputs: Sequence[str] = ()) -> Any:
-        """A CasADi function of flat arguments, for optimal control."""
+        """Return a CasADi function of flat arguments, for optimal control."""
         return self.program(name, inputs).casadi_function
 
     def differentiate(
         self, name: str, wrt: str | Sequence[str], *, output: str | None = None, inputs: Sequence[str] = ()
     ) -> Callable[..., Any]:
-        """A compiled function for ∂ output / ∂ wrt, of the equation's inputs, each of shape (..., size, size).
+        """Return a compiled function of the equation's inputs for ∂ output / ∂ wrt, each of shape (..., size, size).
 
         `wrt` is the name of an input or parameter, or several, which give a tuple. The output defaults to the first; `inputs`
         as in `program`.
@@ -216,19 +216,19 @@ class CompiledEquations:
         return self._function(name, inputs, f"jacobian {names} {output}", make, single=isinstance(wrt, str))
 
     def jvp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable[..., Array]:
-        """A compiled Jacobian-vector product of an equation, as `differentiate`; the direction comes after its inputs."""
+        """Return a compiled Jacobian-vector product of an equation, as `differentiate`; the direction follows its inputs."""
         make = lambda p: compiler.jvp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"jvp {wrt} {output}", make, single=True)
 
     def vjp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable[..., Array]:
-        """A compiled vector-Jacobian product of an equation, as `differentiate`; the weight comes after its inputs."""
+        """Return a compiled vector-Jacobian product of an equation, as `differentiate`; the weight follows its inputs."""
         make = lambda p: compiler.vjp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"vjp {wrt} {output}", make, single=True)
 
     def _function(
         self, name: str, inputs: Sequence[str], variant: str, make: Callable[[Program], Program], single: bool
     ) -> Callable[..., Any]:
-        """A derivative as a function of the equation's inputs, and of parameters by name."""
+        """Return a derivative as a function of the equation's inputs, and of parameters by name."""
         key = (name, tuple(inputs), variant)
         if key not in self._made:
             program = make(self.program(name, inputs))
@@ -253,7 +253,7 @@ def _on_lanes(model: Model, **arrays: Array) -> Array:
 
 
 def _rolled(model: Model, name: str, extra: tuple[Argument, ...]) -> Rolled:
-    from ._rolled import rolled_equation  # CasADi is not needed for code from the cache
+    from ._rolled import rolled_equation  # CasADi is unnecessary for cached code
 
     return rolled_equation(model, name, extra)
 

@@ -1,4 +1,4 @@
-"""Form of a model's compiled equations, their cache key as text, and the numbers that remain parameters."""
+"""Form of a model's compiled equations, their cache key as text, and open parameters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -14,26 +14,26 @@ from ._branches_on_lanes import BranchesOnLanes
 
 Form: TypeAlias = Literal["specialised", "rolled", "branches"]
 """Compiled form of equations: straight-line code of all bodies; a loop over them; straight-line code in which forward dynamics
-of one state at a time has equal branches side by side on lanes."""
+of one state evaluates equal branches side by side on lanes."""
 LARGE = 40
-"""Bodies from which trees are rolled by default: LLVM takes seconds for straight-line code of more."""
+"""Number of bodies from which trees are rolled by default: LLVM needs seconds for straight-line code of more."""
 LARGER = 64
-"""Bodies from which batches are rolled, too: below, they take a quarter less time as straight-line code, compiled once."""
+"""Number of bodies from which batches are rolled, too: smaller ones run in a quarter less time as straight-line code."""
 
 ROLLED = ("forward_dynamics", "inverse_dynamics", "kinematics", "inertia_times")
 """Equations that can be rolled."""
 STRAIGHT = ("forward_dynamics", "inverse_dynamics")
-"""Those of which batches are straight-line code below `LARGER` bodies."""
+"""Equations whose batches are straight-line code below `LARGER` bodies."""
 
 
 def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
-    """Return the compiled form of a model: as the caller wants, or by its size and shape if that is None."""
+    """Return the compiled form of a model: the given one, or by its size and shape if None."""
     if form not in (None, "specialised", "rolled", "branches"):
         raise ValueError(f"form is {form!r}, must be 'specialised', 'rolled' or 'branches', or omitted")
     if form in ("rolled", "branches") and parameters:
         raise UnsupportedFeature(
             f"{model.name}: open parameters ({', '.join(parameters)}) need form='specialised'; "
-            "other programs have the numbers of their bodies in a table"
+            "other forms keep the bodies' parameters in a table"
         )
     if form == "branches":
         BranchesOnLanes(model).check()
@@ -43,7 +43,7 @@ def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
 
 
 def _branched(model: Model) -> bool:
-    """True if one state at a time is faster with branches on lanes: from two equal ones with two bodies on."""
+    """True if a single state is faster with branches on lanes: at least two equal branches of two bodies."""
     try:
         star = BranchesOnLanes(model)
         star.check()
@@ -55,15 +55,14 @@ def _branched(model: Model) -> bool:
 OPEN = "open"
 """Placeholder in an identity for a number that programs take as an input."""
 OF_COMPONENTS = ("limits", "limit", "damping", "friction", "position", "velocity", "orientation")
-"""Numbers of joints from which drives, stops and the initial state are made; no equation reads them."""
+"""Joint data for drives, stops and the initial state; no equation reads them."""
 
 
 def identity_of(thing: Any) -> str | None:
-    """A text with every number and class of a model, or of a dataclass that holds models: equal texts, equal equations.
+    """Return a text with every number and class of a model, or of a dataclass that holds models; equal texts, equal equations.
 
-    None where a custom class is inside, or where a custom handler computes the added mass of an element of this
-    package: then
-    only the traced program itself can tell.
+    None if a custom class is inside, or a custom handler computes the added mass of a built-in element: then only the traced
+    program identifies the equations.
     """
     for element, handler in added_mass_matrix.registry.items():
         if element.__module__.startswith("hydromechs.") and not handler.__module__.startswith("hydromechs."):
@@ -72,14 +71,14 @@ def identity_of(thing: Any) -> str | None:
 
 
 def parameter_value(model: Model, path: str) -> Array:
-    """Return the number or array at a path, as "vehicle.hydro.volume"; `KeyError` if no equation reads it."""
+    """Return the number or array at a path such as "vehicle.hydro.volume"; `KeyError` if no equation reads it."""
     for keys in registry.located(model, path):
         check_equation_number(path, keys)
     return registry.value(model, path)
 
 
 def check_equation_number(path: str, keys: registry.Keys) -> None:
-    """Raise `KeyError` if no equation reads the number of a model that is at some keys."""
+    """Raise `KeyError` if no equation reads the number at some keys of a model."""
     if keys[2:3] == ("joint",) and {*keys[3:]} & {*OF_COMPONENTS}:
         raise KeyError(f"parameter {path!r} has no effect on the equations: it is data for drives, stops and the initial state")
     if keys[2:3] == ("shapes",):
@@ -92,14 +91,14 @@ def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
     try:
         _ = new.steps, new.rigid
     except TypeError as error:
-        raise UnsupportedFeature(f"one of {', '.join(values)} decides the structure of programs; keep it a number") from error
+        raise UnsupportedFeature(f"one of {', '.join(values)} decides the structure of programs; do not open it") from error
     return new
 
 
 def open_identity(thing: Any, parameters: Sequence[str]) -> str | None:
-    """Return the identity of a model or plant without the values of its open numbers: others compile nothing.
+    """Return the identity of a model or plant without the values of its open parameters: new values need no compilation.
 
-    Parameters with "*" are factors on the numbers, which stay part of the program.
+    Parameters with "*" are factors; the numbers remain part of the program.
     """
     masked = {path: OPEN for path in parameters if not registry.is_factor(path)}
     return identity_of(registry.replaced_all(thing, masked, checked=False) if masked else thing)

@@ -1,4 +1,4 @@
-"""Equations of large trees, rolled: programs of one body each, run for all bodies in a loop of compiled code."""
+"""Rolled equations of large trees: programs of one body each, run for all bodies in a compiled loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._table import shape_of
 
 
 class _Table:
-    """The table of a loop over bodies, and the numbers that its programs read."""
+    """Table of a loop over bodies, and the parameters that its programs read."""
 
     def __init__(self, model: Model) -> None:
         nb = model.nb
@@ -35,14 +35,14 @@ class _Table:
         self.size = 0
 
     def ragged(self, name: str, kinds: Kinds, sizes: Sequence[int]) -> int:
-        """A column with the beginning of each body's row in an array of rows of different lengths; the array's size."""
+        """Return a column with the start of each body's row in an array of rows of different lengths, and the array's size."""
         lengths = np.array(sizes)[kinds.of]
         ends = np.cumsum(lengths)
         self.columns[name] = ends - lengths
         return int(ends[-1])
 
     def hoisted(self, name: str, kinds: Kinds, programs: Sequence[Program]) -> list[Program]:
-        """The programs less what depends on numbers alone; the results of that part go into the table of numbers."""
+        """Return the programs without the part that depends only on parameters; its results go into the table of parameters."""
         out, begin = [], np.zeros(len(kinds.of), dtype=int)
         for k, (program, alike) in enumerate(zip(programs, kinds.alike, strict=True)):
             before, after = compiler.hoist(program, "numbers")
@@ -56,7 +56,7 @@ class _Table:
         return out
 
     def stage(self, name: str, kinds: Kinds, column: str, programs: Sequence[Program], places: dict[str, Address]) -> Stage:
-        """A stage of programs whose arguments are at the same places whatever the kind, but for their numbers."""
+        """Return a stage of programs whose arguments, except parameters, have the same addresses for every kind."""
         hoisted = self.hoisted(f"{name}.numbers", kinds, programs)
         here = places | {"numbers": Address(compiler.NUMBERS, f"{name}.numbers")}
         at = tuple(tuple(here[a.name] for a in (*p.inputs, *p.outputs)) for p in hoisted)
@@ -69,7 +69,7 @@ class _Table:
 class RolledTree:
     """Loops over the bodies of a model, with the inertia of geared rotors at each degree of freedom, shape (nv,), or None.
 
-    `samplings` are the points at which each body feels non-uniform water; None if the water is uniform over each body.
+    `samplings` are the points at which non-uniform water acts on each body; None if the water is uniform over each body.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class RolledTree:
         return kinds_of([acting_on(self.model, i, sampling) for i, sampling in enumerate(self.samplings)])
 
     def forward_dynamics(self, extra: Sequence[Argument] = (), after: After | None = None) -> Rolled:
-        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`; and what is computed of the bodies after."""
+        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`, and the quantities `after` of the bodies."""
         loop = _Loop(self, extra, after)
         inward, outward = zip(*(s.articulated() for s in loop.steps), strict=True)
         loop.work["star"] = (self.model.nb + 1) * STAR
@@ -144,7 +144,7 @@ class RolledTree:
 class _Loop:
     """Common parts of the loops of all equations.
 
-    `after` is computed of bodies when their accelerations are known. `posed`: poses are wanted whatever the forces need;
+    `after`: computed for bodies once their accelerations are known; `posed`: poses are required even if no force needs them;
     `rest`: the mechanism is at rest, without gravity.
     """
 
@@ -175,7 +175,7 @@ class _Loop:
         """Working arrays and their sizes."""
 
     def gains(self, sizes: Sequence[int]) -> None:
-        """A place for what the inward sweep leaves at each body: that of its inertia, which is done with, if it is enough."""
+        """Space for the results of the inward sweep: that of the body's inertia, no longer needed, if it is large enough."""
         if max(sizes) > STAR:
             self.work["gain"] = self.table.ragged("gain", self.tree.joints, sizes)
 
@@ -185,7 +185,7 @@ class _Loop:
 
     def accelerating(self) -> tuple[Stage, Stage]:
         """The stages that find all motions for given accelerations of the joints."""
-        motion = self.of_joints("motion", self.motion)  # first: the order decides that of the numbers in the table
+        motion = self.of_joints("motion", self.motion)  # first: this order is the order of parameters in the table
         return motion, self.of_joints("acceleration", [s.accelerating() for s in self.steps])
 
     def of_bodies(self, name: str, programs: Sequence[Program]) -> Stage:
@@ -197,14 +197,14 @@ class _Loop:
         return Stage((program,), (tuple(self.places[a.name] for a in (*program.inputs, *program.outputs)),))
 
     def after(self) -> tuple[Stage, ...]:
-        """The stage of what is computed after, if there is any."""
+        """The stage of the quantities `after`, if any."""
         return () if self._after is None else (self.of_bodies("after", self._after[1]),)
 
     @property
     def places(self) -> dict[str, Address]:
-        """Where the arguments of the steps are, by their names in the programs."""
+        """Addresses of the steps' arguments, by their names in the programs."""
         own, parent, record, given = compiler.ROW, "parent", self.record, self.given
-        none = Address("motion", own, record.size)  # of arguments that no program uses
+        none = Address("motion", own, record.size)  # for arguments that no program uses
         out = {
             "q": Address("q", "q"),
             "v": none if self.rest else Address("v", "v"),
@@ -243,13 +243,13 @@ class _Loop:
         return out
 
     def _fluid(self, name: str, none: Address) -> Address:
-        """The water's motion at a body: its own row, or the one for all."""
+        """The water's motion at a body: its own row, or the shared one."""
         if name not in self.given:
             return none
         return Address(name) if _uniform(self.given, name) else Address(name, compiler.ROW, self.given[name].shape[1])
 
     def world(self) -> Sweep:
-        """Properties of the world, in the row after the last body's."""
+        """Properties of the world, in the row after the last body."""
         m, record, flow = self.model, self.record, self.flow
         uniform = [x for x in ("fluid_velocity", "fluid_acceleration") if x in self.given and _uniform(self.given, x)]
         star = {"star": STAR} if self.work.get("star", 0) > m.nb * STAR else {}
@@ -292,7 +292,7 @@ class _Loop:
 
 
 def _load_program(rest: bool = False) -> Program:
-    """Inertia and force, a' → what bears on a body; at rest, what its inertia needs alone."""
+    """Inertia and force, a' → net force on a body; at rest, the force of its inertia alone."""
 
     def load(star: Array, a: Array) -> Array:
         I, F = full(star)
@@ -327,5 +327,5 @@ def _uses(programs: Sequence[Program], name: str) -> bool:
 
 
 def rolled_equation(model: Model, name: str, extra: Sequence[Argument] = ()) -> Rolled:
-    """The loop of an equation of `ROLLED` over the bodies of a model; `extra` are its optional arguments, with their shapes."""
+    """Return the loop of an equation of `ROLLED` over the bodies of a model; `extra` are its optional arguments with shapes."""
     return getattr(RolledTree(model), name)(extra)

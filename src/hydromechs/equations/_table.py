@@ -1,4 +1,4 @@
-"""The equations of a model by name: what goes in, what comes out, and the shapes of both."""
+"""Equations of a model by name, with inputs, outputs and their shapes."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -24,12 +24,12 @@ class Equation(NamedTuple):
     function: Callable
     """NumPy function f(model, **inputs)."""
     inputs: tuple[str, ...]
-    """Names of the arrays that it always takes."""
+    """Names of its required arrays."""
     outputs: tuple[str, ...]
     """Names of the arrays that it returns."""
     purpose: str
     options: tuple[str, ...] = ()
-    """Names of the arrays that it takes besides, zero if omitted."""
+    """Names of its optional arrays, zero if omitted."""
     rarely_called: bool = False
     """True if called so rarely that single calls are compiled quickly, not made fast."""
 
@@ -44,10 +44,12 @@ EQUATIONS = {
     "mass_matrix": Equation(equations.mass_matrix, ("q",), ("M",), "Joint-space inertia matrix with added mass."),
     "coriolis_matrix": Equation(closed.coriolis_matrix, ("q", "v"), ("C",), "Coriolis matrix: dM/dt - 2C is skew.", CURRENT),
     "damping_matrix": Equation(
-        closed.damping_matrix, ("q", "v"), ("D_matrix",), "The water's damping as a matrix times v.", CURRENT
+        closed.damping_matrix, ("q", "v"), ("D_matrix",), "Hydrodynamic damping as a matrix times v.", CURRENT
     ),
-    "flow_force": Equation(closed.flow_force, ("q", "v"), ("F",), "What moving water adds beside C and D.", FLUID),
-    "damping_force": Equation(closed.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force.", CURRENT),
+    "flow_force": Equation(closed.flow_force, ("q", "v"), ("F",), "Effect of moving water beyond C and D.", FLUID),
+    "damping_force": Equation(
+        closed.damping_force, ("q", "v"), ("D",), "Hydrodynamic damping as a generalised force.", CURRENT
+    ),
     "restoring_force": Equation(closed.restoring_force, ("q",), ("g",), "Weight and buoyancy as a generalised force."),
     "kinematics": Equation(equations.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
     "energy": Equation(equations.energy, ("q", "v"), equations.Energy._fields, "Energies of bodies and water.", CURRENT),
@@ -58,9 +60,11 @@ EQUATIONS = {
 """All equations that are compiled and exported."""
 
 FORMULATIONS = {
-    "star_dynamics": Equation(star_dynamics, ("q", "v", "tau"), ("vdot",), "The same by composite bodies, for a star.", FLOW),
+    "star_dynamics": Equation(
+        star_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations of a star, by composite bodies.", FLOW
+    ),
     "decoupled_dynamics": Equation(
-        decoupled_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations with a base that does not feel its arms.", FLOW
+        decoupled_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations without the arms' reaction on the base.", FLOW
     ),
     "arm_dynamics": Equation(
         arm_dynamics, ("q", "v", "tau", "vdot_base"), ("vdot",), "Accelerations for a given acceleration of the base.", FLOW
@@ -110,14 +114,14 @@ _SHAPES = {
 
 
 def check_options(names: Sequence[str]) -> None:
-    """A `KeyError` if one of the names is not an optional input of any equation."""
+    """Raise `KeyError` if a name is not an optional input of any equation."""
     for name in names:
         if name not in FLOW:
             raise KeyError(f"no optional input {name!r}; there are {', '.join(FLOW)}")
 
 
 def shape_of(name: str, model: Model) -> tuple[int, ...]:
-    """Shape of an argument or result of a model's equations by its name."""
+    """Return the shape of an argument or result of a model's equations by its name."""
     if name not in _SHAPES:
         raise KeyError(f"no argument or result {name!r}{nearest(name, _SHAPES)}")
     return _SHAPES[name](model)

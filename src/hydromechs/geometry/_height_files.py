@@ -50,7 +50,7 @@ def read_heights(
     |---|---|
     | .npy | a NumPy array of shape (nx, ny) |
     | .csv | a row of numbers for each x |
-    | .png, .tif, .bmp, .pgm | grey values: columns of the image along x, its lower edge at the least y; 0 black to 1 white |
+    | .png, .tif, .bmp, .pgm | grey values: columns of the image along x, its lower edge at the minimum y; 0 black to 1 white |
     | .xyz, .txt | lines of x, y and height, in any order, that fill a grid |
     | .obj, .stl, .ply, .glb | a mesh, z up: the highest point over each place of a grid |
 
@@ -100,10 +100,10 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
         if ends is not None and len(ends) not in (2, n):
             has = f"must have {n} numbers, one for each height in {file!r}, or its two ends, has {len(ends)}"
             raise FieldError(axis, ends, has)
-        told: Any = own if ends is None else np.linspace(ends[0], ends[-1], n) if len(ends) == 2 else np.array(ends)
-        if own is not None and not np.allclose(told, own, rtol=0.0, atol=SAME * float(np.ptp(own))):
+        line: Any = own if ends is None else np.linspace(ends[0], ends[-1], n) if len(ends) == 2 else np.array(ends)
+        if own is not None and not np.allclose(line, own, rtol=0.0, atol=SAME * float(np.ptp(own))):
             raise FieldError(axis, ends, f"but {file!r} has points from {own[0]:g} to {own[-1]:g} m; remove x and y")
-        lines.append(told)
+        lines.append(line)
     return HeightGrid(grid.heights, lines[0], lines[1])
 
 

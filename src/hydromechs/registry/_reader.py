@@ -195,7 +195,7 @@ class Reader:
         except FieldError as error:
             for e in error.errors if isinstance(error, FieldErrors) else (error,):
                 at = _place_of_error(e, cls, values, path)
-                # the place does not show a number inside of a field, as "t of waypoint 0", nor a field that files do not have
+                # the place cannot show an item inside a field, such as "t of waypoint 0", nor a field that files do not have
                 words = f"{self._inside(path)}{e}" if at == path or " of " in e.name else f"{self.label(at)} {e.said}"
                 self.add(at, words, e.value, e.must)
         except (ValueError, ArithmeticError) as e:

@@ -39,7 +39,7 @@ def positive_part(x: Scalar) -> Scalar:
 
 
 def clamp(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
-    """`x` between two bounds; scalars, floats or symbols."""
+    """`x` clamped to two bounds; scalars, floats or symbols."""
     return minimum(maximum(x, lower), upper)
 
 
@@ -51,7 +51,7 @@ def floor(x: Scalar) -> Scalar:
 
 
 def nearest_integer(x: Scalar) -> Scalar:
-    """The integer nearest to a scalar, the larger one of two, as a float or symbol."""
+    """The integer nearest to a scalar, ties rounded up, as a float or symbol."""
     return floor(x + 0.5)
 
 
@@ -61,7 +61,7 @@ def smallest_angle(angle: Scalar) -> Scalar:
 
 
 def lookup(table: Sequence[float] | Array, index: Scalar) -> Scalar:
-    """The entry of a table (n,) of constants at an integer, held at the ends; its slope counts as zero."""
+    """Entry of a constant table (n,) at an integer index, clamped to the ends; its derivative counts as zero."""
     if hasattr(index, "lookup"):
         return index.lookup(tuple(np.asarray(table, dtype=float).tolist()))
     if math.isnan(index):

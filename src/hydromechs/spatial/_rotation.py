@@ -18,10 +18,10 @@ Vector: TypeAlias = Array | Sequence[Scalar]
 """A row of floats or symbols."""
 
 SNAP = 1e-15
-"""A cosine or sine this close to 0 belongs to a multiple of 90°; the rest is rounding."""
+"""Magnitude below which a cosine or sine counts as 0: the angle is a multiple of 90°, the rest is rounding."""
 
 TINY = 1e-300
-"""Vanishes beside any square of a number above 1e-142, and keeps √ and division finite at 0."""
+"""Negligible next to the square of any number above 1e-142; keeps √ and division finite at 0."""
 
 
 def norm(a: Vector) -> Scalar:
@@ -82,7 +82,7 @@ def rpy_from_matrix(R: Array) -> Array:
     if across < 1e-12:
         return np.array([0.0, pitch, math.atan2(-R[0, 1], R[1, 1])])
     yaw = math.atan2(R[1, 0], R[0, 0])
-    # the roll from what the others leave, so that the three give R to rounding also near ±90°, where the yaw is not
+    # roll from the remaining rotation, so that the angles reproduce R near ±90°, where yaw is ill-conditioned
     left = (planar_rotation(2, *cos_sin(yaw)) @ planar_rotation(1, *cos_sin(pitch))).T @ R
     return np.array([math.atan2(left[2, 1], left[1, 1]), pitch, yaw])
 
@@ -104,7 +104,7 @@ def quaternion_matrix(quaternion: Vector) -> Array:
 
 
 def quaternion_from_matrix(R: ArrayLike) -> Array:
-    """Unit quaternions (..., 4), w ≥ 0, of matrices (..., 3, 3), by the largest component (Shepperd); one if symbols."""
+    """Unit quaternions (..., 4), w ≥ 0, of matrices (..., 3, 3), by the largest component (Shepperd); one matrix if symbols."""
     if np.asarray(R).dtype == object:
         return _traced_quaternion(*np.ravel(R))
     R = np.asarray(R, dtype=float)
@@ -147,7 +147,7 @@ def _traced_quaternion(*entries: Scalar) -> Array:
 
 
 def _one_quaternion(*entries: float) -> Array:
-    """As `quaternion_from_matrix` for one matrix, by floats, which take a tenth of the time."""
+    """As `quaternion_from_matrix` for one matrix, with Python floats, which is ten times as fast."""
     rows = _products(*entries)
     q = rows[max(range(4), key=lambda k: rows[k][k])]
     size = math.hypot(*q) if q[0] >= 0.0 else -math.hypot(*q)
@@ -193,7 +193,7 @@ def axis_frame(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array, float, f
 
 
 TURN_SERIES = (1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0)
-"""(1 − (θ/2) cot(θ/2))/θ² in powers of θ²; cut off, it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
+"""(1 − (θ/2) cot(θ/2))/θ² in powers of θ²; truncated here, it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
 
 
 def rotation_between(a: Array, b: Array) -> Array:

@@ -70,16 +70,16 @@ class PivotedSolution(NamedTuple):
     x: Array
     """One solution: unknowns that can have any value are 0, shape (n,)."""
     rank: float
-    """Number of pivots that were taken."""
+    """Number of pivots used."""
     pivot: float
-    """The last of them over the first: about the inverse of the condition number."""
+    """Ratio of the last pivot to the first: about the inverse of the condition number."""
 
 
 def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12, least: float = 0.0) -> PivotedSolution:
     """A solution of A x = b for a symmetric positive semidefinite matrix (n, n) and b in its range (n,).
 
-    The largest diagonal entry that is left is the next pivot; elimination ends where it falls below `tolerance` times the
-    first or is not above `least`, the size of rounding if the scale is known. The unknowns that are left are set to 0.
+    The largest remaining diagonal entry is the next pivot; elimination ends where it falls below `tolerance` times the
+    first or is not above `least`, the size of rounding if the scale is known. The remaining unknowns are set to 0.
     """
     n = np.size(b)
     M = np.column_stack([np.reshape(A, (n, n)), np.ravel(b)]).astype(float)
@@ -102,11 +102,11 @@ def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12, least: f
 
 
 SWEEPS = 12
-"""Maximum number of sweeps; the off-diagonal part converges quadratically, so that 4 to 6 are taken."""
+"""Maximum number of sweeps; the off-diagonal part converges quadratically, so that 4 to 6 are typical."""
 
 
 def principal_axes(S: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues, rising, (3,) and eigenvectors as columns (3, 3), by cyclic Jacobi rotations, of S (3, 3).
+    """Return eigenvalues in ascending order (3,) and eigenvectors as columns (3, 3), by cyclic Jacobi rotations, of S (3, 3).
 
     LAPACK's routines use other kernels on other processors and differ in the last bits; constants of compiled programs that
     follow from principal axes would, too. See Golub & Van Loan 2013, sec. 8.5.2.
