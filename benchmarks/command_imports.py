@@ -24,14 +24,14 @@ def study_imports(
     rows = []
     for row in measure_imports(robot_files(paths), placeholders=placeholders):
         rows.append(row)
-        told = row.problem if row.relative is None else f"difference {row.relative:.1e}"
+        result = row.problem if row.relative is None else f"difference {row.relative:.1e}"
         size = (
             f"{row.format}, {row.bodies} bodies, {row.dof} degrees of freedom; {row.summary or 'all there'}"
             if row.format
             else ""
         )
         bad = not row.format or (row.relative is not None and not row.relative <= IMPORT_TOLERANCE)
-        console.print(Text(f"{row.file}: {size}{'; ' if size else ''}{told}", "red" if bad else ""), highlight=False)
+        console.print(Text(f"{row.file}: {size}{'; ' if size else ''}{result}", "red" if bad else ""), highlight=False)
         for note in row.notes if notes else ():
             console.print(Text(f"    {note}"), highlight=False)
     compared = [row.relative for row in rows if row.relative is not None]

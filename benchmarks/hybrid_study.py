@@ -190,9 +190,9 @@ def _lemma_2(engines: list[str]) -> Iterator[dict[str, Any]]:
             force = np.sin(7.0 * path.t[:-1])
             disturbance = MASS * (1.0 + ratio) * a - force
             jerk = np.diff(a) / ball.step
-            foretold = MASS * ratio * ball.step * jerk
-            off = np.abs(disturbance[1:] - foretold).max()
-            yield {"engine": engine, "ratio": ratio, "relative": float(off / np.abs(foretold).max())}
+            predicted = MASS * ratio * ball.step * jerk
+            off = np.abs(disturbance[1:] - predicted).max()
+            yield {"engine": engine, "ratio": ratio, "relative": float(off / np.abs(predicted).max())}
 
 
 def _eq_51(engines: list[str], cases: HybridCases) -> Iterator[dict[str, Any]]:
@@ -210,8 +210,8 @@ def _eq_51(engines: list[str], cases: HybridCases) -> Iterator[dict[str, Any]]:
                     basis = np.stack([np.sin(omega * t), np.cos(omega * t)], axis=1)
                     fit = lambda y, basis=basis: float(np.hypot(*np.linalg.lstsq(basis, y, rcond=None)[0]))  # noqa: E731
                     measured = fit(whole - np.sin(omega * t)) / fit(whole)
-                    foretold = ratio / (1.0 + ratio) * T * omega
-                    yield dict(engine=engine, T=T, omega=omega, ratio=ratio, measured=measured, foretold=foretold)
+                    predicted = ratio / (1.0 + ratio) * T * omega
+                    yield dict(engine=engine, T=T, omega=omega, ratio=ratio, measured=measured, predicted=predicted)
 
 
 def _stability(engines: list[str], cases: HybridCases) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -221,11 +221,11 @@ def _stability(engines: list[str], cases: HybridCases) -> tuple[list[dict[str, A
         for scheme in SCHEMES:
             ball = Ball(engine, scheme, 0.01)
             measured = [growth(ball, ratio) for ratio in cases.grid]
-            foretold = np.abs(scheme.growth(np.array(cases.grid))).tolist()
-            curves.append(dict(engine=engine, scheme=scheme.words, measured=measured, foretold=foretold))
+            predicted = np.abs(scheme.growth(np.array(cases.grid))).tolist()
+            curves.append(dict(engine=engine, scheme=scheme.words, measured=measured, predicted=predicted))
             if np.isfinite(scheme.limit):
                 found = limit(partial(growth, ball), 0.5 * scheme.limit, 1.5 * scheme.limit, cases.bisections)
-                limits.append(dict(engine=engine, scheme=scheme.words, measured=found, foretold=scheme.limit))
+                limits.append(dict(engine=engine, scheme=scheme.words, measured=found, predicted=scheme.limit))
     return curves, limits
 
 
@@ -269,9 +269,9 @@ def _mechanism_limit(name: str, engine: str, cases: HybridCases) -> dict[str, An
         change = np.linalg.norm(np.diff(np.array(seen), 2, axis=0), axis=1)
         return float(change[-1] / change[-11]) ** 0.1
 
-    foretold = limit(largest, 0.01, 2.0, 40)
-    found = limit(measured, 0.7 * foretold, 1.3 * foretold, cases.bisections)
-    return dict(model=name, engine=engine, foretold=foretold, measured=found, ratio=largest(1.0))
+    predicted = limit(largest, 0.01, 2.0, 40)
+    found = limit(measured, 0.7 * predicted, 1.3 * predicted, cases.bisections)
+    return dict(model=name, engine=engine, predicted=predicted, measured=found, ratio=largest(1.0))
 
 
 def _lemma_1(name: str, engine: str) -> dict[str, Any]:
@@ -335,10 +335,10 @@ def _long(engines: list[str], cases: HybridCases) -> list[dict[str, Any]]:
             path = Ball(engine, scheme, h).run(ratio, round(cases.long / h), frequency=omega, force=10.0)
             wanted = 10.0 / (MASS * (1.0 + ratio) * omega) * (1.0 - np.cos(omega * path.t))
             error = float(np.abs(path.v - wanted).max()) if path.finished else None
-            foretold = _ends(ratio, h, omega, 10.0) if isinstance(scheme, Causal) else None
+            predicted = _ends(ratio, h, omega, 10.0) if isinstance(scheme, Causal) else None
             until = float(path.t[-1])
             out.append(
-                dict(engine=engine, scheme=scheme.name, until=until, finished=path.finished, error=error, foretold=foretold)
+                dict(engine=engine, scheme=scheme.name, until=until, finished=path.finished, error=error, predicted=predicted)
             )
     return out
 
@@ -400,7 +400,7 @@ def plot_hybrid(report: Mapping[str, Any], out: str | Path) -> Path:
         for row in report["growth"]:
             label = row["scheme"].replace(" added mass", "").replace(" of weight", "")
             if label not in colors:
-                colors[label] = left.plot(report["ratios"], row["foretold"], label=label)[0].get_color()
+                colors[label] = left.plot(report["ratios"], row["predicted"], label=label)[0].get_color()
             look = dict(marker=marks[row["engine"]], linestyle="none", markersize=4, markerfacecolor="none")
             left.plot(report["ratios"], row["measured"], color=colors[label], **look)
         left.axhline(1.0, color="#888888", linewidth=0.8)
@@ -413,9 +413,9 @@ def plot_hybrid(report: Mapping[str, Any], out: str | Path) -> Path:
         left.legend(fontsize=8)
         for row in report["eq_51"]:
             middle.loglog(
-                row["foretold"], row["measured"], marks[row["engine"]], color="#1f6f8b", markersize=4, markerfacecolor="none"
+                row["predicted"], row["measured"], marks[row["engine"]], color="#1f6f8b", markersize=4, markerfacecolor="none"
             )
-        ends = [min(r["foretold"] for r in report["eq_51"]), max(r["foretold"] for r in report["eq_51"])]
+        ends = [min(r["predicted"] for r in report["eq_51"]), max(r["predicted"] for r in report["eq_51"])]
         middle.loglog(ends, ends, color="#888888", linewidth=0.8)
         middle.set(
             xlabel="$T\\omega\\, M_A/(M_{RB}+M_A)$", ylabel="measured", title="Disturbance of the causal scheme over all forces"

@@ -45,19 +45,19 @@ def print_hybrid(report: dict[str, Any], console: Console) -> None:
         "Eq. 51: disturbance over all forces in a forced oscillation",
         ("engine", "T [s]", "ω [rad/s]", "M_A/M_RB", "measured", "eq. 51"),
         (
-            (r["engine"], *(f"{r[k]:.4g}" for k in ("T", "omega", "ratio")), f"{r['measured']:.4g}", f"{r['foretold']:.4g}")
+            (r["engine"], *(f"{r[k]:.4g}" for k in ("T", "omega", "ratio")), f"{r['measured']:.4g}", f"{r['predicted']:.4g}")
             for r in report["eq_51"]
         ),
     )
     show(
         "Largest M_A/M_RB at which errors shrink",
         ("engine", "scheme", "measured", "predicted"),
-        ((r["engine"], r["scheme"], f"{r['measured']:.4g}", f"{r['foretold']:.4g}") for r in report["limits"]),
+        ((r["engine"], r["scheme"], f"{r['measured']:.4g}", f"{r['predicted']:.4g}") for r in report["limits"]),
     )
     show(
         "Causal scheme in mechanisms: factor on the vehicle's added mass at which errors grow",
         ("model", "engine", "eigenvalue at 1", "measured", "predicted"),
-        ((r["model"], r["engine"], *(f"{r[k]:.4g}" for k in ("ratio", "measured", "foretold"))) for r in report["mechanisms"]),
+        ((r["model"], r["engine"], *(f"{r[k]:.4g}" for k in ("ratio", "measured", "predicted"))) for r in report["mechanisms"]),
     )
     show(
         "Error of velocities against ours, by step",
@@ -82,7 +82,7 @@ def print_hybrid(report: dict[str, Any], console: Console) -> None:
                 r["scheme"],
                 f"ran {r['until']:g} s"
                 if r["finished"]
-                else f"diverged at {r['until']:.3g} s, predicted {r['foretold']:.3g} s",
+                else f"diverged at {r['until']:.3g} s, predicted {r['predicted']:.3g} s",
                 "" if r["error"] is None else f"{r['error']:.1e}",
             )
             for r in report["long"]

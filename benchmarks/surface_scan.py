@@ -40,7 +40,7 @@ def scan_surface(
     trial: str,
     heights: Sequence[float],
     *,
-    telling: Callable[[int, float, float], None] | None = None,
+    progress: Callable[[int, float, float], None] | None = None,
 ) -> list[SurfaceRow]:
     """Fit without the motion of a trial, then predict the trial with the fitted and with other heights of the surface.
 
@@ -49,13 +49,13 @@ def scan_surface(
         data: Folder of the logs.
         trial: Name of the trial.
         heights: Heights of the surface besides the fitted one [m].
-        telling: Called after each iteration of the fit with its number, the cost and the damping.
+        progress: Called after each iteration of the fit with its number, the cost and the damping.
     """
     campaign = read_campaign(study, data)
     chosen = next((r for r in campaign.trials if r.trial.name == trial), None)
     if chosen is None:
         raise ValueError(f"{data} has no trial {trial!r}; it has {', '.join(r.trial.name for r in campaign.trials)}")
-    found = fit(campaign, [r for r in campaign.trials if r.group != chosen.group], telling=telling)
+    found = fit(campaign, [r for r in campaign.trials if r.group != chosen.group], progress=progress)
     return predicted_over_heights(campaign, chosen, found.solution.at.shared, heights)
 
 

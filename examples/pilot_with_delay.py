@@ -47,7 +47,7 @@ def distances(by_ghost: bool) -> np.ndarray:
         if tick % 10 == 0:
             up.send(tick, Telemetry(tick, vehicle.state))
         for message in up.receive(tick):
-            ghost.hear(message.content)
+            ghost.receive(message.content)
             seen = message.content.state
         shown = ghost.predict(tick + down.latency) if by_ghost else seen
         surge = np.clip(0.6 * (target - shown.q[0]), -0.5, 0.5)

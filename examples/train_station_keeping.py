@@ -83,7 +83,7 @@ def run(steps=SHORT, seed=0, out=None):
     )
     rows, began = [], time.time()
 
-    def told(local, _):
+    def report(local, _):
         """After each round: the mean return of the last hundred episodes."""
         if local["n_steps"] == model.n_steps - 1 and model.ep_info_buffer:
             mean, near = (np.mean([e[key] for e in model.ep_info_buffer]) for key in ("r", "distance"))
@@ -91,7 +91,7 @@ def run(steps=SHORT, seed=0, out=None):
             print("{:9,} steps   return {:6.1f}   {:5.2f} m away at the end   {:4.0f} s".format(*rows[-1]), flush=True)
         return True
 
-    model.learn(steps, callback=told)
+    model.learn(steps, callback=report)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         model.save(out / "policy.zip")

@@ -41,7 +41,7 @@ def hybrid_eq_51() -> str:
     rows = []
     for T, omega in dict.fromkeys((r["T"], r["omega"]) for r in found):
         cells = [row(found, T=T, omega=omega, ratio=ratio) for ratio in ratios]
-        off = [f"{r['measured']:.5f} ({100 * abs(r['measured'] / r['foretold'] - 1):.2f} %)" for r in cells]
+        off = [f"{r['measured']:.5f} ({100 * abs(r['measured'] / r['predicted'] - 1):.2f} %)" for r in cells]
         rows.append((f"1/{1 / T:.0f}", f"{omega:g}", *off))
     return table(("T, s", "ω, rad/s", *(f"M_A/M_RB = {ratio:g}" for ratio in ratios)), rows)
 
@@ -56,7 +56,7 @@ def hybrid_limits() -> str:
             f"{f:.4g}",
             *(f"{row(data['limits'], scheme=s, engine=e)['measured']:.4g}" for e in data["engines"]),
         )
-        for s, f in dict.fromkeys((r["scheme"], r["foretold"]) for r in data["limits"])
+        for s, f in dict.fromkeys((r["scheme"], r["predicted"]) for r in data["limits"])
     ]
     rows += [
         (
@@ -65,7 +65,7 @@ def hybrid_limits() -> str:
             f"{f:.4g}",
             *(f"{row(data['mechanisms'], model=m, engine=e)['measured']:.4g}" for e in data["engines"]),
         )
-        for m, f in dict.fromkeys((r["model"], r["foretold"]) for r in data["mechanisms"])
+        for m, f in dict.fromkeys((r["model"], r["predicted"]) for r in data["mechanisms"])
     ]
     return table(("limit of", "scheme", "predicted", *data["engines"]), rows)
 
@@ -93,7 +93,7 @@ def hybrid_long() -> str:
         (
             r["engine"],
             r["scheme"],
-            f"runs {r['until']:g} s" if r["finished"] else f"diverges at {r['until']:.2f} s, predicted {r['foretold']:.2f} s",
+            f"runs {r['until']:g} s" if r["finished"] else f"diverges at {r['until']:.2f} s, predicted {r['predicted']:.2f} s",
             "–" if r["error"] is None else f"{r['error']:.1e}",
         )
         for r in report("hybrid")["long"]

@@ -81,9 +81,9 @@ def _summary(thing: Any) -> str:
 
 @cache
 def names() -> dict[str, list[tuple[ModuleType, list[Name]]]]:
-    """Modules of each topic with their public names; a name that several modules have is told once, where it comes first."""
+    """Modules of each topic with their public names; a name that several modules have is listed once, where it comes first."""
     top = {id(getattr(hm, name)): name for name in hm.__all__}
-    told: set[str] = set()
+    listed: set[str] = set()
     out: dict[str, list[tuple[ModuleType, list[Name]]]] = {}
     for topic, (_, parts) in TOPICS.items():
         out[topic] = []
@@ -92,9 +92,9 @@ def names() -> dict[str, list[tuple[ModuleType, list[Name]]]]:
             found = []
             for name in module.__all__:
                 thing = getattr(module, name)
-                if inspect.ismodule(thing) or (path := _path(module, name)) in told:
+                if inspect.ismodule(thing) or (path := _path(module, name)) in listed:
                     continue
-                told.add(path)
+                listed.add(path)
                 above = top.get(id(thing)) if _documented(thing) else None
                 shown = f"hm.{above}" if above else f"hm.{_seen(part)}.{name}"
                 found.append(Name(shown, path, _summary(thing)))

@@ -118,12 +118,12 @@ def test_the_hybrid_study_finds_what_the_paper_says(hybrid_report):
     """Razzanelli et al. 2019, Lemma 2 and eq. 51, and the limits that follow from the eigenvalues."""
     assert all(row["relative"] < 1e-10 for row in hybrid_report["lemma_2"])
     for row in (*hybrid_report["eq_51"], *hybrid_report["limits"]):
-        assert row["measured"] == pytest.approx(row["foretold"], rel=0.05)
+        assert row["measured"] == pytest.approx(row["predicted"], rel=0.05)
     for row in hybrid_report["growth"]:
-        np.testing.assert_allclose(row["measured"], row["foretold"], atol=1e-6)
+        np.testing.assert_allclose(row["measured"], row["predicted"], atol=1e-6)
     runs = {row["scheme"]: row for row in hybrid_report["long"]}
     assert runs["exact"]["finished"] and runs["iterated"]["finished"]
-    assert runs["causal"]["until"] == pytest.approx(runs["causal"]["foretold"], abs=0.015)
+    assert runs["causal"]["until"] == pytest.approx(runs["causal"]["predicted"], abs=0.015)
 
 
 def test_the_hybrid_study_is_printed_and_drawn(hybrid_report, study, tmp_path, monkeypatch):

@@ -153,7 +153,7 @@ def test_causal_scheme_is_exact_but_for_added_mass_times_step_times_jerk(engine)
 
 @engines
 @pytest.mark.parametrize("scheme", [Causal(), Filtered(weight=0.5)])
-def test_stability_limit_is_where_it_is_foretold(engine, scheme):
+def test_stability_limit_is_where_it_is_predicted(engine, scheme):
     """An error a step ahead is multiplied by the eigenvalue: below the limit it dies out, above it grows, by just that factor."""
     h = 0.01
     for ratio in (0.95 * scheme.limit, 1.05 * scheme.limit):

@@ -107,7 +107,7 @@ def test_parts_together():
     )
     found = np.diag(np.array(model.bodies[0].hydro.added_mass[0].matrix))
     np.testing.assert_allclose(found[:3], whole[:3], atol=0.01 * whole[:3].max())
-    assert "boundary elements" in next(g.how for g in report.guesses if g.quantity == "added mass")
+    assert "boundary elements" in next(g.how for g in report.estimates if g.quantity == "added mass")
 
 
 def test_an_open_frame_is_within_what_is_published():

@@ -143,7 +143,7 @@ def fly(vehicle, ghost, pilot, down, up, seconds, every, *, deliver=as_commands,
         if tick % every == 0:
             up.send(tick, Telemetry(tick, tell(vehicle.state), received))
         for message in up.receive(tick):
-            ghost.hear(message.content)
+            ghost.receive(message.content)
             seen = message.content.state
         if tick < ticks:
             before = down.lost
@@ -313,11 +313,11 @@ def test_ghost_goes_on_after_a_message_that_cannot_be_obeyed(plants):
 def test_telemetry_brings_back_a_ghost_that_diverged(plants):
     sim, ghost = pair(plants["bluerov2_heavy_alpha5"])
     wild = dataclasses.replace(sim.state, v=1e160 * np.ones(sim.model.nv))
-    ghost.hear(Telemetry(0, wild))
+    ghost.receive(Telemetry(0, wild))
     with pytest.raises(hm.SimulationDiverged):
         ghost.predict(10)
     truth = advance(sim, [], TICK)
-    ghost.hear(Telemetry(1, truth))
+    ghost.receive(Telemetry(1, truth))
     assert ghost.predict(2) == advance(sim, [], TICK)
 
 
@@ -333,7 +333,7 @@ def test_advance_is_run_to_the_last_bit_with_signals_and_with_control_off(plants
         for _ in range(5):
             advance(by_ticks, [], TICK)
         run = by_run.run(5 * TICK).state
-        assert by_ticks.state == dataclasses.replace(run, books=())  # ticks record nothing
+        assert by_ticks.state == dataclasses.replace(run, energy_ledger=())  # ticks record nothing
         assert np.isfinite(by_ticks.state.signal).all() == bool(switch)
 
 
@@ -345,11 +345,11 @@ def test_telemetry_of_q_and_v_leaves_time_and_control_alone(plants):
     ghost = Ghost(own, TICK, start=40)
     for tick in (41, 42):
         state = advance(vehicle, [], TICK)
-        ghost.hear(Telemetry(tick, State(q=state.q, v=state.v)))
+        ghost.receive(Telemetry(tick, State(q=state.q, v=state.v)))
     assert ghost.predict(42) == state
-    ghost.hear(Telemetry(42, State(q=state.q, v=state.v), control=True))
+    ghost.receive(Telemetry(42, State(q=state.q, v=state.v), control=True))
     assert ghost.predict(43).control == 1.0
-    ghost.hear(Telemetry(43, State(q=state.q, v=state.v, control=0.0)))
+    ghost.receive(Telemetry(43, State(q=state.q, v=state.v, control=0.0)))
     assert ghost.predict(44).control == 0.0
 
 
@@ -373,7 +373,7 @@ def test_a_pilot_who_steers_by_the_ghost(plants, by_ghost):
         if tick % 10 == 0:
             up.send(tick, Telemetry(tick, vehicle.state))
         for message in up.receive(tick):
-            ghost.hear(message.content)
+            ghost.receive(message.content)
             seen = message.content.state
         shown = ghost.predict(tick + down.latency) if by_ghost else seen
         stick = np.array([np.clip(0.6 * (target - shown.q[0]), -0.5, 0.5), 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -395,8 +395,8 @@ def test_messages_that_come_after_a_prediction_change_it(plants):
     advance(sim, [pilot(0)], 10 * TICK)
     advance(sim, [pilot(40)], 30 * TICK)
     np.testing.assert_allclose(ghost.predict(60).q, sim.state.q, rtol=0, atol=1e-12)
-    ghost.hear(Telemetry(5, sim.state, 1))
-    ghost.hear(Telemetry(4, vehicle_at_rest := plant.model.initial(), 1))
+    ghost.receive(Telemetry(5, sim.state, 1))
+    ghost.receive(Telemetry(4, vehicle_at_rest := plant.model.initial(), 1))
     assert ghost.predict(5).q.tolist() == sim.state.q.tolist() != vehicle_at_rest.q.tolist()
     with pytest.raises(ValueError, match="telemetry"):
         ghost.predict(4)

@@ -121,7 +121,7 @@ def test_looking_ahead_shows_where_strategies_lead(little, tmp_path, until):
     try:
         flown(session, until, [(0.0, {"mode": "speed", "axes": axis(0)})], end=2.0)
         ahead = session.look_ahead()
-        print(f"three strategies, 10 s ahead, in {1e3 * ahead.took:.0f} ms")
+        print(f"three strategies, 10 s ahead, in {1e3 * ahead.computing_time:.0f} ms")
         assert ahead.names == ("continue", "stop and hold", "full astern") and ahead.t[-1] - ahead.t[0] == pytest.approx(10.0)
         assert np.isfinite(ahead.points).all() and (ahead.until == ahead.t[-1]).all()
         assert little.scenario.controllers[0].controller.period == 0.04, "the next run has commands as often as this one"

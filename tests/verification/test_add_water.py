@@ -35,7 +35,7 @@ def test_a_sphere_is_exact():
     assert hydro.volume == pytest.approx(volume, rel=1e-14)
     assert hydro.buoyancy_center == (0.1, 0.2, 0.3)
     np.testing.assert_allclose(np.diag(added(model))[:3], RHO * volume / 2, rtol=1e-12)
-    drag = next(g for g in report.guesses if g.quantity == "drag area")
+    drag = next(g for g in report.estimates if g.quantity == "drag area")
     np.testing.assert_allclose(drag.value, 0.5 * pi * 0.2**2, rtol=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_flat_cylinders_are_discs(length):
     assert m[2] == pytest.approx(8 / 3 * RHO * 0.5**3, rel=1e-4 + 4 * thick)
     np.testing.assert_allclose(m[3:5], 16 / 45 * RHO * 0.5**5, rtol=1e-4 + 4 * thick)
     assert m[0] < 2 * thick * RHO * pi * 0.5**2 * length
-    assert report.guesses[2].uncertainty[2] > 0.05 * m[2]
+    assert report.estimates[2].uncertainty[2] > 0.05 * m[2]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -94,7 +94,7 @@ def test_thin_boxes_are_plates(ratio, published, tolerance):
     """Rectangular plates of DNV-RP-C205 App. D, over ρπ/4 a²b; longer ones keep the ratio of one of 4, 15 % are promised."""
     model, report = watered(geometry.Box(size=(0.5, 0.5 / ratio, 1e-4)))
     assert added(model)[2, 2] == pytest.approx(published * RHO * pi / 4 * (0.5 / ratio) ** 2 * 0.5, rel=tolerance)
-    mass = report.guesses[2]
+    mass = report.estimates[2]
     assert mass.uncertainty[2] > 0.15 * mass.value[2]
 
 
@@ -131,7 +131,7 @@ def test_a_mesh_is_the_ellipsoid_of_its_moments():
     np.testing.assert_allclose(added(model), exact, atol=0.02 * exact.max())
     assert model.bodies[0].hydro.volume == pytest.approx(part.integrals().volume, rel=1e-12)
     np.testing.assert_allclose(model.bodies[0].hydro.buoyancy_center, POSE.xyz, atol=1e-12)
-    blunt = next(g for g in report.guesses if g.quantity == "drag area")
+    blunt = next(g for g in report.estimates if g.quantity == "drag area")
     assert all(0.1 * 0.3 * 0.2 * pi < a < 1.2 * 0.5 * 0.3 * pi for a in blunt.value)
 
 
@@ -187,7 +187,7 @@ def test_what_is_there_is_kept_unless_asked():
     dry = hm.Model(bodies=[body(geometry.Sphere(radius=0.2), hydro=own)])
     kept = hm.add_water(dry)
     assert kept.model.bodies[0].hydro == own
-    assert kept.report.kept == ("hull",) and not kept.report.guesses
+    assert kept.report.kept == ("hull",) and not kept.report.estimates
     asked = hm.add_water(dry, bodies=["hull"])
     assert asked.model.bodies[0].hydro.volume == pytest.approx(4 / 3 * pi * 0.2**3)
 
@@ -205,14 +205,14 @@ def test_looks_stand_in_for_shapes_and_bodies_without_either_stay_dry():
     model, report = hm.add_water(hm.Model(bodies=[looks, nothing]))
     assert model.bodies[0].hydro.volume == pytest.approx(4 / 3 * pi * 0.3 * 0.2 * 0.1)
     assert report.dry == ("bare",)
-    assert "its appearance" in report.guesses[0].how
+    assert "its appearance" in report.estimates[0].how
 
 
 def test_every_guess_is_listed_and_kept_in_the_file(tmp_path):
     model, report = hm.add_water(two_bodies())
     quantities = {"volume", "centre of buoyancy", "added mass", "added inertia", "drag area"}
-    assert {(g.body, g.quantity) for g in report.guesses} == {(b, x) for b in ("hull", "arm") for x in quantities}
-    assert all(u > 0 for g in report.guesses for u in g.uncertainty)
+    assert {(g.body, g.quantity) for g in report.estimates} == {(b, x) for b in ("hull", "arm") for x in quantities}
+    assert all(u > 0 for g in report.estimates for u in g.uncertainty)
     assert len(str(report).splitlines()) >= 11
     hm.save(model, tmp_path / "wet.yaml")
     loaded = hm.load(tmp_path / "wet.yaml")
@@ -366,7 +366,7 @@ def test_the_hull_of_an_open_frame_is_far_off_and_says_so(tmp_path):
         count += len(beam.vertices)
     (tmp_path / "frame.obj").write_text("\n".join(lines) + "\n")
     _, report = hm.add_water(hm.Model(bodies=[body(geometry.Mesh(file="frame.obj"))]), folder=tmp_path)
-    value, error = next((g.value[0], g.uncertainty[0]) for g in report.guesses if g.quantity == "volume")
+    value, error = next((g.value[0], g.uncertainty[0]) for g in report.estimates if g.quantity == "volume")
     assert value > 0.1  # an octahedron
     assert value - error < 3 * 1.0 * 0.02**2  # the estimate covers the beams
     assert any("enclose about 1%" in note for note in report.notes)
@@ -383,7 +383,7 @@ def test_drag_without_buoyancy_gets_its_volume_and_keeps_the_rest():
     hydro = wet.bodies[0].hydro
     assert hydro.volume == pytest.approx(0.02) and hydro.buoyancy_center == pytest.approx((0, 0, 0.2))
     assert (hydro.drag, hydro.added_mass) == (split.drag, split.added_mass)
-    assert {g.quantity for g in report.guesses} == {"volume", "centre of buoyancy"} and not report.kept
+    assert {g.quantity for g in report.estimates} == {"volume", "centre of buoyancy"} and not report.kept
     assert not any("no buoyancy" in text for text in hm.hydrostatics(wet).warnings)
     assert report.notes == ("body 'hull': it had no volume; its added mass and drag are kept",)
 

@@ -62,7 +62,7 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
     """With the best so far, and what another iteration promises."""
     costs = []
     far = [replace(DRAG, value=3.0), Number(name="plate.inertia.com", index=(0,), value=-0.2)]
-    found = hm.identify(plant, [trial], [IMU], far, step=0.05, most=2, told=lambda i, cost, damping: costs.append(cost))
+    found = hm.identify(plant, [trial], [IMU], far, step=0.05, most=2, progress=lambda i, cost, damping: costs.append(cost))
     assert not found.converged and found.solution.cost == min(costs)
     assert found.summary().startswith(
         "NOT converged, the best so far after 2 iterations: the maximum of 2 iterations was reached, and another"

@@ -572,7 +572,7 @@ def test_booked_work_is_left_out_of_the_jacobian():
     sim = sliding_box(0.01, integrator="linearly_implicit")
     stepper = sim._programs.stepper
     n = 2 * 6 + 3 * 8  # with the anchors of eight corners
-    assert stepper.n == n + len(sim.plant.layout.causes) and stepper.booked == len(sim.plant.layout.causes)
+    assert stepper.n == n + len(sim.plant.layout.causes) and stepper.work_count == len(sim.plant.layout.causes)
     assert stepper.jacobian_program.outputs[0].shape == (n, n)
     inputs = sim._inputs(0.0)[0]
     x = np.concatenate([sim.state.v, sim.state.internal])

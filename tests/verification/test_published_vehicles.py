@@ -48,10 +48,10 @@ def test_a_decay_is_told_from_a_slope_and_noise():
     noise = 1e-4 * np.random.default_rng(0).normal(size=len(t))
     swing = ChannelSamples(t, 0.02 - 0.003 * t + 0.005 * np.exp(-0.2 * t) * np.cos(2.3 * t + 0.4) + noise)
     found = decay_of(swing, 0.0, 7.0)
-    assert found.told and found.frequency == pytest.approx(2.3, abs=0.02)
+    assert found.detected and found.frequency == pytest.approx(2.3, abs=0.02)
     assert found.ratio == pytest.approx(0.2 / math.hypot(2.3, 0.2), abs=0.01) and found.amplitude == pytest.approx(
         0.005, rel=0.1
     )
     assert decay_of(swing, 0.0, 3.0) is None and decay_of(swing, 6.8, 7.0) is None
     alone = decay_of(ChannelSamples(t, 20.0 * noise), 0.0, 7.0)
-    assert alone is None or not alone.told
+    assert alone is None or not alone.detected

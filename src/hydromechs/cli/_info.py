@@ -109,7 +109,7 @@ def print_info(
 
 def print_water(report: WaterReport, console: Console) -> None:
     """Print the estimates of `add_water` as a table."""
-    rows = [(guess.body, guess.quantity, guess.numbers, guess.how) for guess in report.guesses]
+    rows = [(estimate.body, estimate.quantity, estimate.numbers, estimate.how) for estimate in report.estimates]
     console.print(table_of("body", "estimated", "value", "how", rows=rows))
     if report.kept:
         console.print(Text(f"unchanged: {', '.join(report.kept)}"))

@@ -150,8 +150,8 @@ def _write_video(
         path = write_video(scene, out, size=(width, height), view=view, layers=shown, **how)
         frames = int(bar.tasks[0].total or 0)
     took = time.perf_counter() - started
-    told = f"{frames} frames, {path.stat().st_size / 1e6:.1f} MB, drawn in {took:.0f} s ({took / frames:.2g} s each)"
-    console.print(Text(f"{path}: {told}"), soft_wrap=True)
+    text = f"{frames} frames, {path.stat().st_size / 1e6:.1f} MB, drawn in {took:.0f} s ({took / frames:.2g} s each)"
+    console.print(Text(f"{path}: {text}"), soft_wrap=True)
 
 
 def _new_file(name: str, option: str) -> Path:

@@ -43,11 +43,11 @@ def validate(
             raise ValueError(f"{study} names no folder with logs; set it with --data")
         if folds and not variants:
             raise ValueError("--folds applies only with --variants")
-        with _live(console) as telling:
+        with _live(console) as progress:
             how: dict[str, Any] = {
                 "workers": workers or None,
-                "told": lambda text: console.print(Text(text)),
-                "telling": telling,
+                "on_message": lambda text: console.print(Text(text)),
+                "progress": progress,
             }
             if variants:
                 kept = Path(out) / "fits" if out else None
@@ -75,12 +75,12 @@ def _live(console: Console) -> Iterator[Callable[[Any], None]]:
     latest: dict[str, str] = {}
     with console.status(Text("reading logs, compiling")) as status:
 
-        def telling(iteration: Any) -> None:
+        def progress(iteration: Any) -> None:
             latest.pop(iteration.fit, None)  # the latest are last
             latest[iteration.fit] = f"{iteration.fit}: iteration {iteration.number}, cost {iteration.cost:.4g}"
             status.update(Text("; ".join(list(latest.values())[-SHOWN:])))
 
-        yield telling
+        yield progress
 
 
 SHOWN = 2

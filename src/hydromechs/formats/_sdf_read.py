@@ -227,7 +227,7 @@ class _Sdf:
                 self.findings.left_out(gravity, "world", what, "assumed along −z, with the same magnitude")
             g = math.hypot(x, y, z)
         out = World(axes="ENU", gravity=g, water_density=water.density)
-        world_note(self.findings, world, out, gravity=gravity is not None, water=water.told)
+        world_note(self.findings, world, out, gravity=gravity is not None, water=water.specified)
         return out
 
     # -- joints ---------------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class Water:
         self.findings, self.frames = findings, frames
         self.model = model
         """Name of the only model, which does not prefix link names here; empty if there are several."""
-        self.density, self.told = DENSITY, False
+        self.density, self.specified = DENSITY, False
         """Density of the water [kg/m³]."""
         self.floats: Element | None = None
         """The buoyancy plugin."""
@@ -91,8 +91,8 @@ class Water:
         graded = plugin.first("graded_buoyancy")
         uniform = plugin.first("uniform_fluid_density") is not None
         parent, key = (plugin, "uniform_fluid_density") if uniform else (graded, "default_density")
-        self.told = parent is not None and parent.first(key) is not None
-        if parent is not None and self.told:
+        self.specified = parent is not None and parent.first(key) is not None
+        if parent is not None and self.specified:
             self.density = f.child_number(parent, key, owner, DENSITY, f"{key} [kg/m³]")
         if graded is not None and not uniform:
             f.left_out(graded, owner, "layers of different density", "water without a surface; give the plant an Environment")

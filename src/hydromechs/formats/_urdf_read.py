@@ -76,7 +76,7 @@ class _Urdf:
         name = root.attributes.get("name", "").strip() or "robot"
         world = World(axes="ENU", **({} if self.water.floats is None else {"water_density": self.water.density}))
         model = assembled(f, links, at=root, name=name, world=world, carriers=at, joint_names=self.carried_by)
-        world_note(f, root, world, gravity=False, water=self.water.told)
+        world_note(f, root, world, gravity=False, water=self.water.specified)
         units_note(f, model, root)
         moving = {b.name for b in model.bodies if b.joint.nv}
         components = (*self.water.thrusters(model), *(c for c in self.components if c.joint in moving))

@@ -21,7 +21,7 @@ from ._unknowns import Unknown, derived
 
 WEAK = 1.0
 """Information of the data along a direction, relative to the prior, below which it is undetermined."""
-UNTOLD = 1e10
+MAX_VARIANCE_GAIN = 1e10
 """Ratio to the variance with all other unknowns fixed above which an unknown counts as undetermined."""
 NAMED = 0.3
 """Minimum part of an unknown in a direction for it to be named."""
@@ -135,15 +135,15 @@ class Identification:
         """All estimates, in their own units."""
         out = []
         problem, shared, side = self.problem, self.solution.at.shared, self.solution.side
-        told = np.diag(self.solution.normal.H)[: len(shared)]
-        untold = (told == 0.0) | (np.diag(self.covariance) * told > UNTOLD)
+        information = np.diag(self.solution.normal.H)[: len(shared)]
+        undetermined = (information == 0.0) | (np.diag(self.covariance) * information > MAX_VARIANCE_GAIN)
         for u, at in zip(problem.unknowns, problem.slices, strict=True):
             slopes, first = derived(u.shown, shared[at]), derived(u.shown, problem.guess[at])
             now, before = u.shown(shared[at]), u.shown(problem.guess[at])
             spread, between = (
                 np.sqrt(np.diag(slopes @ c[at, at] @ slopes.T)) for c in (self.covariance, self.clustered_covariance)
             )
-            spread[(slopes[:, untold[at]] != 0.0).any(axis=1)] = math.inf
+            spread[(slopes[:, undetermined[at]] != 0.0).any(axis=1)] = math.inf
             known = np.sqrt(np.sum((np.where(first == 0.0, 0.0, first * problem.deviation[at])) ** 2, axis=1))
             for k, name in u.reported():
                 sides = side[at][slopes[k] != 0.0]
@@ -273,7 +273,7 @@ def identify(
     gain: float = 1e-4,
     before: Sequence[float] | None = None,
     shooting_interval: float | None = None,
-    told: Callable[[int, float, float], None] | None = None,
+    progress: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
     """Estimate unknowns of a plant from recordings of it: least squares with exact derivatives of the simulation.
 
@@ -292,7 +292,7 @@ def identify(
         shooting_interval: Length of pieces into which trials are cut, each with an estimated start of its own, so that
             the pieces join [s]: for long records of machines that are unstable or chaotic, whose simulation as a
             whole diverges from any guess. Defaults to the whole trial.
-        told: Called after each iteration with its number, the cost and the damping.
+        progress: Called after each iteration with its number, the cost and the damping.
 
     Raises:
         UnsupportedFeature: The equations have parts without derivatives: grasps, tables of heights.
@@ -306,7 +306,7 @@ def identify(
         own, nodes = first_nodes(problem, problem.within(problem.guess))
     elif before is not None:
         own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).at.own
-    solution = solve(problem, own=own, nodes=nodes, most=most, gain=gain, told=told)
+    solution = solve(problem, own=own, nodes=nodes, most=most, gain=gain, progress=progress)
     return Identification(problem=problem, solution=solution)
 
 

@@ -54,8 +54,8 @@ class Sensitivities:
         self.plant, self.places = plant, tuple(int(k) for k in places)
         self.rest = tuple(k for k in range(plant.layout.size) if k not in set(self.places))
         self.nv = plant.model.nv
-        self.booked = len(plant.layout.causes)
-        self.nx = self.nv + plant.layout.nz - self.booked
+        self.work_count = len(plant.layout.causes)
+        self.nx = self.nv + plant.layout.nz - self.work_count
         check_derivable("identify", plant, self._rates)
 
     @cached_property
@@ -66,7 +66,7 @@ class Sensitivities:
 
         def rates(t: Scalar, q: Array, y: Array, p: Array, rest: Array) -> Array:
             inputs = np.concatenate([p, rest])[order]
-            z = np.concatenate([y[2 * nv :], np.zeros(self.booked)])
+            z = np.concatenate([y[2 * nv :], np.zeros(self.work_count)])
             return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], z, inputs)[:n]
 
         shapes = {"t": (), "q": (plant.model.nq,), "y": (n,), "p": (len(self.places),), "rest": (len(self.rest),)}

@@ -64,7 +64,7 @@ def solve(
     until: Sequence[float] | None = None,
     most: int = 40,
     gain: float = 1e-4,
-    told: Callable[[int, float, float], None] | None = None,
+    progress: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
     """Minimise residuals and priors in least squares within bounds, with continuous pieces of trials.
 
@@ -79,7 +79,7 @@ def solve(
         gain: The search stops when a whole Gauss-Newton step promises less than this part of the cost, or when three
             steps have gained less than a tenth of it each; pieces of trials must be continuous, too. Steps are within
             the bounds.
-        told: Called after each iteration with its number, the cost and the damping.
+        progress: Called after each iteration with its number, the cost and the damping.
     """
     n, l = len(problem.trials), len(problem.own_deviation)
     nq, nx = problem.plant.model.nq, problem.dynamics.nx
@@ -123,8 +123,8 @@ def solve(
             break
         gained = 1.0 - better.dear(price) / now.dear(price)
         now, damping = better, max(damping / 10.0, 1e-9)
-        if told is not None:
-            told(i, now.cost, damping)
+        if progress is not None:
+            progress(i, now.cost, damping)
         slow = slow + 1 if gained < 0.1 * gain and now.gap <= JOINED else 0
         if slow == SLOW:
             reason, converged = f"the last {SLOW} steps gained less than {0.1 * gain:.1e} of the cost", True

@@ -27,14 +27,14 @@ class System(NamedTuple):
     derivative: Callable[..., Array]
     """ẏ = f(t, q, y), shape (n,)."""
     jacobian: Callable[..., Array]
-    """∂f/∂y (t, q, y) of all but the work integrals, shape (n − booked, n − booked)."""
+    """∂f/∂y (t, q, y) of all but the work integrals, shape (n − work_count, n − work_count)."""
     solve: Callable[..., Array]
     """x = A⁻¹ b of (A, b)."""
     retract: Callable[..., Array]
     """q ⊕ u of (q, u)."""
     rate: Callable[..., Array]
     """u̇ of (q, v) at u = 0."""
-    booked: int = 0
+    work_count: int = 0
     """Number of integrals at the end of y, as work: no rate depends on them, and their error does not count."""
 
 
@@ -179,7 +179,7 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
     step, is measured by its change in that time. Work integrals do not count: they are summed by the trapezoidal
     rule.
     """
-    y, nv, n = _start(system, x), system.nv, system.nv + len(x) - system.booked
+    y, nv, n = _start(system, x), system.nv, system.nv + len(x) - system.work_count
     J = np.array(system.jacobian(t, q, y))
     W = np.eye(n) - (GAMMA * h) * J
     first = system.derivative(t, q, y)
@@ -188,7 +188,7 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
     second = system.derivative(t + h, q, ahead)[:n]
     k2 = system.solve(W, second - 2.0 * k1)
     end = np.concatenate([y[:n] + h * (1.5 * k1 + 0.5 * k2), y[n:]])
-    if system.booked:
+    if system.work_count:
         end[n:] = y[n:] + (0.5 * h) * (first[n:] + system.derivative(t + h, q, end)[n:])
     error = (0.5 * h) * (k1 + k2)
     worst: Scalar = 0.0

@@ -60,7 +60,7 @@ class Stepper:
         return 2 * self.model.nv + self.nz
 
     @property
-    def booked(self) -> int:
+    def work_count(self) -> int:
         """Number of entries at the end of y that do not count."""
         return int(np.sum(self.counted == 0.0))
 
@@ -91,18 +91,18 @@ class Stepper:
     @cached_property
     def jacobian_program(self) -> compiler.Program:
         """∂ẏ/∂y of all but the work integrals, as a program."""
-        n, booked = self.n - self.booked, np.zeros(self.booked)
+        n, work_count = self.n - self.work_count, np.zeros(self.work_count)
         shapes = {"t": (), "q": (self.model.nq,), "y": (n,), **{a.name: a.shape for a in self.inputs}}
 
         def rates(t: Scalar, q: Array, y: Array, **inputs: Array) -> Array:
-            return self.differentiable(t=t, q=q, y=np.concatenate([y, booked]), **inputs)[:n]
+            return self.differentiable(t=t, q=q, y=np.concatenate([y, work_count]), **inputs)[:n]
 
         program = compiler.trace(rates, shapes, name=f"{self.name}_rates", outputs=("ydot",))
         return compiler.jacobian_program(program, ("y",))
 
     def _jacobian(self, t: Scalar, q: Array, y: Array, *inputs: Array) -> Array:
         """Call of the Jacobian; constant entries, most of them 0, are numbers."""
-        program, n = self.jacobian_program, self.n - self.booked
+        program, n = self.jacobian_program, self.n - self.work_count
         J = np.array(compiler.call(program, t, q, y[:n], *inputs)[0], dtype=object).ravel()
         for k, place in enumerate(program.results[0]):
             if program.operations[place].kind == "const":
@@ -119,7 +119,7 @@ class Stepper:
             compiler.solve,
             self._moved if self.loops is None else lambda q, u: compiler.call(self._loops[0], q, u)[0],
             self._rate if self.loops is None else lambda q, v: compiler.call(self._loops[1], q, np.zeros(model.nv), v)[0],
-            self.booked,
+            self.work_count,
         )
 
     def _moved(self, q: Array, u: Array) -> Array:
@@ -133,11 +133,11 @@ class Stepper:
         return System(
             self.model.nv,
             lambda t, q, y: self.differentiable(t=t, q=q, y=y, **inputs),
-            lambda t, q, y: self.jacobian_program(t, q, y[: self.n - self.booked], *inputs.values())[0],
+            lambda t, q, y: self.jacobian_program(t, q, y[: self.n - self.work_count], *inputs.values())[0],
             np.linalg.solve,
             self._moved,
             self._rate,
-            self.booked,
+            self.work_count,
         )
 
     @cached_property

@@ -44,12 +44,12 @@ class StableBaselinesEnv(VecEnv):
 
     def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
         """Advance by one period: observations, rewards, whether episodes are over, infos."""
-        seen, reward, ended, over, told = self.environment.step(self._actions)
+        seen, reward, ended, over, info = self.environment.step(self._actions)
         done = ended | over
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for k in np.flatnonzero(done):
-            about = {name: x[k] for name, x in told["final_info"].items() if not name.startswith("_")}
-            infos[k] = {"terminal_observation": told["final_obs"][k], "TimeLimit.truncated": bool(over[k]), **about}
+            about = {name: x[k] for name, x in info["final_info"].items() if not name.startswith("_")}
+            infos[k] = {"terminal_observation": info["final_obs"][k], "TimeLimit.truncated": bool(over[k]), **about}
         return seen, reward.astype(np.float32), done, infos
 
     def close(self) -> None:

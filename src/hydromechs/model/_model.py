@@ -72,7 +72,7 @@ class State:
     """Values of the model's open parameters, one after another, shape (np,)."""
     control: float = 1.0
     """1 while the controller is on, 0 after an event has turned it off [-]."""
-    books: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    energy_ledger: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Initial values of the energy balance of the recording: each stored energy, then the earlier work of each cause [J].
 
     Empty before the first run; if omitted, the balance restarts.

@@ -1,6 +1,6 @@
 """Water on a dry robot: volumes, added mass and drag from geometry; hydrostatics, and ballast."""
 
-from ._add_water import Guess, WaterReport, WetModel, add_water
+from ._add_water import HydroEstimate, WaterReport, WetModel, add_water
 from ._added_mass import AddedMassGuess, AddedMassMethod, FromPanels, FromShapes, fitted_ellipsoid
 from ._ballast import Ballast, Piece, ballast
 from ._hydrostatics import Hydrostatics, hydrostatics
@@ -13,7 +13,7 @@ __all__ = [
     "Ballast",
     "FromPanels",
     "FromShapes",
-    "Guess",
+    "HydroEstimate",
     "Hydrostatics",
     "PanelMass",
     "Piece",

@@ -26,7 +26,7 @@ from ._parts import SolidMesh, SolidPart, check_model, part_of, read_mesh_of, so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guess:
+class HydroEstimate:
     """One estimated quantity of one body."""
 
     body: str
@@ -50,7 +50,7 @@ class Guess:
 class WaterReport:
     """All that `add_water` estimated, kept and left dry. It prints as a table."""
 
-    guesses: tuple[Guess, ...]
+    estimates: tuple[HydroEstimate, ...]
     kept: tuple[str, ...]
     """Bodies that had hydrodynamics already and keep them."""
     dry: tuple[str, ...]
@@ -58,12 +58,12 @@ class WaterReport:
     notes: tuple[str, ...]
     """Warnings."""
 
-    def of(self, body: str) -> tuple[Guess, ...]:
+    def of(self, body: str) -> tuple[HydroEstimate, ...]:
         """Estimates for one body, by its name."""
-        return tuple(guess for guess in self.guesses if guess.body == body)
+        return tuple(estimate for estimate in self.estimates if estimate.body == body)
 
     def __str__(self) -> str:
-        rows = [("body", "estimated", "value", "how"), *((g.body, g.quantity, g.numbers, g.how) for g in self.guesses)]
+        rows = [("body", "estimated", "value", "how"), *((g.body, g.quantity, g.numbers, g.how) for g in self.estimates)]
         widths = [max(len(row[k]) for row in rows) for k in range(3)]
         lines = ["  ".join([*(cell.ljust(w) for cell, w in zip(row[:3], widths, strict=True)), row[3]]) for row in rows]
         if self.kept:
@@ -154,7 +154,7 @@ def add_water(
     chosen += sorted(sinking, key=model.body_index)
     geometries = _geometries(model, chosen, given, Path(folder))
     way, density = added_mass or FromShapes(), model.world.water_density
-    guesses: list[Guess] = []
+    estimates: list[HydroEstimate] = []
     notes: list[str] = []
     new = {}
     for name, geometry in geometries.items():
@@ -163,16 +163,16 @@ def add_water(
         if name in sinking:
             assert isinstance(body.hydro, Hydro)  # as `without_buoyancy` chose it
             new[name] = replace(body.hydro, volume=new[name].volume, buoyancy_center=new[name].buoyancy_center)
-            found = [guess for guess in found if guess.quantity in ("volume", "centre of buoyancy")]
+            found = [estimate for estimate in found if estimate.quantity in ("volume", "centre of buoyancy")]
             words = [_kept_note(name, body.hydro), *words]
-        guesses += found
+        estimates += found
         notes += words
     notes += [f"body {name!r}: it has no volume, and no shapes to estimate one from" for name in sinking if name not in new]
     watered = tuple(replace(b, hydro=new[b.name]) if b.name in new else b for b in model.bodies)
     kept = tuple(b.name for b in model.bodies if b.hydro is not None and b.name not in new)
     dry = tuple(b.name for b in moving if b.hydro is None and b.name not in new and b.inertia.mass > 0.0)
-    sources = dict(model.sources) | {f"{g.body}: {g.quantity}": f"estimated, {g.numbers}: {g.how}" for g in guesses}
-    report = WaterReport(guesses=tuple(guesses), kept=kept, dry=dry, notes=tuple(notes))
+    sources = dict(model.sources) | {f"{g.body}: {g.quantity}": f"estimated, {g.numbers}: {g.how}" for g in estimates}
+    report = WaterReport(estimates=tuple(estimates), kept=kept, dry=dry, notes=tuple(notes))
     return WetModel(replace(model, bodies=watered, sources=tuple(sources.items())), report)
 
 
@@ -228,7 +228,7 @@ def _kept_note(name: str, hydro: Hydro) -> str:
 
 def _watered(
     body: Body, geometry: _Geometry, way: AddedMassMethod, density: float, *, volume_only: bool
-) -> tuple[Hydro, list[Guess], list[str]]:
+) -> tuple[Hydro, list[HydroEstimate], list[str]]:
     parts = geometry.parts
     whole, shared, error = union(parts)
     mass, drag = way.of(parts, density), drag_guess(parts)
@@ -241,19 +241,19 @@ def _watered(
     diagonal = np.diag(mass.matrix)
     volume_error = whole.volume * float(np.hypot(geometry.error, error))
 
-    def guess(quantity: str, value: Array | float, uncertainty: Array | float, unit: str, how: str) -> Guess:
+    def estimate(quantity: str, value: Array | float, uncertainty: Array | float, unit: str, how: str) -> HydroEstimate:
         numbers, errors = (tuple(x.tolist()) for x in np.broadcast_arrays(np.atleast_1d(value), uncertainty))
-        return Guess(body=body.name, quantity=quantity, value=numbers, uncertainty=errors, unit=unit, how=how)
+        return HydroEstimate(body=body.name, quantity=quantity, value=numbers, uncertainty=errors, unit=unit, how=how)
 
-    guesses = [
-        guess("volume", whole.volume, volume_error, "m³", f"{geometry.source}: {names}"),
-        guess("centre of buoyancy", whole.center, apart, "m", "centroid of the volume"),
-        guess("added mass", diagonal[:3], mass.spread[:3], "kg", mass.how),
-        guess("added inertia", diagonal[3:], mass.spread[3:], "kg·m²", mass.how),
-        guess("drag area", drag.areas, drag.uncertainty * drag.areas, "m²", drag.how),
+    estimates = [
+        estimate("volume", whole.volume, volume_error, "m³", f"{geometry.source}: {names}"),
+        estimate("centre of buoyancy", whole.center, apart, "m", "centroid of the volume"),
+        estimate("added mass", diagonal[:3], mass.spread[:3], "kg", mass.how),
+        estimate("added inertia", diagonal[3:], mass.spread[3:], "kg·m²", mass.how),
+        estimate("drag area", drag.areas, drag.uncertainty * drag.areas, "m²", drag.how),
     ]
     hulls = [f"body {body.name!r}: {part.note}" for part in parts if part.note]
-    return hydro, guesses, [*hulls, *_notes(body, whole.volume, shared, volume_only)]
+    return hydro, estimates, [*hulls, *_notes(body, whole.volume, shared, volume_only)]
 
 
 def _notes(body: Body, volume: float, shared: float, volume_only: bool) -> list[str]:

@@ -18,8 +18,8 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
 
     `before`: inputs so far, shape (nu,); `after`: inputs from now on, shape (nu,).
     """
-    told = [i for k in plant.constraining for i in plant.layout.u[k].values()]
-    if np.array_equal(before[told], after[told]):
+    u = [i for k in plant.constraining for i in plant.layout.u[k].values()]
+    if np.array_equal(before[u], after[u]):
         return at, 0.0
     old, new = _constraints(plant, at, before), _constraints(plant, at, after)
     closing = [k for k, ((_, a), (_, b)) in enumerate(zip(old, new, strict=True)) if b.active and not a.active]

@@ -10,21 +10,21 @@ from ._layout import Layout
 
 
 def size(layout: Layout) -> int:
-    """Number of numbers in `State.books`."""
+    """Length of `State.energy_ledger`."""
     return len(STORED_ENERGIES) + len(layout.causes)
 
 
-def booked(layout: Layout, x: np.ndarray) -> np.ndarray:
+def accounted(layout: Layout, x: np.ndarray) -> np.ndarray:
     """Work of each cause, integrated in velocities and internal states [J], shape (..., nc)."""
     return x[..., x.shape[-1] - len(layout.causes) :]
 
 
 def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Ledger that starts at an instant, as in `State.books`.
+    """Ledger that starts at an instant, as in `State.energy_ledger`.
 
     `x`: velocities and internal states there, shape (nv + nz,); `observed`: stored energies there, by name [J].
     """
-    return np.concatenate([*(np.atleast_1d(observed[name]) for name in STORED_ENERGIES), booked(layout, x)])
+    return np.concatenate([*(np.atleast_1d(observed[name]) for name in STORED_ENERGIES), accounted(layout, x)])
 
 
 def unknown(layout: Layout) -> np.ndarray:
@@ -33,15 +33,15 @@ def unknown(layout: Layout) -> np.ndarray:
 
 
 def audited(
-    layout: Layout, books: np.ndarray, x: np.ndarray, observed: Mapping[str, np.ndarray]
+    layout: Layout, ledger: np.ndarray, x: np.ndarray, observed: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Work of each cause and energy residual since the ledger's start [J], shapes (..., nc) and (...).
 
         residual = Σ (E − E_0) − Σ (W − W_0)   over stored energies E and causes of work W
 
-    `books`: as in `State.books`; `observed`: stored energies, by name [J], shape (...) each.
+    `ledger`: as in `State.energy_ledger`; `observed`: stored energies, by name [J], shape (...) each.
     """
-    stored, before = np.split(books, [len(STORED_ENERGIES)])
-    work = booked(layout, x) - before
+    stored, before = np.split(ledger, [len(STORED_ENERGIES)])
+    work = accounted(layout, x) - before
     change = sum(observed[name] - start for name, start in zip(STORED_ENERGIES, stored, strict=True))
     return work, change - work.sum(axis=-1)

@@ -55,9 +55,9 @@ class Layout(NamedTuple):
 
     def of_component(self, k: int, z: Array, u: Array) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
         """Return states and inputs of component k, by its names for them."""
-        told = {name: u[i] for name, i in self.u[k].items()}
-        told |= {name: u[i] for name, i in self.timed[k].items()}
-        return {name: z[i] for name, i in self.z[k].items()}, told
+        inputs = {name: u[i] for name, i in self.u[k].items()}
+        inputs |= {name: u[i] for name, i in self.timed[k].items()}
+        return {name: z[i] for name, i in self.z[k].items()}, inputs
 
     def array(self, name: str, u: Array) -> Array:
         """Return an array of the run's data."""

@@ -49,7 +49,7 @@ class LoopedPlant:
         self.plant, self.rolled, self.water, self.motion = plant, rolled, water, motion
         self._alike = [k for k, c in enumerate(plant.components) if isinstance(c, InJoints) and _loops(c, plant.model)]
         self._single = [k for k in range(len(plant.components)) if k not in self._alike]
-        self._causes = [cause for cause in plant.layout.causes if cause not in rolled.booked]
+        self._causes = [cause for cause in plant.layout.causes if cause not in rolled.work_causes]
 
     def derivative(self) -> Rolled:
         """Return ẏ of (t, q, y, inputs), as `derivative`."""
@@ -64,7 +64,8 @@ class LoopedPlant:
             (rate,) = compiler.call(chart, here, u, v)
             rates = [found["rates"]] if "rates" in found else []
             powers = [found[f"power.{cause}"] for cause in self._causes]
-            return np.concatenate([rate, found["vdot"], *rates, *powers, *([found["booked"]] if self.rolled.booked else [])])
+            powers += [found["work_rates"]] if self.rolled.work_causes else []
+            return np.concatenate([rate, found["vdot"], *rates, *powers])
 
         given = self._arguments(t=(), q=(plant.model.nq,), y=(n,), inputs=(plant.layout.size,))
         return compiler.trace_whole(ydot, given, (Argument("ydot", (n,)),), name="plant_derivative")
@@ -129,8 +130,8 @@ class LoopedPlant:
             for label in plant.labels:
                 wrench = found[f"force_{label}"] if wrench is None else wrench + found[f"force_{label}"]
             found["wrench"] = wrench
-        found["vdot"], *booked = compiler.call(rolled.rates, q, v, found["tau"], *(found[a.name] for a in rolled.extra))
-        return found | ({"booked": booked[0]} if booked else {})
+        found["vdot"], *work_rates = compiler.call(rolled.rates, q, v, found["tau"], *(found[a.name] for a in rolled.extra))
+        return found | ({"work_rates": work_rates[0]} if work_rates else {})
 
     @staticmethod
     def _spread(values: Any, places: list[int], shape: tuple[int, ...]) -> Any:

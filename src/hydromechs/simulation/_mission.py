@@ -260,10 +260,10 @@ class Mission:
         reports = sum(part.traced.report_size for part in self.parts if part.traced)
         out = {"memory": sum(self._sizes) + len(self._flags), "signals": shown, "reports": reports}
         if self.python:
-            told = len(plant.layout.commands) + len(plant.layout.held)
+            nu = len(plant.layout.commands) + len(plant.layout.held)
             measured = 0 if self.sensing is None else sum(len(m.values) for m in self.sensing.measured.values())
             out |= {"stage": 1, "seen": plant.model.nq + plant.model.nv, "measured": measured}
-            out["given"] = told * len(self.python)
+            out["given"] = nu * len(self.python)
         return out
 
     @property

@@ -35,7 +35,7 @@ REPORT = 5
 """Numbers of a report: a condition, then four numbers of its text."""
 ASKS, ANSWERED = 1.0, 2.0
 """Stages of a tick with parts in Python: due, or done; 0 before and after."""
-SAMPLED = ("n", "part", "y", "told", "signals")
+SAMPLED = ("n", "part", "y", "applied", "signals")
 """Arrays of a row of the records."""
 
 
@@ -163,8 +163,8 @@ class MissionMarch:
     @property
     def _sizes(self) -> dict[str, int]:
         plant, layout = self.plant, self.plant.layout
-        told = len(layout.commands) + len(layout.held)
-        sizes = {"n": 1, "part": 1, "y": plant.model.nq + plant.model.nv + layout.nz, "inputs": layout.size, "told": told}
+        nu = len(layout.commands) + len(layout.held)
+        sizes = {"n": 1, "part": 1, "y": plant.model.nq + plant.model.nv + layout.nz, "inputs": layout.size, "applied": nu}
         own = {"memory": 0, "signals": 0, "reports": 0} if self.mission is None else self.mission.sizes
         if self.sensing is not None:
             own["signals"] += len(self.sensing.signals)
@@ -188,8 +188,8 @@ class MissionMarch:
         active, ticks, senses, t, tick, sense, due, goal = (r.scratch(a.name, a.size) for a in self._plan.outputs[:-1])
         at = [r[name] for name in ("n", "part", "h", "until", "alive", "paused", "sample")]
         r.call(self._plan, at, [active, ticks, senses, t, tick, sense, due, goal, r["sample"]])
-        nq, told = self.plant.model.nq, self._sizes["told"]
-        inputs = r.part("inputs", 0, told)
+        nq, nu = self.plant.model.nq, self._sizes["applied"]
+        inputs = r.part("inputs", 0, nu)
         active = self._stages(r, active, ticks, senses, tick)
         self._look_and_control(r, Ticks(active, t, ticks, tick, senses, sense))
         with r.when(active):
@@ -197,7 +197,7 @@ class MissionMarch:
                 if self.reduction is not None:
                     self.reduction.add(r, t, self._looked_at(r), r["totals"])
                 else:
-                    r.copy(inputs, r["told"])
+                    r.copy(inputs, r["applied"])
                     r.sample()
             if self.guards is not None:
                 for k, name in enumerate(("n", "part", "y")):
@@ -211,9 +211,9 @@ class MissionMarch:
         return r
 
     def _looked_at(self, r: Routine) -> dict[str, Entries]:
-        nq, na, told = self.plant.model.nq, len(self.plant.layout.commands), self._sizes["told"]
+        nq, na, nu = self.plant.model.nq, len(self.plant.layout.commands), self._sizes["applied"]
         parts = {"q": r.part("y", 0, nq), "x": r.part("y", nq, self._sizes["y"] - nq), "inputs": r["inputs"]}
-        parts |= {"command": r.part("inputs", 0, na), "held_input": r.part("inputs", na, told - na)}
+        parts |= {"command": r.part("inputs", 0, na), "held_input": r.part("inputs", na, nu - na)}
         return parts | {"signal": r["signals"]}
 
     def _stages(self, r: Routine, active: Entries, ticks: Entries, senses: Entries, tick: Entries) -> Entries:
@@ -244,9 +244,9 @@ class MissionMarch:
 
     def _look_and_control(self, r: Routine, at: Ticks) -> None:
         """Add a tick of sensors and filter, then of the blocks; a world pauses if something is reported."""
-        nq, nv, told = self.plant.model.nq, self.plant.model.nv, self._sizes["told"]
+        nq, nv, nu = self.plant.model.nq, self.plant.model.nv, self._sizes["applied"]
         q, v, measured = r.part("y", 0, nq), r.part("y", nq, nv), None
-        inputs, shown, said = r.part("inputs", 0, told), None, None
+        inputs, shown, said = r.part("inputs", 0, nu), None, None
         if self.sensing is not None:
             first, ends = REPORT * len(self.sensing.texts), len(self.sensing.signals)
             shown = r.part("signals", ends, self._sizes["signals"] - ends)

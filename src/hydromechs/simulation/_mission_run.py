@@ -61,10 +61,10 @@ class MissionRun:
 
     def _store(self) -> None:
         sim, state = self.simulation, self.state
-        nq, na, told = len(sim._at.q), len(sim._command), state["told"].shape[1]
+        nq, na, nu = len(sim._at.q), len(sim._command), state["applied"].shape[1]
         there = GridTime(float(state["n"][0, 0]), float(state["part"][0, 0]))
         sim._at = Point(there.time(self.march.step), state["y"][0, :nq].copy(), state["y"][0, nq:].copy())
-        sim._command, sim._held = state["inputs"][0, :na].copy(), state["inputs"][0, na:told].copy()
+        sim._command, sim._held = state["inputs"][0, :na].copy(), state["inputs"][0, na:nu].copy()
         if sim.mission is not None:
             sim.mission.memory, sim._signal = self.march.memory(state, 0), state["signals"][0].copy()
             sim.mission.show(sim._signal)
@@ -124,10 +124,10 @@ class MissionRun:
         self._hear()
 
     def _record(self, got: dict[str, Array], recorder: Recorder) -> None:
-        nq, told, inputs = self.simulation.model.nq, got["told"], self.state["inputs"][0]
+        nq, applied, inputs = self.simulation.model.nq, got["applied"], self.state["inputs"][0]
         times = got["n"][:, 0] * self.march.step + got["part"][:, 0]
-        data = np.broadcast_to(inputs[told.shape[1] :], (len(times), len(inputs) - told.shape[1]))
-        own = np.concatenate([told, data], axis=1)
+        data = np.broadcast_to(inputs[applied.shape[1] :], (len(times), len(inputs) - applied.shape[1]))
+        own = np.concatenate([applied, data], axis=1)
         recorder.take(times, got["y"][:, :nq], got["y"][:, nq:], own, got["signals"])
         self.seen += zip(times.tolist(), got["y"][:, :nq], strict=True)
 
@@ -214,7 +214,7 @@ class PropagatedMarch(MissionMarch):
                 if self.python and state["stage"][0, 0] == ASKS:
                     break
             if state["sample"][0, 0] or is_multiple(t, self.record, self.step):
-                state["told"][0] = state["inputs"][0, : state["told"].shape[1]]
+                state["applied"][0] = state["inputs"][0, : state["applied"].shape[1]]
                 for name, x in () if records is None else records.items():
                     x[0, rows] = state[name][0]
                 state["sample"][0], rows = 0.0, rows + 1

@@ -71,7 +71,7 @@ class PlantPrograms:
             return derivative(plant, t, q, y[:nv], y[nv : 2 * nv], y[2 * nv :], inputs, self.motion, each)
 
         layout = plant.layout
-        booked = len(layout.causes)  # work is integrated for the balance only: its error does not count
+        work_count = len(layout.causes)  # work is integrated for the balance only: its error does not count
         return Stepper(
             plant.model,
             ydot,
@@ -82,7 +82,7 @@ class PlantPrograms:
             identity=None if plant.identity is None else f"{plant.identity} {self.lanes > 1}",
             lanes=self.lanes,
             threads=self.threads,
-            counted=np.array([1.0] * (2 * nv + layout.nz - booked) + [0.0] * booked),
+            counted=np.array([1.0] * (2 * nv + layout.nz - work_count) + [0.0] * work_count),
             differentiable=partial(ydot, each=None),
             loops=None if self.looped is None else self.looped.derivative,
         )

@@ -12,7 +12,7 @@ from hydromechs.compiler import Compiled
 from hydromechs.integrators import Point, rounding
 from hydromechs.recording import MemoryRecorder, RecordingWriter
 
-from . import _books
+from . import _energy_ledger
 from ._observe import coordinates, schema
 from ._plant import Plant
 from ._watches import EnergyWatch, FreeForces
@@ -30,7 +30,7 @@ class Recorder:
 
     `observer`: all that is recorded, of (t, q, x, inputs); `every`: time between two samples [s]; `path`: folder on disk to
     write to; in memory if None; `attrs`: attributes of the recording; `signals`: signals of the controller, name to unit;
-    `books`: initial energy ledger, as in `State`.
+    `energy_ledger`: initial energy ledger, as in `State`.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class Recorder:
         path: str | os.PathLike[str] | None,
         attrs: Mapping[str, Any],
         signals: Mapping[str, str],
-        books: np.ndarray,
+        energy_ledger: np.ndarray,
     ) -> None:
-        self.plant, self.observer, self.every, self._begin = plant, observer, every, books
+        self.plant, self.observer, self.every, self._begin = plant, observer, every, energy_ledger
         own = {"model": plant.model.name, "axes": plant.model.world.axes, "seed": plant.seed}
         if plant.layout.commands:
             units = zip(plant.layout.commands, plant.layout.input_slots, strict=False)
@@ -151,7 +151,7 @@ class Recorder:
         na, nh = len(layout.commands), len(layout.held)
         got |= {"time": times, "q": q, "v": x[:, :nv], "internal_state": x[:, nv:]}
         got |= {"command": inputs[:, :na], "held_input": inputs[:, na : na + nh], "signal": signal}
-        got["work"], got["energy_residual"] = _books.audited(layout, self._begin, x, got)
+        got["work"], got["energy_residual"] = _energy_ledger.audited(layout, self._begin, x, got)
         return {name: got[name] for name in ["time", *(v.name for v in self.variables)]}
 
     def close(self, attrs: Mapping[str, Any]) -> None:

@@ -65,7 +65,7 @@ class RolledPlant:
         return np.array([[*row, *[row[-1] if row else np.zeros(3)] * (n - len(row))] for row in rows], dtype=float)
 
     @property
-    def booked(self) -> tuple[str, ...]:
+    def work_causes(self) -> tuple[str, ...]:
         """Causes of work that the loops book."""
         return tuple(cause for cause in OF_WATER if cause in self.plant.layout.causes)
 
@@ -87,7 +87,7 @@ class RolledPlant:
     @cached_property
     def rates(self) -> Rolled:
         """v̇ of (q, v, tau, ...), and the powers in the energy balance."""
-        return self.tree.forward_dynamics(self.extra, After(self._powers, {}, self.booked) if self.booked else None)
+        return self.tree.forward_dynamics(self.extra, After(self._powers, {}, self.work_causes) if self.work_causes else None)
 
     @cached_property
     def instant(self) -> Rolled:
@@ -102,7 +102,7 @@ class RolledPlant:
     def _powers(self, now: BodyNow) -> Mapping[str, Scalar]:
         """Powers of the water on a body by cause [W]."""
         if now.body.hydro is None or not now.acting.moves:
-            return dict.fromkeys(self.booked, 0.0)
+            return dict.fromkeys(self.work_causes, 0.0)
         gravity = self.plant.model.world.gravity_vector
         return water_on_body(self.plant, gravity, now.body, now.motion, now.V, now.a).power
 

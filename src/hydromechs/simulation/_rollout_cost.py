@@ -109,8 +109,8 @@ class RolloutCost:
             raise FieldError("plant", plant, "must be a Plant; of a simulation sim.plant, of a scenario scenario.plant")
         self.plant, self.running, self.final = plant, running or (lambda t, q, v, u: 0.0), final or (lambda q, v: 0.0)
         self.nv, self.na = plant.model.nv, len(plant.layout.commands)
-        self.booked = len(plant.layout.causes)
-        self.nx = self.nv + plant.layout.nz - self.booked
+        self.work_count = len(plant.layout.causes)
+        self.nx = self.nv + plant.layout.nz - self.work_count
         check_derivable("RolloutCost", plant, self._rates)
 
     # -- programs -------------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class RolloutCost:
     @cached_property
     def _rates(self) -> compiler.Program:
         """ẏ of (t, q, a) with a = (d, y, inputs), in the chart around q ⊕ d, without work integrals."""
-        plant, nv, nx, work = self.plant, self.nv, self.nx, np.zeros(self.booked)
+        plant, nv, nx, work = self.plant, self.nv, self.nx, np.zeros(self.work_count)
 
         def rates(t: Scalar, q: Array, a: Array) -> Array:
             y, inputs = a[nv : 2 * nv + nx], a[2 * nv + nx :]

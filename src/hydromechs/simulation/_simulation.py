@@ -28,7 +28,7 @@ from hydromechs.model.component import Component
 from hydromechs.recording import ATTITUDE, STORED_ENERGIES, find_quantity, source_of, values_of
 from hydromechs.values import floats, instances, nearest, positive
 
-from . import _books
+from . import _energy_ledger
 from ._block import Block
 from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller
@@ -156,7 +156,7 @@ class Simulation:
         self._quantities = quantities(self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held, self._signal, self._controlled = np.zeros(0), np.zeros(0), np.zeros(0), True
-        self._books = np.zeros(0)
+        self._energy_ledger = np.zeros(0)
         self.reset()
         self.watch(setup.events if events is None else events)
 
@@ -241,15 +241,15 @@ class Simulation:
 
         take(parameters=self._first_parameters)
         now = InitialInstant(plant, float(given.t), q, values["v"], plant.named_parameters(values["parameters"]))
-        told = now.inputs()
-        held = told[na:]
+        u0 = now.inputs()
+        held = u0[na:]
         take(
             internal=np.concatenate([now.states(), np.zeros(len(layout.causes))]),
-            command=told[:na],
+            command=u0[:na],
             held=held,
             memory=self._first_memory,
             signal=np.full(len(self.signals), np.nan),
-            **({"books": np.zeros(_books.size(layout))} if np.size(given.books) else {}),
+            **({"energy_ledger": np.zeros(_energy_ledger.size(layout))} if np.size(given.energy_ledger) else {}),
         )
         if np.size(given.internal) == 0:
             now.check()
@@ -267,7 +267,7 @@ class Simulation:
             self._at, self._command, self._held, self.parameters = old
             raise
         self._programs.checks.begin(self._at.q)
-        self._controlled, self._books = bool(given.control), np.array(values.get("books", ()), dtype=float)
+        self._controlled, self._energy_ledger = bool(given.control), np.array(values.get("energy_ledger", ()), dtype=float)
         if self.mission is not None:
             self.mission.memory, self._signal = values["memory"], np.array(values["signal"])
             self.mission.show(self._signal)
@@ -289,7 +289,7 @@ class Simulation:
             parameters=self.plant.parameter_values(self.parameters),
             signal=self._signal.copy(),
             control=float(self._controlled),
-            books=self._books.copy(),
+            energy_ledger=self._energy_ledger.copy(),
         )
 
     @state.setter
@@ -460,10 +460,11 @@ class Simulation:
         self._programs.checks.begin(self._at.q)  # the mechanism may have another inertia here
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
         self.compile()
-        if not self._books.size:
-            self._books = _books.begun(self.plant.layout, self._at.x, self._observed(self._at, tuple(STORED_ENERGIES)))
+        if not self._energy_ledger.size:
+            stored = self._observed(self._at, tuple(STORED_ENERGIES))
+            self._energy_ledger = _energy_ledger.begun(self.plant.layout, self._at.x, stored)
         own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
-        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals, self._books)
+        recording = Recorder(self.plant, self._programs.observer, self.record, path, own, self.signals, self._energy_ledger)
         return LiveRun(self, recording, progress, saved or (lambda state: None), real_time, notes=self._notes())
 
     def _notes(self) -> list[str]:
@@ -551,8 +552,8 @@ class Simulation:
             "held_input": self._held.copy(),
             "signal": self._signal.copy(),
         }
-        books = self._books if self._books.size else _books.unknown(layout)
-        got["work"], got["energy_residual"] = _books.audited(layout, books, at.x, got)
+        ledger = self._energy_ledger if self._energy_ledger.size else _energy_ledger.unknown(layout)
+        got["work"], got["energy_residual"] = _energy_ledger.audited(layout, ledger, at.x, got)
         if "orientation" in names:  # takes longer than all the rest
             got["orientation"] = self.plant.orientations(got["R_WB"][None], at.q[None])[0]
         return {name: got[name] for name in names}

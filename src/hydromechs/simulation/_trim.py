@@ -200,10 +200,10 @@ class _Problem:
         layout = self.plant.layout
         _, _, v, z, inputs = self._at(self.x0)
         k = self.plant.components.index(component)
-        told = layout.of_component(k, np.concatenate([z, np.zeros(layout.nz - self.nz)]), inputs)
+        own = layout.of_component(k, np.concatenate([z, np.zeros(layout.nz - self.nz)]), inputs)
 
         def acts(t: float) -> np.ndarray:
-            action = component.act(InitialInstant(self.plant, t, self.start.q, v, self._parameters), *told)
+            action = component.act(InitialInstant(self.plant, t, self.start.q, v, self._parameters), *own)
             forces = [*(w.F_Bo_B for w in action.forces), *(f.tau for f in action.joint_forces), *action.rates.values()]
             return np.hstack([np.ravel(x) for x in forces]) if forces else np.zeros(0)
 

@@ -11,7 +11,7 @@ from hydromechs.model import State
 from hydromechs.simulation import Simulation
 
 from ._channel import AcousticChannel, AcousticLink
-from ._ghost import Ghost, Telemetry, unheard
+from ._ghost import Ghost, Telemetry, discard
 from ._operator import Inputs, Operator
 from ._telemetry import Snapshot
 
@@ -69,7 +69,7 @@ class Delayed:
         self._refresh = round(REFRESH / period)
         simulation.reset(_without_signals(state))
         # its pilot receives messages through its inputs
-        self.ghost = Ghost(simulation, period, deliver=lambda simulation, content: None, start=self._tick, told=unheard)
+        self.ghost = Ghost(simulation, period, deliver=lambda simulation, content: None, start=self._tick, on_message=discard)
         """Snapshot of the vehicle as it will be when a command sent now arrives."""
         self._inputs = inputs
         self._inputs.ghost = self.ghost
@@ -83,11 +83,11 @@ class Delayed:
             telemetry = Telemetry(tick, _without_signals(state), self._received)
             self.up.send(tick, TelemetryMessage(telemetry, self._asked, snapshot()))
         for message in self.up.receive(tick):
-            told: TelemetryMessage = message.content
-            self.last_received = told.snapshot
-            if told.telemetry.tick - self.ghost.last >= self._refresh:
-                self.ghost.hear(told.telemetry)
-                self._inputs.asked = told.asked
+            content: TelemetryMessage = message.content
+            self.last_received = content.snapshot
+            if content.telemetry.tick - self.ghost.last >= self._refresh:
+                self.ghost.receive(content.telemetry)
+                self._inputs.asked = content.asked
 
     def carry(self, tick: int, asked: Operator) -> Operator:
         """Send the operator's input; return the input that has reached the vehicle by now."""

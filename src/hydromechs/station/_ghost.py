@@ -18,7 +18,7 @@ from ._channel import Message
 Deliver: TypeAlias = Callable[[Simulation, Any], None]
 """Effects of a message on a vehicle: it sets commands, or setpoints in its controller's memory."""
 
-Told: TypeAlias = Callable[[str], None]
+OnMessage: TypeAlias = Callable[[str], None]
 """Receiver of a controller's messages."""
 
 
@@ -32,19 +32,23 @@ def warn(text: str) -> None:
     warnings.warn(text, stacklevel=3)
 
 
-def unheard(text: str) -> None:
+def discard(text: str) -> None:
     """Drop messages of a ghost's controller: the vehicle's sends them in its own run."""
 
 
 def advance(
-    simulation: Simulation, contents: Iterable[Any], duration: float, deliver: Deliver = as_commands, told: Told = warn
+    simulation: Simulation,
+    contents: Iterable[Any],
+    duration: float,
+    deliver: Deliver = as_commands,
+    on_message: OnMessage = warn,
 ) -> State:
     """Simulate a vehicle's next tick: deliver messages that have arrived, then advance, with the controller at its own rate.
 
     It equals `Simulation.run`, to the last bit, but has no events and no recording.
 
     `contents`: contents of arrived messages, in order; `duration`: length of the tick [s]; `deliver`: action of a message;
-    `told`: receives the messages of its controller; defaults to warnings.
+    `on_message`: receives the messages of its controller; defaults to warnings.
     """
     for content in contents:
         deliver(simulation, content)
@@ -54,7 +58,7 @@ def advance(
     state, t_end = simulation.state, simulation.state.t + duration
     while not reached(state.t, t_end, step):
         for text in simulation.control():
-            told(text)
+            on_message(text)
         state = simulation.step(None, min(t_end, next_multiple(state.t, period, step)) - state.t)
     return state
 
@@ -92,13 +96,19 @@ class Ghost:
         tick: Length of a tick [s], an integer number of steps.
         deliver: Action of a message on the vehicle. Defaults to setting commands.
         start: Tick of the simulation's present state.
-        told: Receives the messages of the ghost's controller, before the vehicle's sends them. Defaults to warnings.
+        on_message: Receives the messages of the ghost's controller, before the vehicle's sends them. Defaults to warnings.
     """
 
     def __init__(
-        self, simulation: Simulation, tick: float, *, deliver: Deliver = as_commands, start: int = 0, told: Told = warn
+        self,
+        simulation: Simulation,
+        tick: float,
+        *,
+        deliver: Deliver = as_commands,
+        start: int = 0,
+        on_message: OnMessage = warn,
     ) -> None:
-        self.simulation, self.deliver, self.told = simulation, deliver, told
+        self.simulation, self.deliver, self.on_message = simulation, deliver, on_message
         self.tick = positive(tick, "tick")
         whole_steps(self.tick, simulation.step_size, "tick")
         self._first, self._path = start, [simulation.state]
@@ -126,7 +136,7 @@ class Ghost:
         self._under_way.append(message)
         del self._path[message.arrives - self._first + 1 :]  # what comes after is another now
 
-    def hear(self, telemetry: Telemetry) -> State:
+    def receive(self, telemetry: Telemetry) -> State:
         """Restart from newer telemetry; older telemetry is ignored. Return the predicted state at its time.
 
         Telemetry equal to the prediction, to the last bit, changes nothing and costs nothing. Messages that should have
@@ -134,7 +144,7 @@ class Ghost:
         them. Parts missing in the telemetry are taken from there: states of actuators, commands and integrals of
         controllers need not be transmitted.
         """
-        tick, told = telemetry.tick, telemetry.state
+        tick, state = telemetry.tick, telemetry.state
         if tick < self._first:
             return self._path[0]
         self._leave_out_lost(telemetry)
@@ -142,14 +152,14 @@ class Ghost:
             own = self.predict(tick)
         except SimulationDiverged:  # the telemetry brings it back
             own = replace(self._path[-1], t=self._path[0].t + (tick - self._first) * self.tick)
-        arrays = {f.name: getattr(told, f.name) for f in fields(told) if f.name not in ("t", "control")}
+        arrays = {f.name: getattr(state, f.name) for f in fields(state) if f.name not in ("t", "control")}
         given: dict[str, Any] = {name: x for name, x in arrays.items() if np.size(x)}
-        if told.t:
-            given["t"] = told.t
+        if state.t:
+            given["t"] = state.t
         if telemetry.control is not None:
             given["control"] = float(telemetry.control)
-        elif np.size(told.internal) or not told.control:
-            given["control"] = told.control
+        elif np.size(state.internal) or not state.control:
+            given["control"] = state.control
         start = replace(own, **given)
         if start == own and tick <= self._head:  # as predicted
             del self._path[: tick - self._first]
@@ -184,7 +194,7 @@ class Ghost:
             self._at = None
             due = [m.content for m in self._under_way if m.arrives == self._head]
             try:
-                self._path.append(advance(self.simulation, due, self.tick, self.deliver, self.told))
+                self._path.append(advance(self.simulation, due, self.tick, self.deliver, self.on_message))
             except (KeyError, TypeError, ValueError):  # invalid content is reported once and then ignored
                 self._under_way = [m for m in self._under_way if m.arrives != self._head]
                 raise

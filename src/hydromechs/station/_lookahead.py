@@ -17,7 +17,7 @@ from hydromechs.worlds import rollout
 
 from ._configuration import Configured
 from ._delayed import DueInputs
-from ._ghost import Deliver, Told, advance, as_commands, unheard, warn
+from ._ghost import Deliver, OnMessage, advance, as_commands, discard, warn
 from ._operator import Operator
 from ._pilot import Pilot
 
@@ -72,12 +72,12 @@ class LookAhead:
     object.
 
     `simulation`: the vehicle, reserved for the look-ahead, which moves it; its plant, method, step and controller are used;
-    `deliver`: action of a setpoint on the vehicle; defaults to setting commands; `told`: receives the messages of the on-board
-    controller; defaults to warnings.
+    `deliver`: action of a setpoint on the vehicle; defaults to setting commands;
+    `on_message`: receives the messages of the on-board controller; defaults to warnings.
     """
 
-    def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands, told: Told = warn) -> None:
-        self.simulation, self.deliver, self.told = simulation, deliver, told
+    def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands, on_message: OnMessage = warn) -> None:
+        self.simulation, self.deliver, self.on_message = simulation, deliver, on_message
         if simulation.method.adaptive:
             raise ValueError(f"a look-ahead needs a fixed step; {simulation.method.name} does not: use rk4")
         if not simulation.method.many_worlds:
@@ -150,7 +150,7 @@ class LookAhead:
         until = start.t + rows * every
         for _ in range(rows):
             try:
-                states.append(advance(sim, contents, every, self.deliver, self.told))
+                states.append(advance(sim, contents, every, self.deliver, self.on_message))
             except SimulationDiverged as error:
                 until = error.state.t
                 states += [states[-1]] * (rows + 1 - len(states))
@@ -177,7 +177,7 @@ class Outlook(NamedTuple):
     """Positions of the vehicle [m], shape (n, rows, 3)."""
     until: np.ndarray
     """Time up to which each could be simulated [s], shape (n,)."""
-    took: float
+    computing_time: float
     """Computing time [s]."""
 
 
@@ -210,7 +210,7 @@ class Strategies:
         pilot = simulation.controller
         assert isinstance(pilot, Pilot)
         self._pilot = pilot
-        self._look = LookAhead(simulation, deliver=self._deliver, told=unheard)
+        self._look = LookAhead(simulation, deliver=self._deliver, on_message=discard)
         self(simulation.state, pilot.memory, Operator())  # compiles
 
     def _deliver(self, simulation: Simulation, content: Operator) -> None:

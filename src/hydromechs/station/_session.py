@@ -345,11 +345,11 @@ class Session:
         if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
             self._advance(self._pilot.period)
         self._link = link
-        told = self.inputs.now if self._delayed is None else self._delayed.asked
+        operator = self.inputs.now if self._delayed is None else self._delayed.asked
         self._delayed = self.inputs.link = None
         if link is not None:
             try:
-                self._delayed = self._behind(link, told)
+                self._delayed = self._behind(link, operator)
             except (ValueError, SimulationDiverged) as error:
                 self._link = None
                 self.messages.append(f"no link: {error}")
@@ -360,9 +360,9 @@ class Session:
         if not self.problem:
             self._publish()
 
-    def _behind(self, link: AcousticLink, told: Operator) -> Delayed:
+    def _behind(self, link: AcousticLink, operator: Operator) -> Delayed:
         """The vehicle behind a link; the ghost has a separate simulation, made once."""
-        inputs = DueInputs(told)
+        inputs = DueInputs(operator)
         if self._ghosts is None or self._ghosts[0] is not self.configured:
             self._ghosts = self.configured, piloted(self.configured.scenario, inputs)
         simulation = self._ghosts[1]

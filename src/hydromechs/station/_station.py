@@ -249,7 +249,7 @@ class Station:
         for name, color, points, until in zip(outlook.names, WAYS, outlook.points, outlook.until, strict=True):
             way = round(float(np.linalg.norm(points[-1] - points[0])), 2)
             rows.append([name, [round(255 * x) for x in color], way, round(float(until - outlook.t[0]), 1)])
-        return {"ways": rows, "took": round(1e3 * outlook.took, 1)}
+        return {"ways": rows, "took": round(1e3 * outlook.computing_time, 1)}
 
     def _render(self) -> None:
         snapshot, session = self.session.snapshot, self.session

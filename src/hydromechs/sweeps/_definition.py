@@ -36,7 +36,7 @@ UNSIMULATED = ("name", "title", "description", "checks")
 """Parts of a scenario without effect on a simulation."""
 MIN_BLOCK_ON_LANES, MAX_BLOCK = 32, 64
 """Minimum number of runs in a block of a sweep on lanes, whose runs go together; and maximum in any block."""
-REFUSED = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
+VALUE_ERRORS = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
 """Errors of a scenario or model that cannot be simulated."""
 
 
@@ -340,7 +340,7 @@ class ParameterSweep(SweepSettings):
                 try:
                     parts, opened = self._changes([(path, value) for path in parameter.paths])
                     replace(self.scenario, **parts).simulation(parameters=opened)
-                except REFUSED as e:
+                except VALUE_ERRORS as e:
                     said = " ".join(message_of(e).split())
                     out.append(Fault(where, f"parameters.{parameter.name}: with {value!r}: {said}", value))
                     break
@@ -350,7 +350,7 @@ class ParameterSweep(SweepSettings):
         """Return the errors of the scenario and of unrecorded quantities; and True if it can be simulated."""
         try:
             sim = self.scenario.simulation()
-        except REFUSED as e:
+        except VALUE_ERRORS as e:
             return [Fault(("scenario",), f"scenario: {' '.join(message_of(e).split())}")], False
         variables, labels = quantities(sim.plant, sim.signals), coordinates(sim.plant, sim.signals)
         out = []

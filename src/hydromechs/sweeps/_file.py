@@ -15,7 +15,7 @@ from hydromechs.registry import BROKEN, Families, Family, Reader
 from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.values import is_path
 
-from ._definition import REFUSED, ParameterSweep, SweepSettings
+from ._definition import VALUE_ERRORS, ParameterSweep, SweepSettings
 from ._parameters import Choices, Grid, LatinHypercube, LogRange, MonteCarlo, Normal, Parameter, Range, Sampling, Sobol
 
 KIND = FILE_KINDS["sweep"]
@@ -130,7 +130,7 @@ class _SweepReader(Reader):
                 scenario = Scenario(name=file.name, models=(start,))
         except CodeNotAllowed:
             raise
-        except (*REFUSED, OSError) as e:
+        except (*VALUE_ERRORS, OSError) as e:
             self.add((key,), f"{key} is {reference!r}: {message_of(e)}", reference)
             return None
         return self._changed(scenario, file.changes)
@@ -146,7 +146,7 @@ class _SweepReader(Reader):
                 del changes[path]
         try:
             return registry.replaced_all(scenario, changes) if changes else scenario
-        except REFUSED as e:
+        except VALUE_ERRORS as e:
             together = _one_line(e)
         pending, errors = changes, dict[str, str]()
         while pending:  # a value may be valid only after another change, as the ends of a range
@@ -154,7 +154,7 @@ class _SweepReader(Reader):
             for path, value in pending.items():
                 try:
                     scenario = registry.replaced(scenario, path, value)
-                except REFUSED as e:
+                except VALUE_ERRORS as e:
                     errors[path] = _one_line(e)
             if errors.keys() == pending.keys():
                 break

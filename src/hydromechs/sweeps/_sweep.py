@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._definition import REFUSED, ParameterSweep
+from ._definition import VALUE_ERRORS, ParameterSweep
 from ._engines import ATTEMPTS, Local, SweepEngine, Workers
 from ._runner import FAILED, Row, Runner, Task, failed_row
 from ._store import SweepStore, load_results
@@ -88,7 +88,7 @@ def run_sweep(
             report("starting workers")
             with (engine or Local()).started(runner) as workers:
                 report("compiling")
-                with contextlib.suppress(*REFUSED):  # such a run has failed, and will be stored so
+                with contextlib.suppress(*VALUE_ERRORS):  # such a run has failed, and will be stored so
                     runner.compile(sweep.table[left[0] * store.block])
                 first = time.perf_counter()
                 report("running")

@@ -456,7 +456,7 @@ class MissionRun(PlantRun):
     def _rows_now(self) -> dict[str, Array]:
         """Return the present instant as rows of the records, shape (worlds, 1, n)."""
         rows = {name: self.state[name][:, None].copy() for name in SAMPLED}
-        rows["told"] = self.state["inputs"][:, None, : self.nu]
+        rows["applied"] = self.state["inputs"][:, None, : self.nu]
         return rows
 
     def _found(self, sources: Sequence[str], rows: Mapping[str, Array], inputs: Array) -> tuple[dict[str, Any], Array]:
@@ -464,7 +464,7 @@ class MissionRun(PlantRun):
         nq, (worlds, n) = self.source.model.nq, rows["n"].shape[:2]
         t = rows["n"][..., 0] * self.home.step + rows["part"][..., 0]
         data = np.broadcast_to(inputs[:, None, self.nu :], (worlds, n, inputs.shape[1] - self.nu))
-        U = np.concatenate([rows["told"], data], axis=-1)
+        U = np.concatenate([rows["applied"], data], axis=-1)
         with np.errstate(all="ignore"):
             names = [name for name in sources if name != "signal"]
             found = self._variables(names, t, rows["y"][..., :nq], rows["y"][..., nq:], U, lambda code, arrays: code(arrays))

@@ -94,7 +94,7 @@ class Decay(NamedTuple):
     """Root mean square of the residual."""
 
     @property
-    def told(self) -> bool:
+    def detected(self) -> bool:
         """True if it is clearly above its residual, and not too small."""
         return self.amplitude > max(CLEAR * self.left, LARGE)
 

@@ -17,7 +17,7 @@ from hydromechs.bench import machine
 from ._campaign import Campaign, read_campaign
 from ._logs import unit_of
 from ._study import ValidationStudy
-from ._validate import Iteration, Telling, fit, in_processes, predictions
+from ._validate import Iteration, Progress, fit, in_processes, predictions
 
 BASE = "the model of the study"
 
@@ -44,8 +44,8 @@ def compare_variants(
     folds: int = 0,
     kept: str | Path | None = None,
     workers: int | None = None,
-    told: Callable[[str], None] = lambda text: None,
-    telling: Telling = lambda iteration: None,
+    on_message: Callable[[str], None] = lambda text: None,
+    progress: Progress = lambda iteration: None,
 ) -> dict[str, Any]:
     """Predict all trials with the model of a study and with each of its variants, in the same way; a report for JSON.
 
@@ -57,8 +57,8 @@ def compare_variants(
         kept: Folder in which each completed fit is stored, and from which fits of the same study, model and logs are taken:
             an interrupted run continues there. If omitted, none are kept.
         workers: Processes that share the work; defaults to the number of processors.
-        told: Called with lines of progress.
-        telling: Called after each iteration of a fit.
+        on_message: Called with lines of progress.
+        progress: Called after each iteration of a fit.
     """
     if not study.variants:
         raise ValueError(f"{study.name} has no variants; its key variants names them")
@@ -69,12 +69,13 @@ def compare_variants(
     if not 2 <= count <= len(groups):
         raise ValueError(f"folds is {folds}, must be 2 to {len(groups)}, the number of motions in {data}")
     jobs = [tuple(groups[k::count]) for k in range(count)]
-    told(f"{len(campaign.trials)} trials of {len(groups)} motions, {count} fits of each of {1 + len(study.variants)} models")
+    models = 1 + len(study.variants)
+    on_message(f"{len(campaign.trials)} trials of {len(groups)} motions, {count} fits of each of {models} models")
     found: list[Fold] = []
     work, processes = partial(_fold, study, str(data), None if kept is None else Path(kept)), workers or os.cpu_count() or 1
-    for job, results in in_processes(work, jobs, min(count, processes), telling):
+    for job, results in in_processes(work, jobs, min(count, processes), progress):
         found += results
-        told(f"without {', '.join(job)}: {time.perf_counter() - began:.0f} s since the start")
+        on_message(f"without {', '.join(job)}: {time.perf_counter() - began:.0f} s since the start")
     rows = _rows(study, found)
     return {
         "study": study.name,
@@ -122,7 +123,7 @@ def _differences(row: dict[str, Any], base: dict[str, Any], channel: str) -> np.
     return np.array([row["trials"].get(t, {}).get(channel, np.nan) - e.get(channel, np.nan) for t, e in base["trials"].items()])
 
 
-def _fold(study: ValidationStudy, data: str, kept: Path | None, left_out: tuple[str, ...], telling: Telling) -> list[Fold]:
+def _fold(study: ValidationStudy, data: str, kept: Path | None, left_out: tuple[str, ...], progress: Progress) -> list[Fold]:
     """All models, each fitted to all trials but those of some motions, and their predictions of these."""
     out: list[Fold] = []
     start: dict[str, Any] = {}
@@ -132,7 +133,7 @@ def _fold(study: ValidationStudy, data: str, kept: Path | None, left_out: tuple[
         if file is not None and file.exists():
             fold = _kept(file)
         else:
-            fold = _fitted(campaign, name, left_out, start, telling)
+            fold = _fitted(campaign, name, left_out, start, progress)
         if name == BASE:
             start = fold.start
         out.append(fold)
@@ -161,7 +162,7 @@ def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[s
     return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
 
 
-def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dict[str, Any], telling: Telling) -> Fold:
+def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dict[str, Any], progress: Progress) -> Fold:
     """Fit and judge one model; its search starts at the estimates of another one, for common unknowns."""
     known = [r for r in campaign.trials if r.group not in left_out]
     unseen = [r for r in campaign.trials if r.group in left_out]
@@ -172,7 +173,7 @@ def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dic
     own = np.array(start["own"]) if start else None
     what = f"{name}, without {', '.join(left_out)}"
     try:
-        s = fit(campaign, known, shared=shared, own=own, telling=lambda i, cost, _: telling(Iteration(what, i, cost))).solution
+        s = fit(campaign, known, shared=shared, own=own, progress=lambda i, c, _: progress(Iteration(what, i, c))).solution
         errors = {p.trial: p.errors for p in predictions(campaign, known, unseen, s.at.shared)}
     except ValueError as error:
         if name == BASE:

@@ -40,12 +40,12 @@ class Iteration(NamedTuple):
     """Half the sum of squares."""
 
 
-Telling = Callable[[Iteration], None]
+Progress = Callable[[Iteration], None]
 """Receiver of the progress of a fit."""
 
 
 def in_processes(
-    work: Callable[[Job, Telling], Result], jobs: Sequence[Job], count: int, telling: Telling
+    work: Callable[[Job, Progress], Result], jobs: Sequence[Job], count: int, progress: Progress
 ) -> Iterator[tuple[Job, Result]]:
     """Yield jobs and their results as they complete; after a failure, jobs that have not started are dropped.
 
@@ -53,26 +53,26 @@ def in_processes(
     """
     if count == 1:
         for job in jobs:
-            yield job, work(job, telling)
+            yield job, work(job, progress)
         return
     context = get_context("spawn")
     with context.Manager() as manager, ProcessPoolExecutor(count, mp_context=context) as pool:
-        told = manager.Queue()
-        waiting = {pool.submit(work, job, told.put): job for job in jobs}
+        updates = manager.Queue()
+        waiting = {pool.submit(work, job, updates.put): job for job in jobs}
         try:
             while waiting:
                 done, _ = wait(waiting, timeout=OFTEN, return_when=FIRST_COMPLETED)
-                _drain(told, telling)
+                _drain(updates, progress)
                 for future in done:
                     yield waiting.pop(future), future.result()
         finally:  # where one has failed, the others need not begin
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _drain(told: Any, telling: Telling) -> None:
+def _drain(updates: Any, progress: Progress) -> None:
     while True:
         try:
-            telling(told.get_nowait())
+            progress(updates.get_nowait())
         except Empty:
             return
 
@@ -109,7 +109,7 @@ class Predicted(NamedTuple):
         """The swing of a channel after the joints have stopped, measured and predicted; None if none is detected."""
         measured = decay_of(self.measured[channel], self.still, self.end)
         predicted = decay_of(self.simulated[channel], self.still, self.end)
-        return (measured, predicted) if measured and predicted and measured.told else None
+        return (measured, predicted) if measured and predicted and measured.detected else None
 
 
 class Fitted(NamedTuple):
@@ -156,32 +156,32 @@ def validate(
     data: str | Path,
     *,
     workers: int | None = None,
-    told: Callable[[str], None] = lambda text: None,
-    telling: Telling = lambda iteration: None,
+    on_message: Callable[[str], None] = lambda text: None,
+    progress: Progress = lambda iteration: None,
 ) -> Validation:
     """Fit to all motions but one and predict that, for each of them; then fit to all.
 
-    `data`: folder of the logs; `workers`: processes that share the fits; defaults to the number of processors; `told`: called
-    with lines of progress; `telling`: called after each iteration of a fit.
+    `data`: folder of the logs; `workers`: processes that share the fits; defaults to the number of processors;
+    `on_message`: called with lines of progress; `progress`: called after each iteration of a fit.
     """
     began = time.perf_counter()
     campaign = read_campaign(study, data)
     groups = campaign.groups
     if len(groups) < 2:
         raise ValueError(f"{data} has trials of one motion, {groups[0]}; holding one out needs two")
-    told(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
+    on_message(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
     notes = campaign.notes
     for note in (*notes[:TOLD], *([f"and {len(notes) - TOLD} more notes on logs, in the report"] if len(notes) > TOLD else [])):
-        told(note)
+        on_message(note)
     campaign.problem_of(campaign.trials[:1]).compile()  # once, for all workers
-    told(f"compiled after {time.perf_counter() - began:.0f} s")
+    on_message(f"compiled after {time.perf_counter() - began:.0f} s")
     jobs = ["", *groups]
     count = min(len(jobs), workers or os.cpu_count() or 1)
     done: dict[str, tuple[Fitted, list[Predicted]]] = {}
     work = partial(_fold, campaign) if count == 1 else partial(_fold_alone, study, str(data))
-    for group, result in in_processes(work, jobs, count, telling):
+    for group, result in in_processes(work, jobs, count, progress):
         done[group] = result
-        told(_line(*result))
+        on_message(_line(*result))
     static_all: dict[str, float] = {}
     if study.baseline:
         balance = StaticBalance(campaign)
@@ -207,17 +207,17 @@ def _line(fitted: Fitted, rows: Sequence[Predicted]) -> str:
     return f"{what}: {fitted.iterations} iterations, {fitted.seconds:.0f} s{how}" + (f"; {said}" if said else "")
 
 
-def _fold_alone(study: ValidationStudy, data: str, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
-    return _fold(read_campaign(study, data), group, telling)
+def _fold_alone(study: ValidationStudy, data: str, group: str, progress: Progress) -> tuple[Fitted, list[Predicted]]:
+    return _fold(read_campaign(study, data), group, progress)
 
 
-def _fold(campaign: Campaign, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
+def _fold(campaign: Campaign, group: str, progress: Progress) -> tuple[Fitted, list[Predicted]]:
     """The fit to all trials but those of a motion, and the predictions of these."""
     began = time.perf_counter()
     known = [r for r in campaign.trials if r.group != group]
     unseen = [r for r in campaign.trials if r.group == group]
     name = f"without {group}" if group else "all trials"
-    found = fit(campaign, known, telling=lambda i, cost, damping: telling(Iteration(name, i, cost)))
+    found = fit(campaign, known, progress=lambda i, cost, damping: progress(Iteration(name, i, cost)))
     details: dict[str, Any] = {}
     if not group:
         details = {
@@ -237,18 +237,18 @@ def fit(
     *,
     shared: np.ndarray | None = None,
     own: np.ndarray | None = None,
-    telling: Callable[[int, float, float], None] | None = None,
+    progress: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
     """Fit some trials and the records that every fit uses: first the initial states, from before the motion, then all unknowns.
 
     The search starts at the unknowns `shared` by all and `own` of each trial. They default to prior values and to a fit to the
-    data before the motion. `telling` is called after each iteration with its number, the cost and the damping.
+    data before the motion. `progress` is called after each iteration with its number, the cost and the damping.
     """
     fitted = [*known, *campaign.fit_only]
     problem = campaign.problem_of(fitted)
     if own is None:
         own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in fitted], most=8, gain=1e-2).at.own
-    solution = solve(problem, shared=shared, own=own, most=ITERATIONS, gain=GAIN, told=telling)
+    solution = solve(problem, shared=shared, own=own, most=ITERATIONS, gain=GAIN, progress=progress)
     return Identification(problem=problem, solution=solution)
 
 
