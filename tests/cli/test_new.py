@@ -3,7 +3,10 @@
 import pytest
 
 import hydromechs as hm
+from hydromechs.actuation import JointSpring, drives
+from hydromechs.formats import Imported
 from hydromechs.library import load_scenario
+from hydromechs.projects import create_project
 
 URDF = """<robot name="My Arm">
   <link name="base">
@@ -37,7 +40,7 @@ def test_dry_robot_gets_water_thrusters_and_a_mission_that_passes(run, tmp_path,
     code, text, _ = run("new", "arm.urdf")
     assert code == 0 and "hydromechs run my_arm/mission.yaml" in text
     readme = (tmp_path / "my_arm" / "README.md").read_text()
-    for assumed in ("hydrodynamics: base volume 0.03 ± 0.003 m³", "ballast: weight of", "thrusters: eight"):
+    for assumed in ("hydrodynamics: base volume 0.03 ± 0.003 m³", "ballast: weight of", "thrusters: eight", "limits of torque"):
         assert assumed in readme
     assert "limit: 20" in (tmp_path / "my_arm" / "mission.yaml").read_text()
     code, text, _ = run("run", "my_arm/mission.yaml", "--no-pictures")
@@ -53,6 +56,20 @@ def test_projects_of_library_models_have_no_errors(run, tmp_path, monkeypatch, r
     scenario = load_scenario(str(tmp_path / "mine" / "mission.yaml"))
     scenario.simulation()
     assert bool(scenario.controllers) is (robot != "puma560")
+    assert "limits of torque" not in (tmp_path / "mine" / "README.md").read_text()
+
+
+def test_own_drives_and_springs_are_kept(tmp_path):
+    """Joints with a source of torque or without a drive get servos; all else of the robot file is in the mission."""
+    model = hm.load("puma560")
+    first, second, third, *_ = model.joint_parts
+    own = (drives.Servo(joint=first, stiffness=7.0, damping=1.0), JointSpring(name="spring", joints=(third,), stiffness=2.0))
+    robot = Imported(model=model, components=(*own, drives.Torque(joint=second, limit=30.0)))
+    scenario = create_project(robot, tmp_path / "mine").scenario
+    servos = {servo.joint: servo for servo in scenario.parts(drives.Servo)}
+    assert len(servos) == len(model.joint_parts) and set(own) <= set(scenario.components)
+    assert servos[second].limit == 30.0 and not scenario.parts(drives.Torque)
+    assert set(load_scenario(str(tmp_path / "mine" / "mission.yaml")).components) == set(scenario.components)
 
 
 def test_own_thrusters_are_kept(run, tmp_path, monkeypatch):

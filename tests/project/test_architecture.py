@@ -52,6 +52,7 @@ MAY_IMPORT = {
     "formats": SCENARIO,
     "bridges": {*SCENARIO, "formats"},
     "library": {*SCENARIO, "formats"},
+    "projects": {*SCENARIO, "formats", "naval"},
     "viewer": {"recording", "hydro", "contact", *DYNAMICS},
     "learning": {*SCENARIO, "formats", "library", "worlds", "viewer"},
     "station": {*SCENARIO, "worlds", "viewer"},
@@ -70,6 +71,7 @@ MAY_IMPORT = {
         "identification",
         "bench",
         "naval",
+        "projects",
     },
 }
 """DESIGN section 3: which packages a package may import, besides `EVERYONE` and itself."""

@@ -2,7 +2,7 @@
 
 from ._add_water import HydroEstimate, WaterReport, WetModel, add_water
 from ._added_mass import AddedMassGuess, AddedMassMethod, FromPanels, FromShapes, fitted_ellipsoid
-from ._ballast import Ballast, Piece, ballast
+from ._ballast import Ballast, Piece, ballast, box_of
 from ._hydrostatics import Hydrostatics, hydrostatics
 from ._panels import PanelMass, panel_added_mass
 from ._parts import SolidMesh, SolidPart
@@ -23,6 +23,7 @@ __all__ = [
     "WetModel",
     "add_water",
     "ballast",
+    "box_of",
     "fitted_ellipsoid",
     "hydrostatics",
     "panel_added_mass",

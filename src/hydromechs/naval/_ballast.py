@@ -133,7 +133,7 @@ def ballast(
         )
     q = configuration("ballast", model, q)
     carrier = model.bodies[index]
-    low, high = _box(carrier) if box is None else (np.asarray(x, dtype=float) for x in box)
+    low, high = box_of(carrier) if box is None else (np.asarray(x, dtype=float) for x in box)
     if low.shape != (3,) or high.shape != (3,) or not (low <= high).all() or not np.isfinite([low, high]).all():
         raise ValueError(f"box is {box!r}, must be the minimum and the maximum x, y, z [m]")
     kin = dynamics.kinematics(model, q, np.zeros(model.nv))
@@ -277,17 +277,21 @@ def _hydro(body: Body) -> Hydro:
     return body.hydro
 
 
-def _box(body: Body) -> tuple[Array, Array]:
-    """Return the box around the solid shapes of a body, or around its appearance; without either a cube of its volume."""
+def box_of(body: Body) -> tuple[Array, Array]:
+    """Return minimum and maximum x, y, z of a body in its frame [m], shape (3,) each.
+
+    They are those of its solid shapes, else of its appearance. Without either, the box is a cube of the volume that it
+    displaces or, if it is dry, of its mass of water.
+    """
     for things in solid_or_drawn(body):
-        found = [part_of(thing, Path()) for thing in things if not isinstance(thing.shape, Mesh)]
+        found = [part_of(x, Path()) for x in things if not isinstance(x.shape, Mesh) or x.shape.path.is_file()]
         parts = [part for part in found if part is not None]
         if parts:
             points = np.concatenate([part.triangulate(SIDES).vertices for part in parts])
             return points.min(axis=0), points.max(axis=0)
-    hydro = _hydro(body)
-    half = 0.5 * hydro.volume ** (1.0 / 3.0)
-    center = np.array(hydro.buoyancy_center)
+    wet = isinstance(body.hydro, Hydro) and body.hydro.volume > 0.0
+    half = 0.5 * (_hydro(body).volume if wet else body.inertia.mass / 1000.0) ** (1.0 / 3.0)
+    center = np.array(_hydro(body).buoyancy_center if wet else body.inertia.com)
     return center - half, center + half
 
 

@@ -1,0 +1,257 @@
+"""Projects: a folder with a robot's model in water, a first mission and a list of assumptions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hydromechs import files
+from hydromechs.actuation import JointMotion, Thruster, drives, ideal_curve
+from hydromechs.control import HoldPose
+from hydromechs.equations import mass_matrix
+from hydromechs.formats import Imported, save, save_scenario, with_relative_meshes
+from hydromechs.hydro import Current, Environment
+from hydromechs.model import Frame, Model, Origin
+from hydromechs.model.component import Component
+from hydromechs.naval import add_water, ballast, box_of
+from hydromechs.recording import Check
+from hydromechs.scenario import ModelStart, Scenario
+from hydromechs.simulation import PythonBlock
+
+__all__ = ["Project", "create_project", "file_name"]
+
+DEPTH = 5.0
+"""Depth at which the mission starts [m]."""
+THRUST = 2.5
+"""Maximum thrust of each of eight thrusters over the mass of the robot [N/kg]; a BlueROV2 Heavy has 3.5."""
+SERVO = 6.0
+"""Natural frequency of each joint servo alone, all other joints free [rad/s]."""
+LEVEL = 0.02
+"""Height of the centre of buoyancy above the centre of mass that ballast provides, over the robot's size."""
+ENOUGH = 4
+"""Minimum number of the robot's own thrusters for a mission that holds a pose."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project folder that was written."""
+
+    name: str
+    """Name of the model file, without suffix."""
+    scenario: Scenario
+    """The mission: it holds a pose if the robot floats and has thrusters."""
+    floats: bool
+    """True if the robot can be flown."""
+    notes: tuple[str, ...]
+    """Everything assumed, as listed in its README."""
+    headlines: tuple[str, ...]
+    """The thrusters, and ballast if it is heavy."""
+
+
+def create_project(robot: Model | Imported, folder: Path) -> Project:
+    """Write a project: model in water with thrusters and drives, a mission that holds its pose, and instructions.
+
+    A dry robot gets hydrodynamics from its shapes and ballast that makes it neutral and level. A robot that floats without
+    thrusters gets eight. Joints without a drive, or with a source of torque only, get servos.
+
+    Args:
+        robot: The robot, as a model or as read from its description with its actuators.
+        folder: The new folder; it must not exist.
+    """
+    model, given = (robot, ()) if isinstance(robot, Model) else (robot.model, robot.components)
+    name = file_name(robot)
+    notes, headlines = list[str](), list[str]()
+    mass = _mass(model)
+    model = _wet(model, notes)
+    added = _mass(model) - mass
+    thrusters = [part for part in given if isinstance(part, Thruster)]
+    if thrusters:
+        headlines.append(f"thrusters of the robot file: {', '.join(part.name for part in thrusters)}")
+    elif _free(model):
+        model, thrusters = _with_thrusters(model, notes, headlines)
+    if added > 0.1 * mass:
+        headlines.append(f"ballast: {added:.3g} kg added to {mass:.3g} kg; compare the volumes with the real robot")
+    model = _with_tool(model, notes)
+    kept = [part for part in given if not isinstance(part, Thruster | drives.Torque)]
+    limits = {part.joint: part.limit for part in given if isinstance(part, drives.Torque)}
+    servos = _servos(model, {part.joint for part in kept if isinstance(part, drives.Drive | JointMotion)}, limits, notes)
+    file = folder.absolute() / f"{name}.yaml"
+    scenario = _mission(name, model, str(file), [*thrusters, *kept, *servos])
+    folder.mkdir(parents=True)
+    lost = save(with_relative_meshes(model, folder), file)
+    save_scenario(scenario, folder / "mission.yaml")
+    notes += [f"not stored in the model file: {line}" for line in lost]
+    notes += [] if isinstance(robot, Model) else [f"{n.element}: {n.value}; {n.kind}: {n.done}" for n in robot.notes]
+    files.write_text(folder / "README.md", _instructions(name, folder, notes))
+    floats = bool(_free(model))
+    return Project(name=name, scenario=scenario, floats=floats, notes=tuple(notes), headlines=tuple(headlines))
+
+
+def file_name(robot: Model | Imported) -> str:
+    """Return the name of a robot in lower case, for files."""
+    model = robot if isinstance(robot, Model) else robot.model
+    return re.sub(r"\W+", "_", model.name).strip("_").lower() or "robot"
+
+
+def _mass(model: Model) -> float:
+    return sum(body.inertia.mass for body in model.bodies)
+
+
+def _free(model: Model) -> list[str]:
+    """Return the bodies that float freely."""
+    return [body.name for body in model.bodies if body.parent is None and body.joint.nv == 6]
+
+
+def _rounded(x: float, digits: int = 3) -> float:
+    return float(f"{x:.{digits}g}")
+
+
+def _wet(model: Model, notes: list[str]) -> Model:
+    """Return the model with hydrodynamics and ballast; a wet model is unchanged."""
+    if model.wet and any(getattr(body.hydro, "volume", 0.0) for body in model.bodies):
+        return model
+    if model.world.water_density == 0.0:
+        model = replace(model, world=replace(model.world, water_density=1025.0))
+        notes.append("world: the water density is 1025 kg/m³")
+    model, report = add_water(model)
+    notes += [f"hydrodynamics: {' '.join(line.split())}" for line in str(report).splitlines()[1:]]
+    if model.bodies[0].joint.nv != 6:
+        return model
+    try:
+        level = ballast(model, stability=LEVEL * float(np.subtract(*box_of(model.bodies[0])[::-1]).max()))
+    except ValueError as error:
+        notes.append(f"ballast: none found ({error}); the robot may float, sink or capsize")
+        return model
+    notes += [f"ballast: {line}" for line in str(level).splitlines()]
+    return level.model
+
+
+def _with_thrusters(model: Model, notes: list[str], headlines: list[str]) -> tuple[Model, list[Thruster]]:
+    """Return the model and thrusters at the frames of its first body that are named after thrusters, or at eight new ones."""
+    body = model.bodies[0]
+    frames = [frame.name for frame in body.frames if "thruster" in frame.name or "propeller" in frame.name]
+    if frames:
+        notes.append(f"thrusters: at the frames {', '.join(frames)}, along their x axes")
+    else:
+        headlines.append("thrusters: eight added, four horizontal at 45° and four vertical, because the robot has none")
+        notes.append(headlines[-1])
+        new = _eight_frames(model)
+        frames = [frame.name for frame in new]
+        model = _replaced(model, 0, frames=(*body.frames, *new))
+    thrust = _rounded(THRUST * _mass(model), 2)
+    notes.append(f"thrusters: the command is the thrust, up to {thrust:g} N, with a lag of 0.1 s")
+    return model, [Thruster(name=f, frame=f, curve=ideal_curve(thrust, thrust), time_constant=0.1) for f in frames]
+
+
+def _eight_frames(model: Model) -> list[Frame]:
+    """Return frames of thrusters around the first body: 1 to 4 horizontal, so that they translate and turn, 5 to 8 vertical."""
+    body = model.bodies[0]
+    low, high = box_of(body)
+    center, edges = 0.5 * (low + high), high - low
+    center[2] = body.inertia.com[2]  # thrust through the centre of mass tilts least
+    half = 0.5 * np.maximum(edges, 0.1 * edges.max())
+    level, upright = [], []
+    for x, y in ((1, 1), (1, -1), (-1, -1), (-1, 1)):
+        yaw = float(np.arctan2(-y, x))
+        level.append(Origin(tuple((center + half * (x, y, 0.0)).tolist()), (0.0, 0.0, yaw)))
+        upright.append(Origin(tuple((center + half * (0.6 * x, 0.6 * y, 0.0)).tolist()), (0.0, -np.pi / 2, 0.0)))
+    return [Frame(name=f"thruster_{k}", origin=origin) for k, origin in enumerate([*level, *upright], start=1)]
+
+
+def _with_tool(model: Model, notes: list[str]) -> Model:
+    """Return the model with a frame `tool` on the last link of an arm, by which the station moves it."""
+    moved = [k for k, body in enumerate(model.bodies) if body.parent is not None and body.joint.nv == 1]
+    if not moved or any(frame.rpartition(".")[2].endswith("tool") for frame in model.frames):
+        return model
+    body = model.bodies[moved[-1]]
+    x, y, z = body.inertia.com
+    name = "end_tool" if "tool" in model.body_names else "tool"
+    notes.append(f"{name}: a frame on {body.name!r}, at twice its centre of mass")
+    return _replaced(model, moved[-1], frames=(*body.frames, Frame(name=name, origin=Origin((2.0 * x, 2.0 * y, 2.0 * z)))))
+
+
+def _replaced(model: Model, index: int, **fields: Any) -> Model:
+    bodies = list(model.bodies)
+    bodies[index] = replace(bodies[index], **fields)
+    return replace(model, bodies=tuple(bodies))
+
+
+def _servos(model: Model, driven: set[str], limits: dict[str, float], notes: list[str]) -> list[drives.Servo]:
+    """Return servos of all joints with one degree of freedom but the driven ones.
+
+    The inertia that a joint moves while all others are free is I = 1/(M⁻¹)_jj: stiffness I ω², damping 2 I ω.
+    """
+    parts = {n: p.v.start for n, p in model.joint_parts.items() if p.v.stop - p.v.start == 1 and n not in driven}
+    if not parts:
+        return []
+    inertias = 1.0 / np.diag(np.linalg.inv(np.asarray(mass_matrix(model, model.initial().q), dtype=float)))
+    servos = []
+    for name, dof in parts.items():
+        stiffness, damping = (_rounded(factor * float(inertias[dof])) for factor in (SERVO**2, 2.0 * SERVO))
+        servos.append(drives.Servo(joint=name, stiffness=stiffness, damping=damping, limit=limits.get(name, np.inf)))
+    limited = "; limits of torque from the robot file" if any(np.isfinite(servo.limit) for servo in servos) else ""
+    notes.append(f"drives: servos at {SERVO:g} rad/s with critical damping{limited}")
+    return servos
+
+
+def _mission(name: str, model: Model, source: str, components: Sequence[Component]) -> Scenario:
+    """Return a mission that holds a pose if the thrusters suffice, and the joints still."""
+    free, q = _free(model), model.initial().q
+    thrusters = sum(isinstance(part, Thruster) for part in components)
+    holds = bool(free) and thrusters >= ENOUGH
+    place = (0.0, 0.0, DEPTH if model.world.axes == "NED" else -DEPTH) if len(free) == 1 else tuple(q[:3].tolist())
+    root = model.bodies[0].name
+    hold = HoldPose(period=0.02, frequency=0.8, body=root, position=place)
+    depth = float(np.array(model.world.down, dtype=float) @ place)
+    settled: dict[str, Any] = {"after": 15.0, "statistic": "max_abs"}
+    checks = (
+        Check(name="stays at its depth", quantity=f"depth.{root}", target=depth, below=0.1, **settled),
+        Check(name="stays level", quantity=f"tilt_deg.{root}", below=10.0, **settled),
+    )
+    angles = {
+        part.joint: float(q[model.joint_parts[part.joint].q.start]) for part in components if isinstance(part, drives.Servo)
+    }
+    return Scenario(
+        name=f"{name}_mission",
+        title=f"{name} {'holds its pose in a current' if holds else 'drifts' if free else 'holds still'}",
+        models=(ModelStart(name="robot", model=model, source=source, position=place if len(free) == 1 else None),),
+        environment=Environment(current=Current(velocity=(0.1, 0.05, 0.0))),
+        components=tuple(components),
+        commands=tuple((joint, angle) for joint, angle in angles.items() if angle),
+        blocks=(PythonBlock(name="controller", controller=hold),) if holds else (),
+        step=0.002,
+        record=0.05,
+        duration=30.0,
+        checks=checks if holds else (),
+    )
+
+
+def _instructions(name: str, place: Path, notes: Sequence[str]) -> str:
+    """Return the README of the project."""
+    listed = "\n".join(f"- {note}" for note in notes) or "- nothing"
+    return f"""# {name}
+
+| file | content |
+|---|---|
+| `{name}.yaml` | the model: bodies, joints, hydrodynamics, frames |
+| `mission.yaml` | the mission: water, thrusters, drives, controller, checks |
+
+```sh
+cd {place}
+hydromechs check mission.yaml        # every error with line, value and fix
+hydromechs view {name}.yaml          # the robot in a browser
+hydromechs run mission.yaml --show   # recording and interactive report
+hydromechs pilot mission.yaml        # fly it, if it has thrusters
+```
+
+## Assumed
+
+Replace these by measured or published values:
+
+{listed}
+"""
