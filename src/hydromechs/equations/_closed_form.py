@@ -216,7 +216,7 @@ def closed_form_dynamics(
 ) -> Array:
     """Accelerations for given joint forces by the closed form,  v̇ = M⁻¹ (τ + Σ Jᵀ w − C v − D − N − F),  with M = LDLᵀ.
 
-    Arguments and result are those of `forward_dynamics`.
+    `model`, `q`, `v`, `tau`, `wrench`, `water` and the result are those of `forward_dynamics`.
     """
     b = _bodies(model, q, v, **water)
     D, N, F = _forces(b)
@@ -246,7 +246,7 @@ def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: A
 
 
 def restoring_force(model: Model, q: ArrayLike) -> Array:
-    """g(q): weight and buoyancy in still water as a generalised force on the left-hand side, at `q` (nq,), shape (nv,)."""
+    """g(q): weight and buoyancy in still water as a generalised force on the left-hand side, shape (nv,); `model` at `q` (nq,)."""
     model = arguments.model_of(model)
     kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
     wrenches = []

@@ -176,7 +176,7 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayL
 
 
 def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Array:
-    """Return the configuration after moving from `q` (nq,) with constant velocity `v` (nv,) for `dt` [s], on the manifold."""
+    """Return the configuration of a `model` after moving from `q` (nq,) with constant `v` (nv,) for `dt` [s]."""
     model, q, v = arguments.state(model, q, v)
     return dynamics.integrate(model, q, v, arguments.array(dt, ((),), "dt", "time step")[()])
 
