@@ -246,7 +246,7 @@ def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: A
 
 
 def restoring_force(model: Model, q: ArrayLike) -> Array:
-    """g(q): weight and buoyancy in still water as a generalised force on the left-hand side, shape (nv,); `model` at `q` (nq,)."""
+    """g(q): weight and buoyancy in still water as a left-hand generalised force of a `model` at `q` (nq,), shape (nv,)."""
     model = arguments.model_of(model)
     kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
     wrenches = []
