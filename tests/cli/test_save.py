@@ -52,7 +52,7 @@ def test_csv(run, folder, tmp_path):
 
 def test_netcdf(run, folder, tmp_path):
     """Read by the NetCDF library of Unidata, and by us: every number, type and attribute."""
-    netCDF4 = pytest.importorskip("netCDF4")
+    netCDF4 = pytest.importorskip("netCDF4", reason="needs pip install netCDF4")
     assert run("save", folder, "--format", "nc", "--out", tmp_path / "a.nc")[0] == 0
     with netCDF4.Dataset(tmp_path / "a.nc") as file:
         assert file.variables["position"].dimensions == ("time", "body", "xyz") and file.variables["position"].units == "m"
@@ -64,7 +64,7 @@ def test_netcdf(run, folder, tmp_path):
 
 def test_parquet(run, folder, tmp_path):
     """Read by fastparquet."""
-    fastparquet = pytest.importorskip("fastparquet")
+    fastparquet = pytest.importorskip("fastparquet", reason="needs pip install fastparquet")
     assert run("save", folder, "--format", "parquet", "--out", tmp_path / "a.parquet")[0] == 0
     file = fastparquet.ParquetFile(str(tmp_path / "a.parquet"))
     table = file.to_pandas()
@@ -84,7 +84,7 @@ def _arrow_schema(path):
 
 def test_matlab(run, folder, tmp_path):
     """Read by mat4py, which shares no code with SciPy."""
-    mat4py = pytest.importorskip("mat4py")
+    mat4py = pytest.importorskip("mat4py", reason="needs pip install mat4py")
     assert (
         run("save", folder, "--format", "mat", "--out", tmp_path / "a.mat", "--variable", "depth", "--variable", "energy")[0]
         == 0
@@ -151,7 +151,8 @@ def test_a_part_of_a_recording(run, folder, tmp_path, monkeypatch, format):
 
         assert np.array_equal(loadmat("dive.mat")["position"][:, 0], expected)
     else:
-        pandas = pytest.importorskip("pandas")
+        import pandas
+
         table = pandas.read_csv("dive.csv") if format == "csv" else pandas.read_parquet("dive.parquet")
         assert set(table) == {"time", "depth.hull", "position.hull.z", "position.hull.x"}
         assert np.allclose(table[["position.hull.z", "position.hull.x"]], expected, rtol=4e-16, atol=0)  # pandas may round once
@@ -203,7 +204,7 @@ def test_xarray_opens_the_store_of_a_run_without_a_warning(folder):
 def test_xarray_writes_a_recording_as_netcdf(folder, tmp_path, engine):
     """The natural call, with tables and messages among the attributes."""
     if engine == "netcdf4":
-        pytest.importorskip("netCDF4")
+        pytest.importorskip("netCDF4", reason="needs pip install netCDF4")
     ds = hm.load_recording(folder).drop_vars("contact_force")  # SciPy cannot write arrays without entries; a run records none
     ds.to_netcdf(tmp_path / "a.nc", engine=engine)
     with xarray.open_dataset(tmp_path / "a.nc", engine=engine, decode_timedelta=False) as again:

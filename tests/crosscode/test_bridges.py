@@ -75,7 +75,7 @@ BASES = {
 @pytest.mark.parametrize("base", BASES)
 def test_mujoco_moves_alike(base, axes):
     """Forward dynamics of `mj_forward`, and poses: bodies in another order, a free joint that has its velocity in world axes."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     model, rng = tree(axes, BASES[base]), np.random.default_rng(1)
     there, at, lost = hm.to_mujoco(model)
     assert any("water" in line for line in lost)
@@ -101,7 +101,7 @@ def test_mujoco_moves_alike(base, axes):
 
 def test_mujoco_starts_where_the_model_does():
     """The start that the model gives, turned, is the pose that MuJoCo begins with."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     start = hm.joints.Free(position=(1, 2, 3), orientation=(0.5, 0.5, -0.5, 0.5), placement=hm.Origin((0.4, 0, 0), (0, 0.3, 0)))
     model = hm.Model(bodies=[hm.Body(name="hull", joint=start, inertia=inertia(np.random.default_rng(0), 3.0))])
     there, at, _ = hm.to_mujoco(model)
@@ -115,7 +115,7 @@ def test_mujoco_starts_where_the_model_does():
 @pytest.mark.parametrize("base", BASES)
 def test_pinocchio_moves_alike(base, axes):
     """Forward dynamics of `aba`, inverse dynamics, mass matrix, frames; quaternions in another order."""
-    pin = pytest.importorskip("pinocchio")
+    pin = pytest.importorskip("pinocchio", reason="needs pip install 'hydromechs[pinocchio]'")
     model, rng = tree(axes, BASES[base], helical=True), np.random.default_rng(1)
     there, at, _ = hm.to_pinocchio(model)
     data = there.createData()
@@ -139,7 +139,7 @@ def test_pinocchio_moves_alike(base, axes):
 
 
 def test_pinocchio_has_limits_and_friction():
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", reason="needs pip install 'hydromechs[pinocchio]'")
     rng = np.random.default_rng(0)
     knee = hm.joints.Revolute(limits=(-0.5, 1.5), damping=0.3, friction=0.2)
     bodies = [
@@ -155,7 +155,10 @@ def test_pinocchio_has_limits_and_friction():
 @pytest.mark.parametrize("name", ["bluerov2_heavy_alpha5", "aquarobot"])
 def test_library_models_come_along(name):
     """Dry accelerations of library models, with their damping and looks, in both programs."""
-    pin, mujoco = pytest.importorskip("pinocchio"), pytest.importorskip("mujoco")
+    pin, mujoco = (
+        pytest.importorskip("pinocchio", reason="needs pip install 'hydromechs[pinocchio]'"),
+        pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'"),
+    )
     wet = hm.load(name)
     rng = np.random.default_rng(3)
     q, v, _ = state(wet, rng)
@@ -240,7 +243,7 @@ class TestCasadi:
 
 def test_state_space_is_linearize_with_names():
     """A and B of `linearize`, and the closed loop of an LQR made by python-control is stable."""
-    control = pytest.importorskip("control")
+    control = pytest.importorskip("control", reason="needs pip install 'hydromechs[control]'")
     dyn, model = TestCasadi.DYN, TestCasadi.MODEL
     q, v = model.neutral()
     tau = dyn.restoring_force(q)
@@ -307,7 +310,7 @@ def test_a_missing_package_is_named_with_its_extra(module, extra, call, monkeypa
 
 
 def test_what_the_others_do_not_have_is_refused():
-    pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     rng = np.random.default_rng(0)
     screw = hm.Body(name="nut", joint=hm.joints.Helical(pitch=0.1), inertia=inertia(rng, 1.0))
     with pytest.raises(hm.UnsupportedFeature, match="'nut'.*no helical joint"):

@@ -87,7 +87,8 @@ def test_tables_of_shapes_hold_between_their_entries():
 
 
 def test_a_fine_mesh_is_simplified_first():
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     mesh = trimesh.creation.icosphere(subdivisions=5, radius=0.5)
     solid = geometry.Triangles(mesh.vertices, mesh.faces)
     found = naval.panel_added_mass(solid, 2500)

@@ -164,7 +164,7 @@ def test_mechanisms_of_the_thesis_move_as_those_of_the_library(name):
 
 def test_puma_agrees_with_pinocchio():
     """Their model is put together here from the numbers of the file, by elementary matrices (Craig's, modified)."""
-    pin = pytest.importorskip("pinocchio")
+    pin = pytest.importorskip("pinocchio", reason="needs pip install 'hydromechs[pinocchio]'")
     arm = [b for b in hm.load("puma560").bodies if b.joint.nv]
     text = written(
         hm.Model(name="puma", bodies=[replace(b, hydro=None, parent=arm[i - 1].name if i else None) for i, b in enumerate(arm)])

@@ -25,7 +25,7 @@ TILTED = (ROBOTS / "tilted.xml").read_text(encoding="utf-8")
 @pytest.mark.parametrize("text", [WALKER, LOOSE, TILTED], ids=["walker", "loose", "tilted"])
 def test_accelerations_are_those_of_mujocos_own_reading(text, tmp_path):
     """Rounding of accelerations in trees of a few bodies: 1e-10 of the largest of each degree of freedom."""
-    pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     (tmp_path / "robot.xml").write_text(text)
     assert mujoco_difference(hm.import_file(tmp_path / "robot.xml"), np.random.default_rng(3)) < 1e-10
 
@@ -51,7 +51,7 @@ def test_what_the_walker_has():
 
 def test_springs_are_mujocos():
     """τ = −k (q − springref), as MuJoCo's passive force."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     imported = loads_robot(WALKER)
     there = mujoco.MjModel.from_xml_string(WALKER)
     there.dof_damping[:] = 0.0
@@ -105,7 +105,7 @@ def test_actuators_become_drives():
 
 def test_damping_ratio_of_a_servo_is_the_damping_of_mujoco(tmp_path):
     """Arms of MuJoCo's collection have kp and dampratio; without damping they swing for ever."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     text = """<mujoco><compiler angle="radian"/><default><joint axis="0 1 0" armature="0.1"/></default><worldbody>
       <body name="f" pos="0 0 1"><freejoint/><geom size="0.1"/><body name="g"><joint type="ball"/><geom size="0.07" pos="0 0.1 0"/>
       <body name="a"><joint name="p"/><geom type="capsule" size="0.05" fromto="0 0 0 0.4 0 0"/>
@@ -123,7 +123,7 @@ def test_damping_ratio_of_a_servo_is_the_damping_of_mujoco(tmp_path):
 
 def test_forces_on_sites_become_thrusters():
     """The thrust along the gear, in the axes of the site, on the body that carries it: MuJoCo's generalised force."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     text = """<mujoco> <worldbody> <body name="rov"> <freejoint/> <geom type="box" size="0.3 0.2 0.1"/>
       <site name="port" pos="-0.2 0.1 0.05" euler="10 20 40"/> <site name="up" pos="0.1 0 0.1"/> </body> </worldbody>
       <actuator> <motor name="p" site="port" gear="40 0 0 0 0 0" ctrlrange="-1 1"/>
@@ -173,7 +173,7 @@ def test_what_is_not_represented_is_listed_with_its_line():
 
 def test_ellipsoids_in_a_fluid_get_added_mass_and_drag():
     """Along each axis the drag is MuJoCo's, ρ (C_blunt A + C_slender (A_max − A)) v²."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     text = """<mujoco> <option density="1200" gravity="0 0 0"/> <worldbody> <body name="fish"> <freejoint/>
       <geom type="ellipsoid" size="0.3 0.1 0.2" fluidshape="ellipsoid" fluidcoef="0.6 0.2 0 0 0"/> </body> </worldbody> </mujoco>"""
     model = loads_robot(text).model
@@ -324,7 +324,7 @@ REPLICATED = """
 
 def test_replicate_makes_the_copies_that_mujoco_makes(tmp_path):
     """Names, places, mass and motors; accelerations as in MuJoCo's own reading."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     (tmp_path / "r.xml").write_text(REPLICATED)
     imported = hm.import_file(tmp_path / "r.xml")
     model, there = imported.model, mujoco.MjModel.from_xml_string(REPLICATED)
@@ -364,7 +364,7 @@ def test_missing_meshes_become_boxes_on_request_and_wrong_units_are_noted():
 
 def test_what_mujoco_refuses_is_listed_and_the_rest_opens(tmp_path):
     """Meshes that it cannot read, point masses, rods and plates, on bodies that move and on others."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     moments = {"point": (0.0, 0.0, 0.0), "rod": (0.3, 0.3, 0.0), "plate": (0.1, 0.2, 0.1 + 0.2), "solid": (0.1, 0.2, 0.25)}
     turn = hm.Origin(rpy=(0.3, -0.7, 1.1)).R
     bodies, looks = (
@@ -397,7 +397,7 @@ def test_what_mujoco_refuses_is_listed_and_the_rest_opens(tmp_path):
 
 
 def test_meshes_of_a_converted_file_are_found_from_its_folder(tmp_path, monkeypatch):
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
     (tmp_path / "m.obj").write_text(mesh)
     geometry = '<geometry><mesh filename="m.obj"/></geometry>'

@@ -179,13 +179,12 @@ def test_two_kinds_in_one_place_are_one_fault(folder):
 
 
 def test_heights_come_from_an_image_and_from_a_mesh(folder):
-    pillow = pytest.importorskip("PIL.Image")
+    pillow = pytest.importorskip("PIL.Image", reason="needs pip install pillow")
     grey = np.array([[0, 51, 102], [153, 204, 255]], dtype=np.uint8)  # two rows: the lower one is at the least y
     pillow.fromarray(grey).save(folder / "seabed.png")
     hill = read(folder, FIELD, ("seabed.npy", "seabed.png, low: -12, high: -7")).components[0]
     assert (hill.shape.x, hill.shape.y) == ((0.0, 1.0, 2.0), (0.0, 3.0))
     np.testing.assert_allclose(hill.shape.heights, [[-9.0, -12.0], [-8.0, -11.0], [-7.0, -10.0]], atol=1e-12)
-    pytest.importorskip("trimesh")
     corners = [(-1, -1), (5, -1), (5, 5), (-1, 5)]
     lines = [f"v {x} {y} {-10 + 0.5 * x - 0.25 * y}" for x, y in corners]
     (folder / "seabed.obj").write_text("\n".join([*lines, "f 1 2 3", "f 1 3 4"]) + "\n")

@@ -21,7 +21,7 @@ ROV = (ROBOTS / "rov.sdf").read_text(encoding="utf-8")
 
 def test_accelerations_with_added_mass_are_those_of_dart(tmp_path):
     """DART reads the links and joints itself; a pose with relative_to it does not know, so the poses are written out for it."""
-    pytest.importorskip("dartpy")
+    pytest.importorskip("dartpy", reason="needs pip install 'hydromechs[dart]'")
     from benchmarks.import_study import IMPORT_TOLERANCE, measure_imports
 
     text = ROV.replace(' relative_to="elbow_frame">0 0 0.3 0 0.4 0', ">0.45 0.2 0.1 0.3 0.4 0.6").replace(

@@ -63,7 +63,7 @@ def test_effort_and_velocity_limits_become_drives(arm):
 
 
 def test_accelerations_agree_with_pinocchios_own_reading(tmp_path):
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", reason="needs pip install 'hydromechs[pinocchio]'")
     from benchmarks.import_study import IMPORT_TOLERANCE, measure_imports
 
     (tmp_path / "arm.urdf").write_text(ARM)

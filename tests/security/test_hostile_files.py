@@ -351,7 +351,9 @@ def test_logs_of_messages_are_regular_files(tmp_path, name, kind):
 
 def test_damaged_logs_of_messages(tmp_path):
     """Every byte of a small log in turn: an error in words, or the numbers that are left."""
-    writer = pytest.importorskip("mcap.writer").Writer(str(tmp_path / "good.mcap"))
+    writer = pytest.importorskip("mcap.writer", reason="needs pip install 'hydromechs[mcap]'").Writer(
+        str(tmp_path / "good.mcap")
+    )
     writer.start()
     schema = writer.register_schema("imu", "jsonschema", b"{}")
     imu = writer.register_channel("/imu", "json", schema)

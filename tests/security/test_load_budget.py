@@ -124,7 +124,7 @@ BIG = "0x" + 2000 * "f"
 
 @pytest.mark.parametrize(("value", "limit"), [("round(1, -10**9)", "digits"), (f"lcm({BIG}, {BIG} - 1)", "bits")])
 def test_functions_of_xacro_return_limited_integers(tmp_path, value, limit):
-    pytest.importorskip("xacro")
+    pytest.importorskip("xacro", reason="needs pip install 'hydromechs[xacro]'")
     link = f'<link name="l${{{value}}}"/>'
     (tmp_path / "r.xacro").write_text(f'<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">{link}</robot>')
     with pytest.raises(hm.ModelError, match=f"{limit} exceeds the limit"):

@@ -608,7 +608,7 @@ def greeting(wrap, stream):
 
 def test_a_local_process_cannot_join_the_cluster_of_a_sweep():
     """Whoever may talk to a Dask scheduler runs code on its workers; it listens on this machine only, with keys of its own."""
-    distributed = pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed", reason="needs pip install 'hydromechs[dask]'")
     from hydromechs.sweeps._dask import local_cluster
 
     with local_cluster(distributed, 1) as cluster:

@@ -38,7 +38,8 @@ def changed(store, name="position", **values):
 @pytest.fixture
 def evil_codec(tmp_path):
     """A codec of another package that is installed here; decoding with it leaves a trace."""
-    numcodecs = pytest.importorskip("numcodecs")
+    import numcodecs
+
     mark = tmp_path / "ran"
 
     class Evil(numcodecs.abc.Codec):
@@ -147,7 +148,8 @@ def test_chunks_of_another_size_are_damage(store):
 
 def packed(store, codec):
     """Compress the chunks of `position`; return the compressor and the one chunk."""
-    numcodecs = pytest.importorskip("numcodecs")
+    import numcodecs
+
     compressor = numcodecs.Zstd(3) if codec.startswith("zstd") else numcodecs.Blosc("zstd", 9)
     changed(store, compressor=compressor.get_config())
     chunk = store / "position" / "0.0"
@@ -195,7 +197,8 @@ def test_a_chunk_that_is_larger_than_declared_is_not_read(store):
 @pytest.mark.parametrize("count", [1, 30, 300, 10_000, 400_000])
 @pytest.mark.parametrize("random", [False, True])
 def test_compressed_recordings_open(tmp_path, codec, count, random):
-    numcodecs = pytest.importorskip("numcodecs")
+    import numcodecs
+
     values = np.random.default_rng(1).random(count) if random else np.zeros(count)
     ds = xarray.Dataset({"z": ("time", values)}, {"time": np.arange(count) * 0.1}, {"hydromechs_recording": 2})
     compressor = numcodecs.Zstd(3, checksum=count > 30) if codec == "zstd" else numcodecs.Blosc("lz4")

@@ -226,7 +226,7 @@ def test_failed_runs_are_kept_with_their_reason_and_the_others_go_on(drops, tmp_
 
 def test_a_worker_and_the_client_are_killed_and_nothing_is_lost(drops, calm, tmp_path):
     """On a Dask cluster a worker is killed after a quarter, the client gives up after half; processes go on from there."""
-    pytest.importorskip("distributed")
+    pytest.importorskip("distributed", reason="needs pip install 'hydromechs[dask]'")
     import psutil
 
     class Gone(BaseException):
@@ -497,7 +497,7 @@ def test_unknown_studies_and_engines(tmp_path, monkeypatch):
 
 
 def test_an_address_that_nobody_answers(drops, tmp_path, monkeypatch):
-    pytest.importorskip("distributed")
+    pytest.importorskip("distributed", reason="needs pip install 'hydromechs[dask]'")
     monkeypatch.setattr("hydromechs.sweeps._dask.PATIENCE", 0.3)
     for address in ("tcp://127.0.0.1:1", "nowhere"):
         with pytest.raises(ValueError, match="cannot reach a Dask scheduler"):

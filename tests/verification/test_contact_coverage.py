@@ -128,7 +128,7 @@ def test_a_crate_falls_through_a_plinth_and_the_run_reports_it():
     assert float(run.recording.position.sel(body="crate", xyz="z")[-1]) == pytest.approx(0.2 - sunk, abs=sunk)  # it rings
     assert run.messages == []
 
-    pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     whole = Hybrid(engine="mujoco").simulation(sim.plant, step=1e-3).run(0.5)
     assert float(whole.recording.position.sel(body="crate", xyz="z")[-1]) == pytest.approx(0.2, abs=2e-3)
     assert not any("'plinth'" in m for m in whole.messages)

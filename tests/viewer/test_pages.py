@@ -10,28 +10,12 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact, geometry, viewer
-from hydromechs.hydro import RegularWave
+from hydromechs import viewer
 
 SIZE = {"width": 640, "height": 300}
 CANVAS = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
   done(document.querySelector('canvas[data-engine]').toDataURL('image/png')))))"""
 """Gives the picture on the canvas, right after it is drawn."""
-
-
-@pytest.fixture(scope="module")
-def run():
-    """A pipe that sinks in waves towards the bed: model, recording and scene."""
-    model = hm.load("hand_pipe")
-    bed = contact.Terrain(
-        name="bed",
-        material=contact.Material(law=contact.LinearContact(stiffness=1e4)),
-        shape=geometry.Plane.through((0, 0, 6), (0, 0, -1)),
-    )
-    water = hm.Environment(waves=(RegularWave(height=0.3, period=3.0),), current=hm.hydro.Current(velocity=(0.2, 0.1, 0.0)))
-    start = hm.State(q=np.array([0, 0, 2.0, 1, 0, 0, 0]), v=np.array([1.0, 0, 0, 0.5, 0, 0.5]))
-    ds = hm.Simulation(model, environment=water, state=start, step=0.005).run(3.0).recording
-    return model, ds, viewer.recording_scene(model, ds, terrain=(bed,), environment=water, rate=10.0)
 
 
 class Tab:

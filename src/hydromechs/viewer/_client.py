@@ -25,7 +25,7 @@ from hydromechs.values import Array
 from ._raster import AIR, WATER
 from ._scene import HIDDEN, Scene
 from ._series import PlotGroup, PlotPanel, free_bodies, plot_groups
-from ._style import kept_points
+from ._style import COLOURS, kept_points
 
 if TYPE_CHECKING:
     import xarray
@@ -175,15 +175,16 @@ def _group(name: str, several: Sequence[tuple[Array, dict[str, PlotGroup]]], pac
     group = groups[name]
     out: dict[str, Any] = {"columns": group.columns, "panels": []}
     if group.plan is not None:
-        paths = []
-        for run, (_, others) in enumerate(several):
+        paths, colours = [], dict[str, str]()
+        for run, (t, others) in enumerate(several):
             plan = others[name].plan if name in others else None
             for body, path in plan.paths.items() if plan else ():
                 keep = kept_points(path.T, PLOT_POINTS // 2)
-                paths.append({"name": body, "run": run, "t": pack.add(several[run][0][keep]), "points": pack.add(path[keep])})
+                of = {"name": body, "run": run, "colour": colours.setdefault(body, COLOURS[len(colours) % len(COLOURS)])}
+                paths.append({**of, "t": pack.add(t[keep]), "points": pack.add(path[keep])})
                 if plan and body in plan.references:
                     keep = kept_points(plan.references[body].T, PLOT_POINTS // 2)
-                    paths.append({"name": body, "run": run, "reference": True, "points": pack.add(plan.references[body][keep])})
+                    paths.append({**of, "reference": True, "points": pack.add(plan.references[body][keep])})
         out["plan"] = {"x": group.plan.x, "y": group.plan.y, "paths": paths}
     for panel in group.panels:
         same = [(t, _same_panel(others.get(name), panel)) for t, others in several[1:]]
@@ -261,15 +262,13 @@ def plots_section(content: PageContent) -> str:
     return f'<p class="caption hint">{hint}</p>{"".join(out)}'
 
 
-def page_html(title: str, body: str, *, css: str = "", content: PageContent | None = None, kind: str = "report") -> str:
+def page_html(title: str, body: str, *, content: PageContent | None = None, kind: str = "report") -> str:
     """Return a page that needs no network and whose policy permits its own scripts only.
 
-    `title`: title, as plain text; `body`: HTML of the page; `css`: names of style sheets in `page`, separated by spaces, beside
-    the common one; `content`: data for the scripts; defaults to a page without scripts; `kind`: class of the body: "report",
-    "replay", or "picture" for the scene alone.
+    `title`: title, as plain text; `body`: HTML of the page; `content`: data for the scripts; defaults to a page without
+    scripts; `kind`: class of the body: "report", "replay", or "picture" for the scene alone.
     """
-    sheets = ["base.css", *css.split()]
-    scripts, policy = "", "'none'"
+    sheets, scripts, policy = ["base.css"], "", "'none'"
     if content is not None:
         data, block = content.packed()
         data = data.replace("<", r"\u003c")  # text from files cannot end the element

@@ -175,10 +175,10 @@ class Plan {
       const v = (top - y) / size * 300 + 6;
       ticks.push(`<line y1="${v}" y2="${v}" x1="44" x2="344"/><text x="38" y="${v + 4}" text-anchor="end">${fixed(y, step)}</text>`);
     }
-    const names = [...new Set(all.map(path => path.name))], colours = Plan.colours;
-    const drawn = all.map(({ points, name, run, reference }) => {
+    const colours = new Map(all.map(path => [path.name, path.colour]));
+    const drawn = all.map(({ points, colour, run, reference }) => {
       const corners = Array.from({ length: points.length / 2 }, (_, i) => at(points, i)).filter(p => p.every(isFinite));
-      const dash = reference ? "2 3" : run ? "7 4" : "none", colour = colours[names.indexOf(name) % colours.length];
+      const dash = reference ? "2 3" : run ? "7 4" : "none";
       const ends = reference || !corners.length ? "" : `<circle cx="${corners[0][0]}" cy="${corners[0][1]}" r="4" class="start"`
         + ` stroke="${colour}"/><rect x="${corners.at(-1)[0] - 3.5}" y="${corners.at(-1)[1] - 3.5}" width="7" height="7" fill="${colour}"/>`;
       const width = reference ? 1 : 1.6;
@@ -193,9 +193,9 @@ class Plan {
     const labels = picture.querySelectorAll(".label");
     [labels[0].textContent, labels[1].textContent] = [plan.x, plan.y];
     const legend = element("p", "names");
-    for (const name of names) {
+    for (const [name, colour] of colours) {
       const entry = element("span", "", name);
-      entry.style.setProperty("--colour", colours[names.indexOf(name) % colours.length]);
+      entry.style.setProperty("--colour", colour);
       legend.append(entry);
     }
     place.append(picture, legend);
@@ -217,7 +217,6 @@ class Plan {
     for (const move of this.dots) move(t);
   }
 }
-Plan.colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c6d1f", "#00a6a6"];
 
 function element(tag, kind, text) {
   const out = document.createElement(tag);
