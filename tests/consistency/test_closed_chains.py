@@ -250,6 +250,22 @@ def test_floats_and_traces_agree(wet):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=bound * np.abs(theirs).max())
 
 
+def framed(case: Case, free) -> tuple[hm.Model, list[contact.Grasp]]:
+    """The same with frames and grasps in place of holdings."""
+
+    def frame(name, path):
+        R, p = path.pose()
+        return hm.Frame(name, hm.Origin(tuple(p), tuple(rpy_from_matrix(R))))
+
+    frames: dict = {}
+    for k, h in enumerate(case.holdings):
+        frames.setdefault(case.model.body_names[h.body], []).append(frame(f"hand{k}", h.path))
+        frames.setdefault("load", []).append(frame(f"grip{k}", h.load_path))
+    bodies = tuple(replace(b, frames=tuple(frames.get(b.name, ()))) for b in case.model.bodies)
+    grasps = [contact.Grasp(name=f"g{k}", holder=f"hand{k}", held=f"grip{k}", free=x) for k, x in enumerate(free)]
+    return replace(case.model, bodies=bodies), grasps
+
+
 def test_the_grasps_of_a_simulation_say_the_same():
     """`contact.grasp_rows` between two frames gives the accelerations of Table 1, for frames that are apart in free directions."""
     rng = np.random.default_rng(12)
@@ -257,19 +273,8 @@ def test_the_grasps_of_a_simulation_say_the_same():
         rng, [serial_chain(6, base="fixed", wet=True, seed=1), serial_chain(3, base="free", wet=True, seed=2)], wet=True
     )
     case = gripped(rng, model, ["t0_link6", "t1_link3"], [WHOLE, HINGE])
-
-    def framed(name, path):
-        R, p = path.pose()
-        return hm.Frame(name, hm.Origin(tuple(p), tuple(rpy_from_matrix(R))))
-
-    frames: dict = {}
-    for k, h in enumerate(case.holdings):
-        frames.setdefault(model.body_names[h.body], []).append(framed(f"hand{k}", h.path))
-        frames.setdefault("load", []).append(framed(f"grip{k}", h.load_path))
-    model = replace(model, bodies=tuple(replace(b, frames=tuple(frames.get(b.name, ()))) for b in model.bodies))
+    model, grasps = framed(case, [(), ("rz",)])
     kin = dynamics.kinematics(model, case.q, case.v)
-    free = ((), ("rz",))
-    grasps = [contact.Grasp(name=f"g{k}", holder=f"hand{k}", held=f"grip{k}", free=free[k]) for k in range(2)]
     rows = [contact.grasp_rows(model, kin, g) for g in grasps]
     for g, r in zip(grasps, rows, strict=True):
         assert max(contact.grasp_misfit(r, g)) < 1e-14
@@ -279,6 +284,82 @@ def test_the_grasps_of_a_simulation_say_the_same():
     _, _, condition = dense(case)
     bound = max(1e-10, 200 * np.finfo(float).eps * condition)
     np.testing.assert_allclose(J @ vdot + bias, 0.0, atol=bound * np.abs(vdot).max())
+
+
+# -- compiled -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def held():
+    """Two short arms on vehicles in water with a load; one of them holds it by a hinge, and its second grasp is listed first."""
+    rng = np.random.default_rng(5)
+    model = forest(rng, [serial_chain(2, base="free", wet=True, seed=k) for k in range(2)], wet=True)
+    case = gripped(rng, model, ["t1_link2", "t0_link2"], [HINGE, WHOLE])
+    model, grasps = framed(case, [("rz",), ()])
+    return case._replace(model=model), grasps, hm.compile(model, lanes=4)
+
+
+def test_compiled_chains_agree_with_the_dense_solution(held):
+    case, grasps, dyn = held
+    flow = flow_of(np.random.default_rng(1), case.model, per_body=False)
+    vdot, forces, condition = dense(case, **flow)
+    bound = max(1e-10, 200 * np.finfo(float).eps * condition)
+    given = {"load": "load", "grasps": grasps, **flow}
+    one = dyn.closed_chain_dynamics(case.q, case.v, case.tau, **given)
+    np.testing.assert_allclose(one.vdot, vdot, rtol=0, atol=bound * np.abs(vdot).max())
+    assert one.forces.shape == (2, 6) and one.forces[0, 5] == 0.0
+    expected = np.append(forces[:5], [0.0, *forces[5:]]).reshape(2, 6)
+    np.testing.assert_allclose(one.forces, expected, rtol=0, atol=bound * np.abs(forces).max())
+    plain = hm.equations.closed_chain_dynamics(case.model, case.q, case.v, case.tau, **given)
+    np.testing.assert_allclose(plain.forces, one.forces, rtol=0, atol=bound * np.abs(forces).max())
+    # a batch on lanes: torques of their own
+    tau = case.tau + np.arange(5)[:, None]
+    out = np.empty((5, case.model.nv)), np.empty((5, 2, 6))
+    many = dyn.closed_chain_dynamics(case.q, case.v, tau, **given, out=out)
+    assert many.vdot is out[0]
+    for k in range(5):
+        alone = dyn.closed_chain_dynamics(case.q, case.v, tau[k], **given)
+        for ours, theirs in zip(many, alone, strict=True):
+            np.testing.assert_allclose(ours[k], theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
+
+
+def test_derivatives_and_source_of_compiled_chains(held, tmp_path):
+    case, grasps, dyn = held
+    chain = hm.equations.HeldLoad("load", tuple(grasps))
+    slope = dyn.jvp(chain, "v")
+    direction, h = np.random.default_rng(2).normal(size=case.model.nv), 1e-4
+    ahead, behind = (
+        dyn.closed_chain_dynamics(case.q, case.v + x * direction, case.tau, load="load", grasps=grasps).vdot for x in (h, -h)
+    )
+    ours = slope(case.q, case.v, case.tau, direction)
+    # accelerations are quadratic in v while no drag changes its sign: central differences are exact but for rounding
+    np.testing.assert_allclose(ours, (ahead - behind) / (2 * h), rtol=0, atol=1e-6 * np.abs(ours).max())
+    header, source, _ = hm.equations.export_source(case.model, tmp_path, [chain])
+    assert "closed_chain_dynamics" in header.read_text() and source.stat().st_size > 1000
+
+
+def test_count_of_closed_chains():
+    rng = np.random.default_rng(0)
+    model = forest(rng, [serial_chain(6, base="fixed", wet=False, seed=k) for k in range(2)], wet=False)
+    count = hm.equations.operation_count(model, "closed_chain").papers
+    grasps = [contact.Grasp(name=f"g{k}", holder=f"t{k}_link6", held="load") for k in range(2)]
+    assert count == hm.equations.operation_count(model, hm.equations.HeldLoad("load", tuple(grasps))).papers
+    # two arms cost less than half of the thesis's four (Table 2) and the 6 × 6 of the load
+    assert count[0] <= 7187 / 2 + 99 and count[1] <= 6242 / 2 + 62
+    with pytest.raises(ValueError, match="no arms"):
+        hm.equations.operation_count(serial_chain(2, base="fixed", wet=False), "closed_chain")
+
+
+def test_what_holds_nothing_or_too_much_is_named(held):
+    case, grasps, dyn = held
+    for call in (dyn.closed_chain_dynamics, lambda *a, **k: hm.equations.closed_chain_dynamics(case.model, *a, **k)):
+        with pytest.raises(ValueError, match="nothing holds 'load'"):
+            call(case.q, case.v, case.tau, load="load", grasps=[])
+    with pytest.raises(ValueError, match="'g0' holds 'grip0'"):
+        dyn.closed_chain_dynamics(case.q, case.v, case.tau, load="t0_vehicle", grasps=grasps)
+    twice = [*grasps, replace(grasps[1], name="again")]
+    with pytest.raises(ValueError, match="8 degrees of freedom for 12 directions"):
+        dyn.closed_chain_dynamics(case.q, case.v, case.tau, load="load", grasps=twice)
 
 
 # -- operation counts -----------------------------------------------------------------------------------------------------------

@@ -33,7 +33,15 @@ from ._equations import (
     momentum,
 )
 from ._euler_form import EulerForm, euler_form
-from ._formulations import arm_dynamics, closed_chain_dynamics, decoupled_dynamics, singular_chain_dynamics, star_dynamics
+from ._formulations import (
+    HeldLoad,
+    HeldMotion,
+    arm_dynamics,
+    closed_chain_dynamics,
+    decoupled_dynamics,
+    singular_chain_dynamics,
+    star_dynamics,
+)
 from ._parameters import (
     LARGE,
     OPEN,
@@ -67,6 +75,8 @@ __all__ = [
     "Energy",
     "EulerForm",
     "Form",
+    "HeldLoad",
+    "HeldMotion",
     "arm_dynamics",
     "balance",
     "bias_acceleration",

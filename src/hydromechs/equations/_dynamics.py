@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -17,9 +17,10 @@ from . import _closed_form as closed
 from . import _equations as equations
 from ._arguments import model_of
 from ._euler_form import EulerForm
+from ._formulations import Grip, HeldLoad, HeldMotion, held_by_tips
 from ._machine import CompiledEquations, Parameters
 from ._parameters import Form
-from ._table import ALL, FLUID, Equation, shape_of
+from ._table import FLUID, Equation, EquationName, equation_of, shape_of
 
 
 def compile_model(
@@ -111,6 +112,15 @@ class Dynamics(CompiledEquations):
     def arm_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, vdot_base: ArrayLike, **more: Unpack[Loaded]) -> Array:
         """Return v̇ for accelerations `vdot_base` of the base's joint, shape (..., nv); τ of the base has no effect."""
         return self._run("arm_dynamics", (q, v, tau, vdot_base), more)[0]
+
+    def closed_chain_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, load: str, grasps: Iterable[Grip], **more: Unpack[Loaded]
+    ) -> HeldMotion:
+        """v̇ (..., nv) of arms that hold a load, and their forces on it (..., ng, 6); see `hm.equations.closed_chain_dynamics`.
+
+        `load` is the name of the load's body, `grasps` are `hydromechs.contact.Grasp`s whose `held` is on it; `out` is a pair.
+        """
+        return HeldMotion(*self._run(HeldLoad(load, tuple(grasps)), (q, v, tau), more))
 
     def mass_matrix(self, q: ArrayLike, **more: Unpack[Keywords]) -> Array:
         """Return the joint-space inertia matrix with added mass, shape (..., nv, nv)."""
@@ -240,22 +250,26 @@ class Dynamics(CompiledEquations):
         return A, B
 
 
-def operation_count(model: Model, algorithm: str) -> OperationCount:
+def operation_count(model: Model, algorithm: EquationName) -> OperationCount:
     """Count the operations of an algorithm in its straight-line program for a model.
 
     Args:
         model: The mechanism.
         algorithm: "articulated_body" (forward dynamics in moving, accelerating water; dry if no body is wet),
             "inverse_dynamics", "composite_body" (the mass matrix), "kinematics", "star" (forward dynamics of a star by
-            composite bodies), "decoupled_arm" (forward dynamics for a given acceleration of the base) or "decoupled".
+            composite bodies), "decoupled_arm" (forward dynamics for a given acceleration of the base), "decoupled", or
+            "closed_chain" (all bodies without children hold the last free one; a `HeldLoad` names other grasps).
     """
     model = model_of(model)
     names = {"articulated_body": "forward_dynamics", "composite_body": "mass_matrix"}
     names |= {"inverse_dynamics": "inverse_dynamics", "kinematics": "kinematics"}
     names |= {"star": "star_dynamics", "decoupled": "decoupled_dynamics", "decoupled_arm": "arm_dynamics"}
-    if algorithm not in names:
-        raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join(names)}")
-    equation = ALL[names[algorithm]]
-    wet = "dynamics" in names[algorithm] and model.wet
+    if algorithm == "closed_chain":
+        algorithm = held_by_tips(model)
+    elif isinstance(algorithm, str) and algorithm not in names:
+        raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join([*names, 'closed_chain'])}")
+    name, equation = equation_of(algorithm if isinstance(algorithm, HeldLoad) else names[algorithm])
+    wet = "dynamics" in name and model.wet
     inputs = {x: shape_of(x, model) for x in (*equation.inputs, *(FLUID if wet else ()))}
-    return compiler.trace(lambda **arrays: equation.function(model, **arrays), inputs, name=algorithm).count()
+    results = lambda **arrays: equation.function(model, **arrays)  # noqa: E731
+    return compiler.trace(results, inputs, name=name).count()

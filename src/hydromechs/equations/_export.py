@@ -19,7 +19,8 @@ from hydromechs.values import Array
 from . import _equations as equations
 from ._arguments import model_of
 from ._dynamics import Dynamics
-from ._table import EQUATIONS, FLOW, FLUID, Equation, check_options, shape_of
+from ._formulations import HeldLoad
+from ._table import EQUATIONS, FLOW, FLUID, Equation, EquationName, check_options, equation_of, shape_of
 
 if TYPE_CHECKING:
     import casadi
@@ -56,6 +57,7 @@ NOTES = {
     "potential": "energy of gravity and buoyancy [J]",
     "h": "momentum of bodies and water in world axes about the world's origin [N·s, N·m·s]",
     "q_next": "configuration after dt",
+    "forces": "force of each grasp's holder on the load, in the axes of the grasp [N, N·m]",
     "J": "Jacobian, V = J v in the axes of the body or frame, linear first",
 }
 """Meaning and unit of arguments and results."""
@@ -70,8 +72,10 @@ for _name in ("forward_dynamics", "inverse_dynamics"):
 """Quantities that can be exported, and `jacobian:NAME` for each body or frame."""
 
 
-def _recipe(model: Model, name: str) -> Equation:
+def _recipe(model: Model, name: EquationName) -> Equation:
     """Return the recipe named `name`; the ValueError for an unknown name lists all."""
+    if isinstance(name, HeldLoad):
+        return equation_of(name)[1]
     kind, _, place = name.partition(":")
     if kind == "jacobian" and place in (*model.body_names, *model.frames):
         purpose = f"Jacobian of the origin of {place}."
@@ -85,11 +89,13 @@ def _recipe(model: Model, name: str) -> Equation:
     return FUNCTIONS[name]
 
 
-def export_source(model: Model, folder: str | Path, functions: Sequence[str] = DEFAULT, format: str = FORMATS[0]) -> list[Path]:
+def export_source(
+    model: Model, folder: str | Path, functions: Sequence[EquationName] = DEFAULT, format: str = FORMATS[0]
+) -> list[Path]:
     """Write a model's equations as source files with a check; return their paths.
 
-    `folder`: output folder, created if missing; `functions`: names of `FUNCTIONS`, or `jacobian:NAME`; `format`: one of
-    `FORMATS`; "c" gives header, source and check.
+    `folder`: output folder, created if missing; `functions`: names of `FUNCTIONS`, `jacobian:NAME`, or a `HeldLoad` for
+    `closed_chain_dynamics`; `format`: one of `FORMATS`; "c" gives header, source and check.
     """
     if format not in FORMATS:
         raise FieldError("format", format, f"must be one of {', '.join(FORMATS)}")
@@ -103,7 +109,7 @@ def export_source(model: Model, folder: str | Path, functions: Sequence[str] = D
         program = trace(
             lambda recipe=recipe, **arrays: recipe.function(model, **arrays),
             shapes,
-            name=_function_name(name, cases),
+            name=_function_name(equation_of(name)[0] if isinstance(name, HeldLoad) else name, cases),
             outputs=recipe.outputs,
         )
         made.append(SourceFunction(program, recipe.purpose, NOTES))
@@ -197,7 +203,7 @@ def _range(letter: str, start: int, n: int) -> str:
 
 
 def to_casadi(
-    model: Model, functions: Sequence[str] = DEFAULT, *, inputs: Sequence[str] = (), parameters: Sequence[str] = ()
+    model: Model, functions: Sequence[EquationName] = DEFAULT, *, inputs: Sequence[str] = (), parameters: Sequence[str] = ()
 ) -> dict[str, casadi.Function]:
     """Equations in water as CasADi functions with named arguments, by name; from the same trace as machine code.
 
@@ -207,7 +213,8 @@ def to_casadi(
 
     Args:
         model: The mechanism.
-        functions: Names of equations, such as "forward_dynamics" or "restoring_force", and "jacobian:NAME" of a body or frame.
+        functions: Names of equations, such as "forward_dynamics" or "restoring_force", "jacobian:NAME" of a body or frame, and a
+            `HeldLoad` for "closed_chain_dynamics".
         inputs: Optional inputs of the equations that accept them: "fluid_velocity", "fluid_acceleration" (columns of 3, in
             world axes) and "wrench" (nb × 6, on each body in its axes about its origin).
         parameters: Numbers of the model that remain inputs, as in `hm.compile`: the last inputs of each function, with `_` for
@@ -216,11 +223,15 @@ def to_casadi(
     Raises:
         UnsupportedFeature: An equation uses a look-up table, which custom hydrodynamics can do.
     """
-    functions, inputs = ((x,) if isinstance(x, str) else tuple(x) for x in (functions, inputs))
+    functions = (functions,) if isinstance(functions, str | HeldLoad) else tuple(functions)
+    inputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
     dyn = Dynamics(model_of(model), parameters=parameters)
     check_options(inputs)
     out = {}
     for name in functions:
+        if isinstance(name, HeldLoad):
+            out["closed_chain_dynamics"] = dyn.casadi(name, inputs)
+            continue
         kind, _, place = name.partition(":")
         if kind == "jacobian" and place:
             program = dyn.jacobian_program(place)

@@ -4,7 +4,8 @@ Composite bodies of a star (ch. 5), decoupled dynamics (7.5.2), and several arms
 """
 
 from collections.abc import Iterable
-from typing import Protocol, Unpack
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,26 +92,87 @@ def _on_body(model: Model, name: str) -> tuple[int, Path]:
     return i, Path((*shift, *turn))
 
 
-def _holdings(model: Model, load: str, grasps: Iterable[Grip]) -> tuple[int, list[Holding]]:
-    body, out = model.body_index(load), []
-    for grasp in grasps:
-        (holder, path), (held, load_path) = _on_body(model, grasp.holder), _on_body(model, grasp.held)
-        if held != body:
-            raise ValueError(f"grasp {grasp.name!r} holds {grasp.held!r}, which is not on the load {load!r}")
-        out.append(Holding(holder, path, load_path, grasp.rows))
-    return body, out
+class HeldMotion(NamedTuple):
+    """Accelerations of arms that hold a load, and their forces on it."""
+
+    vdot: Array
+    """v̇ of arms and load, shape (nv,)."""
+    forces: Array
+    """Force of each grasp's holder on the load in the axes of the grasp [N, N·m], 0 in free directions, shape (ng, 6)."""
+
+
+@dataclass(frozen=True)
+class HeldLoad:
+    """A load in the grasps of a model, as methods of compiled equations take it in place of an equation's name.
+
+    Its equation is `closed_chain_dynamics` of `q`, `v` and `tau`, with the outputs `vdot` and `forces`.
+    """
+
+    load: str
+    """Name of the load's body."""
+    grasps: tuple[Grip, ...]
+    """Grasps whose `held` is on the load, as `hydromechs.contact.Grasp`."""
+
+    def __str__(self) -> str:
+        places = (f"{g.name} {g.holder} {g.held} {tuple(g.rows)}" for g in self.grasps)
+        return f"{self.load}: {', '.join(places)}"
+
+    def holdings(self, model: Model) -> tuple[int, list[Holding]]:
+        """Index of the load and its grips."""
+        body, out = model.body_index(self.load), []
+        if not self.grasps:
+            raise ValueError(f"nothing holds {self.load!r}; give at least one grasp whose `held` is on it")
+        for grasp in self.grasps:
+            (holder, path), (held, load_path) = _on_body(model, grasp.holder), _on_body(model, grasp.held)
+            if held != body:
+                raise ValueError(f"grasp {grasp.name!r} holds {grasp.held!r}, which is not on the load {self.load!r}")
+            out.append(Holding(holder, path, load_path, tuple(grasp.rows)))
+        return body, out
+
+    def motion(self, model: Model, motion: dynamics.ClosedChains) -> HeldMotion:
+        """The forces of the trees, grasp by grasp."""
+        load, holdings = self.holdings(model)
+        forces: dict[int, Array] = {}
+        for (_, grips), f in zip(dynamics.held_trees(model, load, holdings), motion.forces, strict=True):
+            start = 0
+            for grip in grips:
+                known = dict(zip(grip.rows, f[start:], strict=False))
+                forces[id(grip)] = np.array([known.get(k, 0.0) for k in range(6)])
+                start += len(grip.rows)
+        return HeldMotion(motion.vdot, np.stack([forces[id(grip)] for grip in holdings]))
+
+
+def held_by_tips(model: Model) -> HeldLoad:
+    """The last free body without children, held in all directions by every other body without children at its origin."""
+    tips = [i for i in range(model.nb) if i not in model.parent]
+    free = [i for i in tips if model.parent[i] < 0 and model.free_rows[i] == (0, 1, 2, 3, 4, 5)]
+    if not free or len(tips) < 2:
+        raise ValueError(f"model {model.name!r} has no arms and a free body for them to hold; give `load` and `grasps`")
+    name = model.body_names[free[-1]]
+    return HeldLoad(name, tuple(_Hand(model.body_names[i], model.body_names[i], name) for i in tips if i != free[-1]))
+
+
+class _Hand(NamedTuple):
+    """A grasp in all directions."""
+
+    name: str
+    holder: str
+    held: str
+    rows: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
 
 
 def closed_chain_dynamics(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, load: str, grasps: Iterable[Grip], **flow: Unpack[FlowOptions]
-) -> dynamics.ClosedChains:
+) -> HeldMotion:
     """Accelerations of arms that hold a load, and their forces on it; no arm may be singular.
 
     `model`: the mechanism: arms, and the load as a free body; `q`: configuration in which the grasps are closed, shape (nq,);
     `load`: name of the load's body; `grasps`: `hydromechs.contact.Grasp`s whose `held` is on the load; `flow`:
     `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
     """
-    return dynamics.closed_chain_dynamics(*prepared(model, q, v, tau, flow), *_holdings(model, load, grasps))
+    held = HeldLoad(load, tuple(grasps))
+    at = prepared(model, q, v, tau, flow)
+    return held.motion(at[0], dynamics.closed_chain_dynamics(*at, *held.holdings(at[0])))
 
 
 def singular_chain_dynamics(
@@ -123,12 +185,13 @@ def singular_chain_dynamics(
     grasps: Iterable[Grip],
     threshold: float = 1e8,
     **flow: Unpack[FlowOptions],
-) -> tuple[dynamics.ClosedChains, dynamics.LoadSolution]:
+) -> tuple[HeldMotion, dynamics.LoadSolution]:
     """As `closed_chain_dynamics`, for floats, with arms at or near singularities; the result reports which arms are singular.
 
     Arguments are those of `closed_chain_dynamics`, and `load`: name of the load's body; `threshold`: condition number of Λ⁻¹
     above which an arm counts as singular; `flow`: `fluid_velocity`, `fluid_acceleration` and
     `wrench`, as in `forward_dynamics`.
     """
-    at = prepared(model, q, v, tau, flow)
-    return dynamics.singular_chain_dynamics(*at, *_holdings(model, load, grasps), threshold=threshold)
+    held, at = HeldLoad(load, tuple(grasps)), prepared(model, q, v, tau, flow)
+    motion, solution = dynamics.singular_chain_dynamics(*at, *held.holdings(at[0]), threshold=threshold)
+    return held.motion(at[0], motion), solution

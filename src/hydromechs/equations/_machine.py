@@ -20,7 +20,7 @@ from hydromechs.values import Array, nearest
 from ._arguments import model_of
 from ._branches_on_lanes import BranchesOnLanes
 from ._parameters import LARGER, ROLLED, STRAIGHT, Form, form_of, open_identity, parameter_value, with_parameters
-from ._table import ALL, FLUID, Equation, check_options, shape_of
+from ._table import FLUID, Equation, EquationName, check_options, equation_of, shape_of
 
 Parameters: TypeAlias = Mapping[str, ArrayLike]
 """Values of open parameters by name."""
@@ -88,17 +88,19 @@ class CompiledEquations:
     # -- building programs ------------------------------------------------------------------------------------------------
 
     def _compiled(
-        self, name: str, equation: Equation | None = None, extra: tuple[Argument, ...] = (), variant: str = ""
+        self, name: EquationName, equation: Equation | None = None, extra: tuple[Argument, ...] = (), variant: str = ""
     ) -> Compiled:
         """Return a compiled equation with optional inputs, by default that of the name; `variant` completes the cache key."""
-        key = (name, extra, variant)
+        key = (str(name), extra, variant)
         if key in self._made:
             return self._made[key]
-        if equation is None and name not in ALL:
-            raise KeyError(f"no equation {name!r}; there are {', '.join(ALL)}")
+        title, equation = equation_of(name) if equation is None else (str(name), equation)
+        variant += equation.variant
+        return self._made.setdefault(key, self._made_of(title, equation, extra, variant))
+
+    def _made_of(self, name: str, equation: Equation, extra: tuple[Argument, ...], variant: str) -> Compiled:
         loop = self.form == "rolled" and not variant and name in ROLLED
         straight = loop and self._wanted is None and name in STRAIGHT and self.model.nb < LARGER
-        equation = equation or ALL[name]
 
         def traced(**arrays: Array) -> Any:
             values = {p: arrays.pop(p) for p in self.parameters}
@@ -113,7 +115,7 @@ class CompiledEquations:
 
         inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
         opened = [Argument(p, value.shape) for p, value in self.parameters.items()]
-        outputs = tuple(Argument(y, shape_of(y, self.model)) for y in equation.outputs)
+        outputs = tuple(Argument(y, equation.rows.get(y) or shape_of(y, self.model)) for y in equation.outputs)
         identity = None if self._identity is None else f"{self._identity} {variant}{' rolled' if loop and not straight else ''}"
         rolled = partial(_rolled, self.model, name, extra)
         uniform = all(a.name in FLUID and a.shape == (3,) for a in extra)
@@ -125,17 +127,18 @@ class CompiledEquations:
             alone = lambda recipe: rolled()  # noqa: E731
         whole = rolled if loop and not straight else None
         recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, whole, alone, equation.rarely_called)
-        return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
+        return Compiled(recipe, self.lanes, self.threads)
 
-    def _run(self, name: str, arrays: tuple[ArrayLike, ...], keywords: Mapping[str, Any]) -> list[Array]:
+    def _run(self, name: EquationName, arrays: tuple[ArrayLike, ...], keywords: Mapping[str, Any]) -> list[Array]:
         """Call an equation with arrays and options that are not None; `out` is an array, a tuple or None."""
         if not keywords:
             return self._call(self._compiled(name), arrays)
         options = dict(keywords)
         parameters, out = options.pop("parameters", None), options.pop("out", None)
+        title, equation = equation_of(name)
         for x in options:
-            if x not in ALL[name].options:
-                raise TypeError(f"{name} has no option {x!r}{nearest(x, (*ALL[name].options, 'parameters', 'out'))}")
+            if x not in equation.options:
+                raise TypeError(f"{title} has no option {x!r}{nearest(x, (*equation.options, 'parameters', 'out'))}")
         given, extra = self._options(arrays, options)
         return self._call(self._compiled(name, extra=extra), [*arrays, *given], parameters, out)
 
@@ -190,8 +193,10 @@ class CompiledEquations:
             arguments.append(Argument(name, shape))
         return list(given.values()), tuple(arguments)
 
-    def program(self, name: str, inputs: Sequence[str] = ()) -> Program:
+    def program(self, name: EquationName, inputs: Sequence[str] = ()) -> Program:
         """Return the traced, specialised program of an equation by name: "forward_dynamics", "mass_matrix", ...
+
+        A `HeldLoad` in place of the name stands for `closed_chain_dynamics`, here and in the derivatives.
 
         `inputs` are its optional inputs: "fluid_velocity", "fluid_acceleration", "wrench".
         """
@@ -199,12 +204,12 @@ class CompiledEquations:
         extra = tuple(Argument(x, shape_of(x, self.model)) for x in inputs)
         return self._compiled(name, extra=extra, variant="specialised" if self.form == "rolled" else "").traced
 
-    def casadi(self, name: str, inputs: Sequence[str] = ()) -> Any:
+    def casadi(self, name: EquationName, inputs: Sequence[str] = ()) -> Any:
         """Return a CasADi function of flat arguments, for optimal control."""
         return self.program(name, inputs).casadi_function
 
     def differentiate(
-        self, name: str, wrt: str | Sequence[str], *, output: str | None = None, inputs: Sequence[str] = ()
+        self, name: EquationName, wrt: str | Sequence[str], *, output: str | None = None, inputs: Sequence[str] = ()
     ) -> Callable[..., Any]:
         """Return a compiled function of the equation's inputs for ∂ output / ∂ wrt, each of shape (..., size, size).
 
@@ -215,21 +220,25 @@ class CompiledEquations:
         make = lambda p: compiler.jacobian_program(p, names, output=output)  # noqa: E731
         return self._function(name, inputs, f"jacobian {names} {output}", make, single=isinstance(wrt, str))
 
-    def jvp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable[..., Array]:
+    def jvp(
+        self, name: EquationName, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()
+    ) -> Callable[..., Array]:
         """Return a compiled Jacobian-vector product of an equation, as `differentiate`; the direction follows its inputs."""
         make = lambda p: compiler.jvp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"jvp {wrt} {output}", make, single=True)
 
-    def vjp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable[..., Array]:
+    def vjp(
+        self, name: EquationName, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()
+    ) -> Callable[..., Array]:
         """Return a compiled vector-Jacobian product of an equation, as `differentiate`; the weight follows its inputs."""
         make = lambda p: compiler.vjp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"vjp {wrt} {output}", make, single=True)
 
     def _function(
-        self, name: str, inputs: Sequence[str], variant: str, make: Callable[[Program], Program], single: bool
+        self, name: EquationName, inputs: Sequence[str], variant: str, make: Callable[[Program], Program], single: bool
     ) -> Callable[..., Any]:
         """Return a derivative as a function of the equation's inputs, and of parameters by name."""
-        key = (name, tuple(inputs), variant)
+        key = (str(name), tuple(inputs), variant)
         if key not in self._made:
             program = make(self.program(name, inputs))
             recipe = Recipe.of(program)

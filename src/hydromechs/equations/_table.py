@@ -1,7 +1,9 @@
 """Equations of a model by name, with inputs, outputs and their shapes."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from hydromechs.model import Model
 from hydromechs.values import nearest
@@ -9,7 +11,7 @@ from hydromechs.values import nearest
 from . import _closed_form as closed
 from . import _equations as equations
 from ._euler_form import EulerForm, euler_form
-from ._formulations import arm_dynamics, decoupled_dynamics, star_dynamics
+from ._formulations import HeldLoad, arm_dynamics, closed_chain_dynamics, decoupled_dynamics, star_dynamics
 
 FLUID = ("fluid_velocity", "fluid_acceleration")
 """Inputs for the motion of the water."""
@@ -32,6 +34,10 @@ class Equation(NamedTuple):
     """Names of its optional arrays, zero if omitted."""
     rarely_called: bool = False
     """True if called so rarely that single calls are compiled quickly, not made fast."""
+    variant: str = ""
+    """Tells apart equations of one name and different results."""
+    rows: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    """Shapes of results that do not follow from the model."""
 
 
 EQUATIONS = {
@@ -88,6 +94,24 @@ FORMULATIONS = {
 }
 """Other formulations, some for models that have the structure that they need; compiled like the rest."""
 ALL = EQUATIONS | FORMULATIONS
+
+
+EquationName: TypeAlias = str | HeldLoad
+"""Name of an equation, or the load of `closed_chain_dynamics`."""
+
+
+def equation_of(name: EquationName) -> tuple[str, Equation]:
+    """Return an equation and its name, from its name or from the load that arms hold."""
+    if isinstance(name, HeldLoad):
+        function = partial(closed_chain_dynamics, load=name.load, grasps=name.grasps)
+        shapes = {"forces": (len(name.grasps), 6)}
+        purpose, variant = f"Accelerations of arms that hold {name.load!r}, and their forces on it.", str(name)
+        made = Equation(function, ("q", "v", "tau"), ("vdot", "forces"), purpose, FLOW, variant=variant, rows=shapes)
+        return "closed_chain_dynamics", made
+    if name not in ALL:
+        raise KeyError(f"no equation {name!r}{nearest(name, ALL)}; there are {', '.join(ALL)}")
+    return name, ALL[name]
+
 
 _SHAPES = {
     "q": lambda m: (m.nq,),
