@@ -213,8 +213,8 @@ def to_casadi(
 
     Args:
         model: The mechanism.
-        functions: Names of equations, such as "forward_dynamics" or "restoring_force", "jacobian:NAME" of a body or frame, and a
-            `HeldLoad` for "closed_chain_dynamics".
+        functions: Names of equations, such as "forward_dynamics" or "restoring_force", "jacobian:NAME" of a body or frame, and
+            a `HeldLoad` for "closed_chain_dynamics".
         inputs: Optional inputs of the equations that accept them: "fluid_velocity", "fluid_acceleration" (columns of 3, in
             world axes) and "wrench" (nb × 6, on each body in its axes about its origin).
         parameters: Numbers of the model that remain inputs, as in `hm.compile`: the last inputs of each function, with `_` for
