@@ -89,6 +89,58 @@ def test_block_acts_as_policy_in_environment(tmp_path, task, goal):
     np.testing.assert_allclose(run.position.sel(body="vehicle").values[1:21], places, atol=1e-5)
 
 
+ARM = {"task": "PickAndPlace", "scenario": "slow_manipulation", "spread": 0.0}
+OTHERS = {
+    "Reach": ({"task": "Reach"}, {"frame": "tool"}, 0.0),
+    "holds": (ARM, {"grip": "jaws"}, 1.0),
+    "lets go": (ARM, {"grip": "jaws"}, -1.0),
+    "WalkAhead": ({"task": "WalkAhead", "scenario": "dante_step", "turn": 0.0}, {}, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_block_observes_what_the_environment_does(tmp_path, name):
+    """Tasks with an arm or legs: actions and commands of the block at the states of an environment, to rounding of float32.
+
+    A constant is added to the last action, which closes the jaws: they hold the object that they held at the start, or let go.
+    """
+    pytest.importorskip("gymnasium", reason="needs Gymnasium: pip install 'hydromechs[learn]'")
+    from hydromechs import learning
+
+    options, more, last = OTHERS[name]
+    arena = (env := learning.make_single(**options)).arena
+    seen, _ = env.reset(seed=4)
+    layers = random_network(3, (len(arena.labels), *HIDDEN, arena.last.shape[1]))
+    layers[-1][1][-1] += 3.0 * last
+    goal = {"waypoints": [{"t": 0, "position": env.arena.task.goals()[0].tolist()}]} if more else {}
+    policy = control.Policy(
+        file=save_npz(tmp_path / "net.npz", layers),
+        observation=list(arena.labels),
+        actions=list(arena.actions.names),
+        period=arena.period,
+        **goal,
+        **more,
+    )
+    policy.prepared(Site(arena.plant, arena.worlds.step_size, arena.home_q))
+    worlds, layout = arena.worlds, arena.plant.layout
+    for _ in range(6):
+        action = evaluate(layers, seen.astype(float))
+        held = [worlds.inputs[name][0] for name in layout.held]
+        state = hm.State(t=worlds.t[0], q=worlds.q[0].copy(), v=worlds.v[0].copy(), command=worlds.command[0].copy(), held=held)
+        commands = policy(state)
+        np.testing.assert_allclose(policy.signal_values, action, atol=1e-5)
+        seen, *_ = env.step(action)
+        now = dict(zip(layout.commands, worlds.command[0], strict=True)) | {n: worlds.inputs[n][0] for n in layout.held}
+        for command, value in commands.items():
+            assert now[command] == pytest.approx(value, abs=1e-4)
+    given = [state.t, state.q, state.v, np.concatenate([state.command, held]), [], policy.memory, policy.design_values]
+    arrays = [np.array(x, dtype=float) for x in given]
+    for compiled, floats in zip(policy.program()([x[None] for x in arrays]), policy.evaluate(*arrays), strict=True):
+        np.testing.assert_allclose(compiled[0], floats, atol=1e-12)
+    if "grip" in more:
+        assert seen[arena.labels.index("grip")] == max(last, 0.0) == commands["jaws.closed"]
+
+
 def test_targets_of_joints_move_with_their_rate(tmp_path):
     """Constant actions on the arm: 0.5 rad/s times the action, clipped."""
     layers = [(np.zeros((2, 1)), np.array([0.5, -3.0]))]

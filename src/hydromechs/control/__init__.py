@@ -8,7 +8,7 @@ from ._carry import CarryLoad
 from ._cartesian import Admittance, CartesianMotion, ToolLoop, ToolPath
 from ._damped_inverse import Tool, damped_inverse, prioritised, reach_pose
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
-from ._policy import ActionMap, Policy, observed_joints, thruster_commands
+from ._policy import ActionMap, Policy, grips_object, observed_joints, thruster_commands
 from ._pose_control import FollowPath, HoldPose
 from ._reference import ComputedTorque, JointControl, JointTrajectory, Waypoints
 from ._serpenoid import Serpenoid
@@ -49,6 +49,7 @@ __all__ = [
     "VehicleTask",
     "Waypoints",
     "damped_inverse",
+    "grips_object",
     "loop_margins",
     "observed_joints",
     "prioritised",

@@ -8,6 +8,8 @@ import numpy as np
 
 from hydromechs.actuation import Thruster
 from hydromechs.compiler import dense
+from hydromechs.contact import Grip
+from hydromechs.dynamics import kinematics
 from hydromechs.errors import FieldError
 from hydromechs.model import JointPart, joints
 from hydromechs.simulation import Plant, Site, Tick, TracedBlock, Update, check_free_in_world
@@ -41,6 +43,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "rate": ("p", "q", "r"),
 }
 """Names of the numbers of an observation by group, as in "velocity.u"; all in axes of the vehicle."""
+OF_FRAME = ("tool_goal",)
+"""Groups of a policy with a frame, vectors."""
+OF_GRIP = ("jaws_to_thing", "thing_to_goal")
+"""Groups of a policy with a grip, vectors."""
 
 
 def thruster_commands(plant: Plant) -> tuple[str, ...]:
@@ -52,6 +58,15 @@ def thruster_commands(plant: Plant) -> tuple[str, ...]:
 def observed_joints(plant: Plant) -> list[JointPart]:
     """Return the joints that policies observe: revolute and prismatic ones."""
     return [p for p in plant.model.joint_parts.values() if isinstance(p.joint, joints.Revolute | joints.Prismatic)]
+
+
+def grips_object(before: Scalar, closed: Scalar, closing: Scalar, near: Scalar) -> Scalar:
+    """Return 1 if jaws hold an object after an action, else 0; for numbers of one world or arrays of many.
+
+    They grip an object within reach when they close, until they open. `before`: result of the action before; `closed`: 1 if
+    they were closed; `closing`: 1 if they are closed now; `near`: 1 if the object is within reach.
+    """
+    return closing * (1.0 - (1.0 - before) * (1.0 - near * (1.0 - closed)))
 
 
 class ActionMap:
@@ -106,18 +121,22 @@ class Policy(TracedBlock):
     The observation has the labels that an environment of `hydromechs.learning` has, `env.unwrapped.arena.labels`: goal.x, y, z,
     the way to the goal; goal.turn.x, y, z, the rotation vector to its orientation; goal.velocity and goal.ahead, the velocity
     of the goal and the way to where it will be; down.x, y, z; velocity.u, v, w; rate.p, q, r, all in axes of the vehicle;
-    joint.NAME and joint_rate.NAME; action.NAME, the last actions; SENSOR.CHANNEL, readings. Actions from -1 to 1 are mapped to
-    commands as in the environments, and clipped. The signals are the actions.
+    height, above the initial position; joint.NAME and joint_rate.NAME; action.NAME, the last actions; SENSOR.CHANNEL, readings.
+    With `frame`, tool_goal.x, y, z is the way from there to the goal. With `grip`, jaws_to_thing.x, y, z is the way from the
+    jaws to the object, thing_to_goal.x, y, z from there to the goal, and grip is 1 while the jaws hold it. Actions from -1 to 1
+    are mapped to commands as in the environments, and clipped. The signals are the actions.
 
     Args:
         file: Network: arrays W0, b0, W1, ... (.npz), ONNX (.onnx), or a model of Stable-Baselines3 (.zip).
         observation: Labels of the inputs of the network, in order. Default to those of `StationKeeping`.
         actions: Commands that the outputs drive, in order. Default to the thrusters.
         activation: Activation of hidden layers of .npz files.
-        waypoints: Goals as for `FollowPath`. Defaults to the initial pose.
+        waypoints: Goals as for `FollowPath`. Defaults to the initial pose, with the position of the frame or object, if given.
         ahead: Lead time of goal.ahead [s].
         ranges: Minimum and maximum of commands by name [in their units]. Default to those of the actuators.
         body: Name of the vehicle's body. Defaults to the first free one.
+        frame: Frame or body that is to reach the goal, as in `Reach`.
+        grip: Grip that one more action, action.0, closes above 0 and opens otherwise, as in `PickAndPlace`.
         period: Time between actions, as in training [s].
     """
 
@@ -132,6 +151,8 @@ class Policy(TracedBlock):
         ahead: Positive = 1.0,
         ranges: Mapping[str, Annotated[Sequence[float], Bound(size=2)]] | None = None,
         body: str | None = None,
+        frame: str | None = None,
+        grip: str | None = None,
         period: Positive = 0.1,
     ) -> None:
         self.file = os.fspath(file)
@@ -141,7 +162,8 @@ class Policy(TracedBlock):
         self.observation = None if observation is None else tuple(observation)
         self.actions = None if actions is None else tuple(actions)
         self.path = pose_waypoints(waypoints) if waypoints else None
-        self.ahead, self.body, self.period = positive(ahead, "ahead"), body, positive(period, "period")
+        self.ahead, self.period = positive(ahead, "ahead"), positive(period, "period")
+        self.body, self.frame, self.grip = body, frame, grip
         self.ranges = {name: (float(low), float(high)) for name, (low, high) in (ranges or {}).items()}
 
     def prepare(self, site: Site) -> None:
@@ -154,14 +176,23 @@ class Policy(TracedBlock):
         check_free_in_world(model, at)
         self._q, self._v, self._down = model.q_slices[at], model.v_slices[at], np.array(model.world.down, dtype=float)
         self._home = np.array(site.start_q[self._q], dtype=float)
+        grips = {c.name: c for c in plant.components if isinstance(c, Grip)}
+        if self.grip is not None and self.grip not in grips:
+            raise ValueError(f"no grip {self.grip!r} in {model.name}{nearest(self.grip, grips)}")
+        self._jaws = None if self.grip is None else grips[self.grip]
+        reaching = self.frame if self._jaws is None else self._jaws.held
+        self._goal = self._home[:3] if reaching is None else self._places(np.array(site.start_q), reaching)[0]
         self._parts = observed_joints(plant)
         self.map = ActionMap(
             plant, thruster_commands(plant) if self.actions is None else self.actions, self.ranges, self.period
         )
         self.labels = self._labels() if self.observation is None else self.observation
+        acted = [f"action.{x}" for x in (*self.map.names, *([] if self._jaws is None else ["0"]))]
+        vectors = (*(OF_FRAME if self.frame else ()), *(OF_GRIP if self._jaws else ()))
         known = [f"{group}.{x}" for group, names in GROUPS.items() for x in names]
+        known += [f"{group}.{x}" for group in vectors for x in "xyz"] + ["height", *(["grip"] if self._jaws else [])]
         known += [f"{kind}.{p.name}" for p in self._parts for kind in ("joint", "joint_rate")]
-        known += [f"action.{x}" for x in self.map.names]
+        known += acted
         known += [f"{sensor}.{x}" for sensor, m in site.measured.items() for x in m.labels]
         for label in self.labels:
             if label not in known:
@@ -169,7 +200,7 @@ class Policy(TracedBlock):
         first, last = self.layers[0], self.layers[-1]
         for layer, size, wanted, what in (
             (first, first.weights.shape[1], len(self.labels), "observations"),
-            (last, len(last.weights), len(self.map), "actions"),
+            (last, len(last.weights), len(acted), "actions"),
         ):
             if size != wanted:
                 shape = ("m", wanted) if layer is first and what == "observations" else (wanted, "n")
@@ -177,9 +208,9 @@ class Policy(TracedBlock):
                     f"policy {self.file}: layer {layer.name!r} has weights of shape {layer.weights.shape}, must have shape "
                     f"({shape[0]}, {shape[1]}) for {wanted} {what}; set {'observation' if what[0] == 'o' else 'actions'}"
                 )
-        self.commanded = self.map.names
-        self.first_memory = {"actions": np.zeros(len(self.map))}
-        self.signals = {f"action.{x}": "1" for x in self.map.names}
+        self.commanded = (*self.map.names, *([] if self._jaws is None else [f"{self._jaws.name}.closed"]))
+        self.first_memory = {"actions": np.zeros(len(acted)), "grip": 0.0}
+        self.signals = dict.fromkeys(acted, "1")
 
     def _labels(self) -> tuple[str, ...]:
         """Labels of `StationKeeping`."""
@@ -189,19 +220,30 @@ class Policy(TracedBlock):
 
     def update(self, tick: Tick) -> Update:
         """Evaluate the network."""
-        seen = self._seen(tick)
+        seen, near = self._seen(tick)
         x = np.array([seen[label] for label in self.labels])
         for layer in self.layers:
             x = np.array([ACTIVATIONS[layer.activation](y) for y in dense(layer.weights, layer.bias, x)])
         actions = [clamp(y, -1.0, 1.0) for y in x]
         commands = {n: self.map.command(k, actions[k], tick.inputs[n]) for k, n in enumerate(self.map.names)}
-        return Update(commands, {"actions": np.array(actions)}, dict(zip(self.signals, actions, strict=True)))
+        memory = {"actions": np.array(actions)}
+        if self._jaws is not None:
+            setting = f"{self._jaws.name}.closed"
+            closing = commands[setting] = where(actions[-1] > 0.0, 1.0, 0.0)
+            memory["grip"] = grips_object(seen["grip"], tick.inputs[setting], closing, near)
+        return Update(commands, memory, dict(zip(self.signals, actions, strict=True)))
 
-    def _seen(self, tick: Tick) -> dict[str, Scalar]:
-        """Everything that can be observed, by label."""
+    def _places(self, q: Array, *names: str) -> list[Array]:
+        """Positions of frames or bodies in world axes."""
+        kin = kinematics(self.site.model, q, np.zeros(self.site.model.nv))
+        found = [self.site.model.locate(name) for name in names]
+        return [at.p if at.body < 0 else kin.p_WB[at.body] + kin.R_WB[at.body] @ at.p for at in found]
+
+    def _seen(self, tick: Tick) -> tuple[dict[str, Scalar], Scalar]:
+        """Everything that can be observed, by label; 1 if the object is within reach of the jaws."""
         R = quaternion_matrix(tick.q[self._q][3:])
         p, quaternion, velocity = tick.q[self._q][:3], tick.q[self._q][3:], tick.v[self._v]
-        place, rate, later, goal = self._home[:3], np.zeros(3), self._home[:3], self._home[3:]
+        place, rate, later, goal, near = self._goal, np.zeros(3), self._goal, self._home[3:], 0.0
         if self.path is not None:
             (wanted, moving, _), (then, _, _) = self.path(tick.t), self.path(tick.t + self.ahead)
             place, rate, later = wanted[:3], moving[:3], then[:3]
@@ -215,15 +257,25 @@ class Policy(TracedBlock):
             "velocity": velocity[:3],
             "rate": velocity[3:],
         }
+        vectors, grip = dict[str, Array](), dict[str, Scalar]()
+        if self.frame is not None:
+            vectors["tool_goal"] = R.T @ (place - self._places(tick.q, self.frame)[0])
+        if self._jaws is not None:
+            jaws, thing = self._places(tick.q, self._jaws.holder, self._jaws.held)
+            vectors |= {"jaws_to_thing": R.T @ (thing - jaws), "thing_to_goal": R.T @ (place - thing)}
+            near = where(norm(thing - jaws) < self._jaws.reach, 1.0, 0.0)
+            grip["grip"] = where(tick.first, near * tick.inputs[f"{self._jaws.name}.closed"], tick.memory["grip"])
         out = {f"{g}.{x}": value for g, names in GROUPS.items() for x, value in zip(names, arrays[g], strict=True)}
+        out |= {f"{g}.{x}": value for g, vector in vectors.items() for x, value in zip("xyz", vector, strict=True)}
+        out |= {"height": self._down @ (self._home[:3] - p), **grip}
         for part in self._parts:
             out |= {f"joint.{part.name}": tick.q[part.q][0], f"joint_rate.{part.name}": tick.v[part.v][0]}
-        out |= {f"action.{x}": a for x, a in zip(self.map.names, tick.memory["actions"], strict=True)}
+        out |= dict(zip(self.signals, tick.memory["actions"], strict=True))
         out = {label: clamp(x, -LIMIT, LIMIT) for label, x in out.items()}
         for sensor, m in self.site.measured.items():
             values = [where(x == x, clamp(x, -LIMIT_OF_READINGS, LIMIT_OF_READINGS), 0.0) for x in tick.measured[sensor]]
             out |= {f"{sensor}.{label}": x for label, x in zip(m.labels, values, strict=True)}
-        return out
+        return out, near
 
 
 def _turn(here: Array, there: Array) -> Array:

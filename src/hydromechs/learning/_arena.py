@@ -249,6 +249,8 @@ class Arena:
     def place(self, name: str) -> Array:
         """Return positions of a frame or body in world axes [m], shape (n, 3)."""
         where = self.plant.model.locate(name)
+        if where.body < 0:
+            return np.tile(where.p, (self.n, 1))
         X = self.poses()[:, where.body]
         return X[:, :3, 3] + X[:, :3, :3] @ where.p
 

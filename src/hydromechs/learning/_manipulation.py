@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hydromechs.contact import Grip
-from hydromechs.control import thruster_commands
+from hydromechs.control import grips_object, thruster_commands
 from hydromechs.simulation import Plant
 from hydromechs.values import Array, NotNegative, Positive, nearest
 
@@ -127,6 +127,7 @@ class PickAndPlace(GoalTask):
         names = [slot.full_name(c.name) for c in arena.plant.components for slot in c.states(arena.plant.model)]
         self.strength = names.index(f"{self.jaws.name}.strength")
         self.home = arena.place(self.jaws.held)
+        self.gripped = np.zeros(arena.n)
         self.goal = self.home.copy()
         self.up = -np.array(arena.plant.model.world.down, dtype=float)
 
@@ -138,19 +139,33 @@ class PickAndPlace(GoalTask):
     def goals(self) -> Array:
         return self.goal
 
+    @property
+    def _closed(self) -> Array:
+        return self.arena.worlds.inputs[f"{self.jaws.name}.closed"]
+
+    @property
+    def _near(self) -> Array:
+        way = self.arena.place(self.jaws.held) - self.arena.place(self.jaws.holder)
+        return 1.0 * (np.linalg.norm(way, axis=1) < self.jaws.reach)
+
+    def begin(self, which: Array) -> None:
+        self.gripped[which] = (self._closed * self._near)[which]
+
     def act(self, actions: Array) -> None:
-        self.arena.worlds.inputs[f"{self.jaws.name}.closed"][:] = actions[:, 0] > 0.0
+        closing = 1.0 * (actions[:, 0] > 0.0)
+        self.gripped = grips_object(self.gripped, self._closed, closing, self._near)
+        self._closed[:] = closing
 
     @property
     def _holds(self) -> Array:
         return self.arena.worlds.internal[:, self.strength]
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: from the jaws to the object, from there to the goal; strength of the grip."""
+        """See `Task.observe`: from the jaws to the object, from there to the goal; 1 for jaws that closed on the object."""
         arena = self.arena
         jaws, thing = arena.place(self.jaws.holder), arena.place(self.jaws.held)
         ways = [("position", arena.direction(thing - jaws)), ("position", arena.direction(self.goal - thing))]
-        return [*ways, ("grip", self._holds[:, None])]
+        return [*ways, ("grip", self.gripped[:, None])]
 
     def judge(self) -> Judgement:
         arena = self.arena

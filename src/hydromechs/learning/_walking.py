@@ -30,7 +30,7 @@ class WalkAhead(Task):
     tilt: Positive = 0.8
     """Angle from upright at which the episode ends [rad]."""
 
-    labels = (*named("course.turn"), "height")
+    labels = (*named("goal.turn"), "height")
     default = "k2t_walk"
 
     def commands(self, plant: Plant) -> Sequence[str]:
