@@ -35,10 +35,8 @@ __getattr__, __dir__, _later = _lazy_names(
             "SWITCH",
             "Watched",
             "first_crossings",
-            "settled_targets",
-            "switch_places",
+            "inputs_after",
             "watchable",
-            "wrench_places",
         ),
         "._external_terms": (
             "ExternalTerms",
@@ -69,8 +67,8 @@ __getattr__, __dir__, _later = _lazy_names(
             "SAMPLED",
             "SNAP",
         ),
-        "._mission_run": (
-            "MissionRun",
+        "._one_world": (
+            "OneWorld",
             "SEEDS",
         ),
         "._modes": (

@@ -122,6 +122,11 @@ class Event:
         """Grasps that open (0) and close (1), by name."""
         return dict.fromkeys(self.release, 0.0) | dict.fromkeys(self.grasp, 1.0)
 
+    @property
+    def message(self) -> str:
+        """Message that it happened, without the time."""
+        return f"{self.name} ({self.quantity} crosses {self.level:g})"
+
     def closing(self, lost: float, plant: Plant, q: np.ndarray) -> list[str]:
         """Return the message about grasps that it closes; empty if none.
 
@@ -138,6 +143,20 @@ class Event:
         firm = ", ".join(repr(name) for name in self.grasp if closing[name] is None)
         said = [f"{firm} closes; {lost:.3g} J are lost in the impact"] if firm else []
         return said + [text for name in self.grasp if (text := closing[name]) is not None]
+
+
+def inputs_after(event: Event, plant: Plant, inputs: np.ndarray, t: float) -> np.ndarray:
+    """Return inputs with the commands, wrenches and switches of an event at a time [s], shape (nu,)."""
+    layout, after = plant.layout, inputs.copy()
+    na, names = len(layout.commands), [*layout.commands, *layout.held]
+    settled = settled_targets(layout, inputs[:na], inputs[na : len(names)], t) if event.control == "off" else {}
+    for name, value in (settled | dict(event.command)).items():
+        after[names.index(name)] = value
+    for body, wrench in event.wrench:
+        after[na + np.array(wrench_places(plant)[body])] = wrench
+    for name, on in event.switches.items():
+        after[na + switch_places(plant)[name]] = on
+    return after
 
 
 def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:

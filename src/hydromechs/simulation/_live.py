@@ -20,8 +20,8 @@ from hydromechs.model import State
 from hydromechs.recording import real_time_factor
 from hydromechs.values import positive
 
-from ._events import Watched, first_crossings, settled_targets
-from ._mission_run import MissionRun
+from ._events import Watched, first_crossings, inputs_after
+from ._one_world import OneWorld
 from ._recorder import Recorder
 from ._state_file import Run, RunLog
 from ._stiffness import advice
@@ -147,7 +147,7 @@ class LiveRun:
         self.clock = Clock(sim._at.t, sim.step_size, periods, progress, real_time)
         """Stops in compiled code."""
         self._stops = SoftStops(sim.plant)
-        self._mission = MissionRun(sim, sim.march)
+        self._mission = OneWorld(sim, sim.march)
         self._stretch = STRETCH * sim.record
         """Time that the compiled loop runs without returning [s]."""
         self._finished: tuple[float, float] | None = None
@@ -250,16 +250,12 @@ class LiveRun:
         stopped = None
         for at, watched in found:
             event = watched.event
-            log.say(f"t = {at.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
-            if event.control == "off":
-                sim.command = settled_targets(sim.plant.layout, sim.command, sim.held, at.t)
-            sim.command = dict(event.command)
-            for body, wrench in event.wrench:
-                sim.set_wrench(body, wrench)
-            if event.switches:
-                lost = sim._switch(event.switches)
-                for text in event.closing(lost, sim.plant, sim._at.q):
-                    log.say(f"t = {at.t:.6f} s: {text}")
+            log.say(f"t = {at.t:.6f} s: {event.message}")
+            na, inputs = len(sim._command), inputs_after(event, sim.plant, sim._inputs(at.t)[0], at.t)
+            sim.command = inputs[:na]
+            lost = sim._set_held(inputs[na : na + len(sim._held)])
+            for text in event.closing(lost, sim.plant, sim._at.q):
+                log.say(f"t = {at.t:.6f} s: {text}")
             sim._controlled = event.control == "on" if event.control else sim._controlled
             if event.control == "off" and sim.mission is not None:  # until it is asked again, or measures
                 sim._signal = np.full(len(sim.signals), np.nan)

@@ -83,7 +83,7 @@ class MissionMarch:
 
     One pass goes from one instant to the next: blocks that are due, a sample if one is due, then steps up to the next tick or
     sample. A world leaves the loop, and waits, where it reaches its end, where a block reports something, where its next step
-    is not finite, and between sensors and blocks where a part of the mission in Python is due (see `MissionRun`).
+    is not finite, and between sensors and blocks where a part of the mission in Python is due (see `OneWorld`).
 
     Args:
         mission: Sensors, filter and blocks; None for a plant without.

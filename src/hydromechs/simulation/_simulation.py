@@ -37,8 +37,8 @@ from ._initial_instant import InitialInstant
 from ._live import LiveRun, size_faults
 from ._mission import BlockPart, Mission
 from ._mission_march import MissionMarch
-from ._mission_run import MissionRun, PropagatedMarch
 from ._observe import coordinates, quantities
+from ._one_world import OneWorld, PropagatedMarch
 from ._plant import Plant
 from ._programs import PlantPrograms
 from ._ranges import CommandRanges, HeldRanges, by_name, input_values
@@ -418,8 +418,8 @@ class Simulation:
         return MissionMarch(self._programs, self.mission, self.step_size, self.record, *how)
 
     @cached_property
-    def _ticks(self) -> MissionRun:
-        return MissionRun(self, self.march)
+    def _ticks(self) -> OneWorld:
+        return OneWorld(self, self.march)
 
     def step(self, command: Commands = None, duration: float | None = None) -> State:
         """Advance with held commands and without the controller: by one step, or for a duration.

@@ -23,16 +23,14 @@ from hydromechs.simulation import (
     GridTime,
     Guards,
     MissionMarch,
+    OneWorld,
     Reduction,
     Simulation,
     Watched,
     closed,
     first_crossings,
-    settled_targets,
-    switch_places,
-    wrench_places,
+    inputs_after,
 )
-from hydromechs.simulation import MissionRun as OneWorld
 from hydromechs.values import Array
 
 from ._plant import PlantRun, PlantSource
@@ -424,22 +422,10 @@ class MissionRun(PlantRun):
         return value
 
     def _act(self, event: Event, world: int, t: float) -> None:
-        layout, na = self.plant.layout, self.na
-        self._said.append(WorldMessage(world, t, f"{event.name} ({event.quantity} crosses {event.level:g})"))
-        inputs = self.state["inputs"][world]
-        names = [*layout.commands, *layout.held]
-        changes = dict(event.command)
-        if event.control == "off":
-            changes = settled_targets(layout, inputs[:na], inputs[na : self.nu], t) | changes
-        for name, value in changes.items():
-            inputs[names.index(name)] = value
-        after = inputs.copy()
-        for body, wrench in event.wrench:
-            after[na + np.array(wrench_places(self.plant)[body])] = wrench
-        for name, on in event.switches.items():
-            after[na + switch_places(self.plant)[name]] = on
+        self._said.append(WorldMessage(world, t, event.message))
+        inputs, at = self.state["inputs"][world], self._point(world)
+        after = inputs_after(event, self.plant, inputs, t)
         if not np.array_equal(after, inputs):
-            at = self._point(world)
             point, lost = closed(self.plant, at._replace(t=t), inputs.copy(), after)
             self.state["y"][world, len(at.q) :], inputs[:], self._applied[world] = point.x, after, after
             self._said += [WorldMessage(world, t, text) for text in event.closing(lost, self.plant, at.q)]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ._simulation import Simulation
 
 
-class MissionRun:
+class OneWorld:
     """A simulation in the loop of its mission."""
 
     def __init__(self, simulation: Simulation, march: MissionMarch) -> None:
