@@ -303,7 +303,7 @@ def test_nvcc_finds_no_spills_in_float32(tmp_path):
 
 
 def test_too_many_worlds_for_the_gpu(host_gpu):
-    with pytest.raises(MemoryError, match="worlds need .* GiB, and 1 GiB of the GPU are free; take at most"):
+    with pytest.raises(MemoryError, match="worlds need .* GiB, but 1 GiB of the GPU are free; use at most"):
         hm.Worlds(hm.load("bluerov2_heavy_alpha5"), 2**24, target="cuda")
 
 

@@ -38,9 +38,9 @@ def test_wholes_equal_floats():
 
 def test_what_is_no_whole_is_refused():
     for function, words in (
-        (lambda t, q, y: q + y, r"arrays of shapes \(6,\) and \(5,\) do not fit together"),
-        (lambda t, q, y: q[::2], "a stretch must go entry by entry"),
-        (lambda t, q, y: q[1], "only stretches of arrays"),
+        (lambda t, q, y: q + y, r"shapes \(6,\) and \(5,\) do not broadcast"),
+        (lambda t, q, y: q[::2], "a slice must have step 1"),
+        (lambda t, q, y: q[1], "only slices of one-dimensional arrays"),
         (lambda t, q, y: np.concatenate([q, np.arange(3.0)]), "an array of different numbers cannot be part of a whole"),
         (lambda t, q, y: y, r"a has shape \(5,\), must have \(6,\)"),
     ):

@@ -1,4 +1,4 @@
-"""The interface of back ends: each turns programs into code, and some run it here."""
+"""Interface of back ends, which turn programs into code; some also run it."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 
 class Form(NamedTuple):
-    """The form in which a program is compiled: a call, or a march of many steps."""
+    """Form in which a program is compiled: a call, or a march of many steps."""
 
     lanes: int = 1
     """Worlds per vector operation, for a back end with lanes."""
     state: int | None = None
     """Number of parts of the state of a march; None for a call."""
     rarely: bool = False
-    """Called so rarely that the time of compiling counts more than that of running."""
+    """True if it is called so rarely that compile time matters more than run time."""
     packed: bool = False
     """A function of packed arrays that a routine calls."""
 
 
 class Executable(Protocol):
-    """Functions of object code in this process."""
+    """Functions in object code loaded into this process."""
 
     loop: Callable[[int, int, int], None]
     """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
     objects: Any
-    """Evaluates NumPy arrays and returns True if they are as they should be; None if there are no single calls."""
+    """Evaluates NumPy arrays and returns True if their types and shapes fit; None if there are no single calls."""
     address: int
     """Address of the function of packed arrays; 0 if there is none."""
 
@@ -57,7 +57,7 @@ class SourceFunction(NamedTuple):
 
 
 class SourceFile(NamedTuple):
-    """Functions that are exported together."""
+    """Functions exported together."""
 
     name: str
     """Name of the files and prefix of all functions; must be an identifier."""
@@ -69,7 +69,7 @@ class SourceFile(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A call of a function and the results it must give."""
+    """A call of a function and its expected results."""
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
@@ -78,75 +78,75 @@ class Case(NamedTuple):
 
 
 Marcher = Callable[[Sequence[Any], Sequence[Any], Any, int, int], tuple[list[Any], Any]]
-"""Takes steps in place: (state, inputs, frozen, steps, stride) to records of each part of the state, shape (worlds, rows, ...),
+"""Takes steps in place, (state, inputs, frozen, steps, stride); returns records of each part of the state, (worlds, rows, ...),
 and the number of steps taken, shape (worlds,). Parts of the state have shape (worlds, ...). The first input is the step; other
-inputs are held, shape (worlds or 1, ...), or given for each step, (worlds or 1, steps, ...). Stopped worlds, of type bool and
-shape (worlds,), stay where they are. There are no records if the stride is 0."""
+inputs are constant, shape (worlds or 1, ...), or given for each step, (worlds or 1, steps, ...). Worlds marked in `frozen`,
+bool of shape (worlds,), keep their state. There are no records if the stride is 0."""
 
 
 class Backend(abc.ABC):
-    """Turns programs into code of one language or machine; those that run code here have arrays for it."""
+    """Turns programs into code for one language or machine; some run it on arrays of their own."""
 
     key: ClassVar[str]
     about: ClassVar[str]
     """One line for help texts."""
     target: ClassVar[str] = ""
-    """Name of the machine on which worlds run with it; empty if none do."""
+    """Name of the machine that runs worlds; empty if it runs none."""
     precisions: ClassVar[tuple[str, ...]] = ("float64",)
-    """Numbers that it computes with."""
+    """Supported precisions."""
     lanes: ClassVar[bool] = False
-    """True if it compiles for lanes of this machine."""
+    """True if it compiles for vector lanes of this machine."""
     exports: ClassVar[bool] = False
     """True if it writes files for other programs."""
     takes_loops: ClassVar[bool] = False
     """True if it compiles loops over bodies."""
     takes_divided_steps: ClassVar[bool] = False
-    """True if integrators with adaptive or multi-step methods run with it; its arrays are NumPy's."""
+    """True if it supports adaptive and multi-step integrators; its arrays are NumPy's."""
 
     # -- text and code ------------------------------------------------------------------------------------------------------
 
     @abc.abstractmethod
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
-        """The text of a program, or of a loop over bodies, as a call or march (`form`), in one of `precisions`."""
+        """Return the text of a program, or of a loop over bodies, as a call or march (`form`), in one of `precisions`."""
 
     def versions(self) -> tuple[str, ...]:
-        """Everything about compiler and machine that can change the code."""
+        """Return all properties of compiler and machine that can change the code."""
         raise self._unable("makes no machine code of this process")
 
     def build(self, source: str, form: Form) -> bytes:
-        """Object code of a text that was written in the `form`."""
+        """Return the object code of a text written in the `form`."""
         raise self._unable("makes no machine code of this process")
 
     def load(self, code: bytes, arguments: int, form: Form) -> Executable:
-        """Functions of object code in this process; `arguments` counts the arrays of a single call (0: no single calls)."""
+        """Load object code and return its functions; a single call takes `arguments` arrays (0: no single calls)."""
         raise self._unable("makes no machine code of this process")
 
     # -- worlds -------------------------------------------------------------------------------------------------------------
 
     def unavailable(self) -> str:
-        """The reason for which it cannot run on this machine; empty if it can."""
+        """Return why it cannot run on this machine; empty if it can."""
         return ""
 
     def arrays(self, precision: str) -> Arrays:
-        """Arrays of worlds, in one of `precisions`."""
+        """Return the arrays of worlds, in one of `precisions`."""
         raise self._unable("runs no worlds")
 
     def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
-        """A function for worlds in one of `precisions`: results of arrays of shape (worlds, ...)."""
+        """Return a function of arrays of shape (worlds, ...), in one of `precisions`."""
         raise self._unable("runs no worlds")
 
     def marcher(self, march: March, precision: str) -> Marcher:
-        """Steps of worlds in one of `precisions`."""
+        """Return a march of worlds in one of `precisions`."""
         raise self._unable("runs no worlds")
 
     # -- export -------------------------------------------------------------------------------------------------------------
 
     def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:
-        """Texts of self-contained files, by name, with a check that makes the calls `cases`, by name of the program."""
+        """Return self-contained files, by name, with a check that makes the calls `cases`, by name of the program."""
         raise self._unable("writes no files")
 
     def check_command(self, paths: Sequence[Path]) -> str:
-        """The shell command that compiles and runs the check, from the `paths` of the files in the order of `files`."""
+        """Return the shell command that compiles and runs the check; `paths` are in the order of `files`."""
         raise self._unable("writes no files")
 
     def _straight(self, program: Program | Rolled) -> Program:
@@ -157,54 +157,54 @@ class Backend(abc.ABC):
 
 
 class Arrays:
-    """Arrays of worlds on one machine, with the worlds along the first axis: NumPy's; others override all that differs."""
+    """Arrays of worlds on one machine, worlds along the first axis: NumPy arrays, unless overridden."""
 
     on_host: ClassVar[bool] = True
     """True if they are NumPy's."""
 
     def check_memory(self, numbers: int, worlds: int) -> None:
-        """Raise `MemoryError` if worlds of so many `numbers` each do not fit."""
+        """Raise `MemoryError` if worlds of `numbers` values each do not fit."""
 
     def zeros(self, worlds: int, *shape: int) -> Any:
-        """A new array of shape (worlds, *shape)."""
+        """Return a new array of shape (worlds, *shape)."""
         return np.zeros((worlds, *shape))
 
     def mask(self, worlds: int) -> Any:
-        """A new array of False, shape (worlds,)."""
+        """Return a new array of False, shape (worlds,)."""
         return np.zeros(worlds, dtype=bool)
 
     def full(self, value: float) -> Any:
-        """A number for all worlds, shape (1,)."""
+        """Return a number for all worlds, shape (1,)."""
         return np.array([value])
 
     def repeated(self, array: Any, steps: int) -> Any:
-        """The same numbers of one of its arrays for every step, shape (worlds, steps, ...); a new array."""
+        """Return a copy of an array repeated for every step, shape (worlds, steps, ...)."""
         return np.repeat(array[:, None], steps, axis=1)
 
     def put(self, array: Any, which: np.ndarray, values: np.ndarray) -> None:
-        """Write rows, shape (len(which), ...), of some worlds of `array`, one of its arrays or a part of one."""
+        """Write rows, shape (len(which), ...), of some worlds into `array` or a view of it."""
         array[which] = values
 
     def get(self, array: Any) -> np.ndarray:
-        """One of its arrays, or a part of one, as NumPy's floats; NumPy's own arrays as they are."""
+        """Return one of its arrays, or a view, as NumPy floats; NumPy arrays are not copied."""
         return array
 
     def seen(self, mask: Any) -> np.ndarray:
-        """One of its masks as NumPy's; NumPy's own as it is."""
+        """Return one of its masks as a NumPy array; NumPy arrays are not copied."""
         return mask
 
     def array(self, values: Any) -> Any:
-        """Numbers of a caller, an array of this machine or what NumPy takes, as one of its arrays."""
+        """Return a caller's values, an array of this machine or array-like, as one of its arrays."""
         return np.asarray(values, dtype=float)
 
     def index(self, which: np.ndarray) -> Any:
-        """Numbers of worlds, or booleans, as its arrays take them."""
+        """Return world numbers, or booleans, in the form that indexes its arrays."""
         return which
 
     def rows(self, array: Any, which: Any) -> Any:
-        """A copy of some rows of one of its arrays, laid out as all arrays are; `which` as from `index`."""
+        """Return a copy of some rows of one of its arrays in its usual layout; `which` as from `index`."""
         return array[which]
 
     def stack(self, parts: Sequence[Any], axis: int) -> Any:
-        """Arrays one after another along an axis."""
+        """Concatenate arrays along an axis."""
         return np.concatenate(parts, axis=axis)

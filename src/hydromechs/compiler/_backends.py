@@ -10,6 +10,6 @@ from ._llvm import Llvm
 BACKENDS: Mapping[str, Backend] = {b.key: b for b in (Llvm(), C(), Cuda())}
 """Back ends by name."""
 NATIVE = BACKENDS["llvm"]
-"""The one that makes machine code of this process."""
+"""Back end of this process's machine code."""
 TARGETS: Mapping[str, Backend] = {b.target: b for b in BACKENDS.values() if b.target}
 """Back ends that run worlds, by the name of the machine."""

@@ -1,4 +1,4 @@
-"""Functions that programs call, in C and CUDA, each written once as a function of arrays; loops over rows."""
+"""Functions that programs call, in C and CUDA: each is defined once, as a function of arrays; loops over rows."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +13,10 @@ SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 
 
 def c_literal(value: float, real: str) -> str:
-    """A constant of type `real`, "double" or "float", exactly or rounded.
+    """Return a constant of type `real`, "double" or "float", exact or rounded.
 
-    A number too small for a float becomes the smallest normal one instead of zero: such numbers keep roots of zero apart
-    from divisions by it.
+    A nonzero number too small for a float becomes the smallest normal one, not zero: such numbers guard divisions by roots
+    of zero.
     """
     if math.isnan(value):
         return "NAN"
@@ -33,26 +33,26 @@ def c_literal(value: float, real: str) -> str:
 
 
 class CFunctions:
-    """Functions for all that programs call, named when first needed, for numbers of type `real`; options as of `c_body`."""
+    """Functions that programs call, named on first use, for numbers of type `real`; options as in `c_body`."""
 
     def __init__(
         self, real: str, *, cuda: bool = False, sincos: str | None = None, own: Mapping[str, str] | None = None
     ) -> None:
         self.real, self.cuda, self.sincos, self.own = real, cuda, sincos, own
         self.suffix = "f" if real == "float" else ""
-        """End of names of functions of the C library."""
+        """Suffix of functions of the C library."""
         self.device = "static __device__" if cuda else "static"
-        """Begin of definitions."""
+        """Prefix of definitions."""
         self.text: list[str] = []
-        """The functions, those that others call first."""
+        """Definitions, callees first."""
         self._names: dict[object, str] = {}
 
     def name(self, callee: Callee, *, overlapping: bool = False) -> str:
-        """Name of the function for a callee, of arrays of arguments, then results; they may overlap if `overlapping`."""
+        """Return a callee's function name; it takes arrays of arguments, then results, which may overlap if `overlapping`."""
         key = callee.key, overlapping
         if key not in self._names:
             body = callee.c(self, overlapping=overlapping)
-            alike = self._function("", callee, body)  # calls of one program in several places are one function
+            alike = self._function("", callee, body)  # calls of one program share one function
             if alike not in self._names:
                 self._names[alike] = name = f"hm_call{len(self._names)}"
                 self.text.append(self._function(name, callee, body))
@@ -74,7 +74,7 @@ class CFunctions:
         return c_literal(value, self.real)
 
     def once(self, name: str, text: Callable[[], str]) -> str:
-        """Write something that several callees use, if it is not there yet; return its name."""
+        """Add a definition that several callees share, if missing; return its name."""
         if name not in self._names:
             self._names[name] = name
             self.text.append(text())

@@ -61,7 +61,7 @@ def c_body(
     functions: CFunctions | None = None,
     own: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """The statements of a program.
+    """Return the statements of a program.
 
     Constants are literals where they are used and inputs are loaded right before their first use. `KINDS` states
     what each operation means.
@@ -70,15 +70,15 @@ def c_body(
         real: Type of all variables, "double" or "float".
         load: Expression of an entry of an input, from (argument, entry).
         store: Statement that stores a result, from (output, entry, expression).
-        order: Places of the operations in the order in which to write them, each result stored as soon as it is there;
-            if not given, the program's order, and all results are stored at the end, so that they may overwrite arguments.
-        sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; if not given, sin and cos are called.
-        functions: Where functions for what it calls are written; a program that calls nothing needs none.
-        own: Expressions for operations by name, as in `KINDS`, in place of the ones there.
+        order: Indices of the operations in the order in which to write them; each result is stored as soon as it is computed.
+            Defaults to the program's order with all results stored at the end, so that they may overwrite arguments.
+        sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; defaults to calls of sin and cos.
+        functions: Receives the functions that it calls; optional if it calls none.
+        own: Expressions by name of operation, which override those in `KINDS`.
     """
     operations = program.operations
     if program.calls and functions is None:
-        raise UnsupportedFeature(f"{program.name} calls other programs, tables or a solver; give the functions for them")
+        raise UnsupportedFeature(f"{program.name} calls other programs, tables or a solver; pass `functions`")
     suffix = "f" if real == "float" else ""
     one, zero = c_literal(1.0, real), c_literal(0.0, real)
     names: dict[int, str] = {}
@@ -97,7 +97,7 @@ def c_body(
         lines.append(f"const {real} t{k} = {expression};")
 
     def value(k: int) -> str:
-        """The text for a value: a literal, or a variable that exists already or is loaded now."""
+        """Return the text for a value: a literal, or a variable, loaded if necessary."""
         op = operations[k]
         if op.kind == "const":
             return c_literal(op.value, real)
@@ -106,7 +106,7 @@ def c_body(
         return names[k]
 
     def called(k: int) -> None:
-        """Arrays of a call's arguments and results, and the call."""
+        """Write the arrays of a call's arguments and results, and the call."""
         call = program.calls[operations[k].value]
         assert functions is not None
         names_in = [f"c{k}_{i}" for i in range(len(call.arguments))]
@@ -155,7 +155,7 @@ def c_body(
 
 
 def _comment(lines: Sequence[str]) -> str:
-    """Lines as a C comment, in ASCII and with nothing in it that could end it early."""
+    """Return lines as a C comment, in ASCII and without text that could end it early."""
     plain = {"²": "^2", "³": "^3", "·": "*", "×": "x", "−": "-", "–": "-", "°": " deg"}
     out = ["/*"]
     for line in lines:
@@ -205,13 +205,13 @@ def _describe(function: SourceFunction) -> list[str]:
 
 
 RULES = (
-    "Arrays are of double; matrices lie row by row. Results may lie where arguments do. No function allocates, keeps",
-    "anything between calls or calls another function than those of math.h: all may be called from several threads at once.",
+    "Arrays hold double; matrices are row-major. Results may overlap arguments. No function allocates memory, keeps",
+    "state between calls or calls functions outside math.h: all may be called from several threads at once.",
 )
 
 
 def c_header(file: SourceFile) -> str:
-    """The header: a comment with the model's names, then a declaration for every function."""
+    """Return the header: a comment with the model's names, then a declaration for every function."""
     guard = f"HYDROMECHS_{file.name.upper()}_H"
     parts = [
         _comment([f"{file.name}.h, written by HydroMechs. Do not edit; export again.", "", *file.about, "", *RULES]),
@@ -228,7 +228,7 @@ def c_header(file: SourceFile) -> str:
 
 
 def _array_body(program: Program, names: Mapping[int, str], functions: CFunctions) -> list[str]:
-    """The statements of a program whose arguments and results are arrays of the given names."""
+    """Return the statements of a program whose arguments and results are arrays with the given names."""
 
     def load(argument: int, entry: int) -> str:
         return f"{names[argument]}[{entry}]"
@@ -240,7 +240,7 @@ def _array_body(program: Program, names: Mapping[int, str], functions: CFunction
 
 
 def c_source(file: SourceFile) -> str:
-    """The source: straight-line code for every function."""
+    """Return the source: straight-line code for every function."""
     parts = [
         _comment([f"{file.name}.c, written by HydroMechs. Do not edit; export again. Described in {file.name}.h."]),
         f'#include "{file.name}.h"\n\n#include <math.h>',
@@ -280,7 +280,7 @@ static int check(const char *what, int size, const double *got, const double *ex
 
 
 def _table(name: str, argument: Argument, rows: Sequence[Array]) -> str:
-    """A constant table, one row per case; C has no empty arrays, so an argument without entries gets one."""
+    """Return a constant table, one row per case; C has no empty arrays, so an argument without entries gets one entry."""
     text = []
     for row in rows:
         numbers = [c_literal(float(x), "double") for x in np.ravel(row)] or ["0.0"]
@@ -290,7 +290,7 @@ def _table(name: str, argument: Argument, rows: Sequence[Array]) -> str:
 
 
 def c_test(file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> str:
-    """A `main` that calls every function on its cases, by program name; it returns 0 if all results agree and 1 if not."""
+    """Return a `main` that runs the cases of every function, by program name; its status is 0 if all results agree, else 1."""
     top = f"{file.name}_test.c, written by HydroMechs: compares {file.name}.c with the results of the Python functions."
     parts = [_comment([top]), f'#include "{file.name}.h"\n\n#include <math.h>\n#include <stdio.h>', _CHECK]
     calls = []
@@ -333,13 +333,13 @@ class C(Backend):
     exports = True
 
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
-        """A file with one function; see `Backend.source`."""
+        """Return a file with one function; see `Backend.source`."""
         if form.state is not None:
             raise self._unable("writes single calls only")
         return c_source(SourceFile(c_identifier(program.name), (SourceFunction(self._straight(program)),)))
 
     def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:
-        """Header, source and check; see `Backend.files`."""
+        """Return header, source and check; see `Backend.files`."""
         texts = c_header(file), c_source(file), c_test(file, cases)
         return dict(zip((f"{file.name}.h", f"{file.name}.c", f"{file.name}_test.c"), texts, strict=True))
 

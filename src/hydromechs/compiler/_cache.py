@@ -24,7 +24,7 @@ OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def cache_folder() -> Path:
-    """Folder of the cache: $HYDROMECHS_CACHE, or one in the user's cache folder; raises RuntimeError if there is no home."""
+    """Return the cache folder: $HYDROMECHS_CACHE, or one in the user's cache folder; RuntimeError if there is no home."""
     if os.environ.get("HYDROMECHS_CACHE"):
         return Path(os.environ["HYDROMECHS_CACHE"])
     if sys.platform == "darwin":
@@ -35,7 +35,7 @@ def cache_folder() -> Path:
 
 
 def fingerprint(*parts: object) -> str:
-    """SHA-256 of the texts of all parts."""
+    """Return the SHA-256 of all parts as text."""
     digest = hashlib.sha256()
     for part in parts:
         text = str(part).encode()
@@ -44,7 +44,7 @@ def fingerprint(*parts: object) -> str:
 
 
 def source_hash() -> str:
-    """SHA-256 of the package's own source: a changed equation is a new program."""
+    """Return the SHA-256 of this package's source: a changed equation is a new program."""
     return _source_hash()
 
 
@@ -61,8 +61,8 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
     """Return the result of `build`, from the cache if it is there and intact.
 
     Several processes may ask for the same key at once: one builds, the others wait for it where the system can lock files.
-    An entry is written to a separate file and renamed, so that a reader finds a complete one or none. A folder that cannot
-    be written, or no home folder, means no cache, not an error.
+    An entry is written to a separate file and renamed, so that a reader finds a complete one or none. If the folder is not
+    writable or there is no home folder, nothing is cached; this is no error.
     """
     folder = _private_folder()
     if folder is None:
@@ -132,7 +132,7 @@ def _digest(key: str, code: bytes) -> bytes:
 
 
 def _read(file: Path, key: str) -> bytes | None:
-    """Return the code in a file; None if it is missing, damaged, of another key, or writable by someone else."""
+    """Return the code in a file; None if it is missing, damaged, for another key, or writable by other users."""
     try:
         with files.open_file(file, 2**40) as handle:
             if _distrusted(os.fstat(handle.fileno())) is not None:
@@ -147,7 +147,7 @@ def _read(file: Path, key: str) -> bytes | None:
 
 @contextlib.contextmanager
 def _one_at_a_time(lock: Path) -> Iterator[None]:
-    """Hold a lock file, which is released when a process dies; without locks or write access, continue unlocked."""
+    """Hold a lock file, released when the process dies; without file locks or write access, continue unlocked."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ImportError, OSError):
             import fcntl  # not on Windows

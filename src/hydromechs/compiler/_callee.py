@@ -1,4 +1,4 @@
-"""The interface of what a program can call; each kind brings its own text for every language."""
+"""Interface of functions that a program can call; each kind provides its text for every language."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Argument(NamedTuple):
-    """A named array that goes in or comes out."""
+    """A named input or output array."""
 
     name: str
     shape: tuple[int, ...]
-    """Its shape; entries are flattened row-major."""
+    """Shape; entries are flattened row-major."""
 
     @property
     def size(self) -> int:
@@ -33,7 +33,7 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Number of operations of a program, as the papers count them."""
+    """Operation counts of a program, as the papers count them."""
 
     multiplications: int = 0
     """Products of two numbers."""
@@ -67,9 +67,9 @@ class Callee(abc.ABC):
     reads_in_place: ClassVar[bool] = False
     """True if machine code may pass arguments in place; else they are copied into separate arrays."""
     copies_results: ClassVar[bool] = False
-    """True if machine code copies neighbouring results as one block."""
+    """True if machine code copies adjacent results as one block."""
 
-    if TYPE_CHECKING:  # fields in some classes, properties in the rest
+    if TYPE_CHECKING:  # fields in some classes, properties in others
 
         @property
         def inputs(self) -> tuple[Argument, ...]:
@@ -92,31 +92,31 @@ class Callee(abc.ABC):
         """Return its statements in C on a0, a1, ... (arguments) and r0, r1, ... (results), which may be `overlapping`."""
 
     def llvm_call(self, emitter: Emitter, arguments: Sequence[Sequence[str]], given: Sequence[str]) -> Results:
-        """Write a call of it as LLVM IR, for names of the entries of each argument; `given`: their packed arrays, or ""."""
+        """Write a call as LLVM IR, from the entries of each argument by name; `given`: their packed arrays, or ""."""
         return emitter.call_function(self, arguments, given)
 
     @property
     def inline(self) -> bool:
-        """True if CUDA writes its text where it is called."""
+        """True if CUDA inlines it."""
         return False
 
     @property
     def key(self) -> object:
-        """Callees with equal keys are one function."""
+        """Key; callees with equal keys share one function."""
         return self
 
     def label(self) -> str:
-        """Return its text in a program; everything that changes its results is in it."""
+        """Return its text in a program; it includes everything that changes the results."""
         return repr(self)
 
     def count(self) -> OperationCount:
-        """Number of operations by kind; 0 for what the papers do not count."""
+        """Operation counts; 0 if the papers do not count it."""
         return OperationCount()
 
 
 @dataclass(frozen=True)
 class Table(Callee):
-    """A table of constants; called with an index, it gives the entry there, held at the ends, NaN for NaN."""
+    """A table of constants; called with an index, it gives that entry, clamped to the ends, NaN for NaN."""
 
     values: tuple[float, ...]
     inputs = (Argument("index", (1,)),)
@@ -130,7 +130,7 @@ class Table(Callee):
 
     @property
     def key(self) -> bytes:
-        """Bits of the entries: 0 and -0 are different."""
+        """Bits of the entries: 0 and -0 differ."""
         return np.array(self.values).tobytes()
 
     @property

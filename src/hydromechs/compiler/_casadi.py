@@ -18,11 +18,11 @@ from ._trace import identifiers, program_of, program_with_calls
 
 
 def casadi_function(program: Program) -> casadi.Function:
-    """The same as a CasADi function with named arguments and results, whose derivatives are finite at rest.
+    """Return the program as a CasADi function with named arguments and results, whose derivatives are finite at rest.
 
-    Arrays are matrices of CasADi: a row of numbers is a column, an array of three dimensions has its first two on one
-    another, so that (nb, 4, 4) is 4 nb × 4. Names have `_` for dots. CasADi takes 0 for arguments omitted in a call by name.
-    Raises `UnsupportedFeature` for calls that CasADi's expressions cannot hold.
+    Arrays are CasADi matrices: a vector is a column; the first two of three dimensions are stacked, so that (nb, 4, 4) is
+    4 nb × 4. Names have `_` for dots. In a call by name, omitted arguments are 0.
+    Raises `UnsupportedFeature` for calls that CasADi expressions cannot represent.
     """
     if program.calls:
         kinds = ", ".join(dict.fromkeys(type(call.callee).__name__ for call in program.calls))
@@ -51,19 +51,19 @@ def _matrix(flat: casadi.SX, argument: Argument) -> casadi.SX:
 
 
 TINY = 1e-300
-"""Added under square roots before differentiating: √x has the slope 1/(2√(x + 1e-300)), so that slope times dx = 0 is 0 at
-x = 0 and not 0 · ∞. It vanishes beside any square of a number above 1e-142."""
+"""Added under square roots before differentiating: the derivative of √x is 1/(2√(x + 1e-300)), so that its product with dx = 0
+is 0 at x = 0 and not 0 · ∞. It is negligible next to the square of any number above 1e-142."""
 
 
 def expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], list[Site]]:
-    """Symbols of the inputs and expressions of the outputs, whose square roots have a slope at 0, and the calls in them."""
+    """Return symbols of the inputs, expressions of the outputs, whose square roots are differentiable at 0, and their calls."""
     inputs = [casadi.SX.sym(f"x{k}", a.size) for k, a in enumerate(program.inputs)]
     sites: list[Site] = []
     return inputs, _replay(program, inputs, sites), sites
 
 
 def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> list[casadi.SX]:
-    """Outputs of a program as columns of expressions of the given inputs; its calls go into `sites`."""
+    """Return the outputs of a program as columns of expressions of the given inputs; its calls go into `sites`."""
 
     def called(callee: Any, arguments: list[list[casadi.SX]]) -> list[casadi.SX]:
         results = [casadi.SX.sym(f"call{len(sites)}_{k}", a.size) for k, a in enumerate(callee.outputs)]
@@ -108,16 +108,16 @@ def _program(
 def _sought(
     program: Program, wrt: Sequence[str], output: str | None
 ) -> tuple[list[casadi.SX], list[Site], casadi.SX, Argument, list[int]]:
-    """Inputs and calls of a program, an output (the first by default) as expressions and as argument, and places of inputs."""
+    """Return inputs and calls of a program, an output (default: first) as expressions and as argument, and input indices."""
     inputs, outputs, sites = expressions(program)
     o = 0 if output is None else _index(program.outputs, output, "output")
     return inputs, sites, outputs[o], program.outputs[o], [_index(program.inputs, name, "input") for name in wrt]
 
 
 def jacobian_program(program: Program, wrt: Sequence[str], *, output: str | None = None, with_value: bool = False) -> Program:
-    """∂ output / ∂ wrt of a program, one result of shape (size of output, size of input) for each name in `wrt`.
+    """Return ∂ output / ∂ wrt of a program, one result of shape (size of output, size of input) for each name in `wrt`.
 
-    Results of calls are held constant. `with_value` gives the output itself as first result: they share their operations.
+    Results of calls are held constant. With `with_value` the first result is the output itself; they share operations.
     """
     inputs, sites, y, of, at = _sought(program, wrt, output)
     wanted = [*([y] if with_value else []), *(casadi.jacobian(y, inputs[k]) for k in at)]
@@ -127,7 +127,7 @@ def jacobian_program(program: Program, wrt: Sequence[str], *, output: str | None
 
 
 def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
-    """Jacobian-vector product: (∂ output / ∂ wrt) · direction; the direction is one more input, `direction`."""
+    """Return the Jacobian-vector product (∂ output / ∂ wrt) · direction; the additional input is `direction`."""
     inputs, sites, y, of, (k,) = _sought(program, [wrt], output)
     direction = casadi.SX.sym("direction", program.inputs[k].size)
     product = casadi.jtimes(y, inputs[k], direction)
@@ -136,7 +136,7 @@ def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
 
 
 def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
-    """Vector-Jacobian product: weightᵀ (∂ output / ∂ wrt); the weight is one more input, `weight`."""
+    """Return the vector-Jacobian product weightᵀ (∂ output / ∂ wrt); the additional input is `weight`."""
     inputs, sites, y, of, (k,) = _sought(program, [wrt], output)
     weight = casadi.SX.sym("weight", of.size)
     product = casadi.jtimes(y, inputs[k], weight, True)
@@ -146,7 +146,7 @@ def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
 
 
 def linearized(function: Callable[..., Array], coupling: Array, v: Array, tau: Array) -> tuple[Array, Array]:
-    """A and B of  d/dt (δ, δv) = A (δ, δv) + B δτ, as arrays of symbols; to be called in a traced function.
+    """Return A and B of  d/dt (δ, δv) = A (δ, δv) + B δτ, as arrays of symbols; call it in a traced function.
 
     A = [[K, 1], [∂f/∂δ, ∂f/∂v]],     B = [[0], [∂f/∂τ]]      at δ = 0,  K (nv, nv) the `coupling`
     for v̇ = `function`(displacement, v, tau) = f and symbols v and tau, shape (nv,) each.

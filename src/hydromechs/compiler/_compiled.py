@@ -31,7 +31,7 @@ SMALL = 2048
 
 
 class Recipe(NamedTuple):
-    """Recipe of a program: how to make it, and its dependencies."""
+    """Recipe of a program: how to build it, and its dependencies."""
 
     name: str
     function: Callable[..., Any] | None
@@ -39,43 +39,43 @@ class Recipe(NamedTuple):
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     identity: str | None
-    """Text that, with the package's source, determines the program; None if only the trace itself does."""
+    """Text that, together with the package's source, identifies the program; None if only the trace does."""
     rolled: Callable[[], Rolled] | None = None
-    """Makes the loop that is compiled in place of a trace; None for a trace."""
+    """Builds the loop that replaces a trace; None for a trace."""
     single_world: Callable[[Recipe], Program | Rolled] | None = None
-    """Makes a program of the same function in which one world alone is faster, or compiled sooner; None for the same."""
+    """Builds a variant of the program that runs or compiles faster for a single world; None for the same program."""
     rarely_called: bool = False
-    """True if called so rarely that for single calls the time of compiling counts more than that of running."""
+    """True if called so rarely that for single calls compile time matters more than run time."""
 
     @classmethod
     def of(cls, program: Program, *, rarely_called: bool = False) -> Recipe:
-        """The recipe of a program that exists already."""
+        """Return the recipe of an existing program."""
         return cls(program.name, None, program.inputs, program.outputs, None, rarely_called=rarely_called)
 
     def program(self) -> Program | Rolled:
-        """Trace it, or make the loop."""
+        """Trace it, or build the loop."""
         return self.traced(self.function) if self.rolled is None else self.rolled()
 
     def single_world_program(self) -> Program | Rolled:
-        """The same for one world at a time."""
+        """Return the variant for one world at a time."""
         return self.program() if self.single_world is None else self.single_world(self)
 
     def traced(self, function: Callable[..., Any] | None) -> Program:
-        """The trace of a NumPy function of its inputs, by name."""
-        from ._trace import trace  # CasADi is not needed for code from the cache
+        """Trace a NumPy function of its inputs, by name."""
+        from ._trace import trace  # CasADi is unnecessary for cached code
 
         if function is None:
             raise TypeError(f"{self.name} has no function to trace")
         shapes = {a.name: a.shape for a in self.inputs}
         program = trace(function, shapes, name=self.name, outputs=tuple(a.name for a in self.outputs))
-        for said, found in zip(self.outputs, program.outputs, strict=True):  # buffers have the sizes that the recipe says
+        for said, found in zip(self.outputs, program.outputs, strict=True):  # buffers have the sizes in the recipe
             if said.shape != found.shape:
                 raise ValueError(f"{self.name}: {said.name} has shape {found.shape}, must have {said.shape}")
         return program
 
 
 class MachineCode(abc.ABC):
-    """A recipe in machine code, made when first needed and cached on disk; batches have 1, 4 or 8 worlds per vector (lanes)."""
+    """A recipe in machine code, compiled on first use and cached on disk; batches have 1, 4 or 8 worlds per vector (lanes)."""
 
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         self.recipe, self.lanes, self.threads = recipe, lanes, threads
@@ -84,11 +84,11 @@ class MachineCode(abc.ABC):
         self._single_program: Program | Rolled | None = None
         self._code: dict[int, Executable] = {}
         self._workers: Workers | None = None
-        self._lock = threading.RLock()  # several threads may ask for the same code at once; it is made once
+        self._lock = threading.RLock()  # several threads may request the same code; it is compiled once
         self.share = SMALL
-        """Worlds per thread below which a batch is not shared."""
+        """Worlds per thread below which a batch is not split between threads."""
         self.single_lanes = 1
-        """Lanes on which a batch of one world runs; `lanes` for the bits that it would have among others."""
+        """Lanes for a batch of one world; `lanes` gives the same bits as in a larger batch."""
 
     @property
     def program(self) -> Program | Rolled:
@@ -109,20 +109,20 @@ class MachineCode(abc.ABC):
 
     @property
     def traced(self) -> Program:
-        """The program, of what is no loop."""
+        """The program; TypeError for a loop."""
         program = self.program
         if not isinstance(program, Program):
             raise TypeError(f"{self.recipe.name} is a loop over bodies, not one program")
         return program
 
     def code(self, lanes: int) -> Executable:
-        """Machine code for a number of lanes, from the cache or newly compiled."""
+        """Object code for a number of lanes, from the cache or newly compiled."""
         loaded = self._code.get(lanes)
         if loaded is not None:
             return loaded
         with self._lock:
             if lanes not in self._code:
-                with Progress(self.recipe.name) as progress:  # a recipe without identity is traced for its hash
+                with Progress(self.recipe.name) as progress:  # without identity, the recipe is traced for its hash
                     self._code[lanes] = self._new_code(lanes, progress)
             return self._code[lanes]
 
@@ -153,12 +153,12 @@ class MachineCode(abc.ABC):
 
     @abc.abstractmethod
     def form(self, lanes: int) -> Form:
-        """The form in which it is compiled for a number of lanes."""
+        """Form in which it is compiled for a number of lanes."""
 
     def run(self, table: Array, worlds: int, keep: object) -> None:
-        """Run the compiled loop on a table of addresses and strides for all worlds, in blocks of whole lanes per thread.
+        """Run the compiled loop on a table of addresses and strides for all worlds, in blocks of full vectors per thread.
 
-        Every thread holds on to the arrays in `keep`, also if this one is interrupted before it knows of the others.
+        Every thread keeps the arrays in `keep` alive, even if the calling thread is interrupted.
         """
         loop, address = self.code(self.lanes if worlds > 1 else self.single_lanes).loop, table.ctypes.data
         parts = min(self.threads, -(-worlds // self.share))
@@ -178,7 +178,7 @@ class Compiled(MachineCode):
     """A function in machine code; in batches, vector operations hold 1, 4 or 8 worlds (lanes)."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
-        """Itself: machine code does not change."""
+        """Return itself, as machine code is immutable."""
         return self
 
     @property
@@ -189,16 +189,16 @@ class Compiled(MachineCode):
         return Form(lanes, rarely=self.recipe.rarely_called)
 
     def single(self) -> Callable[..., bool]:
-        """The fastest call: float64 arrays of exact shape, results last; returns True, or does nothing and returns False."""
+        """Return the fastest call: of float64 arrays of exact shape, results last; it returns False if they do not fit."""
         return self.code(1).objects or (lambda *arrays: False)
 
     def single_results(self, *arrays: Array) -> list[Array]:
-        """Results for one state, straight into machine code if all arrays, one per input, are as it needs them."""
+        """Return the results for one state; `arrays`, one per input, go directly to machine code if type and shape fit."""
         results = [np.empty(a.shape) for a in self.recipe.outputs]
         return results if self.single()(*arrays, *results) else self(list(arrays))
 
     def __call__(self, arrays: Sequence[ArrayLike], outs: Sequence[Array] | None = None) -> list[Array]:
-        """Results for one array per input, with any leading batch dimensions, which broadcast; `outs`: arrays to write into."""
+        """Return the results for one array per input; leading batch dimensions broadcast; `outs`: arrays to write into."""
         recipe = self.recipe
         inputs = [_as_float(x, a) for x, a in zip(arrays, recipe.inputs, strict=True)]
         leading = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(inputs, recipe.inputs, strict=True)]
@@ -208,7 +208,7 @@ class Compiled(MachineCode):
                 batch = np.broadcast_shapes(*leading)
             except ValueError:
                 shapes = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, recipe.inputs, strict=True))
-                raise ValueError(f"the batch dimensions of the arguments do not fit together: {shapes}") from None
+                raise ValueError(f"the batch dimensions of the arguments do not broadcast: {shapes}") from None
         given = outs is not None
         if outs is None:
             outs = [np.empty(batch + a.shape) for a in recipe.outputs]
@@ -227,7 +227,7 @@ class Compiled(MachineCode):
                 x = np.require(x, requirements=("C", "A"))
             at = _address(x)
             if given:
-                # a result may overwrite an argument, but not one that it overlaps partially: other worlds would read it
+                # a result may overwrite an argument but not overlap it partially: other worlds would read it
                 for y, there in zip(outs, places, strict=True):
                     overlaps = at < there + y.nbytes and there < at + x.nbytes
                     if overlaps and (same or at != there or x.size != y.size):
@@ -253,7 +253,7 @@ def _address(array: Array) -> int:
 
 @cache
 def _version(package: str) -> str:
-    """Version of a package from its metadata, which needs no import, or else from the package itself."""
+    """Return a package's version from its metadata, without importing it, or else from the package."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -261,7 +261,7 @@ def _version(package: str) -> str:
 
 
 def _as_float(value: ArrayLike, argument: Argument) -> Array:
-    """`value` as a float64 array whose last dimensions are those of the argument."""
+    """Return `value` as a float64 array whose last dimensions are those of the argument."""
     n = len(argument.shape)
     if (
         type(value) is np.ndarray
@@ -283,7 +283,7 @@ def _as_float(value: ArrayLike, argument: Argument) -> Array:
 
 
 def _as_out(out: Any, shape: tuple[int, ...], argument: Argument) -> Array:
-    """`out` if results can be written into it."""
+    """Return `out` if results can be written into it."""
     good = isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape and out.flags.c_contiguous
     if not (good and out.flags.writeable and out.flags.aligned):
         raise ValueError(f"out for {argument.name} must be a writeable contiguous float64 array of shape {shape}")

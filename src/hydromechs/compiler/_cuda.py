@@ -1,6 +1,6 @@
 """A program as a CUDA kernel, one thread per world, compiled and run through CuPy.
 
-Arrays come in as CuPy, PyTorch, JAX or any other arrays with `__dlpack__` or `__cuda_array_interface__`, without a copy, or as
+Arguments are CuPy, PyTorch, JAX or any other arrays with `__dlpack__` or `__cuda_array_interface__`, without a copy, or as
 NumPy arrays, which are copied to the GPU. Results are CuPy arrays, which other libraries take by DLPack.
 """
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 CupyArray: TypeAlias = Any
-"""An array of CuPy, which is imported only where there is a GPU."""
+"""A CuPy array; CuPy is imported only on machines with a GPU."""
 
 REALS = {"float32": "float", "float64": "double"}
 OPTIONS = ("--fmad=true",)
-"""For nvrtc, which optimises fully by default. Never --use_fast_math: it may drop NaN, and divergence must stay visible."""
+"""Options of nvrtc, which optimises fully by default. Never --use_fast_math: it may drop NaN and so hide divergence."""
 
 MISSING = "the cuda back end needs CuPy and a CUDA GPU: pip install 'hydromechs[cuda]'"
 NO_GPU = "the cuda back end found no CUDA GPU ({}); check the driver with nvidia-smi"
 
 ON_GPU = (2, 13)
-"""DLPack's numbers for CUDA memory, plain and managed."""
+"""DLPack's device types of CUDA memory, plain and managed."""
 
-# 2/π, π/2 in three parts, and polynomials for sine and cosine on |r| ≤ π/4; the double ones are those of the LLVM back end
+# 2/π, π/2 in three parts, and polynomials for sine and cosine on |r| ≤ π/4; in double those of the LLVM back end
 _TRIGONOMETRY = {
     "float": (
         0.636619747,
@@ -52,7 +52,7 @@ _TRIGONOMETRY = {
 
 
 OWN = {"float": {"sqrt": "hm_sqrt({a})", "div": "{a} * hm_reciprocal({b})"}, "double": {}}
-"""Operations that are not C's own, see `ROOTS`."""
+"""Operations that replace those of C, see `ROOTS`."""
 ROOTS = """\
 static __device__ __forceinline__ float hm_sqrt(float x)
 {
@@ -79,14 +79,14 @@ static __device__ __forceinline__ float hm_reciprocal(float x)
 """
 """Square root and reciprocal in single precision within 1 ulp; numbers below 1e-38 count as 0, NaN stays NaN.
 
-The correctly rounded ones branch to a function for rare arguments, which ends every stretch that the compiler can reorder."""
+The correctly rounded versions branch for rare arguments, and the compiler cannot reorder operations across a branch."""
 
 
 def _sincos(real: str) -> str:
     """A device function for sine and cosine, error about 1 ulp for |x| < 10⁵; NaN and inf give NaN.
 
-    CUDA's own keeps an array in local memory for the exact reduction of huge angles, in every thread and whether it is used or
-    not; this one has none.
+    CUDA's function reserves an array in local memory in every thread, for the exact reduction of huge angles; this one needs
+    none.
     """
     f = "f" if real == "float" else ""
     two_over_pi, parts, sine, cosine = _TRIGONOMETRY[real]
@@ -134,7 +134,7 @@ def definitions(real: str) -> str:
 def kernel_body(
     program: Program, real: str, load: Callable[[int, int], str], store: Callable[[int, int, str], str]
 ) -> tuple[list[str], CFunctions]:
-    """Lines of a program for one thread in float or double (`real`), and the functions that it calls; see `c_body`."""
+    """Return the lines of a program for one thread, in float or double (`real`), and functions that it calls; see `c_body`."""
     functions = CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
     program = fused_sums(program)
     order = None if program.calls else short_lives(program)
@@ -143,10 +143,10 @@ def kernel_body(
 
 
 def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
-    """The CUDA C source of a program: a kernel `world_kernel`.
+    """Return the CUDA C source of a program: a kernel `world_kernel`.
 
-    Its arguments are the number of worlds, then of each input and output its address and its strides in numbers, over worlds
-    and over each of its own axes.
+    Its arguments are the number of worlds, then for each input and output the address and the strides in numbers, over worlds
+    and over each axis.
 
     `precision`: "float32" or "float64"; `block`: threads per block that the kernel is compiled for; `min_blocks`: blocks that
     must fit on a multiprocessor at once, which limits the registers of a thread.
@@ -188,7 +188,7 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
 
 
 def import_cupy() -> ModuleType:
-    """Import cupy on a machine with a GPU, or raise an error with install instructions."""
+    """Import cupy on a machine with a GPU, or raise an error with installation instructions."""
     try:
         import cupy
 
@@ -201,7 +201,7 @@ def import_cupy() -> ModuleType:
 
 
 def use_gpu(device: int) -> None:
-    """Let this thread use a GPU by its number."""
+    """Select the GPU of this thread by its number."""
     cupy = import_cupy()
     count = cupy.cuda.runtime.getDeviceCount()
     if not 0 <= device < count:
@@ -210,23 +210,23 @@ def use_gpu(device: int) -> None:
 
 
 def free_gpu_memory() -> int:
-    """Return the memory that is free on the GPU in use [bytes]."""
+    """Return the free memory of the current GPU [bytes]."""
     free, _ = import_cupy().cuda.runtime.memGetInfo()
     return int(free)
 
 
 class CudaAttributes(NamedTuple):
-    """Resources that a kernel uses."""
+    """Resources of a kernel."""
 
     registers: int
     local_bytes: int
-    """Local memory per thread, which holds what does not fit into registers [bytes]."""
+    """Local memory per thread for values that do not fit into registers [bytes]."""
     max_threads: int
     """Maximum number of threads per block."""
 
 
 class CudaKernel:
-    """A program on a GPU: world i of the results is the program of world i of the arguments.
+    """A program on a GPU: world i of the results follows from world i of the arguments.
 
     Arrays may have any strides; row-major ones of shape (B, n) are the fastest.
 
@@ -248,12 +248,12 @@ class CudaKernel:
         return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """Results as CuPy arrays: one array, or a tuple if the program has several results.
+        """Return results as CuPy arrays: one array, or a tuple if the program has several results.
 
-        Without `out` they are laid out as the first argument with a batch is.
+        Without `out` they have the layout of the first argument with a batch dimension.
 
         `*arrays`: one per input, of shape (B, *shape), or of the input's own shape, which is then the same for all worlds;
-        arrays on the GPU of any library that supports DLPack are taken as they are, NumPy arrays are copied; `out`: an array on
+        arrays on the GPU of any library with DLPack are used in place, NumPy arrays are copied; `out`: an array on
         the GPU, or a tuple of them if there are several results, to write into; of exact shape and type.
         """
         if len(arrays) != len(self.program.inputs):
@@ -273,7 +273,7 @@ class CudaKernel:
             outs = targets = [self._cupy.empty(shape, self._dtype, order=order) for shape in shapes]
         else:
             targets = self._targets(out, shapes)
-            # results are stored while arguments are still read: those that may share memory go elsewhere first
+            # results are stored while arguments are still read: those that may share memory go to temporary arrays first
             clash = [any(self._cupy.may_share_memory(y, x) for x in inputs) for y in targets]
             outs = [self._cupy.empty_like(y) if c else y for y, c in zip(targets, clash, strict=True)]
         self._launch(worlds, inputs, outs)
@@ -283,7 +283,7 @@ class CudaKernel:
         return targets[0] if len(targets) == 1 else tuple(targets)
 
     def _input(self, value: Any, argument: Argument) -> CupyArray:
-        """An argument on the GPU, of shape (*shape) or (B, *shape)."""
+        """Return an argument on the GPU, of shape (*shape) or (B, *shape)."""
         array = self._on_gpu(value)
         if array is None:
             try:
@@ -298,7 +298,7 @@ class CudaKernel:
         return self._cupy.ascontiguousarray(array) if any(s % self._dtype.itemsize for s in array.strides) else array
 
     def _on_gpu(self, value: Any) -> CupyArray | None:
-        """`value` as a CuPy array of the same memory, or None if it is not on a GPU."""
+        """Return `value` as a CuPy array that shares its memory, or None if it is not on a GPU."""
         if isinstance(value, self._cupy.ndarray):
             return value
         device = getattr(value, "__dlpack_device__", None)
@@ -325,7 +325,7 @@ class CudaKernel:
         """Run all worlds on the GPU of the arrays, in CuPy's current stream."""
         devices = {x.device.id for x in (*inputs, *outs)}
         if len(devices) > 1:
-            raise ValueError(f"the arrays must be on one GPU, they are on {sorted(devices)}")
+            raise ValueError(f"the arrays are on GPUs {sorted(devices)}, must be on one; move them")
         if worlds == 0:
             return
         arguments: list[Any] = [np.int64(worlds)]
@@ -343,7 +343,7 @@ BLOCK = 64
 
 
 class Cuda(Backend):
-    """A GPU. Its arrays are CuPy's, which PyTorch, JAX and others take by DLPack without a copy."""
+    """A GPU with CuPy arrays, which PyTorch, JAX and others read through DLPack without a copy."""
 
     key = "cuda"
     about = "a GPU (needs CuPy)"
@@ -379,7 +379,7 @@ class Cuda(Backend):
 
 
 class CudaArrays(Arrays):
-    """Arrays of CuPy, float32 or float64, with the worlds fastest, so that neighbouring threads read neighbouring numbers."""
+    """CuPy arrays, float32 or float64, with the world index fastest, so that adjacent threads read adjacent numbers."""
 
     on_host = False
 
@@ -392,7 +392,7 @@ class CudaArrays(Arrays):
         free = int(self._cupy.cuda.runtime.memGetInfo()[0])
         if needed > free:
             raise MemoryError(
-                f"{worlds} worlds need {needed / 2**30:.3g} GiB, and {free / 2**30:.3g} GiB of the GPU are free; take at most "
+                f"{worlds} worlds need {needed / 2**30:.3g} GiB, but {free / 2**30:.3g} GiB of the GPU are free; use at most "
                 f"{free * worlds // max(1, needed)} worlds, or precision='float32'"
             )
 

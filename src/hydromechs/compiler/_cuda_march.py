@@ -1,9 +1,9 @@
-"""A step program run many times in one CUDA kernel: one thread per world, its state on the chip from first to last.
+"""Run a step program many times in one CUDA kernel: one thread per world, which keeps its state on the chip throughout.
 
-Every array lies with the worlds fastest, entry k of world w at a[k * worlds + w], so that neighbouring threads read
-neighbouring numbers. The state is in registers; the last finite one is in shared memory too, a column for each thread, from
-where a world that diverges takes it back, so that no register keeps an old state while the step computes the new one. Inputs
-are read in every step, from the cache where they are held.
+In every array the world index is fastest, entry k of world w at a[k * worlds + w], so that adjacent threads read adjacent
+numbers. The state is in registers. Shared memory holds the last finite state, a column per thread; a world that diverges is
+restored from there, so that no register holds an old state while the step computes the new one. Inputs are read in every step,
+constant ones from the cache.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ._program import Program
 
 MIN_BLOCKS = {"float32": (6, 1), "float64": (1,)}
 """Blocks of 64 threads on a multiprocessor: with 6 a thread has 168 registers. On an H200 the semi-implicit step of a vehicle
-with 6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, and it spills)."""
+with 6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, with spills)."""
 SHARED = 48 * 1024
-"""Shared memory of a block that needs no permission [bytes]."""
+"""Shared memory of a block available without opting in [bytes]."""
 
 
 def cuda_march_text(program: Program, n_state: int, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
-    """The CUDA C source of a march: a kernel `march_kernel`; its options are those of `cuda_text`.
+    """Return the CUDA C source of a march: a kernel `march_kernel`; options as in `cuda_text`.
 
     Its arguments: number of worlds, of steps, steps from one record to the next (0 for none); of each part of the state its
     address, of each other input its address and its strides over worlds, entries and steps in numbers, of each part of the
@@ -58,7 +58,7 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
         sums[j % 4] = f"fma{f}({name}, {zero}, {sums[j % 4]})"
 
     def each(k: int, statement: str) -> list[str]:
-        """A statement for every entry j of a part of the state; unrolled, so that the state stays in registers."""
+        """Return a statement for every entry j of a part of the state; unrolled, so that the state remains in registers."""
         return ["#pragma unroll", f"for (int j = 0; j < {sizes[k]}; ++j) {statement}"]
 
     def indent(lines: Sequence[str], by: int) -> list[str]:
@@ -112,7 +112,7 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
 
 
 class CudaMarch:
-    """Many steps of many worlds on a GPU.
+    """March of many worlds on a GPU.
 
     `program`: one step: the parts of the state, then other inputs; to the same parts of the state, in the same order;
     `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at a
@@ -145,9 +145,9 @@ class CudaMarch:
     ) -> tuple[list[CupyArray], CupyArray]:
         """Take steps in place: records of each part of the state, shape (worlds, rows, ...), and the steps taken, (worlds,).
 
-        `state`: parts of the state, shape (worlds, ...) each, with the worlds fastest; `inputs`: other inputs: shape (worlds or
-        1, ...), held, or (worlds or 1, steps, ...), in any order of axes; `frozen`: worlds that stay where they are, of type
-        bool, shape (worlds,); `stride`: steps from one record to the next; 0 for no records.
+        `state`: parts of the state, shape (worlds, ...) each, with the world index fastest; `inputs`: other inputs,
+        constant with shape (worlds or 1, ...), or (worlds or 1, steps, ...), in any order of axes;
+        `frozen`: worlds that keep their state, bool, shape (worlds,); `stride`: steps from one record to the next; 0 for no records.
         """
         cupy, worlds = self._cupy, len(state[0])
         rows = steps // stride if stride else 0

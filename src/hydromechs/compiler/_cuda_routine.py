@@ -1,9 +1,9 @@
-"""A routine as one CUDA kernel: one thread per world, from the first pass to the last.
+"""A routine as one CUDA kernel: one thread per world runs all passes.
 
-A thread keeps the numbers of its world in a workspace in the GPU's memory. Worlds lie in tiles of 32, the threads of a warp:
-entry k of the worlds of a tile is one line of 32 numbers, so that a warp reads whole lines, and the place of an entry is a
-constant of the instruction. Each call of a program is a function that is not inlined, so that its registers are its own; steps
-of an integrator are a function, too, which keeps the state in registers from the first step to the last.
+A thread keeps the numbers of its world in a workspace in the GPU's memory. Worlds are in tiles of 32, the threads of a warp:
+entry k of a tile is one line of 32 numbers, so that a warp reads whole lines, and the address of an entry is a constant of the
+instruction. Each program is a function that is not inlined, so that it has all registers; so are the steps of an integrator,
+which keep the state in registers throughout.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ from ._routine import CallNode, CopyNode, Entries, Node, Pieces, RepeatNode, Rou
 from ._schedule import fused_sums, short_lives
 
 TILE = 32
-"""Worlds whose entries lie side by side: the threads of a warp."""
+"""Worlds whose entries are adjacent: the threads of a warp."""
 BLOCK = 64
 """Threads per block."""
 
 
 class _Text:
-    """Writes the kernel of a routine; inputs in `shared`, the same for all worlds, are not copied into the workspace."""
+    """Writes the kernel of a routine; inputs in `shared`, equal for all worlds, are not copied into the workspace."""
 
     def __init__(self, routine: Routine, shared: frozenset[str]) -> None:
         self.routine, self.shared = routine, shared
@@ -45,18 +45,18 @@ class _Text:
                 self.size += size
 
     def at(self, entries: Entries, k: int | str = 0) -> str:
-        """Expression of entry k of a stretch."""
+        """Return the expression of entry k of a slice."""
         if entries.array in self.shared:
             return f"given[{self.given[entries.array] + entries.start} + {k}]"
         first = self.offsets[entries.array] + entries.start
         return f"w[{(first + k) * TILE}]" if isinstance(k, int) else f"w[({first} + {k}) * {TILE}]"
 
     def places(self, pieces: Pieces) -> list[str]:
-        """Expressions of all entries of an argument."""
+        """Return the expressions of all entries of an argument."""
         return [self.at(p, k) for p in pieces for k in range(p.size)]
 
     def function(self, body: Sequence[str]) -> str:
-        """Add a function of a world; return the call of it."""
+        """Add a function of a world; return a call of it."""
         name = f"node{len(self.nodes)}"
         text = "\n".join(f"    {line}" for line in body)
         unused = "    (void)w;\n    (void)given;\n"
@@ -64,7 +64,7 @@ class _Text:
         return f"{name}(w, given);"
 
     def body(self, nodes: Sequence[Node]) -> list[str]:
-        """Statements of some nodes."""
+        """Return the statements of some nodes."""
         out: list[str] = []
         for node in nodes:
             match node:
@@ -93,19 +93,19 @@ class _Text:
         program = _straight(node.recipe.program())
         given = [self.places(p) for p in node.inputs]
         wanted = [self.places(p) for p in node.outputs]
-        # results are stored as soon as they are there, unless they may be where arguments are
+        # results are stored as soon as they are computed, unless they may overlap arguments
         clash = bool({x for row in given for x in row} & {x for row in wanted for x in row})
         return self.statements(program, lambda a, k: given[a][k], lambda r, k, text: f"{wanted[r][k]} = {text};", keep=clash)
 
     def statements(self, program: Program, load: Any, store: Any, *, keep: bool) -> list[str]:
-        """Statements of a program; results come after all loads if `keep`."""
+        """Return the statements of a program; results are stored after all loads if `keep`."""
         program = fused_sums(program)
         order = None if program.calls or keep else short_lives(program)
         own, sincos = self.functions.own, self.functions.sincos
         return c_body(program, "double", load, store, order=order, sincos=sincos, functions=self.functions, own=own)
 
     def steps(self, node: StepsNode) -> list[str]:
-        """Statements of the steps to a goal."""
+        """Return the statements of the steps to a goal."""
         program, p = _straight(node.recipe.program()), node.places
         names = {1: "q", 2: "x"}
 
@@ -119,7 +119,7 @@ class _Text:
 
         body = self.statements(program, load, store, keep=False)
         results = [(name, k, f"r{a}_{k}") for a, name in names.items() for k in range(program.outputs[a].size)]
-        noughts = ["0.0"] * 4  # x · 0 is not 0 where x is not finite; four sums side by side
+        noughts = ["0.0"] * 4  # x · 0 is not 0 if x is not finite; four independent sums
         for j, (_, _, name) in enumerate(results):
             noughts[j % 4] = f"fma({name}, 0.0, {noughts[j % 4]})"
         moves = [f"{self.at(getattr(p, name), k)} = {name}[{k}];" for name, k, _ in results]
@@ -149,7 +149,7 @@ class _Text:
         ]
 
     def kernel(self, min_blocks: int) -> str:
-        """The whole text."""
+        """Return the source."""
         routine = self.routine
         body = self.body(routine.body)
         own = [name for name in routine.inputs if name not in self.shared]
@@ -205,9 +205,9 @@ def _straight(program: Program | Rolled) -> Program:
 
 
 class DeviceState(Mapping[str, Any]):
-    """Arrays (worlds, size) of the state of worlds on a GPU, of which the host sees those that it asks for.
+    """Arrays (worlds, size) of the state of worlds on a GPU; the host copies them on request.
 
-    An array that the host has taken may be changed there, until the next run: it is then copied to the GPU before the run.
+    The host may change an array that it has copied; it is copied back to the GPU before the next run.
     """
 
     def __init__(self, initial: Mapping[str, Array]) -> None:
@@ -246,7 +246,7 @@ class CudaRoutine:
         self._space: CupyArray = None
 
     def compile(self) -> None:
-        """Make the machine code now, for inputs that are the same in all worlds."""
+        """Compile now, for inputs that are equal in all worlds."""
         self._kernel(frozenset(self.routine.inputs))
 
     def attributes(self) -> CudaAttributes:

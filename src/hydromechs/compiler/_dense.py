@@ -1,4 +1,4 @@
-"""A dense layer of a neural network: a loop over its weights, which are constants beside the code."""
+"""A dense layer of a neural network: a loop over its weights, which are stored as constants next to the code."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from ._llvm_text import Module
 
 @dataclass(frozen=True, eq=False)
 class Dense(Callee):
-    """W x + b; input by input, so that neighbouring outputs are computed by one vector operation on one lane."""
+    """W x + b, input by input, so that one vector operation computes adjacent outputs of one world."""
 
     weights: Array
     """W, shape (m, n)."""
@@ -37,7 +37,7 @@ class Dense(Callee):
 
     @cached_property
     def key(self) -> str:
-        """Digest of its numbers."""
+        """Hash of its weights."""
         return hashlib.sha256(repr(self.weights.shape).encode() + self.weights.tobytes() + self.bias.tobytes()).hexdigest()
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class Dense(Callee):
             return t.new(f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer")
 
         def row(number: str, change: bool) -> None:
-            """Add a row of the numbers times an input to the results, or set the results to it."""
+            """Add a row of the weights times an input to the results, or set the results to it."""
             begin = t.new(f"mul i64 {number}, {m}")
             x = "" if change else t.new(f"load {T}, ptr {t.new(f'getelementptr inbounds {T}, ptr %p0, i64 {number}')}, align 8")
             whole = m - m % WIDE if lanes == 1 else 0

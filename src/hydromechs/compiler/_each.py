@@ -1,4 +1,4 @@
-"""One function at several points: traced once and called for each, in place of a copy of its operations for each."""
+"""Apply one function at several points: it is traced once and called for each point, instead of copied."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,16 +12,16 @@ from ._trace import free_symbols, program_with_calls
 
 
 def each(function: Callable[..., Any], *rows: Sequence[Any], least: int = 0) -> list[Any]:
-    """Results of a function at several points.
+    """Return the results of a function at several points.
 
-    In a traced function it becomes a program of its own, which is called for each point: on the lanes of vector operations
-    if the trace is compiled for one world at a time. Derivatives treat the results as constants.
+    In a traced function it becomes a separate program, called for each point; if the trace is compiled for one world at a
+    time, the points use the lanes of vector operations. Derivatives treat the results as constants.
 
         strains = compiler.each(lambda a, b: norm(b - a) / rest - 1.0, points[:-1], points[1:])
 
-    `function`: takes and returns numbers, arrays, None, and tuples of these; it may use symbols of the trace around it; `rows`:
-    for each argument its values, of the same structure at all points; `least`: operations at all points together below which
-    the operations are copied after all.
+    `function`: takes and returns numbers, arrays, None, and tuples of these; it may use symbols of the enclosing trace; `rows`:
+    the values of each argument, with the same structure at all points; `least`: total number of operations below which they
+    are copied for each point.
     """
     points = list(zip(*rows, strict=True))
     entries = np.array([list(_leaves(point)) for point in points], dtype=object)
@@ -67,7 +67,7 @@ def _same(x: Any, y: Any) -> bool:
 
 
 def _leaves(thing: Any) -> Iterator[Any]:
-    """Numbers and symbols of a structure, in order."""
+    """Return the numbers and symbols of a structure, in order."""
     if isinstance(thing, tuple):
         for part in thing:
             yield from _leaves(part)

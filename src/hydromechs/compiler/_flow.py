@@ -1,6 +1,6 @@
-"""Calls that run where a condition holds, and calls that are repeated: what straight-line programs cannot express.
+"""Conditional and repeated calls, which straight-line programs cannot express.
 
-On lanes the code runs if one lane needs it, and each lane keeps its own result, so that no world disturbs another.
+On lanes the code runs if any lane needs it; each lane keeps its own result, so that worlds stay independent.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from ._program import Program
 
 @dataclass(frozen=True, eq=False)
 class When(Callee):
-    """A program that runs where a condition is not 0. Elsewhere its results are the values given for them."""
+    """A program that runs if a condition is not 0; otherwise its results are given values."""
 
     program: Program
 
@@ -64,8 +64,8 @@ class When(Callee):
 class Iterate(Callee):
     """A program that is repeated on its own results until it reports that it is done.
 
-    The first inputs of the program are its state. Its outputs are the state after one pass, and `done`, not 0 if that state is
-    final. A lane that is done keeps its bits while others continue.
+    The first inputs of the program are its state. Its outputs are the state after one pass, and `done`, nonzero if it is
+    final. A finished lane keeps its bits while others continue.
     """
 
     program: Program
@@ -80,7 +80,7 @@ class Iterate(Callee):
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """Initial state, then what does not change."""
+        """Initial state, then constant inputs."""
         return self.program.inputs
 
     @property
@@ -107,7 +107,7 @@ class Iterate(Callee):
         return iterate_text(name, self, module.name(self.program), module.lanes)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """A loop that ends when it is done."""
+        """Return a loop that ends when it is done."""
         program, n, real = self.program, self.states, functions.real
         sizes = [a.size for a in program.outputs[:-1]]
         given = [f"r{k}" for k in range(n)] + [f"a{k}" for k in range(n, len(program.inputs))]
@@ -139,28 +139,28 @@ class _Lanes(Loops):
         self.zero, self.one = (f"{x}" if lanes == 1 else "<" + ", ".join([f"double {x}"] * lanes) + ">" for x in ("0.0", "1.0"))
 
     def array(self, size: int) -> str:
-        """A packed array on the stack."""
+        """Allocate a packed array on the stack."""
         self.fresh += 1
         self.head.append(f"  %a{self.fresh} = alloca [{max(1, size)} x {self.type}], align 64")
         return f"%a{self.fresh}"
 
     def load(self, at: str) -> str:
-        """A value of all lanes."""
+        """Load a value of all lanes."""
         return self.new(f"load {self.type}, ptr {at}, align 8")
 
     def is_set(self, at: str) -> str:
-        """Which lanes hold something other than 0; NaN counts."""
+        """Return the mask of lanes that are not 0; NaN counts as nonzero."""
         return self.new(f"fcmp une {self.type} {self.load(at)}, {self.zero}")
 
     def any(self, mask: str) -> str:
-        """True if one lane is set."""
+        """Return whether any lane is set."""
         if self.lanes == 1:
             return mask
         bits = self.new(f"bitcast {self.bits} {mask} to i{self.lanes}")
         return self.new(f"icmp ne i{self.lanes} {bits}, 0")
 
     def select(self, mask: str, yes: str, no: str, to: str, size: int) -> None:
-        """Entries of one array where the mask is set, else of another."""
+        """Copy entries of one array where the mask is set, else of another."""
         if not size:
             return
         with self.loop("0", str(size)) as k:
@@ -169,7 +169,7 @@ class _Lanes(Loops):
             self.put(f"store {self.type} {one}, ptr {c}, align 8")
 
     def copy(self, source: str, to: str, size: int) -> None:
-        """Entries of one array to another."""
+        """Copy entries of one array to another."""
         if size:
             self.put(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {8 * self.lanes * size}, i1 false)")
 
@@ -178,7 +178,7 @@ class _Lanes(Loops):
         self.put(f"call void {function}({', '.join(f'ptr {p}' for p in pointers)})")
 
     def text(self, name: str, count: int) -> str:
-        """The function, with `count` arguments."""
+        """Return the function, with `count` arguments."""
         signature = ", ".join(f"ptr noalias %p{k}" for k in range(count))
         body = "\n".join([*self.head, *self.lines])
         return f"define internal void {name}({signature}) noinline {VECTORS} {{\n{body}\n  ret void\n}}\n"

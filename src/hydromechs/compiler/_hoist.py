@@ -1,4 +1,4 @@
-"""Programs that differ only in numbers: one for all of them, and constant folding after the trace."""
+"""Merging of programs that differ only in constants, and constant folding after the trace."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,13 +17,13 @@ class Hoisted(NamedTuple):
     """A program in two parts."""
 
     before: Program
-    """From this input to the numbers that the rest needs."""
+    """Program from this input to the numbers that the rest needs."""
     after: Program
-    """The rest; the numbers take the place of the input."""
+    """Remaining program; these numbers replace the input."""
 
 
 def hoist(program: Program, name: str) -> Hoisted:
-    """Move all operations that depend only on the input `name`, which is known before the others, out of a program."""
+    """Move all operations that depend only on the input `name`, which is known in advance, out of a program."""
     names = [a.name for a in program.inputs]
     if name not in names:
         raise KeyError(f"no input {name!r}; there are {', '.join(names)}")
@@ -39,7 +39,7 @@ def hoist(program: Program, name: str) -> Hoisted:
                 early.append(False)
             case _:
                 early.append(all(early[k] for k in (op.a, op.b) if k >= 0))
-    wanted: dict[int, int] = {}  # place of an early value, and its number
+    wanted: dict[int, int] = {}  # index of an early value, and its number
 
     def number(place: int) -> None:
         if early[place] and program.operations[place].kind != "const":
@@ -83,9 +83,9 @@ def hoist(program: Program, name: str) -> Hoisted:
 
 
 def merge(programs: Sequence[Program], name: str) -> tuple[Program, Array] | None:
-    """One program for several that differ only in constants, and these, shape (programs, n); None if they differ in more.
+    """Return one program for several that differ only in constants, and these, shape (programs, n); else None.
 
-    The programs are traces of one function. Constants that are not the same in all become entries of the input `name`.
+    The programs are traces of one function. Constants that differ become entries of the input `name`.
     """
     first = programs[0]
     if any(
@@ -111,7 +111,7 @@ def merge(programs: Sequence[Program], name: str) -> tuple[Program, Array] | Non
 
 
 def evaluate_rows(program: Program, rows: Array) -> Array:
-    """The result of a program of one input and one output, without calls, for rows of inputs (rows, m), shape (rows, n)."""
+    """Evaluate a program of one input and one output, without calls, for rows of inputs (rows, m); shape (rows, n)."""
     values: list = []
     for op in program.operations:
         match op.kind:

@@ -1,9 +1,9 @@
-"""Machine code of this process by LLVM: IR to object code, object code to functions on lanes and threads.
+"""Machine code by LLVM: from IR to object code, and from object code to functions on lanes and threads.
 
-LLVM's default for code that is loaded at run time lets every section lie anywhere. Each constant then needs an instruction for
-its 64-bit address, and in long straight-line code most constants wait on the stack between their uses. LLVM's small model reads
-a constant within the instruction that uses it, if the constant is at most 2 GB away. To guarantee this wherever the code is
-loaded, the constants are appended to the code, as one section without relocations.
+By default, LLVM assumes that sections of code loaded at run time can be anywhere. Each constant then needs an instruction for
+its 64-bit address, and in long straight-line code most constants are spilled to the stack. In LLVM's small code model, an
+instruction reads its constant directly if that is at most 2 GB away. To guarantee this wherever the code is loaded, the
+constants are appended to the code, as one section without relocations.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 LARGE = 20_000
-"""Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
+"""Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal without it."""
 
 HUGE = 100_000
 """Lines of IR above which code is not optimised: LLVM's scheduler and register allocator would need minutes and gigabytes.
@@ -46,15 +46,15 @@ LARGEST = 3_000_000
 """Lines of IR above which programs are rejected; `HYDROMECHS_LONGEST_PROGRAM` overrides it."""
 
 LIBRARY = {way.name: k.arity for k in KINDS.values() if isinstance(way := k.dialects["llvm"], Library)}
-"""Functions of the C library, and how many numbers they take."""
+"""Functions of the C library and their numbers of arguments."""
 
 FAR = re.compile(rf"call double @({'|'.join(LIBRARY)})\(|call ptr @malloc|^@\w+ = global ", re.MULTILINE)
-"""Symbols that code may refer to over a long distance: functions of the C library and variables."""
+"""Symbols that may be far from the code: functions of the C library and variables."""
 
 
 @cache
 def _llvm() -> Any:
-    """LLVM, loaded and ready when first needed: worlds on a GPU do without it."""
+    """LLVM, loaded on first use: worlds on a GPU do not need it."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -64,7 +64,7 @@ def _llvm() -> Any:
 
 @cache
 def target() -> tuple[str, str, str, str]:
-    """Version of LLVM and llvmlite, triple, CPU and features: everything about the machine that can change the code."""
+    """Return versions of LLVM and llvmlite, triple, CPU and features: everything that can change the code."""
     import llvmlite
 
     llvm = _llvm()
@@ -74,7 +74,7 @@ def target() -> tuple[str, str, str, str]:
 
 
 def native_lanes() -> int:
-    """Doubles in a vector register of this machine: 8 with AVX-512, else 4 (two registers of two on ARM)."""
+    """Return the doubles in a vector register of this machine: 8 with AVX-512, else 4 (two registers of two on ARM)."""
     return 8 if "+avx512f" in target()[3] else 4
 
 
@@ -85,9 +85,9 @@ def _machine(effort: int = 2, **model: str) -> llvmlite.binding.TargetMachine:
 
 
 def object_code(text: str, rarely_called: bool = False) -> bytes:
-    """Object code of LLVM IR for this machine, with the constants next to the code where that can be done.
+    """Return object code of LLVM IR for this machine, with the constants next to the code if possible.
 
-    Code that is `rarely_called` is not optimised: it compiles in a twentieth of the time and runs three times as long.
+    `rarely_called` code is not optimised: it compiles in a twentieth of the time and takes three times as long to run.
     """
     lines = text.count("\n")
     if lines > longest_program(LARGEST):
@@ -115,7 +115,7 @@ def _compiled(text: str, rarely_called: bool, **model: str) -> bytes:
 
 
 class LoadedCode:
-    """Functions of a piece of object code in this process; without arguments, the loop alone."""
+    """Functions of loaded object code; without arguments, only the loop."""
 
     def __init__(self, code: bytes, n_arguments: int, form: Form) -> None:
         llvm, machine = _llvm(), _machine()
@@ -130,13 +130,13 @@ class LoadedCode:
         self.loop.engine = self.engine  # kept alive: it owns the code
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
         self.objects: Any = None
-        """Evaluates NumPy arrays and returns True if they are as they should be; None where their layout is unknown."""
+        """Evaluates NumPy arrays and returns True if their types and shapes fit; None if their memory layout is unknown."""
         if form.lanes == 1 and n_arguments and layout_is_known():
             self.objects = built_in(address("objects"), self.engine)
 
 
 def optimised() -> bool:
-    """False if `HYDROMECHS_OPTIMISE=0` asks for code that is compiled quickly, for tests that run each program briefly."""
+    """False if `HYDROMECHS_OPTIMISE=0` requests fast compilation, for tests that run each program briefly."""
     return os.environ.get("HYDROMECHS_OPTIMISE") != "0"
 
 
@@ -151,7 +151,7 @@ class Llvm(Backend):
     takes_divided_steps = True
 
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
-        """The IR; see `Backend.source`."""
+        """Return the IR; see `Backend.source`."""
         from ._llvm_march import march_text
         from ._llvm_text import llvm_text, packed_text
 
@@ -163,7 +163,7 @@ class Llvm(Backend):
         return march_text(program, form.state, form.lanes, quickly)
 
     def versions(self) -> tuple[str, ...]:
-        """Those of LLVM and llvmlite, triple, CPU and its features, and whether code is optimised."""
+        """Return versions of LLVM and llvmlite, triple, CPU features, and whether code is optimised."""
         return (*target(), "optimised" if optimised() else "quickly compiled")
 
     def build(self, source: str, form: Form) -> bytes:
@@ -176,12 +176,12 @@ class Llvm(Backend):
         return Arrays()
 
     def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
-        """The function itself; see `Backend.caller`."""
+        """Return the function itself; see `Backend.caller`."""
         return code
 
     def marcher(self, march: March, precision: str) -> Marcher:
         def go(state: Sequence[Any], inputs: Sequence[Any], frozen: Any, steps: int, stride: int) -> tuple[list[Any], Any]:
-            if frozen.any():  # a step of NaN is not finite, and so not taken
+            if frozen.any():  # a step size of NaN gives a state that is not finite, so the step is not taken
                 inputs = [np.where(frozen, np.nan, inputs[0]), *inputs[1:]]
             done = march(state, inputs, steps, stride=stride or steps + 1, ends=list(state))
             return done.records, done.good
@@ -211,7 +211,7 @@ class _Section(NamedTuple):
 
 
 def with_constants(code: bytes) -> bytes | None:
-    """An x86-64 ELF object, compiled for the small code model, with its constants behind its code; None if it needs more."""
+    """Return an x86-64 ELF object for the small code model, with its constants after its code; None if it needs more."""
     table, size, count = struct.unpack_from("<Q", code, 40)[0], *struct.unpack_from("<HH", code, 58)
     sections = [_Section(*HEADER.unpack_from(code, table + k * size)) for k in range(count)]
     loaded = [k for k, s in enumerate(sections) if s.flags & ALLOCATED and s.size]

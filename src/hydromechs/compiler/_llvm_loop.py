@@ -1,4 +1,4 @@
-"""The loop over the worlds of a batch as LLVM IR, and their rows in memory to lanes and back."""
+"""Loop over the worlds of a batch as LLVM IR, and the conversion of rows in memory to lanes and back."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 VECTORS = 'nounwind "stackrealign"'
-"""Attributes of a function of vectors. LLVM aligns the stack to lines of the cache only if that is set before it gives out
-registers; else vectors that wait there lie across two lines, or not, as the stack happens to begin in a process."""
+"""Attributes of a function of vectors. LLVM aligns the stack to cache lines only if this is set before register allocation;
+otherwise spilled vectors may straddle two lines, depending on where the stack of the process starts."""
 
 
 def transposed(new: Callable[[str], str], rows: Sequence[str]) -> list[str]:
-    """Columns of as many rows as there are lanes, a power of two: for each bit, entries that differ in it change places.
+    """Transpose as many rows as there are lanes, a power of two: for each bit, entries that differ in it are exchanged.
 
-    One load or store of a row for each lane and some shuffles, where entry by entry a program with many results takes
-    eight times the stores, and LLVM a time that grows with their square.
+    This needs one load or store of a row per lane and some shuffles. Entry by entry, a program with many results needs eight
+    times as many stores, and LLVM a time that grows with their square.
 
-    `new`: writes a line that defines a value; gives its name; `rows`: vectors of as many doubles as there are rows.
+    `new`: writes a line that defines a value and returns its name; `rows`: vectors of as many doubles as there are rows.
     """
     n, rows = len(rows), list(rows)
     T = f"<{n} x double>"
@@ -39,11 +39,11 @@ def transposed(new: Callable[[str], str], rows: Sequence[str]) -> list[str]:
 
 
 def exchange(t: Loops, rows: Sequence[str], packed: str, size: int, *, out: bool) -> None:
-    """Copy rows of worlds, one address per lane (some may be equal), into an array packed by entry, or `out` of it."""
+    """Copy rows of worlds, one address per lane (some may be equal), into an array packed by entry, or back if `out`."""
     n, T = len(rows), f"<{len(rows)} x double>"
 
     def block(first: str) -> None:
-        """As many entries as there are lanes."""
+        """Copy as many entries as there are lanes."""
         here = t.new(f"getelementptr inbounds {T}, ptr {packed}, i64 {first}")
         inside = [t.new(f"getelementptr inbounds {T}, ptr {here}, i64 {k}") for k in range(n)]
         outside = [t.new(f"getelementptr inbounds double, ptr {row}, i64 {first}") for row in rows]
@@ -62,16 +62,16 @@ def exchange(t: Loops, rows: Sequence[str], packed: str, size: int, *, out: bool
         return
     with t.loop("0", str(size - n + 1), n) as first:
         block(first)
-    if size % n:  # the last entries, some of them again
+    if size % n:  # the last entries, some of them a second time
         block(str(size - n))
 
 
 FEW = 8192
-"""Bytes of a block of worlds that the first cache, of 32 KiB and more, has room for."""
+"""Bytes of a block of worlds that fit into the first-level cache, of 32 KiB or more."""
 
 
 def loop_text(e: Emitter, n: int) -> str:
-    """`loop`: blocks of worlds, each lane at its own address; on one lane it calls `eval`."""
+    """Return `loop`: blocks of worlds, each lane at its own address; on one lane it calls `eval`."""
     lanes = e.lanes
     attributes = VECTORS if lanes > 1 else "nounwind"
     head = [f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {attributes} {{", "entry:"]
@@ -106,7 +106,7 @@ def loop_text(e: Emitter, n: int) -> str:
         ahead = _prefetches(e, pointers)
         start = len(e.lines)
         e.body(pointers)
-        for k, text in reversed(list(enumerate(ahead))):  # spread over the block, so that they do not wait for each other
+        for k, text in reversed(list(enumerate(ahead))):  # spread over the block to avoid stalls
             e.lines.insert(start + k * (len(e.lines) - start) // len(ahead), text)
     tail = [
         f"  %next = add i64 %i, {lanes}",
@@ -121,7 +121,7 @@ def loop_text(e: Emitter, n: int) -> str:
 
 
 def _prefetches(e: Emitter, pointers: list[list[str]]) -> list[str]:
-    """Lines that ask for the rows of the next block, in the first cache if they leave room for other things there."""
+    """Return lines that prefetch the rows of the next block, into the first-level cache if they leave space there."""
     lines, arguments = [], [*e.program.inputs, *e.program.outputs]
     near = 3 if 8 * e.lanes * sum(a.size for a in arguments) <= FEW else 2
     for k, argument in enumerate(arguments):

@@ -1,12 +1,11 @@
-"""A step program run many times in one compiled loop: rollouts of worlds on lanes.
+"""Run a step program many times in one compiled loop: rollouts of worlds on lanes.
 
-`loop(table, begin, end)` marches the worlds begin..end. The table holds whole numbers: steps, stride of recording; then for
+`loop(table, begin, end)` marches the worlds begin..end. The table holds integers: steps, stride of recording; then for
 each part of the state the address and stride of its start; for each input address, stride of worlds and stride of steps; for
-each part of the state address and stride of the records, then of the ends; and the address of the numbers of good steps.
-All strides count numbers.
+each part of the state address and stride of the records, then of the final states; and the address of the counts of finite
+steps. All strides count numbers.
 
-A step whose result is not finite is not taken, and none after it: the world stays where it was, and its number of good steps
-states when.
+After a step whose result is not finite, the world keeps its last state; its count of finite steps tells when.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from ._program import Program
 from ._rolled import Rolled
 
 ON_STACK = 8192
-"""Numbers of an array above which it is on the heap: stacks of threads are small."""
+"""Size of an array above which it is on the heap: stacks of threads are small."""
 
 
 def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool = False) -> str:
-    """The IR of a march of a program: one step from the parts of the state and other inputs to the same parts."""
+    """Return the IR of a march of a program: one step, from the parts of the state and other inputs to these parts."""
     module = Module(lanes, seldom)
     step = module.name(program)
     T = module.type
@@ -72,7 +71,7 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
     last = t.new("sub i64 %end, 1")
 
     def worlds(block: str) -> list[str]:
-        """Those of the lanes; the last again where there are no more."""
+        """Return the worlds of the lanes; the last one is repeated if there are no more."""
         here = [t.new(f"add i64 {block}, {lane}") for lane in range(lanes)]
         return [t.new(f"select i1 {t.new(f'icmp slt i64 {w}, {last}')}, i64 {w}, i64 {last}") for w in here]
 
@@ -80,7 +79,7 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
         return t.new(f"getelementptr inbounds {V}, ptr {array}, i64 {k}")
 
     def copy(packed: str, which: list[str], outside: str, apart: str, offset: str, size: int, out: bool) -> None:
-        """Rows of worlds between a packed array and one in memory."""
+        """Copy rows of worlds between a packed array and one in memory."""
         begins = [t.new(f"add i64 {t.new(f'mul i64 {w}, {apart}')}, {offset}") for w in which]
         rows = [t.new(f"getelementptr inbounds double, ptr {outside}, i64 {at}") for at in begins]
         if lanes > 1:
@@ -107,7 +106,7 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
             t.put(f"call void {step}({', '.join(f'ptr {p}' for p in (*state, *held, *after))})")
             t.put(f"store {V} {none}, ptr {total}, align 8")
             for part, n in zip(after, sizes, strict=False):
-                with t.loop("0", str(-(-n // several))) as j:  # x · 0 is not 0 where x is not finite
+                with t.loop("0", str(-(-n // several))) as j:  # x · 0 is not 0 if x is not finite
                     nought = t.new(f"fmul {V} {t.new(f'load {V}, ptr {entries(part, j)}, align 8')}, {none}")
                     sum_ = t.new(f"fadd {V} {t.new(f'load {V}, ptr {total}, align 8')}, {nought}")
                     t.put(f"store {V} {sum_}, ptr {total}, align 8")
@@ -143,7 +142,7 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
     for block in blocks:
         t.put(f"call void @free(ptr {block})")
     body = "\n".join([*t.head, *t.lines])
-    # Loops that copy stay loops: a call of memcpy would be far away and keep the constants away from the code (`_llvm_near`).
+    # Copy loops must stay loops: a call of memcpy is a distant symbol and would prevent the small code model.
     attributes = f'{VECTORS} "no-builtin-memcpy" "no-builtin-memset"'
     text = f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {attributes} {{\n{body}\n  ret void\n}}\n"
     reduction = f"declare double @llvm.vector.reduce.fadd.v{WIDE}f64(double, <{WIDE} x double>)"

@@ -1,6 +1,6 @@
 """Loops over the rows of a table as LLVM IR: see `Rolled`.
 
-The code of a sweep holds every program of its stages once, in a switch over the row's kind. Working arrays come from the heap:
+The code of a sweep contains every program of its stages once, in a switch over the row's kind. Working arrays are on the heap:
 those of thousands of bodies on eight lanes do not fit on a stack.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._llvm_text import Module
 
 AHEAD = 6
-"""Rows ahead of which constants are asked for."""
+"""Number of rows ahead for which constants are prefetched."""
 
 
 def rolled_text(name: str, rolled: Rolled, module: Module) -> str:
@@ -55,7 +55,7 @@ def rolled_text(name: str, rolled: Rolled, module: Module) -> str:
 
 
 def aligned(t: Loops, block: str) -> str:
-    """First address in a block of memory that is aligned to a cache line of vectors."""
+    """Return the first address in a block of memory that is aligned to a cache line."""
     address = t.new(f"ptrtoint ptr {block} to i64")
     above = t.new(f"add i64 {address}, 63")
     return t.new(f"inttoptr i64 {t.new(f'and i64 {above}, -64')} to ptr")
@@ -88,7 +88,7 @@ def _sweep(t: Loops, rolled: Rolled, sweep: Sweep, arrays: dict[str, str], table
 
 
 def _ask_ahead(t: Loops, rolled: Rolled, sweep: Sweep, row: str, arrays: dict[str, str], table: str) -> None:
-    """Ask for the constants that a row some rows ahead will read: those of a large tree do not fit into the caches."""
+    """Prefetch the constants of a row some rows ahead: those of a large tree do not fit into the caches."""
     n = len(rolled.table)
     ahead = t.new(f"add i64 {row}, {-AHEAD if sweep.backward else AHEAD}")
     inside = t.new(f"icmp ult i64 {ahead}, {n}")
@@ -151,7 +151,7 @@ def _step(
 
 
 def rolled_module(rolled: Rolled, module: Module) -> str:
-    """The IR of a whole module, as `llvm_text` gives it for a program."""
+    """Return the IR of a module, as `llvm_text` does for a program."""
     name, lanes = module.name(rolled), module.lanes
     arguments = [*rolled.inputs, *rolled.outputs]
     parts: list[str] = []
@@ -164,7 +164,7 @@ def rolled_module(rolled: Rolled, module: Module) -> str:
 
 
 def _worlds(rolled: Rolled, name: str, lanes: int) -> str:
-    """`loop`: blocks of worlds; on lanes they are packed side by side, and unpacked after."""
+    """Return `loop`: blocks of worlds; for lanes they are packed side by side and unpacked afterwards."""
     t = Loops()
     arguments = [*rolled.inputs, *rolled.outputs]
 

@@ -1,7 +1,7 @@
-"""The sequencer: machine code that follows the words of any routine, on 1, 4 or 8 lanes; written as LLVM IR.
+"""The sequencer: machine code that interprets the words of any routine on 1, 4 or 8 lanes; written as LLVM IR.
 
-`loop(table, begin, end)` runs a routine for the worlds begin..end, as many at a time as there are lanes. Numbers of these
-worlds are in one workspace of packed entries: the values of all lanes side by side. The table holds, as 64-bit integers, what
+`loop(table, begin, end)` runs a routine for the worlds begin..end, as many at a time as there are lanes. Their numbers
+are in one workspace of packed entries: the values of all lanes side by side. The table holds, as 64-bit integers, what
 `RunTable` lists; the words are operations of `Op` with their operands. Offsets and sizes count packed entries of the workspace.
 
 A mask selects the lanes of an operation. Masks are on a stack: `WHEN` and `WHILE` push the lanes whose condition is not 0,
@@ -18,13 +18,13 @@ from ._llvm_loop import VECTORS, transposed
 from ._llvm_solve import WIDE, Loops
 
 DEPTH = 32
-"""Masks on the stack, at most."""
+"""Maximum number of masks on the stack."""
 COUNTERS = 64
-"""Repetitions in a routine, at most."""
+"""Maximum number of repetitions in a routine."""
 
 
 class RunTable(enum.IntEnum):
-    """Places in the table of a run."""
+    """Indices in the table of a run."""
 
     WORDS = 0
     """Address of the words."""
@@ -33,15 +33,15 @@ class RunTable(enum.IntEnum):
     ENTRIES = 2
     """Size of the workspace."""
     ARRAYS = 3
-    """Number of arrays outside, and after it the address of a row for each: address, stride from world to world in numbers,
+    """Number of external arrays, then the address of a row for each: address, stride from world to world in numbers,
     offset in the workspace, size, and 1 if it is read, 2 if it is written, 3 for both."""
     SAMPLED = 5
-    """Number of sampled arrays, and after it the address of a row for each: address of the records, stride from world to world
+    """Number of sampled arrays, then the address of a row for each: address of the records, stride from world to world
     in numbers, offset, size."""
     ROWS = 7
     """Address of the number of rows recorded, one integer for each world."""
     POINTERS = 8
-    """Number of arguments of all calls, and after it the address of their offsets."""
+    """Number of arguments of all calls, then the address of their offsets."""
     SIZE = 10
     """Length of the table."""
 
@@ -52,24 +52,24 @@ class Op(enum.IntEnum):
     END = 0
     """End of a pass."""
     WHEN = 1
-    """Condition, word to go to where no lane is left."""
+    """Condition, word to jump to if no lane remains."""
     POP = 2
-    """End of what `WHEN` began."""
+    """End of a `WHEN` block."""
     CALL = 3
-    """Address of a function, number of its first argument among all."""
+    """Address of a function, index of its first argument among all."""
     CHECK = 4
-    """First entry, size, flag: lanes with a number that is not finite leave the mask, and their flag becomes 0."""
+    """First entry, size, flag: lanes with a number that is not finite are removed from the mask, and their flag becomes 0."""
     MOVE = 5
-    """From, to, size."""
+    """Source, target, size."""
     RESET = 6
-    """Counter to set to 0."""
+    """Counter to reset."""
     WHILE = 7
-    """Condition, counter, maximum of it, word to go to at the end."""
+    """Condition, counter, its maximum, word to jump to at the end."""
     AGAIN = 8
-    """Word to go back to."""
+    """Word to jump back to."""
     STEPS = 9
-    """Function, first argument, then places: n, part, goal, h, the step's n, h and offset, its results, their size, where they
-    go, alive."""
+    """Function, first argument, then offsets: n, part, goal, h, the step's n, h and offset, its results, their size, their
+    target, alive."""
     SAMPLE = 10
     """A row of the records."""
 
@@ -87,16 +87,16 @@ class _Sequencer(Loops):
     # -- words and branches ---------------------------------------------------------------------------------------------------
 
     def word(self, array: str, k: str | int) -> str:
-        """A 64-bit integer of an array."""
+        """Load a 64-bit integer of an array."""
         at = array if k == 0 else self.new(f"getelementptr inbounds i64, ptr {array}, i64 {k}")
         return self.new(f"load i64, ptr {at}, align 8")
 
     def pointer(self, array: str, k: str | int) -> str:
-        """The same as an address."""
+        """Load an address from an array."""
         return self.new(f"inttoptr i64 {self.word(array, k)} to ptr")
 
     def label(self, name: str) -> str:
-        """A new label."""
+        """Return a new label."""
         self.fresh += 1
         return f"{name}{self.fresh}"
 
@@ -106,7 +106,7 @@ class _Sequencer(Loops):
 
     @contextmanager
     def only_if(self, condition: str) -> Iterator[None]:
-        """Lines that run if a condition holds."""
+        """Write lines that run if a condition holds."""
         yes, end = self.label("yes"), self.label("end")
         self.put(f"br i1 {condition}, label %{yes}, label %{end}")
         self.begin(yes)
@@ -117,11 +117,11 @@ class _Sequencer(Loops):
     # -- entries and masks ----------------------------------------------------------------------------------------------------
 
     def entry(self, offset: str) -> str:
-        """Address of a packed entry of the workspace."""
+        """Return the address of a packed entry of the workspace."""
         return self.new(f"getelementptr inbounds {self.T}, ptr %space, i64 {offset}")
 
     def load(self, at: str, kind: str = "") -> str:
-        """A value of all lanes."""
+        """Load a value of all lanes."""
         return self.new(f"load {kind or self.T}, ptr {at}, align 8")
 
     def store(self, value: str, at: str, kind: str = "") -> None:
@@ -129,28 +129,28 @@ class _Sequencer(Loops):
         self.put(f"store {kind or self.T} {value}, ptr {at}, align 8")
 
     def same(self, value: float) -> str:
-        """A constant on all lanes."""
+        """Return a constant on all lanes."""
         return f"{value}" if self.lanes == 1 else "<" + ", ".join([f"double {value}"] * self.lanes) + ">"
 
     def to_byte(self, mask: str) -> str:
-        """A mask as an integer of 8 bits."""
+        """Convert a mask to an 8-bit integer."""
         n = self.lanes
         number = mask if n == 1 else self.new(f"bitcast {self.bits} {mask} to i{n}")
         return number if n == 8 else self.new(f"zext i{n} {number} to i8")
 
     def to_mask(self, byte: str) -> str:
-        """An integer of 8 bits as a mask."""
+        """Convert an 8-bit integer to a mask."""
         n = self.lanes
         number = byte if n == 8 else self.new(f"trunc i8 {byte} to i{n}")
         return number if n == 1 else self.new(f"bitcast i{n} {number} to {self.bits}")
 
     def top(self) -> str:
-        """The present mask, 8 bits."""
+        """Return the current mask, 8 bits."""
         at = self.new(f"getelementptr inbounds i8, ptr %masks, i64 {self.new('load i64, ptr %depth, align 8')}")
         return self.new(f"load i8, ptr {at}, align 1")
 
     def put_top(self, byte: str, rise: int) -> None:
-        """Replace the present mask, or push another one."""
+        """Replace the current mask, or push another one."""
         depth = self.new("load i64, ptr %depth, align 8")
         if rise:
             depth = self.new(f"add i64 {depth}, {rise}")
@@ -158,19 +158,19 @@ class _Sequencer(Loops):
         self.put(f"store i8 {byte}, ptr {self.new(f'getelementptr inbounds i8, ptr %masks, i64 {depth}')}, align 1")
 
     def pop(self) -> None:
-        """Remove the present mask."""
+        """Pop the current mask."""
         depth = self.new(f"sub i64 {self.new('load i64, ptr %depth, align 8')}, 1")
         self.put(f"store i64 {depth}, ptr %depth, align 8")
 
     def narrowed(self, condition: str) -> str:
-        """The present mask where a condition, the offset of an entry, is not 0; 8 bits."""
+        """Return the current mask where a condition, given by its offset, is not 0; 8 bits."""
         holds = self.new(f"fcmp une {self.T} {self.load(self.entry(condition))}, {self.same(0.0)}")
         return self.new(f"and i8 {self.top()}, {self.to_byte(holds)}")
 
-    # -- stretches ------------------------------------------------------------------------------------------------------------
+    # -- slices ------------------------------------------------------------------------------------------------------------
 
     def each(self, size: str, line: Callable[[str, str], None]) -> None:
-        """Write `line`, given the counter and the type of one item, for all entries; on one lane several are one item."""
+        """Write `line`, a function of counter and item type, for all entries; on one lane an item is a vector of entries."""
         if self.lanes > 1:
             with self.loop("0", size) as k:
                 line(k, self.T)
@@ -204,8 +204,8 @@ class _Sequencer(Loops):
         self.begin(end)
 
     def finite(self, first: str, size: str) -> str:
-        """Lanes on which all entries are finite; 8 bits."""
-        # x · 0 is not 0 where x is not finite
+        """Return the lanes on which all entries are finite; 8 bits."""
+        # x · 0 is not 0 if x is not finite
         sums = {kind: self.variable(kind) for kind in ([self.T] if self.lanes > 1 else [self.T, f"<{WIDE} x double>"])}
         for kind, at in sums.items():
             self.store("zeroinitializer" if "x" in kind else "0.0", at, kind)
@@ -227,12 +227,12 @@ class _Sequencer(Loops):
         return self.to_byte(self.new(f"fcmp oeq {self.T} {total}, {self.same(0.0)}"))
 
     def worlds(self) -> list[str]:
-        """Numbers of the worlds on the lanes; the last again where there are no more."""
+        """Return the worlds on the lanes; the last one is repeated if there are no more."""
         here = [self.new(f"add i64 %block, {lane}") for lane in range(self.lanes)]
         return [self.new(f"select i1 {self.new(f'icmp slt i64 {w}, %last')}, i64 {w}, i64 %last") for w in here]
 
     def exchange(self, row: str, out: bool) -> None:
-        """Copy an array between the worlds outside and the workspace (`out`: to the worlds); `row` is its row in the table."""
+        """Copy an array between the worlds' memory and the workspace (`out`: to the worlds); `row` is its row in the table."""
         outside, apart, size = self.pointer(row, 0), self.word(row, 1), self.word(row, 3)
         packed = self.entry(self.word(row, 2))
         rows = [
@@ -285,7 +285,7 @@ class _Sequencer(Loops):
     # -- steps ----------------------------------------------------------------------------------------------------------------
 
     def steps(self, words: Sequence[str], arguments: str) -> None:
-        """Steps on the lanes of the present mask until all have reached their goals, or diverged."""
+        """Write steps on the lanes of the current mask until each has reached its goal or diverged."""
         function, _, n_, part_, goal_, h_, step_n, step_h, step_offset, after, size, target, alive = words
         call = self.new(f"inttoptr i64 {function} to ptr")
         n_at, part_at, alive_at, h_at = (self.entry(x) for x in (n_, part_, alive, h_))
@@ -296,7 +296,7 @@ class _Sequencer(Loops):
         self.put(f"br label %{head}")
         self.begin(head)
         n, part, h, goal_n, goal_part = (self.load(at) for at in (n_at, part_at, h_at, goal_n_at, goal_part_at))
-        before = self.new(f"fcmp olt {T} {n}, {goal_n}")  # whole steps to the grid are left
+        before = self.new(f"fcmp olt {T} {n}, {goal_n}")  # full steps remain
         on_goal = self.new(f"fcmp oeq {T} {n}, {goal_n}")
         less = self.new(f"fcmp olt {T} {part}, {goal_part}")
         last = self.new(f"and {self.bits} {on_goal}, {less}")
@@ -330,7 +330,7 @@ class _Sequencer(Loops):
 
 
 def sequencer_text(lanes: int) -> str:
-    """The IR of the sequencer."""
+    """Return the IR of the sequencer."""
     t = _Sequencer(lanes)
     width = 8 * lanes
     entries, passes = t.word("%table", RunTable.ENTRIES), t.word("%table", RunTable.PASSES)

@@ -7,18 +7,18 @@ from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
 
 def double(value: float) -> str:
-    """A constant as LLVM writes it, bit by bit."""
+    """Return a constant as LLVM writes it, by its bits."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 def constants_text(name: str, values: Iterable[float]) -> str:
-    """A row of constants under a name."""
+    """Return a named row of constants."""
     row = [f"double {double(x)}" for x in values]
     return f"{name} = internal constant [{len(row)} x double] [{', '.join(row)}], align 64\n"
 
 
 def sincos_text(T: str, lanes: int) -> str:
-    """Sine and cosine of a vector, error about 1 ulp for |x| < 10⁵ (Cody-Waite reduction with fused multiply-add).
+    """Return sine and cosine of a vector, error about 1 ulp for |x| < 10⁵ (Cody-Waite reduction with fused multiply-add).
 
     n = round(2x/π) by adding and subtracting 1.5·2⁵², whose low bits hold n mod 4 without a conversion to integer (which has no
     value for NaN); r = x − n π/2 in three parts; fdlibm's polynomials; swap and signs by the quadrant. NaN and inf give NaN.

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 WIDE = 8
-"""Columns that are eliminated at once."""
+"""Number of columns processed together."""
 
 
 class Loops:
-    """Lines of IR with counted loops; counters are in memory, and LLVM moves them into registers."""
+    """Lines of IR with counted loops; counters are in memory, which LLVM promotes to registers."""
 
     def __init__(self) -> None:
         self.head: list[str] = []
@@ -16,24 +16,24 @@ class Loops:
         self.fresh = 0
 
     def new(self, text: str) -> str:
-        """A line that defines a new value; its name."""
+        """Write a line that defines a new value; return its name."""
         self.fresh += 1
         self.lines.append(f"  %w{self.fresh} = {text}")
         return f"%w{self.fresh}"
 
     def put(self, line: str) -> None:
-        """A line that defines nothing."""
+        """Write a line that defines no value."""
         self.lines.append(f"  {line}")
 
     def variable(self, kind: str) -> str:
-        """A place in memory for a scalar."""
+        """Allocate memory for a scalar."""
         self.fresh += 1
         self.head.append(f"  %v{self.fresh} = alloca {kind}, align 8")
         return f"%v{self.fresh}"
 
     @contextmanager
     def loop(self, begin: str, end: str, step: int = 1) -> Iterator[str]:
-        """A loop with a counter from `begin` up to, not including, `end`."""
+        """Write a loop with a counter from `begin` to `end`, exclusive."""
         at = self.variable("i64")
         self.fresh += 1
         name = f"loop{self.fresh}"
@@ -50,7 +50,7 @@ class Loops:
 
 
 class Elimination(Loops):
-    """Lines of IR that solve A x = b of packed arrays, lane by lane; `%M` on the stack holds A with b as last column.
+    """Lines of IR that solve A x = b for packed arrays, lane by lane; `%M` on the stack holds A with b as last column.
 
     Rows are padded to whole vectors.
     """
@@ -61,25 +61,25 @@ class Elimination(Loops):
         self.head.append(f"  %M = alloca [{n * self.width} x double], align 64")
 
     def at(self, i: str, j: str) -> str:
-        """Address of an entry of the matrix."""
+        """Return the address of an entry of the matrix."""
         row = self.new(f"mul i64 {i}, {self.width}")
         return self.new(f"getelementptr inbounds double, ptr %M, i64 {self.new(f'add i64 {row}, {j}')}")
 
     def packed(self, array: str, k: str, lane: str) -> str:
-        """Address of an entry of a packed array in one lane."""
+        """Return the address of an entry of a packed array in one lane."""
         first = self.new(f"mul i64 {k}, {self.lanes}")
         return self.new(f"getelementptr inbounds double, ptr {array}, i64 {self.new(f'add i64 {first}, {lane}')}")
 
     def load(self, pointer: str, kind: str = "double") -> str:
-        """A value from memory."""
+        """Load a value."""
         return self.new(f"load {kind}, ptr {pointer}, align 8")
 
     def store(self, value: str, pointer: str, kind: str = "double") -> None:
-        """A value into memory."""
+        """Store a value."""
         self.put(f"store {kind} {value}, ptr {pointer}, align 8")
 
     def swap(self, a: str, b: str, kind: str) -> None:
-        """Exchange two values in memory."""
+        """Swap two values in memory."""
         x, y = self.load(a, kind), self.load(b, kind)
         self.store(y, a, kind)
         self.store(x, b, kind)
@@ -102,16 +102,16 @@ class Elimination(Loops):
             self.store(left, self.at(i, j), self.vector)
 
     def function(self, name: str, arrays: int) -> str:
-        """The lines as a function of packed arrays."""
+        """Return the lines as a function of packed arrays."""
         body = "\n".join([*self.head, *self.lines])
         signature = ", ".join(f"ptr noalias %p{k}" for k in range(arrays))
         return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
 
 
 def solve_text(name: str, n: int, lanes: int) -> str:
-    """`name(A, b, x)`: x = A⁻¹ b of packed arrays, lane by lane.
+    """Return `name(A, b, x)`: x = A⁻¹ b for packed arrays, lane by lane.
 
-    Elimination starts at the vector that holds the pivot's column; what it spoils left of that column is not read again.
+    Elimination starts at the vector that holds the pivot's column; entries left of it become invalid but are not read again.
     A singular matrix gives inf or NaN.
     """
     t = Elimination(n, lanes)
@@ -147,10 +147,10 @@ def solve_text(name: str, n: int, lanes: int) -> str:
 
 
 def semidefinite_text(name: str, n: int, lanes: int, tolerance: float, least: float) -> str:
-    """`name(A, b, x, rank, pivot)`: A x = b of packed arrays, lane by lane; unknowns beyond the rank are 0.
+    """Return `name(A, b, x, rank, pivot)`: A x = b for packed arrays, lane by lane; unknowns beyond the rank are 0.
 
-    The largest diagonal entry that is left is the next pivot (rows and columns are exchanged alike); elimination ends where it
-    falls below `tolerance` times the first or is not above `least`. `pivot` is the last one taken over the first.
+    The largest remaining diagonal entry is the next pivot (with symmetric exchanges); elimination ends where it falls below
+    `tolerance` times the first or is not above `least`. `pivot` is the ratio of the last pivot to the first.
     """
     t = Elimination(n, lanes)
     at, packed, load, store = t.at, t.packed, t.load, t.store

@@ -1,10 +1,10 @@
-"""A program as LLVM IR: one emitter for 1, 4 or 8 lanes, the same operations on scalars or vectors.
+"""Programs as LLVM IR: one emitter for 1, 4 or 8 lanes, with the same operations on scalars or vectors.
 
-The module holds three functions, called `eval`, `loop` and `objects` here:
+The module has three functions, here named `eval`, `loop` and `objects`:
 
 * `eval(in..., out...)` (one lane only): pointers to the entries of each argument;
-* `loop(table, begin, end)`: worlds begin..end of arrays; `table` holds address and stride (in numbers) of each argument. A last
-  block that is not full repeats its last world, which stores the same results twice and needs no mask;
+* `loop(table, begin, end)`: worlds begin..end of arrays; `table` holds address and stride (in numbers) of each argument. A
+  partial last block repeats its last world, which stores the same results twice and needs no mask;
 * `objects(self, arguments, n)` (one lane only): a built-in function of Python. It checks that each argument is a contiguous
   NumPy array of float64 of the right shape and returns True; else it does nothing and returns False.
 """
@@ -27,23 +27,23 @@ from ._rolled import Rolled
 from ._short_waits import ABREAST, OneLane, short_waits
 
 STRETCH = 32
-"""Operations on one lane that LLVM may reorder."""
+"""Fast-math flags on one lane."""
 
 INTRINSICS = [way.name for k in KINDS.values() if isinstance(way := k.dialects["llvm"], Intrinsic)]
-"""LLVM's own functions."""
+"""LLVM intrinsics."""
 
 
 def packed_width(count: int) -> int:
-    """Lanes of the function that evaluates `count` points: 1, 2, 4, or 8 where a register holds that many."""
+    """Return the lanes of the function that evaluates `count` points: 1, 2, 4, or 8 if a register holds that many."""
     return next((width for width in (1, 2, 4) if count <= width), native_lanes())
 
 
 class Module:
-    """The functions that programs of one module call, each once, by name.
+    """Functions that programs of one module call, each once, by name.
 
     A callee takes pointers to packed arrays: each entry holds the values of all lanes side by side. Where a function of one
     lane evaluates several points on lanes, the functions for that many lanes are in a separate module within this one.
-    For programs that are `rarely_called`, the time of compiling counts more than that of running.
+    For `rarely_called` programs, compile time matters more than run time.
     """
 
     def __init__(self, lanes: int, rarely_called: bool = False) -> None:
@@ -56,21 +56,21 @@ class Module:
         self.common: dict[str, str] = {}
 
     def ordered(self, program: Program) -> OneLane:
-        """A program in the order for this number of lanes."""
+        """Return a program with its operations ordered for this number of lanes."""
         return short_waits(program) if self.lanes == 1 and not self.rarely_called else OneLane(program, {})
 
     def wide(self, lanes: int) -> Module:
-        """The functions for another number of lanes."""
+        """Return the functions for another number of lanes."""
         module = self.wider.setdefault(lanes, Module(lanes, self.rarely_called))
         module.common = self.common
         return module
 
     def name(self, callee: Callee) -> str:
-        """Name of a callee in the module; its text is added on the first call."""
+        """Return the name of a callee in the module; its text is added on the first call."""
         return self._named(callee.key, lambda name: callee.llvm(name, self))
 
     def name_at_points(self, program: Program, shared: tuple[bool, ...]) -> str:
-        """Name of a program, some of whose arguments hold one value for all lanes."""
+        """Return the name of a program, some of whose arguments hold one value for all lanes."""
         return self._named((program, shared), lambda name: self.packed(name, program, shared))
 
     def _named(self, key: object, text: Callable[[str], str]) -> str:
@@ -80,19 +80,19 @@ class Module:
         return self.names[key]
 
     def once(self, name: str, text: Callable[[], str]) -> None:
-        """Write something that several callees use, if it is not there yet."""
+        """Add a definition that several callees share, if missing."""
         if name not in self.common:
             self.common[name] = text()
 
     def step(self, program: Program, shared: tuple[bool, ...]) -> str:
-        """Name of a program as a function that is inlined where it is called, and whose results may overwrite its arguments."""
+        """Return the name of a program as an inlined function whose results may overwrite its arguments."""
         self.steps += 1
         name = f"@step{self.steps}x{self.lanes}"
         self.parts.append(self.packed(name, program, shared, noalias="", attributes="alwaysinline nounwind"))
         return name
 
     def table(self, values: list[str]) -> str:
-        """Name of a row of constants."""
+        """Return the name of a row of constants."""
         name = f"@constants{len(self.parts)}x{self.lanes}"
         row = ", ".join(f"double {x}" for x in values)
         self.parts.append(f"{name} = internal constant [{len(values)} x double] [{row}], align 64\n")
@@ -106,7 +106,7 @@ class Module:
         noalias: str = "noalias ",
         attributes: str = f"noinline {VECTORS}",
     ) -> str:
-        """A program as a function of packed arrays."""
+        """Return a program as a function of packed arrays."""
         program, abreast = self.ordered(program)
         e = Emitter(program, self, abreast)
         n = len(program.inputs)
@@ -129,7 +129,7 @@ class Module:
         return f"define internal void {name}({signature}) {attributes} {{\n{body}\n  ret void\n}}\n"
 
     def text(self) -> list[str]:
-        """All functions, after declarations of what they use of LLVM and the C library."""
+        """Return all functions, after declarations of the LLVM intrinsics and C functions that they use."""
         modules = [self, *self.wider.values()]
         declared = [line for module in modules for line in module._declarations()]
         own = [part for module in modules for part in (sincos_text(module.type, module.lanes), *module.parts)]
@@ -154,14 +154,14 @@ class Results(NamedTuple):
     """Results of a call."""
 
     load: list[Callable[[int], str]]
-    """For each, a function that gives an entry's name."""
+    """For each result, a function that returns an entry's name."""
     at: list[str]
-    """For each, the packed array that it is in; none where points on lanes lie between each other."""
+    """For each result, its packed array; none if points on lanes are interleaved."""
     callee: Callee
 
 
 class Emitter:
-    """Writes the operations of a program as lines of IR; those `abreast` are one vector operation each, see `OneLane`."""
+    """Writes the operations of a program as lines of IR; groups `abreast` become one vector operation, see `OneLane`."""
 
     def __init__(
         self, program: Program, module: Module, abreast: Mapping[tuple[str, int], tuple[int, ...]] = MappingProxyType({})
@@ -172,23 +172,23 @@ class Emitter:
         self.allocas: list[str] = []
         self.fresh = 0
         numbers = {"zero": 0.0, "one": 1.0, "minus_one": -1.0}
-        flags = FLAGS if self.lanes == 1 else f"{FLAGS} reassoc"  # on one lane sums are in order already
+        flags = FLAGS if self.lanes == 1 else f"{FLAGS} reassoc"  # on one lane sums are already in order
         self.words = {"flags": flags, "bits": self.bits, **{name: self.constant(x) for name, x in numbers.items()}}
-        self.called: dict[int, Results] = {}  # by the place of the call
+        self.called: dict[int, Results] = {}  # by the index of the call
         self.origin: dict[str, tuple[str, int, int, int]] = {}  # of results of wide calls: buffer, entry, lanes, lane
 
     def buffer(self, size: int, kind: str = "") -> str:
-        """A packed array on the stack of the function; its name."""
+        """Allocate a packed array on the stack; return its name."""
         name = f"%buffer{len(self.allocas)}"
         self.allocas.append(f"  {name} = alloca [{max(1, size)} x {kind or self.type}], align 64")
         return name
 
     def place(self, pointer: str, entry: int, kind: str = "") -> str:
-        """Address of an entry of a packed array."""
+        """Return the address of an entry of a packed array."""
         return self.new(f"getelementptr inbounds {kind or self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
 
     def call_function(self, callee: Callee, arguments: Sequence[Sequence[str]], given: Sequence[str] = ()) -> Results:
-        """Call a function of packed arrays, for names of the entries of each argument; `given`: their packed arrays, or ""."""
+        """Call a function of packed arrays, given the names of each argument's entries; `given`: their packed arrays, or ""."""
         name = self.module.name(callee)
         there = [*given, *[""] * (len(callee.inputs) + len(callee.outputs) - len(given))]
         buffers = [x or self.buffer(a.size) for a, x in zip((*callee.inputs, *callee.outputs), there, strict=True)]
@@ -204,7 +204,7 @@ class Emitter:
         return Results([loaded(at) for at in results], results, callee)
 
     def call_packed(self, callee: Packed, arguments: Sequence[Sequence[str]]) -> Results:
-        """Points side by side on lanes if this function has one lane, else one after another."""
+        """Evaluate points side by side on lanes if this function has one lane, else one after another."""
         program, count = callee.program, callee.points
         rows = [
             [
@@ -229,7 +229,7 @@ class Emitter:
     def call_wide(
         self, callee: Packed, rows: Sequence[Sequence[Sequence[str]]], width: int
     ) -> list[list[Callable[[int], str]]]:
-        """Up to `width` points by one call of a function of that many lanes; unused lanes repeat the last point."""
+        """Evaluate up to `width` points by one call of a function with that many lanes; unused lanes repeat the last point."""
         program, wide = callee.program, self.module.wide(width)
         name, T = wide.name_at_points(program, callee.shared), wide.type
         lanes = [*rows, *[rows[-1]] * (width - len(rows))]
@@ -263,7 +263,7 @@ class Emitter:
         return [[loaded(at, lane) for at in buffers[len(program.inputs) :]] for lane in range(len(rows))]
 
     def vector(self, scalars: list[str], kind: str, count: int) -> str:
-        """A vector of scalars, of which `count` differ; loaded as a whole if it is the result of a wide call."""
+        """Return a vector of scalars, of which `count` differ; it is loaded as a whole if it is the result of a wide call."""
         at = self.origin.get(scalars[0])
         if at and all(self.origin.get(x) == (*at[:2], len(scalars), k) for k, x in enumerate(scalars[:count])):
             return self.new(f"load {kind}, ptr {self.place(at[0], at[1], kind)}, align 8")
@@ -278,7 +278,7 @@ class Emitter:
         return out
 
     def entry(self, table: str, n: int, index: str) -> str:
-        """The entry of a table at an index held within it; NaN for NaN."""
+        """Return the entry of a table at an index, clamped to it; NaN for NaN."""
         T, zero = self.type, self.constant(0.0)
         inside = self.compare("ogt", index, zero)  # NaN goes to 0
         low = self.new(f"select {self.bits} {inside}, {T} {index}, {T} {zero}")
@@ -307,28 +307,28 @@ class Emitter:
         return text if self.lanes == 1 else "<" + ", ".join([f"double {text}"] * self.lanes) + ">"
 
     def operations(self, load: Callable[[int, int], str], source: Callable[[int, int], str]) -> Callable[[int], str]:
-        """Emit all operations; inputs and results of calls are loaded when first used. Return the name of a value by its place.
+        """Emit all operations; inputs and results of calls are loaded on first use. Return the names of values by index.
 
-        `load` emits an entry of an input, from (argument, entry); `source` is the address from which an input's entries follow
-        each other as callees need them, or an empty text.
+        `load` emits an entry of an input, from (argument, entry); `source` is the address of an input's contiguous entries, as
+        callees need them, or empty.
         """
         operations, calls = self.program.operations, self.program.calls
         names: list[str] = [""] * len(operations)
         pairs: dict[str, str] = {}
-        found: dict[tuple[str, int], str] = {}  # results of operations abreast, by kind and operand
+        found: dict[tuple[str, int], str] = {}  # results of side-by-side operations, by kind and operand
         done = 0
         self.called.clear()
 
         def value(place: int) -> str:
             op = operations[place]
-            if op.kind == "result" and self.called[op.a].at:  # read where it is used, and not kept over other calls
+            if op.kind == "result" and self.called[op.a].at:  # loaded where it is used, not kept across calls
                 return self.called[op.a].load[op.value[0]](op.value[1])
             if not names[place]:
                 names[place] = load(*op.value) if op.kind == "input" else self.called[op.a].load[op.value[0]](op.value[1])
             return names[place]
 
         def whole(row: Sequence[int]) -> str:
-            """Where an argument of a call lies already."""
+            """Return the address where an argument of a call already is."""
             first = operations[row[0]] if row else None
             if first is None or first.kind not in ("input", "result") or self.run(row, 0) < len(row):
                 return ""
@@ -364,7 +364,7 @@ class Emitter:
         return value
 
     def run(self, row: Sequence[int], begin: int) -> int:
-        """Number of entries from `begin` on that follow each other in one input or in one result of a call; at least 1."""
+        """Return the number of entries from `begin` that are contiguous in one input or result of a call; at least 1."""
         operations = self.program.operations
         first = operations[row[begin]]
         if first.kind not in ("input", "result"):
@@ -378,7 +378,7 @@ class Emitter:
         return n
 
     def copied(self, row: Sequence[int], target: str) -> list[int]:
-        """Copy what a loop over bodies left in a row; the entries that are still to be stored."""
+        """Copy contiguous results of a loop over bodies; return the entries that remain to be stored."""
         left: list[int] = []
         begin = 0
         while begin < len(row):
@@ -393,7 +393,7 @@ class Emitter:
         return left
 
     def vectors(self, kind: str, operands: list[str]) -> dict[str, list[str]]:
-        """Sines and cosines, or square roots, of several numbers on one lane, by one vector operation; names of the results."""
+        """Compute sines and cosines, or square roots, of several numbers by one vector operation; return the results' names."""
         n = packed_width(len(operands))
         T = self.module.wide(n).type
         x = self.vector([*operands, *[operands[-1]] * (n - len(operands))], T, len(operands))
@@ -406,7 +406,7 @@ class Emitter:
         return {name: [self.new(f"extractelement {T} {y}, i32 {lane}") for lane in lanes] for name, y in found.items()}
 
     def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
-        """An operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
+        """Emit an operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
         T = self.type
         way: Lines | Intrinsic | Library | OfPair = kind.dialects["llvm"]
         match way:
@@ -436,7 +436,7 @@ class Emitter:
         return self.new(f"fcmp {how} {self.type} {a}, {b}")
 
     def library(self, name: str, arguments: list[str]) -> str:
-        """A call into the C library for each lane."""
+        """Call the C library for each lane."""
         if self.lanes == 1:
             return self.new(f"call double @{name}({', '.join(f'double {a}' for a in arguments)})")
         out = "poison"
@@ -447,7 +447,7 @@ class Emitter:
         return out
 
     def load(self, pointers: list[str], entry: int) -> str:
-        """The entry of an argument in all lanes, from one pointer per lane."""
+        """Load an entry of an argument in all lanes, from one pointer per lane."""
         out = "poison"
         for lane, pointer in enumerate(pointers):
             at = self.new(f"getelementptr inbounds double, ptr {pointer}, i64 {entry}") if entry else pointer
@@ -480,7 +480,7 @@ class Emitter:
 
         value = self.operations(load, source)
         for row in self.program.results:
-            for place in row:  # results may overwrite arguments: all of these are loaded before anything is stored
+            for place in row:  # results may overwrite arguments: load all before storing any
                 if n > 1 or self.program.operations[place].kind != "result":
                     value(place)
         for places, to in zip(self.program.results, pointers[len(self.program.inputs) :], strict=True):
@@ -494,7 +494,7 @@ class Emitter:
 
 
 def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False) -> str:
-    """The IR of a program or loop for a number of lanes; `rarely_called`: compile quickly instead of for speed."""
+    """Return the IR of a program or loop for a number of lanes; `rarely_called`: compile quickly instead of for speed."""
     if isinstance(program, Rolled):
         return rolled_module(program, Module(lanes, rarely_called))
     arguments = [*program.inputs, *program.outputs]
@@ -505,7 +505,7 @@ def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False
         ordered, abreast = module.ordered(program)
         e = Emitter(ordered, module, abreast)
         e.body([[n] for n in names])
-        # results may overwrite arguments: all loads come before the first store
+        # results may overwrite arguments: load all before storing any
         signature, body = ", ".join(f"ptr {n}" for n in names), "\n".join([*e.allocas, *e.lines])
         parts.append(f"define void @eval({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n")
         parts.append(objects_text(arguments, len(program.inputs)))
@@ -514,7 +514,7 @@ def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False
 
 
 def packed_text(program: Program | Rolled, lanes: int, rarely_called: bool = False) -> str:
-    """The IR of a program or loop as `packed(given)`, a function of the addresses of its packed arguments, inputs first."""
+    """Return the IR of a program or loop as `packed(given)`: `given` are the addresses of packed arguments, inputs first."""
     module = Module(lanes, rarely_called)
     name, count = module.name(program), len(program.inputs) + len(program.outputs)
     lines = [f"define void @packed(ptr noalias %given) {VECTORS} {{"]

@@ -15,23 +15,23 @@ from ._program import Program
 from ._rolled import Rolled
 
 SMALL_MARCH = 16
-"""Worlds per thread below which a march is not shared: a march is long, and waking a thread takes about 0.1 ms."""
+"""Worlds per thread below which a march is not split: a march is long, and waking a thread takes about 0.1 ms."""
 
 
 class MarchResult:
-    """Where the worlds ended in a march; the next march with the same buffers overwrites the arrays."""
+    """Result of a march; the next march with the same buffers overwrites the arrays."""
 
     def __init__(self, records: list[Array], ends: list[Array], good: Array) -> None:
         self.records = records
         """Each part of the state after every `stride` steps, shape (worlds, rows, ...)."""
         self.ends = ends
-        """Each part of the state after the last good step, shape (worlds, ...)."""
+        """Each part of the state after the last finite step, shape (worlds, ...)."""
         self.good = good
         """Number of steps with finite results, shape (worlds,)."""
 
 
 class March(MachineCode):
-    """A step in machine code, from parts of the state and inputs to these parts, taken many times without Python."""
+    """A step in machine code, from parts of the state and inputs to these parts, repeated without returning to Python."""
 
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         super().__init__(recipe, lanes, threads, program)
@@ -56,9 +56,9 @@ class March(MachineCode):
     ) -> MarchResult:
         """Take steps.
 
-        `state`: parts of the state, shape (worlds, ...) each; `inputs`: other inputs: shape (worlds, ...) or (1, ...), held, or
-        (worlds or 1, steps, ...), one for each step; `stride`: steps from one record to the next; steps + 1 records nothing;
-        `ends`: arrays for the last state, which may be those of `state`; defaults to new ones.
+        `state`: parts of the state, shape (worlds, ...) each; `inputs`: other inputs, constant with shape (worlds, ...) or
+        (1, ...), or one for each step, (worlds or 1, steps, ...); `stride`: steps from one record to the next;
+        steps + 1 records nothing; `ends`: arrays for the last state, which may be those of `state`; defaults to new ones.
         """
         arguments = self.recipe.inputs
         starts = [np.ascontiguousarray(x, dtype=float) for x in state]
@@ -88,18 +88,18 @@ class March(MachineCode):
         return MarchResult(records, ends, good)
 
     def bound(self) -> BoundMarch:
-        """A march of one world whose arrays stay in place, for many short calls."""
+        """A march of one world with fixed arrays, for many short calls."""
         return BoundMarch(self)
 
 
 class BoundMarch:
-    """One world with its arrays in place; `run` continues from `state` and `inputs` and leaves the last state in `state`."""
+    """One world with fixed arrays; `run` continues from `state` and `inputs` and writes the last state to `state`."""
 
     def __init__(self, march: March) -> None:
         self.state = [np.zeros((1, *a.shape)) for a in march.recipe.outputs]
         """Parts of the state, shape (1, ...) each."""
         self.inputs = [np.zeros((1, *a.shape)) for a in march.recipe.inputs[march.n_state :]]
-        """Other inputs, held, shape (1, ...) each."""
+        """Other inputs, constant, shape (1, ...) each."""
         self.good = np.zeros(1)
         """Number of steps with finite results."""
         table = [0, 0]
@@ -107,7 +107,7 @@ class BoundMarch:
             table += [x.ctypes.data, x.size]
         for x in self.inputs:
             table += [x.ctypes.data, x.size, 0]
-        for x in (*self.state, *self.state):  # first the records, of which there are none
+        for x in (*self.state, *self.state):  # first the records, which are empty
             table += [x.ctypes.data, x.size]
         self._table = np.array([*table, self.good.ctypes.data], dtype=np.int64)
         self._address = self._table.ctypes.data

@@ -1,4 +1,4 @@
-"""Every operation of a program in one table: its meaning in floats, CasADi and each dialect, and what it counts as.
+"""Table of all operations of programs: their meaning in floats, CasADi and each dialect, and how they are counted.
 
 Comparisons and logic give 1 or 0. NaN counts as true, compares as in IEEE 754, and min and max give their second argument
 unless the first is smaller or larger; the sign of NaN is NaN. A program also holds constants, inputs, calls and their results,
@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FLAGS = "contract nsz arcp"
-"""Fast-math flags of LLVM; never nnan or ninf: divergence must stay visible."""
+"""Fast-math flags of LLVM; never nnan or ninf, which would hide divergence."""
 
 
 class Lines(NamedTuple):
-    """Instructions of LLVM, each a new value; the last is the result."""
+    """LLVM instructions, each defining a value; the last is the result."""
 
     text: tuple[str, ...]
-    """In braces: `T` type, `flags` of arithmetic, `a` and `b` operands, `zero`, `one`, `minus_one`, `bits` type of conditions,
-    0, 1, ... values of the lines before."""
+    """Text with, in braces: `T` type, `flags` of arithmetic, `a` and `b` operands, `zero`, `one`, `minus_one`, `bits` type of
+    conditions, 0, 1, ... values of the lines before."""
 
 
 class Intrinsic(NamedTuple):
-    """One of LLVM's own functions, for any number of lanes."""
+    """An LLVM intrinsic, for any number of lanes."""
 
     name: str
-    """Its name between "llvm." and the type."""
+    """Name between "llvm." and the type."""
 
 
 class Library(NamedTuple):
@@ -37,7 +37,7 @@ class Library(NamedTuple):
 
 
 class OfPair(NamedTuple):
-    """One of the two results of our own sine and cosine, which are computed together."""
+    """Sine or cosine, which one function computes together."""
 
     place: int
     """0 for the sine, 1 for the cosine."""
@@ -51,22 +51,22 @@ class Kind:
     arity: int
     """Number of operands, 1 or 2."""
     floats: Callable[..., Any]
-    """Its meaning: a function of `np.float64`."""
+    """Meaning: a function of `np.float64`."""
     casadi: tuple[str, ...]
-    """Names of CasADi's codes that mean it; the first one is used to write it."""
+    """Names of equivalent CasADi codes; the first one is used for writing."""
     dialects: Mapping[str, Any]
-    """Its text by dialect. "llvm": `Lines`, `Intrinsic`, `Library` or `OfPair`. "c": an expression; in braces: operands `a` and
+    """Text by dialect. "llvm": `Lines`, `Intrinsic`, `Library` or `OfPair`. "c": an expression; in braces: operands `a` and
     `b`, `zero`, `one`, and `f`, the suffix of single-precision functions. A back end takes a dialect with its own overrides."""
     count: str = "others"
-    """Field of `OperationCount` in which it counts; empty if it is free."""
+    """Field of `OperationCount` that counts it; empty if it is free."""
     commutes: bool = False
     """True if the operands may be exchanged."""
     method: str = ""
-    """Method of an object that NumPy's function of the same meaning calls."""
+    """Method that the equivalent NumPy function calls on objects."""
 
 
 def _truth(test: int) -> str:
-    """The line that turns the condition in line `test` into 1 or 0."""
+    """Return the line that converts the condition in line `test` to 1 or 0."""
     return f"select {{bits}} {{{test}}}, {{T}} {{one}}, {{T}} {{zero}}"
 
 
@@ -94,7 +94,7 @@ def _extreme(name: str, floats: Callable[..., Any], how: str, sign: str) -> Kind
 
 
 def _function(name: str, floats: Callable[..., Any], method: str) -> Kind:
-    """A function of one number that the C library has under the same name."""
+    """Return a function of one number with the same name in the C library."""
     dialects = {"llvm": Library(name), "c": f"{name}{{f}}({{a}})"}
     return Kind(name, 1, floats, (f"OP_{name.upper()}",), dialects, method=method)
 

@@ -1,4 +1,4 @@
-"""A straight-line program: named inputs and outputs, and a flat list of scalar operations in between."""
+"""Straight-line programs: named inputs and outputs, and a flat list of scalar operations."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ._llvm_text import Emitter, Module, Results
 
 SMALL = 200
-"""Operations up to which CUDA writes a program where it is called."""
+"""Number of operations up to which CUDA inlines a program."""
 
 
 class Operation(NamedTuple):
-    """One scalar operation; its place in the list is the name of its value.
+    """One scalar operation; its index in the list identifies its value.
 
-    `kind` is "const" (`value`), "input" (`value` is (argument, entry)), "call" (`value` counts in `calls`), "result"
+    `kind` is "const" (`value`), "input" (`value` is (argument, entry)), "call" (`value` is an index of `calls`), "result"
     of the call at `a` (`value` is (result, entry)), or an operation on the earlier values `a` and `b`.
     """
 
@@ -43,18 +43,18 @@ class Call(NamedTuple):
 
     callee: Callee
     arguments: tuple[tuple[int, ...], ...]
-    """For each argument, the places of its entries in the program's operations."""
+    """For each argument, the indices of its entries among the program's operations."""
 
 
 @dataclass(frozen=True)
 class Packed(Callee):
-    """A program for several points at once, side by side on the lanes of one core."""
+    """A program for several points, side by side on the lanes of one core."""
 
     program: Program
     points: int
     """Number of points: the first dimension of every result, and of every argument that is not shared."""
     shared: tuple[bool, ...]
-    """Which arguments are the same at all points."""
+    """For each argument, whether it is the same at all points."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -105,15 +105,15 @@ class Program(Callee):
     operations: tuple[Operation, ...]
     """Operations; operands come before the operations that use them."""
     results: tuple[tuple[int, ...], ...]
-    """For each output, the places of its entries in `operations`, row-major."""
+    """For each output, the indices of its entries in `operations`, row-major."""
     casadi_function: Any = field(repr=False)
     """The same as a CasADi function of flat arguments, for derivatives and optimal control; None if it has calls."""
     calls: tuple[Call, ...] = ()
-    """Calls of other programs and of built-in functions."""
+    """Calls of other programs and built-in functions."""
     reads_in_place = True
 
     def with_operations(self, operations: Sequence[Operation], place: Mapping[int, int]) -> Program:
-        """The same function by other operations; `place` has those of results and of arguments of calls."""
+        """Return the same function with other operations; `place` has the indices of results and of arguments of calls."""
         calls = tuple(c._replace(arguments=tuple(tuple(place[x] for x in row) for row in c.arguments)) for c in self.calls)
         results = tuple(tuple(place[x] for x in row) for row in self.results)
         return Program(self.name, self.inputs, self.outputs, tuple(operations), results, None, calls)
@@ -153,7 +153,7 @@ class Program(Callee):
         return sum((call.callee.count() for call in self.calls), own)
 
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
-        """Results for float arguments, by CasADi's virtual machine: slow, for checks."""
+        """Evaluate for float arguments by CasADi's virtual machine: slow, for checks."""
         if self.casadi_function is None:
             return self._interpreted(arrays)
         flat = self.casadi_function.call([np.ravel(a) for a in arrays])
@@ -200,9 +200,9 @@ class Program(Callee):
         called: Callable[[Callee, list[list[Any]]], Sequence[Any]],
         applied: Callable[..., Any],
     ) -> list[list[Any]]:
-        """Entries of the results for entries of each input, with numbers of any kind: `constant` makes one of a float.
+        """Return entries of the results for entries of each input, with numbers of any kind; `constant` converts a float.
 
-        `called` and `applied` give the results of calls and operations.
+        `called` and `applied` return the results of calls and operations.
         """
         values: list[Any] = []
         for op in self.operations:

@@ -31,7 +31,7 @@ def longest_program(usual: int) -> int:
 
 
 class Progress:
-    """Reports a long compilation to the log `hydromechs.compiler`, which Python prints to stderr by default."""
+    """Reports a long compilation to the logger `hydromechs.compiler`, which prints to stderr by default."""
 
     def __init__(self, name: str) -> None:
         self.name, self.phase = name, "tracing"

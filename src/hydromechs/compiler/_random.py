@@ -1,8 +1,8 @@
 """Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011) and the quantile function of the normal distribution.
 
-A number depends on (seed, world, stream, tick, draw) and on nothing else: no state is carried along, so a run can be resumed,
-reset or replayed for one world alone. Only integers, products and sums occur, in a fixed order and without fused operations, so
-that NumPy and every back end compute the same bits.
+A number depends only on (seed, world, stream, tick, draw): there is no generator state, so a run can be resumed, reset or
+replayed for a single world. All operations are on integers, or products and sums in a fixed order without fusing, so that
+NumPy and every back end compute the same bits.
 """
 
 import functools
@@ -29,7 +29,7 @@ MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 """Increments of the two key words from round to round."""
 PARTS = 16
-"""Equal parts of each octave of probabilities [2^-(k+1), 2^-k); each part has one polynomial."""
+"""Number of equal parts of each octave of probabilities [2^-(k+1), 2^-k); each part has one polynomial."""
 DEGREE = 5
 """Degree of the polynomials: with 16 parts their error is below 2e-12 standard deviations."""
 MASK = np.uint64(0xFFFFFFFF)
@@ -48,7 +48,7 @@ def quantile_table() -> Array:
 
 
 def stream_number(name: str) -> int:
-    """Return the number of a stream of random numbers, 0 to 2³² − 1, by its name alone, as "dvl.noise"."""
+    """Return the number of a stream of random numbers, 0 to 2³² − 1, from its name, such as "dvl.noise"."""
     return zlib.crc32(name.encode())
 
 
@@ -96,15 +96,15 @@ class Draw(Callee):
 
 
 def _uniform(bits: NDArray[np.uint64]) -> Array:
-    """Midpoints of 2⁵² equal parts of (0, 1): 0 and 1 do not occur."""
+    """Return midpoints of 2⁵² equal parts of (0, 1), so that 0 and 1 do not occur."""
     return ((bits >> np.uint64(12)).astype(float) + 0.5) * 2.0**-52
 
 
 def _normal(bits: NDArray[np.uint64]) -> Array:
-    """Quantiles: one bit is the sign, 63 the probability, of which leading zeros and four more bits select the polynomial."""
+    """Return quantiles: one bit is the sign, 63 the probability; its leading zeros and next four bits select the polynomial."""
     magnitude = (bits & np.uint64(2**63 - 1)) | np.uint64(1)
     zeros = np.array([64 - int(m).bit_length() for m in magnitude], dtype=np.uint64)
-    behind = magnitude << zeros << np.uint64(1)  # what follows the leading one
+    behind = magnitude << zeros << np.uint64(1)  # bits after the leading one
     part = behind >> np.uint64(60)
     s = ((behind << np.uint64(4)) >> np.uint64(12)).astype(float) * 2.0**-52 - 0.5
     c = quantile_table()[((zeros - np.uint64(1)) * np.uint64(PARTS) + part).astype(int)]
@@ -115,11 +115,11 @@ def _normal(bits: NDArray[np.uint64]) -> Array:
 
 
 ROW = 8
-"""Numbers of a row of the table in memory."""
+"""Length of a row of the table in memory."""
 
 
 class _Lines:
-    """Lines of a function, with a number of worlds (lanes) per vector operation."""
+    """Lines of a function with a number of worlds (lanes) per vector operation."""
 
     def __init__(self, lanes: int) -> None:
         self.lanes, self.lines = lanes, list[str]()
@@ -132,23 +132,23 @@ class _Lines:
         return f"%v{len(self.lines) - 1}"
 
     def whole(self, value: int) -> str:
-        """A constant integer on all lanes."""
+        """Return a constant integer on all lanes."""
         return str(value) if self.lanes == 1 else "<" + ", ".join([f"i64 {value}"] * self.lanes) + ">"
 
     def constant(self, value: float) -> str:
-        """A constant on all lanes."""
+        """Return a constant on all lanes."""
         return double(value) if self.lanes == 1 else "<" + ", ".join([f"double {double(value)}"] * self.lanes) + ">"
 
     def do(self, operation: str, a: str, b: str | int) -> str:
-        """An operation on integers."""
+        """Write an operation on integers."""
         return self.new(f"{operation} {self.integer} {a}, {b if isinstance(b, str) else self.whole(b)}")
 
     def arithmetic(self, operation: str, a: str, b: str | float) -> str:
-        """An operation on numbers, without flags: nothing may be fused or reordered."""
+        """Write an operation on numbers, without fast-math flags: nothing may be fused or reordered."""
         return self.new(f"{operation} {self.real} {a}, {b if isinstance(b, str) else self.constant(b)}")
 
     def philox(self, counter: list[str], key: list[str]) -> list[str]:
-        """Two integers of 64 random bits."""
+        """Return two integers of 64 random bits."""
         c, k = counter, key
         for _ in range(ROUNDS):
             p, q = self.do("mul", c[0], MULTIPLIERS[0]), self.do("mul", c[2], MULTIPLIERS[1])
@@ -160,12 +160,12 @@ class _Lines:
         return [self.do("or", c[i], self.do("shl", c[i + 1], 32)) for i in (0, 2)]
 
     def uniform(self, bits: str) -> str:
-        """A number in (0, 1)."""
+        """Return a number in (0, 1)."""
         x = self.new(f"sitofp {self.integer} {self.do('lshr', bits, 12)} to {self.real}")
         return self.arithmetic("fmul", self.arithmetic("fadd", x, 0.5), 2.0**-52)
 
     def normal(self, bits: str) -> str:
-        """A number of the standard normal distribution."""
+        """Return a number of the standard normal distribution."""
         magnitude = self.do("or", self.do("and", bits, 2**63 - 1), 1)
         suffix = "i64" if self.lanes == 1 else f"v{self.lanes}i64"
         zeros = self.new(f"call {self.integer} @llvm.ctlz.{suffix}({self.integer} {magnitude}, i1 true)")
@@ -183,7 +183,7 @@ class _Lines:
         return self.new(f"bitcast {self.integer} {signed} to {self.real}")
 
     def coefficients(self, first: str) -> list[str]:
-        """Rows of the table, one per lane, as columns: whole rows are loaded, as LLVM's gathers are slow."""
+        """Return rows of the table, one per lane, as columns: full rows are loaded because LLVM's gathers are slow."""
         firsts = [first]
         if self.lanes > 1:
             firsts = [self.new(f"extractelement {self.integer} {first}, i32 {lane}") for lane in range(self.lanes)]
@@ -196,7 +196,7 @@ class _Lines:
 
 
 def draw_text(name: str, draw: Draw, module: Module) -> str:
-    """`name(seed, world, stream, tick, numbers)` of packed arrays."""
+    """Return `name(seed, world, stream, tick, numbers)`, a function of packed arrays."""
     if draw.normal:
         module.once("@normal_quantiles", lambda: constants_text("@normal_quantiles", quantile_table().ravel()))
     t = _Lines(module.lanes)

@@ -1,7 +1,7 @@
-"""A loop over the rows of a table in which every row runs a program: large trees, one body after another.
+"""A loop over the rows of a table, each of which runs a program: large trees, body by body.
 
-A row selects by its kind which program runs, and by its other entries where in which array the program's arguments are.
-So a sweep over five thousand bodies is the code of a few kinds of bodies and a table of whole numbers.
+The kind in a row selects the program; its other entries are the addresses of the program's arguments. So a sweep over five
+thousand bodies consists of code for a few kinds of bodies and a table of integers.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from ._llvm_text import Module
 
 ROW = "row"
-"""Implicit column of every table: the number of the row."""
+"""Implicit column of every table: the row number."""
 NUMBERS = "numbers"
 """The array of constants."""
 
 
 class Address(NamedTuple):
-    """Where an argument of a program begins: entry `shift + stride · table[row, column]` of an array."""
+    """Address of an argument of a program: entry `shift + stride · table[row, column]` of an array."""
 
     array: str
     """Name of an input, of an output or of a working array, or `NUMBERS`."""
     column: str | None = None
-    """Column of the table; `ROW` for the number of the row; None for none."""
+    """Column of the table; `ROW` for the row number; None for none."""
     stride: int = 1
-    """Entries for each unit of the column."""
+    """Entries per unit of the column."""
     shift: int = 0
-    """Entries before."""
+    """Entries in front."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,24 +48,24 @@ class Stage:
     """One of several programs for each row."""
 
     programs: tuple[Program | Rolled, ...]
-    """By kind. They may read and write the same place: all of a program's reads come before its writes.
-    A loop among them runs in a sweep that runs once."""
+    """Programs by kind. They may read and write the same place: each reads all inputs before it writes.
+    A loop among them requires a sweep that runs once."""
     places: tuple[tuple[Address, ...], ...]
-    """For each program, where its inputs and then its outputs are."""
+    """For each program, the addresses of its inputs, then of its outputs."""
     column: str | None = None
     """Column with the kind of each row; None if there is one program only."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Stages, one after another for every row, rows one after another."""
+    """Stages that run in order for every row, row by row."""
 
     stages: tuple[Stage, ...]
     """Operations of each row."""
     backward: bool = False
     """True if the last row comes first."""
     once: bool = False
-    """True if it runs once and not for every row; then no place names a column."""
+    """True if it runs once instead of for every row; then no address refers to a column."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,15 +76,15 @@ class Rolled(Callee):
     """Name of the function, a valid identifier."""
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
-    """Results; places that no program writes hold 0 if they are in `cleared`, else anything."""
+    """Results; entries that no program writes are 0 if in `cleared`, else undefined."""
     columns: tuple[str, ...]
     """Columns of the table."""
     table: np.ndarray
-    """Whole numbers, shape (rows, columns)."""
+    """Integers, shape (rows, columns)."""
     numbers: np.ndarray
-    """Constants that programs read, the same on all lanes, shape (n,)."""
+    """Constants that programs read, equal on all lanes, shape (n,)."""
     work: Mapping[str, int]
-    """Working arrays and their numbers of entries; nothing is in them before it is written."""
+    """Working arrays and their sizes; their entries are undefined until written."""
     sweeps: tuple[Sweep, ...]
     """Operations in order."""
     cleared: tuple[str, ...] = field(default=())
@@ -93,7 +93,7 @@ class Rolled(Callee):
     copies_results = True
 
     def __str__(self) -> str:
-        """The programs as text, with the fingerprint of the tables."""
+        """Return the programs as text, with the hash of the tables."""
         tables = hashlib.sha256(np.ascontiguousarray(self.table).tobytes() + self.numbers.tobytes()).hexdigest()
         lines = [
             f"rolled {self.name} {self.inputs} {self.outputs} {self.columns} {self.table.shape} {dict(self.work)} {tables}"
@@ -117,7 +117,7 @@ class Rolled(Callee):
         return hashlib.sha256(str(self).encode()).hexdigest()
 
     def __call__(self, *arrays: ArrayLike) -> tuple[Array, ...]:
-        """Results for float arguments, program by program: slow, for checks."""
+        """Evaluate for float arguments, program by program: slow, for checks."""
         memory: dict[str, Any] = {a.name: np.array(x, dtype=float).ravel() for a, x in zip(self.inputs, arrays, strict=True)}
         memory |= {a.name: np.full(a.size, 0.0 if a.name in self.cleared else np.nan) for a in self.outputs}
         memory |= {name: np.full(size, np.nan) for name, size in self.work.items()} | {NUMBERS: self.numbers}

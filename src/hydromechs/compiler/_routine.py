@@ -1,11 +1,10 @@
-"""A routine: calls one after another on arrays in memory, some of them where a condition holds, some repeated.
+"""A routine: a sequence of calls on arrays in memory, some of them conditional or repeated.
 
-A program is a straight line of scalar operations. A routine puts programs together into something that runs for a long time: a
-whole mission. Each call reads stretches of named arrays and writes stretches back. Nothing is compiled for the routine itself:
-it becomes a list of integers, which one sequencer in machine code follows for every routine (`_llvm_sequencer`). So a change of
-one program compiles that program only.
+A program is a straight line of scalar operations. A routine combines programs into a long-running whole, such as a mission.
+Each call reads and writes slices of named arrays. The routine itself is not compiled: it becomes a list of integers, which one
+sequencer in machine code interprets (`_llvm_sequencer`). So a change of one program recompiles only that program.
 
-On lanes a call runs if one lane needs it. A lane whose condition is 0 keeps its numbers to the last bit.
+On lanes a call runs if any lane needs it. A lane whose condition is 0 keeps its numbers to the last bit.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ class Entries(NamedTuple):
 
     array: str
     start: int
-    """Number of the first entry."""
+    """Index of the first entry."""
     size: int
 
     def overlaps(self, other: Entries) -> bool:
-        """True if an entry belongs to both."""
+        """True if they overlap."""
         return (
             self.array == other.array and self.start < other.start + other.size and other.start < self.start + self.size
         ) and min(self.size, other.size) > 0
 
 
 Pieces: TypeAlias = tuple[Entries, ...]
-"""Stretches that together hold an argument."""
+"""Slices that together form an argument."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +43,12 @@ class CallNode:
     recipe: Recipe
     inputs: tuple[Pieces, ...]
     outputs: tuple[Pieces, ...]
-    """Where its results go; they may be where its arguments are."""
+    """Targets of its results; they may overlap its arguments."""
 
 
 @dataclass(frozen=True, eq=False)
 class CopyNode:
-    """Entries of one stretch to another."""
+    """A copy of one slice to another."""
 
     source: Entries
     target: Entries
@@ -57,16 +56,16 @@ class CopyNode:
 
 @dataclass(frozen=True, eq=False)
 class WhenNode:
-    """A part that runs where a condition is not 0."""
+    """A part that runs if a condition is not 0."""
 
     condition: Entries
-    """One number; NaN counts as set."""
+    """One number; NaN counts as nonzero."""
     body: tuple[Node, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class RepeatNode:
-    """A part that is repeated as long as a condition is not 0."""
+    """A part that is repeated while a condition is not 0."""
 
     condition: Entries
     """One number; a lane where it is 0 keeps its numbers while others continue."""
@@ -77,7 +76,7 @@ class RepeatNode:
 
 
 class StepPlaces(NamedTuple):
-    """Where steps find their numbers."""
+    """Slices with the numbers of steps."""
 
     n: Entries
     """Number of the last point on the grid."""
@@ -85,21 +84,21 @@ class StepPlaces(NamedTuple):
     """Time since then [s]."""
     q: Entries
     x: Entries
-    """Velocity and internal states, right after q."""
+    """Velocity and internal states, directly after q."""
     inputs: Entries
     h: Entries
     """Step [s]."""
     alive: Entries
-    """Not 0 unless the next step is not finite."""
+    """Nonzero until a step is not finite."""
     goal: Entries
-    """Two numbers: n and part of the time to reach."""
+    """Two numbers: n and part of the target time."""
 
 
 @dataclass(frozen=True, eq=False)
 class StepsNode:
-    """Steps of an integrator on the grid of multiples of its step, to a goal; a shorter step to and from a point off the grid.
+    """Steps of an integrator on the grid of multiples of its step to a goal; steps from and to points off it are shorter.
 
-    Times are n h + part. A step whose result is not finite is not taken: `alive` becomes 0, and the world stays there.
+    Times are n h + part. A step whose result is not finite is discarded: `alive` becomes 0, and the world keeps its state.
     """
 
     recipe: Recipe
@@ -109,7 +108,7 @@ class StepsNode:
 
 @dataclass(frozen=True, eq=False)
 class SampleNode:
-    """A row of the records of a run: the present values of some arrays."""
+    """A row of the records of a run: the current values of some arrays."""
 
 
 Node: TypeAlias = CallNode | CopyNode | WhenNode | RepeatNode | StepsNode | SampleNode
@@ -117,7 +116,7 @@ Node: TypeAlias = CallNode | CopyNode | WhenNode | RepeatNode | StepsNode | Samp
 
 @dataclass(eq=False)
 class Routine:
-    """Arrays, and what is done with them in one pass.
+    """Arrays, and the operations of one pass.
 
     r = Routine("mission", state={"n": 1, "q": 7}, inputs={"h": 1}, sampled=("n", "q"))
     with r.when(r["due"]):
@@ -126,34 +125,34 @@ class Routine:
 
     name: str
     state: Mapping[str, int]
-    """Sizes of the arrays that are kept from pass to pass and from run to run, by name."""
+    """Sizes of the arrays that persist between passes and runs, by name."""
     inputs: Mapping[str, int] = field(default_factory=dict)
-    """Sizes of the arrays that are given for a run and do not change in it."""
+    """Sizes of the arrays that are constant during a run."""
     sampled: tuple[str, ...] = ()
     """Arrays of the state that a `SampleNode` records."""
     work: dict[str, int] = field(default_factory=dict)
-    """Sizes of working arrays, which are 0 when a run begins; see `scratch`."""
+    """Sizes of working arrays, which are 0 at the start of a run; see `scratch`."""
     body: list[Node] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._open = [self.body]
 
     def __getitem__(self, name: str) -> Entries:
-        """The whole of an array."""
+        """Return a whole array."""
         for sizes in (self.state, self.inputs, self.work):
             if name in sizes:
                 return Entries(name, 0, sizes[name])
         raise KeyError(name)
 
     def part(self, name: str, start: int, size: int) -> Entries:
-        """Entries of an array."""
+        """Return a slice of an array."""
         whole = self[name]
         if not 0 <= start <= start + size <= whole.size:
             raise ValueError(f"{self.name}: entries {start} to {start + size} of {name}, which has {whole.size}")
         return Entries(name, start, size)
 
     def scratch(self, name: str, size: int) -> Entries:
-        """A new working array; its name gets a number if there is one of this name."""
+        """Return a new working array; its name gets a number if it is not unique."""
         key = name if name not in self.work else f"{name} {len(self.work)}"
         self.work[key] = size
         return Entries(key, 0, size)
@@ -161,7 +160,7 @@ class Routine:
     def call(
         self, recipe: Recipe, inputs: Sequence[Entries | Sequence[Entries]], outputs: Sequence[Entries | Sequence[Entries]]
     ) -> None:
-        """Call a program on inputs (one stretch or several per argument), with a place for each result."""
+        """Call a program on inputs (one or several slices per argument), with a slice for each result."""
         given, wanted = (tuple(map(_pieces, rows)) for rows in (inputs, outputs))
         for a, pieces in zip((*recipe.inputs, *recipe.outputs), (*given, *wanted), strict=True):
             size = sum(p.size for p in pieces)
@@ -214,7 +213,7 @@ def _pieces(given: Entries | Sequence[Entries]) -> Pieces:
 
 
 def recipes_of(nodes: Sequence[Node]) -> dict[int, Recipe]:
-    """All that a routine calls, by the id of its recipe."""
+    """Return all recipes that a routine calls, by id."""
     found: dict[int, Recipe] = {}
     for node in nodes:
         match node:

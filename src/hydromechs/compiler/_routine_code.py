@@ -1,4 +1,4 @@
-"""A routine at work: its words for the sequencer, and runs of many worlds on lanes and threads."""
+"""Routines in machine code: their words for the sequencer, and runs of many worlds on lanes and threads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ._routine import (
 )
 
 ALIGNED = 8
-"""Entries to a multiple of which arrays of the workspace begin: lines of the cache, on one lane."""
+"""Alignment of arrays in the workspace, in entries: a cache line, on one lane."""
 
 
 class PackedCode(MachineCode):
@@ -44,7 +44,7 @@ class PackedCode(MachineCode):
         return Form(lanes, rarely=self.recipe.rarely_called, packed=True)
 
     def address(self, lanes: int) -> int:
-        """Address of its machine code for a number of lanes."""
+        """Return the address of its machine code for a number of lanes."""
         return self.code(lanes).address
 
 
@@ -60,12 +60,12 @@ class Workspace(NamedTuple):
 
     offsets: Mapping[str, int]
     scratch: int
-    """First entry of the stretch for arguments and results of one call."""
+    """First entry of the slice for arguments and results of one call."""
     size: int
 
 
 class _Call(NamedTuple):
-    """A call with some arrays, ready to be repeated."""
+    """A prepared call with fixed arrays."""
 
     arrays: list[Array]
     table: Array
@@ -86,7 +86,7 @@ class RoutineCode:
         self._runner = _Runner(Recipe(routine.name, None, (), (), None), lanes, threads)
 
     def compile(self) -> None:
-        """Make the machine code now."""
+        """Compile now."""
         _ = self._words
 
     @cached_property
@@ -114,7 +114,9 @@ class RoutineCode:
         last = self._last
         if last is None or len(last.arrays) != len(arrays) or any(a is not b for a, b in zip(last.arrays, arrays, strict=True)):
             last = self._call(arrays, state, inputs, records)
-            self._last = last if len(last.counts) == 1 else None  # many short calls; arrays of many worlds are not kept alive
+            self._last = (
+                last if len(last.counts) == 1 else None
+            )  # for many short calls; arrays of many worlds are not kept alive
         last.counts[:] = 0
         last.table[RunTable.PASSES] = passes
         if len(last.counts) and passes:
@@ -189,11 +191,11 @@ class _Encoder:
         self.layout = Workspace(offsets, at, at + needed)
 
     def at(self, stretch: Entries) -> int:
-        """Offset of a stretch."""
+        """Return the offset of a slice."""
         return self.layout.offsets[stretch.array] + stretch.start
 
     def nodes(self, nodes: Sequence[Node]) -> None:
-        """Words of some nodes."""
+        """Return the words of some nodes."""
         for node in nodes:
             match node:
                 case CallNode():
@@ -214,10 +216,10 @@ class _Encoder:
                     self.words.append(Op.SAMPLE)
 
     def repeat(self, node: RepeatNode) -> None:
-        """Words of a repetition."""
+        """Return the words of a repetition."""
         counter, self.counters = self.counters, self.counters + 1
         if counter >= COUNTERS:
-            raise ValueError(f"a routine can have {COUNTERS} repetitions")
+            raise ValueError(f"a routine can have at most {COUNTERS} repetitions")
         self.words += (Op.RESET, counter)
         back = len(self.words)
         self.words += (Op.WHILE, self.at(node.condition), counter, node.times, -1)
@@ -227,7 +229,7 @@ class _Encoder:
         self.words[place] = len(self.words)
 
     def call(self, node: CallNode) -> None:
-        """Words of a call: arguments in pieces are put together, results go through the scratch stretch."""
+        """Return the words of a call: slices of an argument are joined, results pass through the scratch slice."""
         recipe, free = node.recipe, self.layout.scratch
         first = len(self.pointers)
         for pieces, a in zip(node.inputs, recipe.inputs, strict=True):
@@ -252,7 +254,7 @@ class _Encoder:
         self.words += moves
 
     def steps(self, node: StepsNode) -> None:
-        """Words of steps. Their results follow each other, so that one check and one move do for both."""
+        """Return the words of steps. Their results are contiguous, so that one check and one copy suffice."""
         recipe, first, p = node.recipe, len(self.pointers), node.places
         begin = self.layout.scratch
         number, size, offset, unused, after = begin, begin + 1, begin + 2, begin + 3, begin + ALIGNED

@@ -1,7 +1,7 @@
-"""A routine node by node, for arrays of all worlds at once: with plain functions, with machine code, or with kernels of a GPU.
+"""Routines run node by node, for arrays of all worlds: with plain functions, machine code, or GPU kernels.
 
-The sequencer runs whole passes without returning. Here every node is one call from Python, so that a node may be anything: a
-function under a debugger, a block in Python, steps of a third-party engine, a kernel.
+The sequencer runs complete passes without returning. Here Python calls every node, so that a node may be anything: a function
+under a debugger, a block in Python, steps of a third-party engine, a kernel.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ._routine import (
 )
 
 Evaluate: TypeAlias = Callable[[Recipe], Callable[[Sequence[Any]], Sequence[Any]]]
-"""From a recipe to a function of arrays of shape (worlds, ...), one per input."""
+"""Function from a recipe to a function of arrays of shape (worlds, ...), one per input."""
 
 
 def with_floats(recipe: Recipe) -> Callable[[Sequence[Any]], list[Any]]:
-    """The NumPy function itself, world by world: readable in a debugger, and the reference for compiled code."""
+    """Return the NumPy function itself, world by world: readable in a debugger, and the reference for compiled code."""
 
     def evaluate(arrays: Sequence[Any]) -> list[Any]:
         rows = []
@@ -49,8 +49,8 @@ def with_floats(recipe: Recipe) -> Callable[[Sequence[Any]], list[Any]]:
 class StagedRoutine:
     """A routine that is run node by node, with arrays of the module `numpy`, which is NumPy or CuPy.
 
-    `evaluate` calls programs, see `with_floats`; `advance` takes steps in place of `StepsNode`, of (places, arrays by name,
-    which worlds).
+    `evaluate` calls programs, see `with_floats`; `advance`, a function of (places, arrays by name, which worlds), takes the
+    steps of a `StepsNode`.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class StagedRoutine:
     ) -> None:
         """Run a number of passes in place on arrays of the state (worlds, size) and inputs (worlds or 1, size).
 
-        `sample` is called for each `SampleNode` with the worlds that it concerns, booleans of shape (worlds,).
+        `sample` is called for each `SampleNode` with the mask of its worlds, booleans of shape (worlds,).
         """
         worlds = len(next(iter(state.values())))
         xp = self.numpy

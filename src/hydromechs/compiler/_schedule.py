@@ -1,4 +1,4 @@
-"""The order of a program's operations and of its sums, for machines with few registers and fused multiply-adds."""
+"""Order of a program's operations and sums, for machines with few registers and fused multiply-adds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ._program import Operation, Program
 
 
 def short_lives(program: Program) -> list[int]:
-    """An order of the operations in which few values are alive at once, for machines with registers and no stack.
+    """Return an order of the operations with few live values, for machines with registers and no stack.
 
-    Operands are visited before the results that need them, the more demanding one first (Sethi and Ullman 1970, whose count is
-    exact for trees and a guess here), or the deeper one first. The better of these orders and the program's own is improved:
-    an operation that is the last use of none of its operands moves down to where it is needed, one that is the last of two
+    Operands come before the results that need them, the one that needs more registers first (Sethi and Ullman 1970, whose count
+    is exact for trees and a heuristic here), or the deeper one first. The best of these orders and the given one is improved:
+    an operation that is the last use of none of its operands moves down to its first use; one that is the last use of two
     moves up to where it can be computed.
     """
     operations = program.operations
@@ -33,7 +33,7 @@ def short_lives(program: Program) -> list[int]:
 
 
 def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[int]:
-    """Operations in the order in which results need them, operands of higher rank first."""
+    """Return operations in the order in which results need them, operands of higher rank first."""
     order, seen = [], set()
     stack = [(k, False) for row in reversed(program.results) for k in reversed(row)]
     while stack:
@@ -43,7 +43,7 @@ def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[i
         elif k not in seen and program.operations[k].kind not in ("const", "input"):
             seen.add(k)
             stack.append((k, True))
-            stack += [(x, False) for x in sorted(needs[k], key=lambda x: (rank[x], -x))]  # the last is popped first
+            stack += [(x, False) for x in sorted(needs[k], key=lambda x: (rank[x], -x))]  # the last one is popped first
     return order
 
 
@@ -52,7 +52,7 @@ def _last_uses(needs: list[set[int]], order: list[int]) -> dict[int, int]:
 
 
 def _sunk(needs: list[set[int]], order: list[int]) -> list[int]:
-    """`order` with operations that end no operand's life moved to right before their first use."""
+    """Return `order` with operations that end no operand's life moved to just before their first use."""
     last, step = _last_uses(needs, order), 0.5 / max(1, len(order))
     position = {k: float(i) for i, k in enumerate(order)}
     first: dict[int, float] = {}
@@ -65,7 +65,7 @@ def _sunk(needs: list[set[int]], order: list[int]) -> list[int]:
 
 
 def _raised(needs: list[set[int]], order: list[int]) -> list[int]:
-    """`order` with operations that end the lives of two operands moved to right after the later of them."""
+    """Return `order` with operations that end the lives of two operands moved to just after the later operand."""
     last, step = _last_uses(needs, order), 0.5 / max(1, len(order))
     position = {k: float(i) for i, k in enumerate(order)}
     for k in order:
@@ -76,7 +76,7 @@ def _raised(needs: list[set[int]], order: list[int]) -> list[int]:
 
 
 def most_alive(needs: list[set[int]], order: list[int]) -> int:
-    """Maximum number of values, including inputs, that are alive at once."""
+    """Return the maximum number of live values, including inputs."""
     last = _last_uses(needs, order)
     born: set[int] = set()
     alive = most = 0
@@ -93,10 +93,10 @@ SUMS = ("add", "sub", "neg")
 
 
 def fused_sums(program: Program) -> Program:
-    """The same program with every sum as a chain that ends with its products, ((c + a b) + d e) + f g.
+    """Return the same program with every sum as a chain that ends with its products, ((c + a b) + d e) + f g.
 
-    (a b + d e) + f g takes a product and two fused operations, but (a b + d e) + (f g + h i) two products, two fused operations
-    and a sum. Terms that nothing else needs are flattened into their sum first; those known first come first.
+    (a b + d e) + f g needs a product and two fused operations, but (a b + d e) + (f g + h i) two products, two fused operations
+    and a sum. Terms used nowhere else are flattened into their sum first; terms available earlier come first.
     """
     operations = program.operations
     uses: Counter[int] = Counter()

@@ -1,9 +1,9 @@
-"""Sums and the order of operations for one world at a time, where a core waits for results more than it computes.
+"""Sums and the order of operations for one world at a time, where latency, not throughput, limits a core.
 
-On lanes every operation works on many worlds and the core is busy. On one lane most operations wait for another: what counts
-is the longest chain of operations, and that there is other work to do beside it. A core sees only some hundred operations
-ahead, so other work must stand nearby in the code. LLVM keeps few values alive instead, and orders a sum by how deep its
-terms are nested, not by when they are known.
+On lanes every operation works on many worlds and the core is busy. On one lane most operations wait for another: the longest
+chain of operations matters, and independent work to do meanwhile. A core looks only some hundred operations ahead, so
+independent work must be nearby in the code. LLVM instead minimises live values, and orders a sum by the nesting depth of its
+terms, not by when they are available.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ LATENCY = {"add": 3, "sub": 3, "mul": 3, "neg": 1, "abs": 1, "div": 13, "sqrt": 
     "input": 0,
     "result": 4,
 }
-"""Approximate cycles from the operands to the result on present processors; 20 for functions of the C library."""
+"""Approximate latency on current processors [cycles]; 20 for functions of the C library."""
 FUSED = 4
-"""The same of a product and a sum in one."""
+"""Latency of a fused product and sum [cycles]."""
 PORTS = {"product": 2, "sum": 2, "root": 1, "other": 4}
-"""Operations of a kind that can begin in a cycle."""
+"""Operations of a kind that can start per cycle."""
 PORT_OF = {"mul": "product", "add": "sum", "sub": "sum", "div": "root", "sqrt": "root"}
-"""Kinds of operations; others are those of no kind here."""
+"""Kinds of operations; all others form the remaining kind."""
 AHEAD = 32
-"""Operations of a kind among which one is looked for."""
+"""Number of ready operations of a kind that are searched."""
 REGISTERS = 28
-"""Values alive at once above which operations that need no further register come first."""
+"""Number of live values above which operations that need no further register come first."""
 
 
 ABREAST = {"sin": "sine", "cos": "sine", "sqrt": "root"}
-"""Operations that take long, of which a vector operation computes several in the time of one."""
+"""Slow operations, of which a vector operation computes several in the time of one."""
 APART = 12
-"""Cycles by which the operands of such operations may be known one after another; less than any of them takes."""
+"""Maximum difference in time between operands of grouped operations [cycles]; below the latency of any of them."""
 
 
 class OneLane(NamedTuple):
@@ -46,19 +46,19 @@ class OneLane(NamedTuple):
 
     program: Program
     abreast: dict[tuple[str, int], tuple[int, ...]]
-    """Of operations that are computed by one vector operation, by what it computes, as "sine", and by the place of the operand:
-    the places of all its operands, two to four. All of them come before the first of the operations."""
+    """Groups of operations computed by one vector operation: from its kind, such as "sine", and the index of an operand to the
+    indices of all operands, two to four. All operands come before the first of the operations."""
 
 
 def short_waits(program: Program) -> OneLane:
-    """The same program, which may have calls, with sums and operations in an order in which a core waits little."""
+    """Return the same program, which may have calls, with sums and operations reordered for short waits."""
     return _ordered(*on_time(program))
 
 
 def _abreast(operations: Sequence[Operation], known: Sequence[int]) -> dict[tuple[str, int], tuple[int, ...]]:
-    """Operations that are computed side by side: up to four whose operands are known at about the same time."""
+    """Return groups of operations to compute side by side: up to four whose operands are available at about the same time."""
     groups: dict[str, list[list[int]]] = {what: [[]] for what in ABREAST.values()}
-    taken: set[tuple[str, int]] = set()  # the sine and the cosine of an angle are one
+    taken: set[tuple[str, int]] = set()  # sine and cosine of an angle count as one
     for op in sorted((op for op in operations if op.kind in ABREAST), key=lambda op: known[op.a]):
         what = ABREAST[op.kind]
         if (what, op.a) not in taken:
@@ -78,22 +78,22 @@ def _operands(program: Program, k: int) -> list[int]:
 
 
 class _Term(NamedTuple):
-    """A term of a sum: a value, or a product that is not computed yet."""
+    """A term of a sum: a value, or a product not yet computed."""
 
     known: int
-    """When it is, or its factors are."""
+    """Time at which it, or its factors, are available [cycles]."""
     rank: int
-    """Decides between terms known at the same time."""
+    """Tie-breaker for terms available at the same time."""
     sign: int
     """1 or −1."""
     a: int
-    """Place of the value or of the first factor."""
+    """Index of the value or of the first factor."""
     b: int
-    """Place of the second factor; −1 for a value."""
+    """Index of the second factor; −1 for a value."""
 
 
 class _Builder:
-    """Operations, and when they are known."""
+    """Operations, and the times at which they are available."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -106,14 +106,14 @@ class _Builder:
         return len(self.operations) - 1
 
     def value(self, term: _Term) -> _Term:
-        """A term that is computed."""
+        """Compute a term; return it as a value."""
         if term.b < 0:
             return term
         place = self.put(Operation("mul", term.a, term.b), LATENCY["mul"])
         return _Term(self.known[place], term.rank, term.sign, place, -1)
 
     def added(self, x: _Term, y: _Term, rank: int) -> _Term:
-        """The sum of two terms, of which x is known first; one product is fused with it."""
+        """Return the sum of two terms, of which x is available first; one product is fused with it."""
         if x.b >= 0 and y.b < 0:
             x, y = y, x
         x, product = self.value(x), y.b >= 0
@@ -130,10 +130,10 @@ class _Builder:
 
 
 def on_time(program: Program) -> tuple[Program, list[int]]:
-    """The same program with sums added in the order in which terms are known, and when each operation is known [cycles].
+    """Return the same program with sums added in the order in which terms become available, and these times [cycles].
 
-    Terms that nothing else needs are flattened into their sum first. Then the two that are known first are added, a product
-    and a sum in one operation, until one is left (as Huffman's codes are made).
+    Terms used nowhere else are flattened into their sum first. Then the two earliest are added repeatedly, a product and a sum
+    in one operation, until one term remains (as in Huffman coding).
     """
     operations = program.operations
     uses: Counter[int] = Counter(x for k in range(len(operations)) for x in _operands(program, k))
@@ -183,10 +183,10 @@ def on_time(program: Program) -> tuple[Program, list[int]]:
 
 
 def _ordered(program: Program, when: Sequence[int]) -> OneLane:
-    """Reorder the operations from the end: in each earlier cycle, those that must begin then at the latest.
+    """Reorder the operations from the end: each cycle takes those that must start then at the latest.
 
-    Of all that could, the operation with the longest chain before it is taken, as many as the core can begin in a cycle. Where
-    too many values are alive, operations come first that end as many lives as they begin.
+    Among the candidates, operations with the longest preceding chain are taken, as many as the core can start per cycle. If too
+    many values are live, operations that end as many lives as they start come first.
     """
     operations = program.operations
     free = [k for k, op in enumerate(operations) if op.kind in ("const", "input")]
@@ -217,8 +217,8 @@ def _ordered(program: Program, when: Sequence[int]) -> OneLane:
         for x in needs[k]:
             left[x] += 1
     ports = ["product" if k in product else PORT_OF.get(op.kind, "other") for k, op in enumerate(operations)]
-    ready: dict[str, list[tuple[int, int]]] = {port: [] for port in PORTS}  # (−depth, −place), sorted
-    waiting = [(0, k) for k in computed if not left[k]]  # (cycle, place), a heap
+    ready: dict[str, list[tuple[int, int]]] = {port: [] for port in PORTS}  # (−depth, −index), sorted
+    waiting = [(0, k) for k in computed if not left[k]]  # (cycle, index), a heap
     begin = [0] * len(operations)
     alive: set[int] = set()
     backward: list[int] = []

@@ -1,4 +1,4 @@
-"""Systems of linear equations that a program solves by a call."""
+"""Linear systems that a program solves by a call."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class Solve(Callee):
         return (Argument("x", (self.n,)),)
 
     def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array]:
-        """The solution; NaN where there is none, as in machine code."""
+        """Return the solution; NaN if there is none, as in machine code."""
         try:
             return (np.linalg.solve(np.reshape(A, (self.n, self.n)), np.ravel(b)),)
         except np.linalg.LinAlgError:
@@ -74,7 +74,7 @@ class SolveSemidefinite(Callee):
     tolerance: float = 1e-12
     """Ratio of a pivot to the first one below which a row counts as dependent on earlier ones."""
     least: float = 0.0
-    """Pivot up to which a row counts as rounding."""
+    """Pivot up to which a row counts as zero."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -87,7 +87,7 @@ class SolveSemidefinite(Callee):
         return Argument("x", (self.n,)), Argument("rank", ()), Argument("pivot", ())
 
     def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array, ...]:
-        """Solution, rank, last pivot over the first."""
+        """Return solution, rank, and ratio of the last pivot to the first."""
         x, rank, pivot = pivoted_solve(A, b, self.tolerance, self.least)
         return x, np.array(rank), np.array(pivot)
 
@@ -97,7 +97,7 @@ class SolveSemidefinite(Callee):
         return semidefinite_text(name, self.n, module.lanes, self.tolerance, self.least)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Elimination in the order of the largest diagonal entries that are left."""
+        """Return the elimination in the order of the largest remaining diagonal entries."""
         n, real = self.n, functions.real
         zero, tolerance, least = (functions.literal(x) for x in (0.0, self.tolerance, self.least))
         return [

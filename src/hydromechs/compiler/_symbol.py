@@ -1,8 +1,8 @@
-"""A scalar for NumPy object arrays that holds a CasADi expression.
+"""Scalars for NumPy object arrays that hold CasADi expressions.
 
-A NumPy array times a bare CasADi `SX` becomes a CasADi matrix. `Symbol` answers `NotImplemented` to arrays, so that NumPy
-broadcasts; it folds 0 and 1 at once, so that zeros of the mechanism cost nothing; and it has the methods (`sqrt`, `sin`,
-...) that NumPy's functions call on objects.
+A NumPy array times a bare CasADi `SX` becomes a CasADi matrix. `Symbol` returns `NotImplemented` for arrays, so that NumPy
+broadcasts; it folds 0 and 1 immediately, so that zeros of the mechanism cost nothing; and it has the methods (`sqrt`, `sin`,
+...) that NumPy functions call on objects.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NUMBERS = (int, float, np.integer, np.floating)
 
 
 class Site(NamedTuple):
-    """Call in a trace of a function that the expression itself cannot hold."""
+    """Call in a trace of a function that expressions cannot represent."""
 
     callee: Callee
     arguments: list[casadi.SX]
@@ -42,7 +42,7 @@ class Site(NamedTuple):
 
 
 TAPE: ContextVar[list[Site] | None] = ContextVar("hydromechs_tape", default=None)
-"""The calls of the trace that is being made in this context, in order."""
+"""Calls of the current trace in this context, in order."""
 
 
 SX = casadi.SX
@@ -52,24 +52,24 @@ CODES = {kind.name: getattr(casadi, kind.casadi[0]) for kind in KINDS.values()}
 
 
 UNARY, BINARY = casadi._casadi.SX_unary, casadi._casadi.SX_binary  # type: ignore[attr-defined]
-"""CasADi's functions of one and two scalars, several times as fast as its operators: a trace calls them for each operation."""
+"""CasADi's functions of one and two scalars, several times as fast as its operators; a trace uses them for each operation."""
 
 ADD, SUB, MUL = (CODES[kind] for kind in ("add", "sub", "mul"))
 
 
 def applied(kind: str, a: casadi.SX, b: casadi.SX | None = None) -> casadi.SX:
-    """An operation of the table on one or two of CasADi's scalars."""
+    """Apply an operation of the table to one or two CasADi scalars."""
     return UNARY(CODES[kind], a) if b is None else BINARY(CODES[kind], a, b)
 
 
 @lru_cache(maxsize=4096)
 def _number(x: float) -> casadi.SX:
-    """A number as CasADi's scalar; zeros of both signs would be one entry, and are kept elsewhere."""
+    """Return a number as a CasADi scalar; zeros are excluded, as CasADi does not distinguish their signs."""
     return casadi.SX(x)
 
 
 class Symbol:
-    """A scalar expression, or a constant that came out of folding."""
+    """A scalar expression, or a constant that results from folding."""
 
     __slots__ = ("sx",)
 
@@ -167,12 +167,12 @@ class Symbol:
     __hash__ = object.__hash__
 
     def where(self, a: Scalar, b: Scalar) -> Symbol:
-        """`a` where this condition holds, else `b`."""
+        """Return `a` where this condition holds, else `b`."""
         yes, no = (x if isinstance(x, Symbol) else Symbol(x) for x in (a, b))
         return Symbol(casadi.if_else(self.sx, yes.sx, no.sx))
 
     def lookup(self, table: tuple[float, ...]) -> Symbol:
-        """The entry of a table of constants at this whole number, for `hydromechs.spatial.lookup`."""
+        """Return the entry of a table of constants at this integer, for `hydromechs.spatial.lookup`."""
         return _called(Table(table), [np.array([self], dtype=object)])[0][0]
 
     def hypot(self, other: Scalar) -> Symbol:
@@ -183,7 +183,7 @@ class Symbol:
         return self._binary("pow", base, swapped=True)
 
     def __mod__(self, other: Scalar) -> Symbol:
-        """The remainder, sign of the positive divisor; by the nearest multiple, so that rounding leaves integers exact."""
+        """Return the remainder with the sign of the positive divisor, by the nearest multiple, exact for integers."""
         other = _operand(other)
         if other is NotImplemented:
             return other
@@ -197,7 +197,7 @@ class Symbol:
         if self.constant is None:
             raise TypeError(
                 "a symbol has no value yet; do not convert it to float in a traced function, "
-                "and use functions of NumPy, as np.sin, in place of those of math"
+                "and use NumPy functions, such as np.sin, in place of those of math"
             )
         return self.constant
 
@@ -206,11 +206,11 @@ class Symbol:
 
 
 ZERO = Symbol(0.0)
-"""The zero of folding: most factors of a mechanism's matrices are zero, and CasADi need not be asked about them."""
+"""Zero for folding: most factors of a mechanism's matrices are zero, so CasADi is not called for them."""
 
 
 def _operand(x: Scalar) -> Symbol:
-    """A number as a symbol; NotImplemented for what is neither, as for arrays, which NumPy broadcasts."""
+    """Return a number as a symbol; NotImplemented for anything else, such as arrays, which NumPy broadcasts."""
     if isinstance(x, Symbol):
         return x
     if isinstance(x, NUMBERS):
@@ -230,7 +230,7 @@ for _kind in KINDS.values():
 
 
 def symbols(name: str, shape: tuple[int, ...]) -> Array:
-    """An object array of new symbols `name_0`, `name_1`, ... of the given shape."""
+    """Return an object array of new symbols `name_0`, `name_1`, ... of the given shape."""
     flat = [Symbol(casadi.SX.sym(f"{name}_{k}")) for k in range(int(np.prod(shape)))]
     out = np.empty(len(flat), dtype=object)
     out[:] = flat
@@ -238,14 +238,14 @@ def symbols(name: str, shape: tuple[int, ...]) -> Array:
 
 
 def column(array: ArrayLike) -> casadi.SX:
-    """Entries of an array of symbols and numbers, row-major, as one column."""
+    """Return the entries of an array of symbols and numbers, row-major, as one column."""
     entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array).tolist()]
     # an entry of a sparse matrix can be a zero that CasADi would omit
     return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
 
 
 def _called(callee: Callee, arguments: Sequence[ArrayLike]) -> list[Array]:
-    """Results of a call as new symbols; the call is recorded on the tape."""
+    """Return the results of a call as new symbols; the call is recorded on the tape."""
     tape = TAPE.get()
     if tape is None:
         raise TypeError("symbols can be passed to a call only in a function that is being traced")
@@ -259,7 +259,7 @@ def _has_symbols(arrays: Iterable[ArrayLike]) -> bool:
 
 
 def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
-    """Results of a program or a loop for one array per input: a call in a traced function, numbers otherwise.
+    """Return the results of a program or a loop for one array per input: a call in a traced function, numbers otherwise.
 
     Derivatives treat results of calls as constants.
     """
@@ -272,10 +272,10 @@ def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
 
 
 def call_on_lanes(program: Program, *arrays: Any) -> list[Array]:
-    """Results of a program at several points: arrays (points, ...), one that `np.broadcast_to` made is passed once.
+    """Return a program's results at several points, from arrays (points, ...); those from `np.broadcast_to` are passed once.
 
-    In a traced function that is compiled for one world at a time the points are evaluated side by side, on the lanes of vector
-    operations of one core; in one that has a world on every lane, one after another. With numbers each point is evaluated.
+    In a traced function compiled for one world at a time, points are evaluated side by side on the lanes of vector operations;
+    with a world on every lane, one after another. With numbers each point is evaluated separately.
     Derivatives treat the results as constants.
     """
     counts = {np.shape(x)[0] if np.ndim(x) else 0 for x in arrays}
@@ -293,14 +293,14 @@ def call_on_lanes(program: Program, *arrays: Any) -> list[Array]:
 
 
 def solve(A: ArrayLike, b: Array | Sequence[Scalar]) -> Array:
-    """x with A x = b for a general matrix (n, n) and b (n,), by Gaussian elimination with pivots, shape (n,)."""
+    """Return x with A x = b for a general matrix (n, n) and b (n,), by Gaussian elimination with pivoting, shape (n,)."""
     if _has_symbols((A, b)):
         return _called(Solve(len(b)), [np.asarray(A), np.asarray(b)])[0]
     return np.linalg.solve(np.asarray(A, dtype=float), np.asarray(b, dtype=float))
 
 
 def dense(weights: Array, bias: Array, x: ArrayLike) -> Array:
-    """W x + b, shape (m,), with constant weights; a loop, however large they are.
+    """Return W x + b, shape (m,), with constant weights; compiled as a loop.
 
     `weights`: W, shape (m, n); `bias`: b, shape (m,); `x`: shape (n,).
     """
@@ -311,7 +311,7 @@ def dense(weights: Array, bias: Array, x: ArrayLike) -> Array:
 def solve_semidefinite(
     A: ArrayLike, b: Array | Sequence[Scalar], tolerance: float = 1e-12, least: float = 0.0
 ) -> tuple[Array, Scalar, Scalar]:
-    """A solution of A x = b for semidefinite A (n, n), b (n,) in its range; its rank, and the last pivot over the first.
+    """Return a solution of A x = b for semidefinite A (n, n), b (n,) in its range; its rank; last pivot over the first.
 
     See `SolveSemidefinite` for `tolerance` and `least`.
     """
@@ -324,7 +324,7 @@ def solve_semidefinite(
 
 
 def draw(n: int, seed: Scalar, world: Scalar, stream: str | Scalar, tick: Scalar, *, normal: bool = True) -> Array:
-    """n independent random numbers, standard `normal` or uniform in (0, 1), shape (n,); see `Draw`.
+    """Return n independent random numbers, standard `normal` or uniform in (0, 1), shape (n,); see `Draw`.
 
     `seed` is an integer below 2⁵³, `world` below 2³²; `stream` is a name or a number, see `stream_number`; `tick` counts
     modulo 2³².
@@ -336,15 +336,15 @@ def draw(n: int, seed: Scalar, world: Scalar, stream: str | Scalar, tick: Scalar
 
 
 def when(condition: Scalar, program: Program, arrays: Sequence[ArrayLike], kept: Sequence[ArrayLike]) -> list[Array]:
-    """Results of a program on its arrays where a condition is not 0, and the values `kept` elsewhere; see `When`."""
+    """Return results of a program where a condition is not 0, and the values `kept` elsewhere; see `When`."""
     callee, given = When(program), [np.asarray(condition), *map(np.asarray, arrays), *map(np.asarray, kept)]
     return _called(callee, given) if _has_symbols(given) else list(callee(*given))
 
 
 def iterate(program: Program, times: int, *arrays: ArrayLike) -> list[Array]:
-    """Final state and number of passes, at most `times`, of a program that is repeated until it is done; see `Iterate`.
+    """Return final state and number of passes, at most `times`, of a program that is repeated until done; see `Iterate`.
 
-    The program leads from the state and fixed arrays (both in `arrays`) to the state after one pass and `done`.
+    The program maps the state and constant arrays (both in `arrays`) to the state after one pass and `done`.
     """
     callee, given = Iterate(program, times), [np.asarray(x) for x in arrays]
     return _called(callee, given) if _has_symbols(given) else list(callee(*given))

@@ -1,4 +1,4 @@
-"""Trace: call a function once with symbols, and turn the expressions that it returns into a program."""
+"""Tracing: call a function once with symbols, and convert the expressions that it returns to a program."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ._program import Call, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
 Rows: TypeAlias = Sequence[tuple[int, ...]]
-"""Places of the entries of several arrays."""
+"""Indices of the entries of several arrays."""
 
 BY_CODE = {getattr(casadi, code): kind for kind in KINDS.values() for code in kind.casadi}
 """Operations by CasADi's codes."""
 
 
 COMMUTES = frozenset(kind.name for kind in KINDS.values() if kind.commutes)
-"""Names of operations whose operands may change places."""
+"""Names of commutative operations."""
 
 
 def trace(
     function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *, name: str = "", outputs: tuple[str, ...] = ()
 ) -> Program:
-    """The program of a NumPy function that takes arrays with these names and shapes, and returns an array or a tuple.
+    """Return the program of a NumPy function that takes arrays with these names and shapes and returns an array or a tuple.
 
     Results are named result0, result1, ... by default.
     """
@@ -56,7 +56,7 @@ def _traced(function: Callable[..., Any], inputs: Mapping[str, Any]) -> tuple[tu
 
 
 def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, bool]:
-    """True if any number of each argument of a NumPy function affects its results; arguments as of `trace`."""
+    """Return, for each argument of a NumPy function, whether it affects the results; arguments as in `trace`."""
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
     results, sites = _traced(function, inputs)
     read = {x.element_hash() for x in free_symbols([*map(column, results), *(x for site in sites for x in site.arguments)])}
@@ -64,13 +64,13 @@ def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]])
 
 
 def free_symbols(expressions: Sequence[casadi.SX], known: Sequence[casadi.SX] = ()) -> list[casadi.SX]:
-    """Symbols in columns of expressions that are not among the known ones."""
+    """Return the symbols in columns of expressions that are not among the known ones."""
     own = {x.element_hash() for x in casadi.symvar(casadi.vertcat(casadi.SX(0, 1), *known))}
     return [x for x in casadi.symvar(casadi.vertcat(casadi.SX(0, 1), *expressions)) if x.element_hash() not in own]
 
 
 def program_between(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:
-    """The program from symbols, `inputs` by name, to expressions of them, `outputs` by name, without calls."""
+    """Return the program from symbols, `inputs` by name, to expressions, `outputs` by name, without calls."""
     columns, expressions = [column(x) for x in inputs.values()], [column(y) for y in outputs.values()]
     given, wanted = (tuple(Argument(k, np.shape(x)) for k, x in arrays.items()) for arrays in (inputs, outputs))
     names, n = identifiers([*inputs, *outputs]), len(inputs)
@@ -86,14 +86,14 @@ def program_with_calls(
     outputs: tuple[Argument, ...],
     sites: Sequence[Site],
 ) -> Program:
-    """The program from symbols to expressions, a column for each input and output, in which results of calls occur."""
+    """Return the program from symbols to expressions, a column for each input and output, with results of calls."""
     given = [*columns, *(y for site in sites for y in site.results)]
     wanted = casadi.cse([*expressions, *(x for site in sites for x in site.arguments)])
     return program_of(casadi.Function(name, given, wanted), inputs, outputs, sites)
 
 
 def identifiers(names: list[str]) -> list[str]:
-    """Names as CasADi wants them: letters, digits and single underscores, all different."""
+    """Return names that CasADi accepts: letters, digits and single underscores, all different."""
     out: list[str] = []
     for name in names:
         plain = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_") or "x"
@@ -105,17 +105,17 @@ def identifiers(names: list[str]) -> list[str]:
 def program_of(
     function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], sites: Sequence[Site] = ()
 ) -> Program:
-    """The flat operations of a CasADi SX function with dense columns in and out.
+    """Flat operations of a CasADi SX function with dense columns as inputs and outputs.
 
-    CasADi's instructions name work slots that are reused; here every value has a separate place. On the way equal
-    operations are joined (also a + b with b + a), and squares, doubles and divisions by one number become products.
-    The results of calls are further inputs of the function, after the program's, and their arguments further outputs.
+    CasADi's instructions reuse work slots; here every value has its own index. Equal operations are merged (also a + b with
+    b + a), and squares, doubles and divisions by one number become products. Results of calls are additional inputs of the
+    function, after the program's, and their arguments additional outputs.
     """
     builder = _Builder()
     slots: dict[int, int] = {}
     results: list[list[int]] = [[-1] * function.size1_out(k) for k in range(function.n_out())]
     answers = [(s, k) for s, site in enumerate(sites) for k in range(len(site.results))]
-    # CasADi's methods in Python only pass their arguments on to these functions, at some cost
+    # CasADi's Python methods only forward to these functions, at some cost
     read = casadi._casadi  # type: ignore[attr-defined]
     code, operands, place = read.Function_instruction_id, read.Function_instruction_input, read.Function_instruction_output
     for i in range(function.n_instructions()):
@@ -173,7 +173,7 @@ class _Builder:
         raise UnsupportedFeature(f"CasADi operation {op} has no translation; write the function with simpler ones")
 
     def divided(self, a: int, b: int) -> int:
-        """a / b as a product with 1 / b, which is shared by all quotients of b."""
+        """Return a / b as a product with 1 / b, which all quotients by b share."""
         if self.operations[b].kind == "const":
             return self.product(a, self.constant(1.0 / self.operations[b].value))
         inverse = self.add("div", self.constant(1.0), b)
@@ -200,7 +200,7 @@ class _Builder:
         return self.add("sub" if minus else "add", a, b)
 
     def closure(self, wanted: Iterable[int], needed: list[bool]) -> list[int]:
-        """Mark all operations that the wanted ones need, themselves included; those not marked before, in order."""
+        """Mark all operations that the wanted ones need, including themselves; return the newly marked ones in order."""
         found: list[int] = []
         fresh = list(wanted)
         while fresh:
@@ -214,7 +214,7 @@ class _Builder:
     def finish(
         self, function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], results: Rows
     ) -> Program:
-        """Drop what no result needs, and renumber."""
+        """Remove operations that no result needs, and renumber."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
         number: dict[int, int] = {-1: -1}
@@ -234,7 +234,7 @@ class _Builder:
         results: Rows,
         calls: Sequence[tuple[Callee, Rows]],
     ) -> Program:
-        """As `finish`, in stretches: what a call's arguments need, the call, ..., and finally what the results need."""
+        """As `finish`, in segments: operations for a call's arguments, the call, ..., and finally those for the results."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
         alive = [False] * len(calls)
@@ -281,4 +281,4 @@ SIMPLER: dict[int, Callable[[_Builder, int, int], int]] = {
     casadi.OP_SUB: lambda builder, a, b: builder.sum(a, b, minus=True),
     casadi.OP_MUL: _Builder.product,
 }
-"""Operations that are simplified or brought to others on the way, by CasADi's codes."""
+"""Operations that are simplified or replaced, by CasADi code."""

@@ -1,4 +1,4 @@
-"""Coefficients of sine and cosine in double precision, for all back ends that bring their own."""
+"""Coefficients of sine and cosine in double precision, for back ends with their own implementation."""
 
 TWO_OVER_PI = 0.6366197723675814
 """2/π."""

@@ -1,8 +1,8 @@
-"""Arrays as wholes: a function of long arrays becomes a list of loops over their entries and of calls, not straight-line code.
+"""Whole arrays: a function of long arrays becomes a list of loops over their entries and calls, not straight-line code.
 
-`trace_whole` calls a function with `Whole` arrays, as `trace` does with arrays of symbols. Sums and products stand until an
-array is needed: then one loop computes all of its entries. So the step of an integrator is the same function for a state of ten
-numbers and of ten thousand, and its code is as long for both.
+`trace_whole` calls a function with `Whole` arrays, as `trace` does with arrays of symbols. Sums and products are delayed until
+an array is needed: then one loop computes all of its entries. So the step of an integrator is the same function for a state of
+ten numbers and of ten thousand, and its code has the same length.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ class _Operation(NamedTuple):
     """An operation on entries."""
 
     name: str
-    """Name of the method that computes it, as __add__."""
+    """Name of the method that computes it, such as __add__."""
     operands: tuple[Any, ...]
-    """Wholes and numbers."""
+    """Whole arrays and numbers."""
 
 
 class _At(NamedTuple):
-    """A stretch of an array in memory."""
+    """A slice of an array in memory."""
 
     array: str
     start: int
-    """Number of its first entry there."""
+    """Index of its first entry there."""
 
 
 class Whole:
-    """An array, of a shape, of a function that is traced by `trace_whole`; `source` is its place, or computes its entries."""
+    """An array in a function traced by `trace_whole`; `source` is its slice of memory, or the operation that computes it."""
 
-    __array_ufunc__ = None  # NumPy leaves operations with it to its own methods
+    __array_ufunc__ = None  # makes NumPy defer to the methods below
 
     def __init__(self, source: _Operation | _At, shape: tuple[int, ...]) -> None:
         self.source, self.shape = source, shape
@@ -60,12 +60,12 @@ class Whole:
         return self.shape[0]
 
     def __getitem__(self, at: slice) -> Whole:
-        """A stretch of its entries, without steps."""
+        """Return a slice of its entries, with step 1."""
         if not isinstance(at, slice) or self.ndim != 1:
-            raise TypeError(f"only stretches of arrays with one dimension can be taken as a whole, got {at!r} of {self.shape}")
+            raise TypeError(f"only slices of one-dimensional arrays are supported here, got {at!r} of {self.shape}")
         first, last, step = at.indices(self.shape[0])
         if step != 1:
-            raise TypeError(f"a stretch must go entry by entry, got steps of {step}")
+            raise TypeError(f"a slice must have step 1, got {step}")
         shape = (max(0, last - first),)
         if isinstance(self.source, _At):
             return Whole(_At(self.source.array, self.source.start + first), shape)
@@ -73,14 +73,14 @@ class Whole:
         return Whole(_Operation(self.source.name, tuple(parts)), shape)
 
     def reshape(self, shape: tuple[int, ...]) -> Whole:
-        """The same entries in another shape."""
+        """Return the same entries in another shape."""
         loops = OPEN.get()
         if loops is None or int(np.prod(shape)) != self.size:
-            raise ValueError(f"an array of shape {self.shape} cannot be brought to shape {shape}")
+            raise ValueError(f"cannot reshape an array of shape {self.shape} to {shape}")
         return Whole(loops.place(self), shape)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """np.shape, np.size and np.ndim; np.concatenate and np.stack of such arrays and of arrays of equal numbers."""
+        """Implement np.shape, np.size, np.ndim, np.concatenate and np.stack of such arrays and of arrays of equal numbers."""
         if function is np.shape:
             return self.shape
         if function is np.size:
@@ -106,7 +106,7 @@ def _operator(name: str) -> Callable[..., Whole]:
             if not isinstance(x, Whole | float | int | np.floating):
                 return NotImplemented
             if isinstance(x, Whole) and x.shape and shape and x.shape != shape:
-                raise ValueError(f"arrays of shapes {shape} and {x.shape} do not fit together")
+                raise ValueError(f"shapes {shape} and {x.shape} do not broadcast")
             shape = shape or getattr(x, "shape", ())
         return Whole(_Operation(name, (self, *others)), shape)
 
@@ -118,7 +118,7 @@ for _name in ("add", "sub", "mul", "truediv", "radd", "rsub", "rmul", "rtruediv"
 
 
 class _Loops:
-    """Loops and calls, one after another, and the arrays between them."""
+    """Sequence of loops and calls, and the arrays between them."""
 
     def __init__(self) -> None:
         self.work: dict[str, int] = {}
@@ -131,12 +131,12 @@ class _Loops:
         return name
 
     def put(self, callee: Program | Rolled, places: Sequence[_At]) -> None:
-        """A call with its arguments and results in memory."""
+        """Add a call with its arguments and results in memory."""
         at = tuple(Address(x.array, None, 1, x.start) for x in places)
         self.sweeps.append(Sweep((Stage((callee,), (at,)),), once=True))
 
     def entries(self, whole: Any, to: _At) -> None:
-        """Compute the entries of an array, in a loop if there are several."""
+        """Compute the entries of an array, in a loop if it has several."""
         from ._trace import trace  # imports this
 
         leaves: dict[tuple[_At, bool], int] = {}
@@ -160,7 +160,7 @@ class _Loops:
         self.put(Rolled("entries", tuple(arguments), result, (), table, np.zeros(0), {}, (sweep,)), [*places, to])
 
     def place(self, whole: Any) -> _At:
-        """Where an array is; it is computed if it is nowhere yet."""
+        """Return the slice of an array; compute the array if necessary."""
         if isinstance(whole, Whole) and isinstance(whole.source, _At):
             return whole.source
         to = _At(self.array(int(np.size(whole))), 0)
@@ -168,7 +168,7 @@ class _Loops:
         return to
 
     def store(self, whole: Any, to: _At) -> None:
-        """Bring an array to a place."""
+        """Copy an array to a slice."""
         if not isinstance(whole, Whole) and np.size(whole) and not _equal(np.asarray(whole, dtype=float)):
             raise TypeError("an array of different numbers cannot be part of a whole; give it as an argument")
         if np.size(whole) > 0:
@@ -183,7 +183,7 @@ class _Loops:
 
 
 def _leaves(x: Any, found: dict[tuple[_At, bool], int]) -> None:
-    """Number the stretches of memory that an expression reads, and whether each is as long as the result."""
+    """Number the slices of memory that an expression reads, and note whether each is as long as the result."""
     if isinstance(x, Whole):
         if isinstance(x.source, _At):
             found.setdefault((x.source, bool(x.shape)), len(found))
@@ -193,7 +193,7 @@ def _leaves(x: Any, found: dict[tuple[_At, bool], int]) -> None:
 
 
 def _value(x: Any, leaves: dict[tuple[_At, bool], int], given: Sequence[Any]) -> Any:
-    """One entry of an expression, of one entry of each stretch."""
+    """Return one entry of an expression from one entry of each slice."""
     if not isinstance(x, Whole):
         return float(np.ravel(x)[0])
     if isinstance(x.source, _At):
@@ -227,7 +227,7 @@ def _joined(parts: Sequence[Any], shape: tuple[int, ...]) -> Whole:
 
 
 def call_whole(callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
-    """Results of a program or loop under `trace_whole`, for a whole array, or an array of equal numbers, per input."""
+    """Return results of a program or loop under `trace_whole`, for a whole array, or an array of equal numbers, per input."""
     loops = OPEN.get()
     if loops is None:
         raise TypeError("whole arrays can be passed to a call only in a function that is being traced")
@@ -237,7 +237,7 @@ def call_whole(callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
 def trace_whole(
     function: Callable[..., Any], inputs: Sequence[Argument], outputs: Sequence[Argument], *, name: str = "program"
 ) -> Rolled:
-    """The loops of a function of whole arrays: sums, products, stretches, `np.concatenate`, `np.stack`, `compiler.call`.
+    """Return the loops of a function of whole arrays: sums, products, slices, `np.concatenate`, `np.stack`, `compiler.call`.
 
     The function takes arrays by the names of `inputs` and returns an array or a tuple of them; `inputs` and `outputs` are
     names with shapes.
@@ -260,7 +260,7 @@ def trace_whole(
 
 
 def scattered(places: Sequence[int], size: int, name: str = "scattered") -> Rolled:
-    """A loop, called `name`, that puts numbers (n,) to their places in an array of zeros (size,)."""
+    """Return a loop, named `name`, that scatters numbers (n,) into an array of zeros (size,)."""
     from ._trace import trace  # imports this
 
     one = trace(lambda x: x, {"x": ()}, name="one", outputs=("y",))

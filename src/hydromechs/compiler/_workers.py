@@ -1,8 +1,8 @@
-"""Threads that share the worlds of a batch, and survive an interruption of the calling thread at any instruction.
+"""Threads that share the worlds of a batch, safe against interruption of the calling thread at any instruction.
 
-A signal's exception can strike between any two instructions of the main thread. So nothing here depends on two of them: a part
-of the work is one object that is put into a queue in one step; whoever takes its `claim`, the worker or the interrupted
-owner, decides in one step whether it is done; and the part itself holds on to all memory that it works on.
+A signal handler can raise an exception between any two instructions of the main thread, so every change is one atomic step: a
+part of the work is one object, put into a queue in one step; the worker or the interrupted owner, whoever takes its `claim`,
+decides in one step whether it is done; and the part itself keeps all memory that it uses alive.
 """
 
 import os
@@ -31,11 +31,11 @@ def _serve(queue: SimpleQueue[_Part | None]) -> None:
             finally:
                 part.finished = True
                 part.done.release()
-        del part  # hold on to nothing while waiting
+        del part  # keep nothing alive while waiting
 
 
 class Workers:
-    """A few threads, besides the one that asks, that wait for parts of batches."""
+    """Threads, in addition to the calling one, that wait for parts of batches."""
 
     def __init__(self, count: int) -> None:
         self.process = os.getpid()
@@ -46,9 +46,9 @@ class Workers:
         weakref.finalize(self, _stop, self._queue, count)
 
     def share(self, work: Callable[[int, int], None], bounds: list[tuple[int, int]], keep: object) -> None:
-        """Call `work` with the bounds of all ranges, the first in this thread; however this ends, no thread is still at work.
+        """Call `work` with the bounds of all ranges, the first in this thread; afterwards no thread is working, even after an error.
 
-        What is in `keep` lives until all threads are done.
+        Objects in `keep` live until all threads are done.
         """
         parts = [_Part(work, *b, keep) for b in bounds[1:]]
         broken = True
@@ -61,7 +61,7 @@ class Workers:
             waiting = None
             for part in parts:
                 if broken and part.claim.acquire(blocking=False):
-                    continue  # nobody has started it, and nobody will
+                    continue  # not started, and now claimed
                 while not part.finished:
                     try:
                         part.done.acquire()
