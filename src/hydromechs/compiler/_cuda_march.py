@@ -147,7 +147,7 @@ class CudaMarch:
 
         `state`: parts of the state, shape (worlds, ...) each, with the world index fastest; `inputs`: other inputs,
         constant with shape (worlds or 1, ...), or (worlds or 1, steps, ...), in any order of axes;
-        `frozen`: worlds that keep their state, bool, shape (worlds,); `stride`: steps from one record to the next; 0 for no records.
+        `frozen`: worlds that keep their state, bool, shape (worlds,); `stride`: steps between records; 0 for none.
         """
         cupy, worlds = self._cupy, len(state[0])
         rows = steps // stride if stride else 0

@@ -46,7 +46,7 @@ class Workers:
         weakref.finalize(self, _stop, self._queue, count)
 
     def share(self, work: Callable[[int, int], None], bounds: list[tuple[int, int]], keep: object) -> None:
-        """Call `work` with the bounds of all ranges, the first in this thread; afterwards no thread is working, even after an error.
+        """Call `work` with the bounds of all ranges, the first in this thread; even after an error, no thread is left working.
 
         Objects in `keep` live until all threads are done.
         """
