@@ -6,6 +6,7 @@ since a path in a file may point anywhere on the machine. Every writer into a fo
 
 import contextlib
 import errno
+import hashlib
 import json
 import math
 import os
@@ -13,8 +14,9 @@ import re
 import secrets
 import shutil
 import stat
+import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,10 +28,13 @@ __all__ = [
     "PARTIAL",
     "UnreadableFile",
     "count",
+    "digest",
     "one_load",
+    "only",
     "open_file",
     "open_lock",
     "read_bytes",
+    "read_entry",
     "read_json",
     "read_text",
     "remove",
@@ -55,6 +60,7 @@ LIMITS = {"files": 5000, "bytes": 512 * 2**20, "values": 1_000_000, "vertices": 
 """Limits of all files of one load: number, size [bytes], values (0.7 kB of memory each; a chain of 5,000 bodies has 300,000),
 vertices of meshes."""
 _load: ContextVar[Counter[str] | None] = ContextVar("load", default=None)
+_known: ContextVar[Collection[str] | None] = ContextVar("known", default=None)
 
 
 class UnreadableFile(OSError):
@@ -81,12 +87,35 @@ def count(what: str, number: int) -> None:
             raise UnreadableFile(f"more than {LIMITS[what]} {what} are read in one load, with all included files; split it")
 
 
+@contextlib.contextmanager
+def only(digests: Collection[str]) -> Iterator[None]:
+    """Reject every file that is read within the block, except those with one of these digests.
+
+    The author of data with paths and digests of files learns nothing from such a file: they had it.
+    """
+    token = _known.set(digests)
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 digest of a regular file, in hexadecimal digits."""
+    _check(path, os.stat(path), 2**50)
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Path:
     """Return the path of a regular file of at most `limit` bytes, for libraries that open files themselves."""
     try:
         _check(path, os.stat(path), limit)
     except ValueError as error:  # a null character
         raise UnreadableFile(f"{os.fspath(path)!r} is not a path: {error}; give the path of a file") from None
+    known = _known.get()
+    if known is not None and digest(path) not in known:
+        raise UnreadableFile(f"{os.fspath(path)} is not a file of the run, or has changed since then")
     return Path(path)
 
 
@@ -113,6 +142,17 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
             if len(raw) > limit:
                 raise _too_large(path, limit)
     return bytes(raw)
+
+
+def read_entry(archive: zipfile.ZipFile, name: str, limit: int = MAX_BYTES) -> bytes:
+    """Return an entry of at most `limit` bytes of an archive; no more than it declares is unpacked."""
+    entry = archive.getinfo(name)
+    if entry.file_size > limit:
+        raise ValueError(f"{name!r} is larger than {limit:,} bytes")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # `zipfile` unpacks others without a limit
+        raise ValueError(f"{name!r} is compressed by another method than deflate")
+    with archive.open(entry) as file:
+        return file.read(entry.file_size)
 
 
 def read_text(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from hydromechs import library
 from hydromechs.cli._show import run_scene
+from hydromechs.formats import drawing_attrs
 from hydromechs.library import load_scenario
 from hydromechs.scenario import run_scenario
 
@@ -88,7 +89,7 @@ def test_a_recording_that_does_not_say_its_model(run, folder, tmp_path):
     ds.attrs = {name: value for name, value in ds.attrs.items() if not name.startswith(("scenario", "drawn"))}
     hm.save_recording(ds, tmp_path / "bare.nc")
     code, _, error = run("replay", tmp_path / "bare.nc", "--html", tmp_path / "a.html")
-    assert code == 1 and "does not name its model; pass it with --model" in error
+    assert code == 0 and "bodies are drawn as boxes; name the model with --model" in error
     code, *_ = run("replay", tmp_path / "bare.nc", "--model", tmp_path / "buoy.yaml", "--html", tmp_path / "a.html")
     assert code == 0 and (tmp_path / "a.html").exists()
 
@@ -109,7 +110,7 @@ def test_a_page_ends_with_ctrl_c(start, folder, command):
 def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
     """Verify for the scenario of `make demo`, which names a vehicle with its actuators."""
     scenario, file = replace(load_scenario("station_keeping"), duration=0.1), Path(library.scenario_path("station_keeping"))
-    run_scenario(scenario, tmp_path / "run", text=file.read_text(), file=file)
+    run_scenario(scenario, tmp_path / "run", text=file.read_text(), file=file, attrs=drawing_attrs(scenario))
     scene, ds = run_scene(tmp_path / "run")
     assert ds.sizes["time"] > 2 and scene is not None
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from typer.testing import CliRunner
 
 import hydromechs as hm
@@ -138,8 +139,10 @@ def recorded(tmp_path_factory):
     model, scenario = folder / "ball.yaml", folder / "sinks.yaml"
     model.write_text(
         "hydromechs_model: 2\nname: ball\nbodies:\n  ball: {joint: free, "
-        "inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}, shapes: {hull: {type: sphere, radius: 0.1}}}\n"
+        "inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}, shapes: {hull: {type: sphere, radius: 0.1}, "
+        "dome: {type: mesh, file: dome.stl, color: [1, 0, 0], roles: [appearance]}}}\n"
     )
+    trimesh.creation.icosphere(subdivisions=1).export(folder / "dome.stl")
     scenario.write_text(
         "hydromechs_scenario: 2\nname: sinks\nrun: {duration: 0.2}\nmodels: {m: {model: ./ball.yaml}}\n"
         "terrain: {bed: {type: plane, material: sand, point: [0, 0, 9], normal: [0, 0, -1]}}\n"
@@ -189,6 +192,37 @@ def test_a_recording_whose_models_are_missing_is_drawn_as_boxes(recorded, tmp_pa
     scene, _ = _show.run_scene(source)
     assert [frame.name for frame in scene.frames] == ["ball"] and len(scene.solids) == 1
     assert "--model" in capsys.readouterr().err
+
+
+HEIGHTS = "terrain: {{x: {{type: heights, file: {0}, x: [0, 9], y: [0, 9], material: sand}}}}\n"
+POLICY = "blocks: {{x: {{type: policy, file: {0}, period: 0.1, observation: [depth], actions: [x]}}}}\n"
+
+
+@pytest.mark.filterwarnings("ignore::hydromechs.viewer.DrawingWarning")
+@pytest.mark.parametrize(
+    ("name", "key", "old", "new"),
+    [
+        ("secret.stl", "drawn_model", "{old}", "{0}"),
+        ("secret.yaml", "drawn_surroundings", "model: recorded", "model: {0}"),
+        ("secret.csv", "drawn_surroundings", "terrain:", HEIGHTS + "old:"),
+        ("secret.npz", "drawn_surroundings", "run:", POLICY + "run:"),
+        ("dome.stl", "drawn_model", "{old}", "{0}"),
+    ],
+)
+def test_drawing_reads_no_file_that_a_recording_names(recorded, tmp_path, monkeypatch, name, key, old, new):
+    """Except a mesh of the run, wherever it is: a page drawn from a recording must not contain other files of the user."""
+    mesh, secret = recorded.parent / "dome.stl", tmp_path / name
+    trimesh.creation.icosahedron().export(secret, file_type="stl")
+    if name == mesh.name:
+        shutil.copy(mesh, secret)
+    stored = hm.load_recording(recorded).attrs[key]
+    assert old.format(old=mesh) in stored
+    source = told(recorded, tmp_path, **{key: stored.replace(old.format(old=mesh), new.format(secret))})
+    read, before = [], files.read_bytes
+    monkeypatch.setattr(files, "read_bytes", lambda path, *limit: (before(path, *limit), read.append(str(path)))[0])
+    scene, _ = _show.run_scene(source)
+    triangles = {len(solid.triangles.faces) for solid in scene.solids}
+    assert (str(secret) in read, 80 in triangles, 20 in triangles) == (name == mesh.name, name == mesh.name, False)
 
 
 def test_a_piloted_run_is_not_simulated_again_with_code_from_its_recording(recorded, tmp_path, hostile, ran):
@@ -293,6 +327,7 @@ PUBLIC = {
     "hydromechs.load_state": hm.load_state,
     "hydromechs.actuation.motions.recorded_file": lambda p: hm.motions.recorded_file(str(p), "t", "q"),
     "hydromechs.control.Policy": lambda p: hm.control.Policy(file=str(p), period=0.1, observation=("depth",), actions=("x",)),
+    "hydromechs.files.digest": files.digest,
     "hydromechs.files.open_file": lambda p: files.open_file(p).close(),
     "hydromechs.files.read_bytes": files.read_bytes,
     "hydromechs.files.read_json": files.read_json,

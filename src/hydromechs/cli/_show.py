@@ -238,13 +238,13 @@ def picture(
 def run_scene(
     run: str | os.PathLike[str], model: str = "", *, rate: float = 25.0, most: int = 3000
 ) -> tuple[Scene, xarray.Dataset]:
-    """Return the scene of a recording and the recording. Code that they name does not run.
+    """Return the scene of a recording and the recording.
 
-    The scene is built from data in the recording. Older recordings lack this data: their scene is built from the scenario that
-    they name or, if that cannot be read, from plain boxes.
+    The scene is built from data in the recording, without which bodies are boxes. No code that it names runs, and of the files
+    that it names, only meshes that have not changed since the run are read.
     """
-    from hydromechs.formats import drawn_scenario, load_file
-    from hydromechs.library import load, load_vehicle
+    from hydromechs.formats import drawn_files, drawn_scenario, load_file
+    from hydromechs.library import load
     from hydromechs.recording import load_recording
     from hydromechs.values import is_path
     from hydromechs.viewer import recording_scene
@@ -257,10 +257,11 @@ def run_scene(
         mechanism = load_file(model) if is_path(model) else load(model)
         return recording_scene(mechanism, ds, rate=rate, most=most), ds
     try:
-        scenario = drawn_scenario(ds.attrs, str(run), load, load_vehicle)
-        if list(scenario.model.body_names) != [str(name) for name in ds["body"].values]:
-            raise ModelError(str(run), ["the bodies of the models differ from those of the recording"])
-        return scenario_scene(scenario, ds, rate=rate, most=most), ds
+        with files.only(drawn_files(ds.attrs)):
+            scenario = drawn_scenario(ds.attrs, str(run))
+            if list(scenario.model.body_names) != [str(name) for name in ds["body"].values]:
+                raise ModelError(str(run), ["the bodies of the models differ from those of the recording"])
+            return scenario_scene(scenario, ds, rate=rate, most=most), ds
     except (CodeNotAllowed, ModelError, ScenarioError, OSError) as error:
         reason = " ".join(message_of(error).split())
         remedy = "name the model with --model"

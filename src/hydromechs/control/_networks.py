@@ -116,12 +116,6 @@ def _archive(data: bytes) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(data))
 
 
-def _entry(archive: zipfile.ZipFile, name: str, limit: int = files.MAX_BYTES) -> bytes:
-    if archive.getinfo(name).file_size > limit:
-        raise ValueError(f"{name!r} is larger than {limit:,} bytes")
-    return archive.read(name)
-
-
 def _sequence(
     names: Collection[str], read: Callable[[str], Array], pattern: str, rest: str, activation: str, last: str = "none"
 ) -> Iterator[Layer]:
@@ -139,7 +133,7 @@ def _npz(data: bytes, activation: str) -> Iterator[Layer]:
     with _archive(data) as archive:
 
         def read(name: str) -> Array:
-            file = io.BytesIO(_entry(archive, f"{name}.npy"))
+            file = io.BytesIO(files.read_entry(archive, f"{name}.npy"))
             version = np.lib.format.read_magic(file)
             header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, by_columns, dtype = header(file)
@@ -163,7 +157,7 @@ def _stable_baselines(data: bytes, activation: str) -> Iterator[Layer]:
     """The actor of PPO, A2C, SAC, TD3 or DDPG."""
     with _archive(data) as archive:
         try:
-            weights, about = _entry(archive, "policy.pth"), json.loads(_entry(archive, "data", MAX_DATA))
+            weights, about = files.read_entry(archive, "policy.pth"), json.loads(files.read_entry(archive, "data", MAX_DATA))
         except KeyError:
             raise ValueError("has no entries 'policy.pth' and 'data'; save the model with model.save(...)") from None
     try:

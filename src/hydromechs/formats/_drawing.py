@@ -3,28 +3,32 @@
 A recording is data: drawing it must not need the files and code that produced it, which may be missing, changed or hostile.
 """
 
+import contextlib
 import copy
+import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hydromechs import files
 from hydromechs.actuation import Thruster
 from hydromechs.contact import Terrain
-from hydromechs.errors import ScenarioError, UnsupportedFeature
+from hydromechs.errors import ModelError, ScenarioError, UnsupportedFeature
 from hydromechs.geometry import Mesh
-from hydromechs.model import FAMILIES, Model, joints
+from hydromechs.model import FAMILIES, joints
 from hydromechs.registry import Family
 from hydromechs.scenario import ModelStart, Scenario
 
 from ._read import loads
-from ._scenario_read import loads_drawn_scenario
+from ._scenario_read import loads_scenario
 from ._scenario_write import dumps_scenario
 from ._write import ModelWriter, model_text
 
-MODEL, SURROUNDINGS = "drawn_model", "drawn_surroundings"
-"""Attributes of a recording: a model file with all bodies, and a scenario file with thrusters, terrain and water."""
+MODEL, SURROUNDINGS, FILES = "drawn_model", "drawn_surroundings", "drawn_files"
+"""Attributes of a recording: a model file with all bodies, a scenario file with thrusters, terrain and water, digests of the
+meshes that the model names."""
 NAME = "recorded"
 """Name of the model in the scenario of the surroundings."""
 
@@ -47,33 +51,51 @@ def _drawing(scenario: Scenario) -> dict[str, str]:
     left["components"] = (*scenario.parts(Terrain), *scenario.parts(Thruster))
     for name, value in left.items():
         object.__setattr__(drawn, name, value)
-    return {MODEL: model_text(scenario.model, _DrawnModelWriter(FAMILIES)), SURROUNDINGS: dumps_scenario(drawn)}
+    writer = _DrawnModelWriter(FAMILIES)
+    text = model_text(scenario.model, writer)
+    return {MODEL: text, SURROUNDINGS: dumps_scenario(drawn), FILES: json.dumps(_digests(writer.meshes))}
 
 
-def drawn_scenario(
-    attrs: Mapping[Any, Any], source: str, library: Callable[[str], Model], plants: Callable[[str], Scenario]
-) -> Scenario:
-    """Return the scenario of a recording for drawing, without its mission. Runs no code and reads no file of a policy.
+def _digests(meshes: set[Path]) -> list[str]:
+    """Return the digests of mesh files, and of the colours beside them."""
+    found = set()
+    for file in meshes.union(*(mesh.parent.glob("*.mtl") for mesh in meshes if mesh.suffix.lower() == ".obj")):
+        with contextlib.suppress(OSError):  # drawn as a box
+            found.add(files.digest(file))
+    return sorted(found)
 
-    Older recordings store no models: files of models are read only for these, as their scenario names them.
-    """
+
+def drawn_files(attrs: Mapping[Any, Any]) -> list[str]:
+    """Return the digests of the files that the scene of a recording may read."""
+    try:
+        return [str(digest) for digest in json.loads(str(attrs.get(FILES, "[]")))]
+    except (TypeError, ValueError, RecursionError):
+        return []
+
+
+def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario:
+    """Return the scenario of a recording for drawing, without its mission. Runs no code; call it within `files.only`."""
     if MODEL not in attrs or SURROUNDINGS not in attrs:
-        text, file = str(attrs.get("scenario") or ""), Path(str(attrs.get("scenario_file") or "scenario.yaml"))
-        if not text.strip():
-            raise ValueError(f"{source} does not name its model; pass it with --model")
-        return loads_drawn_scenario(text, str(file), file.parent, library, plants)
+        raise ModelError(source, ["it does not store its model"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about a scenario without its mission
         model = loads(str(attrs[MODEL]), f"{source}: {MODEL}")
         text, name = str(attrs[SURROUNDINGS]), f"{source}: {SURROUNDINGS}"
-        return loads_drawn_scenario(text, name, library=lambda name: model, model_files=False)
+        return loads_scenario(text, name, library=lambda name: model)
 
 
 class _DrawnModelWriter(ModelWriter):
     """Writes a model for drawing anywhere: absolute mesh paths, and no custom joints, because poses are recorded."""
 
+    def __init__(self, families: Any) -> None:
+        super().__init__(families)
+        self.meshes: set[Path] = set()
+        """Paths of all meshes."""
+
     def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
-        thing = replace(thing, file=str(thing.path.absolute())) if isinstance(thing, Mesh) else thing
+        if isinstance(thing, Mesh):
+            self.meshes.add(thing.path.absolute())
+            thing = replace(thing, file=str(thing.path.absolute()))
         return super().fields(thing, path, skip)
 
     def part(self, thing: Any, family: Family, path: tuple, skip: tuple[str, ...] = ()) -> Any:

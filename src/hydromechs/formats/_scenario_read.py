@@ -42,8 +42,6 @@ _open: ContextVar[tuple[Path, ...]] = ContextVar("open", default=())
 """Scenario files that are being read."""
 PLANT = {"thrusters", "joints", "terrain", "materials", "contact", "external", "components", "grasps", "tethers", "models"}
 """Sections that define the plant."""
-MISSION = ("sensors", "blocks", "commands", "events", "randomisation", "checks", "expected_warnings")
-"""Sections of a scenario file that are not drawn."""
 
 
 @files.one_load()
@@ -108,28 +106,6 @@ def loads_scenario(
         return _ScenarioReader(document, source, Path(folder), library, plants, code).scenario()
 
 
-def loads_drawn_scenario(
-    text: str,
-    source: str,
-    folder: str | Path = ".",
-    library: Callable[[str], Model] | None = None,
-    plants: Callable[[str], Scenario] | None = None,
-    *,
-    model_files: bool = True,
-) -> Scenario:
-    """Read the scenario of a recording as `loads_scenario` does, without the mission, whose policies would read files.
-
-    `model_files`: True to read the files of models and vehicles that the text names.
-    """
-    with collector_paused():
-        document = parsed(text, source, "scenario", ScenarioError)
-        for key in MISSION:
-            document.data.pop(key, None)
-        reader = _ScenarioReader(document, source, Path(folder), library, plants, code=False)
-        reader.model_files = model_files
-        return reader.scenario()
-
-
 def scenario_json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the scenario file, for editors and other programs."""
     return FILE_KINDS["scenario"].json_schema(ScenarioFile, FAMILIES)
@@ -153,8 +129,6 @@ class _ScenarioReader(Reader):
     """
 
     folder: Path
-    model_files = True
-    """False to reject files of models and vehicles."""
 
     def __init__(
         self,
@@ -498,7 +472,7 @@ class _ScenarioReader(Reader):
     def _loaded(self, path: tuple, source: str, read: Callable[[str], Any] | None, named: bool) -> Any:
         """Return the object from a file or the library; None if it has problems, which are added."""
         try:
-            if read is not None and (named or self.model_files):
+            if read is not None:
                 return read(source)
             text = f"{self.label(path)} is {source!r}, but no library is available here"
             self.add(path, text, source, remedy="give the path of a .yaml file")

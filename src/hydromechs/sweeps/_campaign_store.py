@@ -243,14 +243,14 @@ def read_chunk(path: Path, worlds: range, about: Mapping[str, Any]) -> Rows:
 
 def _member(packed: zipfile.ZipFile, name: str, none: Array, worlds: int) -> Array:
     """Return an array of a chunk, whose header must agree with the expected rows and with the size of the file."""
-    info = packed.getinfo(f"{name}.npy")
-    with packed.open(info) as member:
-        if np.lib.format.read_magic(member) != (1, 0):
-            raise ValueError(f"{name} has another version of the format")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
-        kind = dtype.kind == "U" == none.dtype.kind and dtype.itemsize <= 4 * REASON
-        if shape != (worlds, *none.shape[1:]) or not (kind or dtype == none.dtype):
-            raise ValueError(f"{name} has another shape or type")
-        if info.file_size - member.tell() != math.prod(shape) * dtype.itemsize:
-            raise ValueError(f"{name} has another size")
-        return checked_texts(np.frombuffer(member.read(), dtype).reshape(shape, order="F" if fortran else "C"), name)
+    member = io.BytesIO(files.read_entry(packed, f"{name}.npy", UNPACKED))
+    if np.lib.format.read_magic(member) != (1, 0):
+        raise ValueError(f"{name} has another version of the format")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+    kind = dtype.kind == "U" == none.dtype.kind and dtype.itemsize <= 4 * REASON
+    if shape != (worlds, *none.shape[1:]) or not (kind or dtype == none.dtype):
+        raise ValueError(f"{name} has another shape or type")
+    content = member.read()
+    if len(content) != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{name} has another size")
+    return checked_texts(np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C"), name)
