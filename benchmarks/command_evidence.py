@@ -17,6 +17,8 @@ from hydromechs import __version__
 __all__ = ["evidence"]
 
 BENCHMARKS, PACKAGE = ("-m", "benchmarks"), ("-m", "hydromechs.cli")
+POOL, DATA = "examples/hinsdale_2023.yaml", "FOLDER"
+"""Study of the pool trials, and placeholder for the folder of its logs."""
 STUDIES = {
     "Cross-check with DART, Pinocchio and MuJoCo": (*PACKAGE, "crosscheck", "--trees", "1000"),
     "Machine code against floats": (*BENCHMARKS, "backends", "--trees", "200"),
@@ -35,7 +37,8 @@ STUDIES = {
     "Model and scenario files changed at random": (*BENCHMARKS, "files"),
     "Problems that check and run report": (*BENCHMARKS, "mutations"),
     "Robot files changed at random": (*BENCHMARKS, "files", "--robots"),
-    "Pool trials of a real vehicle": (*PACKAGE, "validate", "examples/hinsdale_2023.yaml"),
+    "Pool trials of a real vehicle": (*PACKAGE, "validate", POOL, "--data", DATA),
+    "Pool trial whose arm leaves the water": (*BENCHMARKS, "surface", POOL, DATA, "traj019-2", "1.41"),
 }
 """Title of each study and the arguments of Python that run it."""
 SHORT = {
@@ -53,6 +56,7 @@ def evidence(
     quick: Annotated[
         bool, typer.Option("--quick", help="Short runs of the studies that have one, to check that it works.")
     ] = False,
+    data: Annotated[str, typer.Option(help="Folder with the logs of the pool trials, which are skipped without it.")] = "",
     only: Annotated[str, typer.Option(help="Run only studies whose title contains this text.")] = "",
 ) -> None:
     """Run all long studies, some hours, and write one page, evidence.md. Status 1 if a study fails.
@@ -66,6 +70,10 @@ def evidence(
     for k, (title, arguments) in enumerate(STUDIES.items(), 1):
         if only.lower() not in title.lower():
             continue
+        if DATA in arguments and not data:
+            console.print(f"{title}: not run; give the folder of its logs with --data")
+            continue
+        arguments = tuple(data if x == DATA else x for x in arguments)
         if quick:
             short = _short(arguments)
             if short is None:
