@@ -22,7 +22,8 @@ POOL, DATA = "examples/hinsdale_2023.yaml", "FOLDER"
 STUDIES = {
     "Cross-check with DART, Pinocchio and MuJoCo": (*PACKAGE, "crosscheck", "--trees", "1000"),
     "Machine code against floats": (*BENCHMARKS, "backends", "--trees", "200"),
-    "Tables of the papers": (*PACKAGE, "papers"),
+    "Operation counts of the papers": (*PACKAGE, "papers", "counts"),
+    "Experiment of the thesis": (*PACKAGE, "papers", "lift"),
     "Block methods on lanes": (*BENCHMARKS, "blocks"),
     "Speed of the dynamics": (*BENCHMARKS, "goals", "dynamics"),
     "Speed of simulations": (*BENCHMARKS, "goals", "simulation"),
@@ -41,14 +42,15 @@ STUDIES = {
     "Pool trial whose arm leaves the water": (*BENCHMARKS, "surface", POOL, DATA, "traj019-2", "1.41"),
 }
 """Title of each study and the arguments of Python that run it."""
-SHORT = {
+SHORT: dict[str, tuple[str, ...]] = {
+    "counts": (),
     "crosscheck": ("--trees", "5"),
     "backends": ("--trees", "1"),
     "files": ("--count", "50"),
     "mutations": ("--files", "50"),
 }
 """Options of a short run; other studies have --quick, or none and are skipped."""
-QUICK = {"papers", "blocks", "trees", "hybrid", "decoupled", "stiffness", "navigation"}
+QUICK = {"lift", "blocks", "trees", "hybrid", "decoupled", "stiffness", "navigation"}
 
 
 def evidence(
@@ -94,10 +96,8 @@ def evidence(
 
 
 def _short(arguments: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The arguments of a short run of a study, or None if it has none."""
-    name = arguments[2]
+    """The arguments of a short run of a study, or None if it has none; of an option given twice the last counts."""
+    name = arguments[3] if arguments[2] == "papers" else arguments[2]
     if name in QUICK:
-        return (*arguments[:3], "--quick")
-    if name not in SHORT:
-        return None
-    return (*arguments[:3], *SHORT[name], *(x for x in arguments[3:] if x == "--robots"))
+        return (*arguments, "--quick")
+    return (*arguments, *SHORT[name]) if name in SHORT else None

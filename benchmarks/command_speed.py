@@ -56,7 +56,7 @@ def bench_blocks(
     picture: Annotated[str, typer.Option(help="File for the plot of error over time.")] = "",
     as_json: JSON = False,
 ) -> None:
-    """Time block methods beside others: the thesis's Fig. 14 and Tables 5 and 6, and what lanes gain over the best of all."""
+    """Time block methods beside others, and what lanes gain over the best of all."""
     from .block_study import measure_study, print_blocks
 
     notes = Console(stderr=True)

@@ -3,8 +3,8 @@
 python docs/make_tables.py                      counts are made anew, times come from docs/data
 python docs/make_tables.py --check              says what is out of date and ends with status 1
 python docs/make_tables.py --measure dynamics   runs `python -m benchmarks goals dynamics --json` first and keeps its report in
-                                                docs/data; also: papers, gpu, hybrid, trees, navigation, and missions
-                                                and stiffness, which draw docs/pictures/mission_*.png and stiffness.png
+                                                docs/data; also: blocks, gpu, hybrid, trees, navigation, and missions,
+                                                papers and stiffness, which draw pictures, too
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ COMMANDS = {
     "hybrid": ("benchmarks", "hybrid", "--json"),
     "missions": ("benchmarks", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
     "navigation": ("benchmarks", "navigation", "--json"),
-    "papers": ("benchmarks", "blocks", "--json"),
+    "blocks": ("benchmarks", "blocks", "--json"),
+    "papers": ("hydromechs.cli", "papers", "lift", "--json", "--picture", str(DOCS / "pictures" / "thesis_fig_14.png")),
     "stiffness": ("benchmarks", "stiffness", "--json", "--out", str(DOCS / "pictures" / "stiffness.png")),
     "trees": ("benchmarks", "trees", "--json"),
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hydromechs import bench
+
 from ._common import goals, report, table, where
 
 __all__ = ["TABLES"]
@@ -186,27 +188,30 @@ def papers_machine() -> str:
     return where(report("papers"))
 
 
-def papers_table_5() -> str:
-    """Slowdown of larger blocks."""
-    rows = [
-        (r["method"], f"{r['theirs_s']:.3f}", f"{r['theirs_slowdown']:.3f}", f"{r['ours_ms']:.2f}", f"{r['ours_slowdown']:.2f}")
-        for r in report("papers")["table_5"]
+def papers_lift() -> str:
+    """Tables 3 to 6 of the thesis."""
+    data = report("papers")
+    tables = [
+        f"**{title}**\n\n{table([name.removeprefix('>') for name in columns], rows)}"
+        for title, columns, rows in bench.lift_columns(data)
     ]
-    return table(("thesis, Table 5", "theirs, s", "theirs, relative", "ours, ms", "ours, relative"), rows)
+    shares = data["operations_of_an_evaluation"]
+    whole = sum(shares.values())
+    parts = ", ".join(f"{name} {100 * n / whole:.0f} %" for name, n in shares.items())
+    arms = ", ".join(f"{t:.2f} µs for {n}" for n, t in data["arms_us"].items())
+    return "\n".join(tables) + f"\nOperations of an evaluation: {parts}. Open chains of arms in one call: {arms}.\n"
 
 
-def papers_table_6() -> str:
-    """Speedups."""
-    rows = [
-        (r["method"], r["theirs_what"], f"{r['theirs']:.2f}", r["ours_what"], f"{r['ours']:.2f}")
-        for r in report("papers")["table_6"]
-    ]
-    return table(("thesis, Table 6", "theirs, four processors", "speedup", "ours, lanes of one core", "speedup"), rows)
+def papers_index() -> str:
+    """Every table and figure."""
+    rows = [(s.paper, s.item, s.what, s.status, s.command and f"`{s.command}`") for s in bench.tables_and_figures()]
+    meanings = "; ".join(f"{status}: {meaning}" for status, meaning in bench.STATUSES.items())
+    return table(("paper", "item", "content", "status", "command"), rows) + f"\n{meanings}.\n"
 
 
 def papers_lanes() -> str:
     """Gains over the best serial method."""
-    data = report("papers")
+    data = report("blocks")
     gains = sorted(data["speedup_over_best_serial"].items(), key=lambda item: -item[1])
     rows = [(name, f"{gain:.2f}", f"{data['orders'][name]:.1f}") for name, gain in gains]
     best = data["best_serial"]
@@ -229,8 +234,8 @@ TABLES = (
     gpu_kernels,
     gpu_runs,
     papers_machine,
-    papers_table_5,
-    papers_table_6,
+    papers_lift,
+    papers_index,
     papers_lanes,
 )
 """What makes each table; its name in the documents follows from that of the function."""

@@ -8,9 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # for benchmarks
 
-from benchmarks.block_study import plot_blocks, runners
-
-from hydromechs.bench._papers import BENCHMARK, arms, measure_blocks, time_to
+from benchmarks.block_study import BENCHMARK, arms, measure_blocks, plot_blocks, runners, time_to
 
 
 def main() -> None:

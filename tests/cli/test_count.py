@@ -5,14 +5,7 @@ import json
 import pytest
 
 import hydromechs as hm
-from hydromechs.bench import _count
 from hydromechs.library import serial_chain
-
-
-@pytest.fixture(scope="module")
-def comparisons():
-    """All comparisons, traced once."""
-    return list(_count.compare_with_papers())
 
 
 def papers(n: int, **kind) -> tuple[int, int]:
@@ -54,33 +47,6 @@ def test_count_of_a_model_as_json(run):
     count = hm.equations.operation_count(hm.load("puma560"), "composite_body")
     assert found["model"] == "puma560"
     assert found["operations"]["composite_body"]["additions"] == count.additions
-
-
-def test_count_beside_the_papers(run, comparisons, monkeypatch):
-    monkeypatch.setattr(_count, "compare_with_papers", lambda: comparisons)
-    status, out, err = run("count", "--papers")
-    assert (status, err) == (0, "")
-    for printed in ("[1085, 982]", "[1314, 1193]", "[2392, 2091]", "[7540, 6658]", "[2601, 2277]", "[70, 71]", "[389, 370]"):
-        assert printed in out
-    assert "tiburon_titan2" in out
-
-
-def test_count_beside_the_papers_as_json(run, comparisons, monkeypatch):
-    monkeypatch.setattr(_count, "compare_with_papers", lambda: comparisons)
-    _, out, _ = run("count", "--papers", "--json")
-    rows = {(r["section"], r["what"], r["source"]): r for r in json.loads(out)}
-    for (section, _, source), row in rows.items():
-        if row["ours"] is not None:
-            assert row["ratio"] == pytest.approx([row["ours"][k] / row["papers"][k] for k in range(2)])
-        if source.startswith("1995") or "Table 16" in source:  # forward dynamics, of chains and stars
-            assert max(row["ratio"]) <= 1.0, section
-
-
-@pytest.mark.parametrize("arguments", [(), ("puma560", "--papers")])
-def test_count_wants_a_model_or_the_papers(run, arguments):
-    status, _, err = run("count", *arguments)
-    assert status == 2
-    assert "either a model or --papers" in err
 
 
 def test_count_of_an_unknown_model(run):

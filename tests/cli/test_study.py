@@ -10,7 +10,6 @@ from benchmarks import file_study as _file_study
 from benchmarks.block_study import MethodRunner
 
 import hydromechs as hm
-from hydromechs.bench import Comparison, _papers
 
 
 @pytest.fixture(scope="module")
@@ -73,27 +72,16 @@ def made_up(monkeypatch):
     """Made-up errors and times in place of half a minute of measuring."""
     steps = np.array([50.0, 200.0, 800.0, 3200.0])
     rows = np.stack([steps, 1e3 * steps**-4.0, 1e-5 * steps], axis=1)
-    names = [*_papers.SERIAL.values(), *_papers.LANES.values(), "Runge-Kutta 4", "Dormand-Prince 5"]
-    for module in (_papers, block_study):
-        monkeypatch.setattr(module, "measure_blocks", lambda *a, **k: dict.fromkeys(names, rows))
+    names = ("Dormand-Prince 5", "Runge-Kutta 4", "B1PC5", "B2PC5, points on lanes", "B1PC5, arms on lanes")
+    monkeypatch.setattr(block_study, "measure_blocks", lambda *a, **k: dict.fromkeys(names, rows))
     monkeypatch.setattr(block_study, "lane_ratio", lambda *a: 1.2)
-    monkeypatch.setattr(_papers, "compare_with_papers", lambda: [Comparison("Chains", "a chain", "Table I", (10, 8), (5, 4))])
-
-
-def test_papers_tables_are_printed(run, monkeypatch):
-    made_up(monkeypatch)
-    status, out, err = run("papers", "--quick")
-    assert (status, err) == (0, "")
-    assert "[10, 8]" in out and "2 chains × 2 points" in out and "0.770" in out
-    status, out, _ = run("papers", "--quick", "--json")
-    assert json.loads(out)["table_6"][1]["theirs"] == 2.63  # thesis, Table 6
 
 
 def test_block_methods_are_printed_and_drawn(study, tmp_path, monkeypatch):
     made_up(monkeypatch)
     status, out, err = study("blocks", "--quick", "--picture", tmp_path / "blocks.png")
     assert (status, err) == (0, "")
-    assert "2 chains × 2 points" in out and "The best serial method" in out and "1.20 times" in out
+    assert "The best serial method" in out and "1.20 times" in out
     assert (tmp_path / "blocks.png").stat().st_size > 10_000
 
 

@@ -1,158 +1,221 @@
-"""`hydromechs papers`: the papers' tables beside ours; block methods and branches on lanes (thesis Fig. 14, Tables 5 and 6).
+"""`hydromechs papers lift`: Tables 3 to 6 and Fig. 14 of McMillan's thesis with its own mechanism, beside its numbers.
 
-For block methods, a free body with four arms of six joints each tumbles without gravity for 5 s. The error is that of the final
-state. The wall time of a run is that of its start plus its steps times the time of one step, each the minimum of many short
-runs, so that other work on the machine does not count.
+The error is the distance of the load's final place from that of a run with very short steps. The time of a run is its number of
+steps times the shortest time of one step, so that other work on the machine does not count.
 """
 
-import dataclasses
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-import hydromechs as hm
-from hydromechs import dynamics
-from hydromechs.compiler import Argument
-from hydromechs.equations import BranchesOnLanes
-from hydromechs.integrators import BlockSteps, SlidingBlock, Stepper, Stretch
-from hydromechs.library import star
+from ._lift import ARMS, Lift, LiftRunner, Partition
+from ._machine import machine, versions
 
-from ._count import compare_with_papers
-from ._machine import machine, timed, versions
-
-TABLE_5 = {1: (0.117, 1.000), 2: (0.152, 0.770), 4: (0.241, 0.485)}
-"""Thesis Table 5: block size to (time to 1e-6 m on one processor of a Cray Y-MP [s], slowdown)."""
-TABLE_6 = {1: (3.10, "4 chains"), 2: (2.63, "2 chains × 2 points"), 4: (1.83, "4 points")}
-"""Thesis Table 6: block size to (best speedup S_T over the serial B1PC5, what the four processors share)."""
-SERIAL = {1: "B1PC5", 2: "B2PC5, one point after another", 4: "B4PC5, one point after another"}
-LANES = {1: "B1PC5, arms on lanes", 2: "B2PC5, points on lanes", 4: "B4PC5, points on lanes"}
+BENCHMARK = 1e-6
+"""Error of the load's place at which methods are compared, as in the thesis [m]."""
+SERIAL = {1: 0.117, 2: 0.152, 4: 0.241}
+"""Thesis, Table 5: points of a block to time on one processor of a Cray Y-MP [s]."""
 
 
-def measure_papers(*, quick: bool = False, report: Callable[[str], object] = lambda line: None) -> dict[str, Any]:
-    """Measure all that the command prints, as plain data; `quick` repeats less. `report` receives a line for each method."""
-    where = machine()
-    counts = [{**c._asdict(), "ratio": c.ratio} for c in compare_with_papers()]
-    results = measure_blocks(papers_runners(arms()), report, repeat=30 if quick else 300)
-    times = {name: time_to(rows, BENCHMARK) for name, rows in results.items()}
+class ThesisRow(NamedTuple):
+    """A row of the thesis' Tables 3, 4 and 6: how tasks are shared, and what it found."""
+
+    tasks: Partition
+    points: int
+    """Points of a block."""
+    synchronisations: int
+    """In one block, Table 3."""
+    load_solutions: int
+    """RMA computations of one processor in one block, Table 3."""
+    seconds: float
+    """T, to an error of 1e-6 m."""
+    speedup: float
+    """S_p, over the same method on one processor."""
+    total: float
+    """S_T, over the serial B1PC5."""
+
+
+ROWS = (
+    ThesisRow(Partition(1, 4), 4, 3, 2, 0.0637, 3.78, 1.83),
+    ThesisRow(Partition(2, 2), 4, 5, 4, 0.0668, 3.61, 1.75),
+    ThesisRow(Partition(2, 2), 2, 5, 2, 0.0444, 3.42, 2.63),
+    ThesisRow(Partition(4, 1), 4, 2, 8, 0.0731, 3.30, 1.60),
+    ThesisRow(Partition(4, 1), 2, 2, 4, 0.0463, 3.28, 2.53),
+    ThesisRow(Partition(4, 1), 1, 2, 2, 0.0377, 3.10, 3.10),
+    ThesisRow(Partition(2, 4), 4, 5, 2, 0.0390, 6.18, 3.00),
+    ThesisRow(Partition(4, 2), 4, 5, 4, 0.0417, 5.78, 2.80),
+    ThesisRow(Partition(4, 2), 2, 5, 2, 0.0295, 5.15, 3.97),
+)
+"""Thesis, Tables 3, 4 (those with 4 points) and 6."""
+COUNTS = (20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256, 320, 400, 512, 640)
+"""Numbers of steps of a lift."""
+FINE = 12_000
+"""Number of steps of the run that counts as exact."""
+
+
+def measure_lift(*, quick: bool = False, report: Callable[[str], object] = lambda line: None) -> dict[str, Any]:
+    """Measure the experiment, as plain data; `quick` repeats less. `report` receives a line for each method."""
+    where, lift = machine(), Lift()
+    exact = LiftRunner(lift, 1).run(FINE)
+    serial, steps, errors = {p: LiftRunner(lift, p) for p in SERIAL}, {}, {}
+    for p, runner in serial.items():
+        errors[p] = [(n, float(np.linalg.norm(runner.run(n) - exact))) for n in COUNTS]
+        steps[p] = steps_to(errors[p], BENCHMARK)
+        report(f"B{p}PC5: {steps[p]:.0f} steps to {BENCHMARK:g} m")
+    shared = [LiftRunner(lift, row.points, row.tasks) for row in ROWS]
+    report("measuring times")
+    times = step_times([*serial.values(), *shared], 3 if quick else 40)
+    each = dict(zip(SERIAL, times, strict=False))
     where["load_after"] = machine()["load"]
-    return {"machine": where, "versions": versions(), "counts": counts, **block_tables(times)}
-
-
-def block_tables(times: Mapping[str, float]) -> dict[str, Any]:
-    """Thesis Tables 5 and 6 beside ours, from the time of each method to `BENCHMARK` [s]."""
     return {
-        "benchmark_error": BENCHMARK,
-        "times_ms": {name: 1e3 * t for name, t in times.items()},
+        "machine": where,
+        "versions": versions(),
+        "benchmark_error_m": BENCHMARK,
+        "from_the_path_m": float(np.linalg.norm(exact - lift.end)),
+        "figure_14": {
+            f"B{points}PC5": [{"steps": n, "ms": 1e3 * n * each[points], "error_m": e} for n, e in errors[points]]
+            for points in SERIAL
+        },
+        "arms_us": {n: 1e6 * t for n, t in lift.arm_times(30 if quick else 300).items()},
+        **lift_tables(steps, each, times[len(SERIAL) :], [load_solutions(lift, row) for row in ROWS], operations(lift)),
+    }
+
+
+def lift_tables(
+    steps: Mapping[int, float],
+    each: Mapping[int, float],
+    shared: Sequence[float],
+    solutions: Sequence[int],
+    operations: Mapping[str, int],
+) -> dict[str, Any]:
+    """The tables as plain data.
+
+    `steps`: steps to `BENCHMARK` of each method, by the points of its blocks; `each`: time of a serial step [s]; `shared`: time
+    of a step with the tasks of each of `ROWS` on lanes [s]; `solutions`: of the load in a block, of each of them; `operations`:
+    see `operations`.
+    """
+    times = {p: steps[p] * each[p] for p in SERIAL}
+    whole = sum(operations.values())
+    rows = []
+    for row, t, found in zip(ROWS, shared, solutions, strict=True):
+        p, tasks = row.points, row.tasks
+        left = operations["arms"] / tasks.lanes + operations["load"] / tasks.points + operations["rest"]
+        rows.append(
+            {
+                "method": f"B{p}PC5",
+                "arms": tasks.arms,
+                "points": tasks.points,
+                "tasks": tasks.lanes,
+                "theirs_synchronisations": row.synchronisations,
+                "theirs_load_solutions": row.load_solutions,
+                "ours_load_solutions": found,
+                "theirs_s": row.seconds,
+                "theirs_speedup": row.speedup,
+                "theirs_total": row.total,
+                "ours_ms": 1e3 * steps[p] * t,
+                "ours_speedup": each[p] / t,
+                "ours_total": times[1] / (steps[p] * t),
+                "expected": whole / left,
+            }
+        )
+    return {
+        "operations_of_an_evaluation": dict(operations),
         "table_5": [
             {
                 "method": f"B{p}PC5",
                 "theirs_s": seconds,
-                "theirs_slowdown": slowdown,
-                "ours_ms": 1e3 * times[SERIAL[p]],
-                "ours_slowdown": times[SERIAL[1]] / times[SERIAL[p]],
+                "theirs_slowdown": SERIAL[1] / seconds,
+                "ours_steps": steps[p],
+                "ours_us_per_step": 1e6 * each[p],
+                "ours_ms": 1e3 * times[p],
+                "ours_slowdown": times[1] / times[p],
             }
-            for p, (seconds, slowdown) in TABLE_5.items()
+            for p, seconds in SERIAL.items()
         ],
-        "table_6": [
-            {
-                "method": f"B{p}PC5",
-                "theirs_what": what,
-                "theirs": speedup,
-                "ours_what": "4 chains" if p == 1 else f"{p} points",
-                "ours": times[SERIAL[1]] / times[LANES[p]],
-            }
-            for p, (speedup, what) in TABLE_6.items()
-        ],
+        "table_6": rows,
     }
 
 
-T = 5.0
-"""Time that is simulated [s]."""
-COUNTS = (50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, 3200)
-"""Numbers of steps."""
-BENCHMARK = 1e-6
-"""Error at which methods are compared, as in the thesis."""
+def lift_columns(report: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """Title, columns and rows of Tables 3 to 6 of a report of `measure_lift`; columns of numbers start with >."""
+    five = [
+        (
+            r["method"],
+            *(f"{r[key]:.3f}" for key in ("theirs_s", "theirs_slowdown")),
+            *(f"{r['ours_steps']:.0f}", f"{r['ours_us_per_step']:.2f}", f"{r['ours_ms']:.3f}", f"{r['ours_slowdown']:.3f}"),
+        )
+        for r in report["table_5"]
+    ]
+    three, six = [], []
+    for r in report["table_6"]:
+        where = (f"{r['tasks']}", f"{r['arms']}", f"{r['points']}", r["method"])
+        three.append(
+            (*where, *(f"{r[k]}" for k in ("theirs_synchronisations", "theirs_load_solutions", "ours_load_solutions")))
+        )
+        keys = ("theirs_speedup", "ours_speedup", "expected", "theirs_total", "ours_total")
+        six.append((*where, *(f"{r[key]:.2f}" for key in keys)))
+    shared = (">tasks", ">arms", ">points", "method")
+    return [
+        (
+            "Table 3: synchronisations and solutions of the load in a block",
+            (*shared, ">theirs, synchronisations", ">theirs, solutions", ">ours, solutions"),
+            three,
+        ),
+        (
+            f"Table 5: one evaluation after another, to {report['benchmark_error_m']:g} m",
+            ("method", ">theirs, s", ">slowdown", ">ours, steps", ">µs per step", ">ms", ">slowdown"),
+            five,
+        ),
+        (
+            "Tables 4 and 6: tasks on processors, ours on lanes of one core",
+            (*shared, ">theirs, S_p", ">ours, S_p", ">by operations", ">theirs, S_T", ">ours, S_T"),
+            six,
+        ),
+    ]
 
 
-def arms() -> hm.Model:
-    """A free body with four arms of six joints, dry."""
-    return dataclasses.replace(star(4, 6, wet=False), world=hm.World(gravity=0.0))
-
-
-class Runner:
-    """Blocks with constant steps on one model in compiled code, with v̇ of (q, v, tau) by branches on lanes or plain."""
-
-    def __init__(self, model: hm.Model, method: Any, *, branches: bool = False) -> None:
-        nv = model.nv
-        acceleration = BranchesOnLanes(model).forward_dynamics if branches else partial(hm.forward_dynamics, model)
-
-        def ydot(t: Any, q: Any, y: Any, tau: Any) -> np.ndarray:
-            here = dynamics.retract(model, q, y[:nv])
-            return np.concatenate([dynamics.chart_rate(model, here, y[:nv], y[nv:]), acceleration(here, y[nv:], tau)])
-
-        options = dict(name="arms", identity=None, lanes=1, threads=1)
-        self.model, self.stepper = model, Stepper(model, ydot, 0, (Argument("tau", (nv,)),), method, **options)
-        rng = np.random.default_rng(3)
-        self.q = hm.integrate(model, model.neutral()[0], rng.normal(size=model.nv), 0.5)[None]
-        self.v, self.tau = 0.6 * rng.normal(size=(1, nv)), np.zeros((1, nv))
-
-    @cached_property
-    def blocks(self) -> BlockSteps:
-        """The blocks."""
-        return BlockSteps(self.stepper)
-
-    def run(self, h: float, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """q and v after n steps."""
-        path = self.blocks.march(Stretch(0.0, 0, self.q, self.v, [self.tau], h, n, n))
-        return path.q[0, -1], path.x[0, -1]
-
-    def seconds(self, n: int, h: float = 1e-3, repeat: int = 300) -> float:
-        """The shortest wall time of n steps."""
-        return min(timed(partial(self.run, h, n), repeat))
-
-
-def papers_runners(model: hm.Model) -> dict[str, Runner]:
-    """The methods of Tables 5 and 6, the serial one first."""
-    return {
-        "B1PC5": Runner(model, SlidingBlock(points=1)),
-        "B2PC5, one point after another": Runner(model, SlidingBlock(points=2, tasks=1)),
-        "B4PC5, one point after another": Runner(model, SlidingBlock(points=4, tasks=1)),
-        "B2PC5, points on lanes": Runner(model, SlidingBlock(points=2)),
-        "B4PC5, points on lanes": Runner(model, SlidingBlock(points=4)),
-        "B1PC5, arms on lanes": Runner(model, SlidingBlock(points=1), branches=True),
-    }
-
-
-def measure_blocks(
-    runners: Mapping[str, Runner], report: Callable[[str], object] = lambda line: None, repeat: int = 300
-) -> dict[str, np.ndarray]:
-    """For each method rows of (steps, error at the end, wall time [s]), the shortest of `repeat` runs.
-
-    Errors are those from the first method with 40,000 steps. `report` is called with a line for each method.
-    """
-    first = next(iter(runners.values()))
-    exact = first.run(T / 40_000, 40_000)
-    out = {}
-    for name, runner in runners.items():
-        some, more = runner.seconds(100, repeat=repeat), runner.seconds(500, repeat=repeat)
-        each = (more - some) / 400
-        rows = []
-        for n in COUNTS:
-            q, v = runner.run(T / n, n)
-            with np.errstate(all="ignore"):  # the longest steps may diverge
-                away = dynamics.difference(first.model, exact[0], q)
-                error = np.hypot(np.linalg.norm(away), np.linalg.norm(v - exact[1]))
-            rows.append((n, error, some + (n - 100) * each))
-        out[name] = np.array(rows)
-        report(f"{name:32s} {1e6 * each:6.3f} µs per step")
-    return out
-
-
-def time_to(rows: np.ndarray, error: float) -> float:
-    """Wall time at which a method reaches an error, between its runs on a line in logarithms [s]."""
-    for (_, e0, w0), (_, e1, w1) in zip(rows[:-1][::-1], rows[1:][::-1], strict=True):
+def steps_to(errors: Sequence[tuple[int, float]], error: float) -> float:
+    """Steps from which on a method keeps below an error, between its runs on a line in logarithms."""
+    for (n0, e0), (n1, e1) in zip(errors[:-1][::-1], errors[1:][::-1], strict=True):
         if e1 <= error <= e0:
-            return float(np.exp(np.interp(-np.log(error), [-np.log(e0), -np.log(e1)], [np.log(w0), np.log(w1)])))
+            return float(np.exp(np.interp(-np.log(error), [-np.log(e0), -np.log(e1)], [np.log(n0), np.log(n1)])))
     return np.nan
+
+
+def step_times(runners: Sequence[LiftRunner], rounds: int) -> list[float]:
+    """The shortest time of one step of each [s], in rounds, so that a busy minute of the machine meets all of them."""
+    few, many = np.full(len(runners), np.inf), np.full(len(runners), np.inf)
+    for _ in range(rounds):
+        for k, runner in enumerate(runners):
+            few[k], many[k] = min(few[k], runner.seconds(200, 8)), min(many[k], runner.seconds(1200, 8))
+    return ((many - few) / 1000).tolist()
+
+
+def load_solutions(lift: Lift, row: ThesisRow) -> int:
+    """Solutions of the load in one block, one after another, which the thesis calls RMA computations of one processor."""
+    calls = lift.program(row.points, row.tasks).calls
+    return 2 * sum(f" {lift.carried_load.name} " in call.callee.label() for call in calls)  # predictor and corrector
+
+
+def operations(lift: Lift) -> dict[str, int]:
+    """Multiplications and additions of one evaluation: the arms' share, the load's, and the rest, which lanes do not share."""
+    whole = sum(lift.program(1, Partition(ARMS, 1)).count().papers)
+    arms = ARMS * sum(sum(part.count().papers) for part in (lift.open_chain, lift.closed_chain))
+    load = sum(lift.carried_load.count().papers)
+    return {"arms": arms, "load": load, "rest": whole - arms - load}
+
+
+def plot_lift(report: dict[str, Any], path: Path) -> None:
+    """Draw Fig. 14: error over time of the serial methods."""
+    from hydromechs.viewer import figure
+
+    with figure(path, height=4.0, width=6.0) as fig:
+        axes = fig.subplots()
+        for (name, rows), color in zip(report["figure_14"].items(), ("#0072b2", "#009e73", "#d55e00"), strict=True):
+            kept = [(r["ms"], r["error_m"]) for r in rows if r["error_m"] < 0.1]
+            axes.loglog(*zip(*kept, strict=True), label=name, color=color, marker="o", markersize=3.5)
+        axes.axhline(BENCHMARK, color="#bbbbbb", linewidth=1.0)
+        axes.set(xlabel="time [ms]", ylabel="error of the load's final place [m]")
+        axes.legend()

@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from hydromechs.model import Model
 from ._console import Console
 from ._kinds import expect
 from ._options import CODE, JSON, robot_command
-from ._tables import print_report, table_of
+from ._tables import print_heading, print_report, table_of
 
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
@@ -72,36 +73,48 @@ def export(
 
 @robot_command
 def count(
-    model: Annotated[str | None, typer.Argument(help="A library model or the path of a model file.")] = None,
-    papers: Annotated[bool, typer.Option("--papers", help="List our counts beside those of the papers.")] = False,
+    model: Annotated[str, typer.Argument(help="A library model or the path of a model file.")],
     as_json: JSON = False,
     code: CODE = False,
     **options: Any,
 ) -> None:
     """Count multiplications and additions of the algorithms for a model."""
-    if (model is None) is not papers:
-        raise typer.BadParameter("give either a model or --papers")
     from hydromechs import bench
-
-    if papers:
-        print_report([{**c._asdict(), "ratio": c.ratio} for c in bench.compare_with_papers()], print_papers, as_json)
-        return
     from hydromechs.library import load
 
-    expect(str(model), "count", "model")
-    mechanism = load(str(model), code=code, **options)
+    expect(model, "count", "model")
+    mechanism = load(model, code=code, **options)
     report = {"model": mechanism.name, "operations": bench.model_counts(mechanism)}
     print_report(report, lambda _, console: print_counts(mechanism, console), as_json)
 
 
 def papers(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, approximate times.")] = False, as_json: JSON = False
+    what: Annotated[
+        str, typer.Argument(help="counts: operations; lift: the thesis' experiment; omit it to list all tables and figures.")
+    ] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions of the lift, approximate times.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="File for Fig. 14 of the lift.")] = None,
+    as_json: JSON = False,
 ) -> None:
-    """Reproduce the papers' tables: operation counts, block methods, speedups on lanes."""
-    from hydromechs.bench import measure_papers
+    """List every table and figure of the papers with the command that shows ours, or reproduce tables.
 
-    notes = Console(stderr=True)
-    print_report(measure_papers(quick=quick, report=notes.print), print_papers_tables, as_json)
+    The lift takes about four minutes: four arms lift a load with block methods, one evaluation after another and on SIMD lanes.
+    """
+    from hydromechs import bench
+
+    if what not in ("", "counts", "lift"):
+        raise typer.BadParameter(f"{what!r} is unknown; give counts or lift, or nothing for the list")
+    if what != "lift" and (quick or picture):
+        raise typer.BadParameter("--quick and --picture belong to `hydromechs papers lift`")
+    if what == "lift":
+        report = bench.measure_lift(quick=quick, report=Console(stderr=True).print)
+        print_report(report, print_lift, as_json)
+        if picture:
+            bench.plot_lift(report, picture)
+    elif what == "counts":
+        print_report([{**c._asdict(), "ratio": c.ratio} for c in bench.compare_with_papers()], print_papers, as_json)
+    else:
+        print_report([row._asdict() for row in bench.tables_and_figures()], print_index, as_json)
 
 
 def print_counts(model: Model, console: Console) -> None:
@@ -136,27 +149,25 @@ def print_papers(comparisons: Sequence[dict[str, Any]], console: Console) -> Non
         console.print(table_of("what", "where", ">papers", ">ours", ">ours / papers", rows=rows))
 
 
-def print_papers_tables(report: dict[str, Any], console: Console) -> None:
-    """Print a report of `measure_papers`."""
-    print_papers(report["counts"], console)
-    print_block_tables(report, console)
+def print_index(rows: Sequence[dict[str, Any]], console: Console) -> None:
+    """Print the list of tables and figures, with one table per paper."""
+    from hydromechs.bench import STATUSES
+
+    for paper in dict.fromkeys(row["paper"] for row in rows):
+        mine = [[row[key] for key in ("item", "what", "status", "command")] for row in rows if row["paper"] == paper]
+        console.print(Text(f"\n{paper}", "bold"))
+        console.print(table_of("", "content", "status", "command", rows=mine))
+    console.print(Text("\n" + "\n".join(f"{status}: {meaning}" for status, meaning in STATUSES.items())))
 
 
-def print_block_tables(report: dict[str, Any], console: Console) -> None:
-    """Print Tables 5 and 6 of a report, the papers' values beside ours."""
-    console.print(
-        Text(f"\nTime to an error of {report['benchmark_error']:g}, four arms of six joints on a free body, one core", "bold")
-    )
-    keys = ("theirs_s", "theirs_slowdown", "ours_ms", "ours_slowdown")
-    rows = [(row["method"], *(f"{row[key]:.3f}" for key in keys)) for row in report["table_5"]]
-    columns = (">theirs, s", ">theirs, slowdown", ">ours, ms", ">ours, slowdown")
-    console.print(table_of("Table 5: block size, points one after another", *columns, rows=rows))
-    rows = [
-        (row["method"], row["theirs_what"], f"{row['theirs']:.2f}", row["ours_what"], f"{row['ours']:.2f}")
-        for row in report["table_6"]
-    ]
-    columns = ("theirs", ">4 processors", "ours", ">lanes of one core")
-    console.print(table_of("Table 6: over the serial B1PC5", *columns, rows=rows))
+def print_lift(report: dict[str, Any], console: Console) -> None:
+    """Print Tables 3 to 6 of the thesis from a report of `measure_lift`."""
+    from hydromechs.bench import lift_columns
+
+    print_heading(report, console)
+    for title, columns, rows in lift_columns(report):
+        console.print(Text(f"\n{title}", "bold"))
+        console.print(table_of(*columns, rows=rows))
 
 
 def print_crosscheck(result: Crosscheck, console: Console) -> None:

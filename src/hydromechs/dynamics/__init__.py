@@ -2,7 +2,16 @@
 
 from ._articulated_body import articulated_body, articulated_body_with_motions, rigid_bias, velocity_force
 from ._chart import chart_rate, difference, displacement, integrate, moving_steps, retract
-from ._closed_chain import ClosedChains, Holding, OpenChain, closed_chain_dynamics, held_trees, open_chains, tip_jacobian
+from ._closed_chain import (
+    ClosedChains,
+    Holding,
+    OpenChain,
+    closed_chain_dynamics,
+    held_trees,
+    inverse,
+    open_chains,
+    tip_jacobian,
+)
 from ._closed_form import (
     Blocks,
     BodyJacobian,
@@ -91,6 +100,7 @@ __all__ = [
     "generalized_force",
     "held_trees",
     "integrate",
+    "inverse",
     "inverse_dynamics",
     "inward",
     "jacobian",

@@ -84,6 +84,14 @@ class BlockSteps(Propagator):
             return out
 
         def at_points(what: str, times: Array, q: Array, x: Array, h: Scalar, F: Array, W: Array) -> list[Array]:
+            if s.at_points is not None:
+                Y = np.concatenate([np.zeros(nv), x]) + h * (W @ F)
+                Q, V = np.stack([dynamics.retract(model, q, y[:nv]) for y in Y]), Y[:, nv:]
+                vdot = s.at_points(times, Q, V, *inputs.values())
+                if what == "correct":
+                    return [Q, V, vdot]
+                rates = [dynamics.chart_rate(model, *row) for row in zip(Q, Y[:, :nv], V, strict=True)]
+                return [np.concatenate([np.stack(rates), vdot], axis=1)]
             if self._tasks(p) > 1:
                 shared = [np.broadcast_to(a, (p, *np.shape(a))) for a in (q, x, np.asarray(h), F)]
                 return self._on_lanes(self._point_program(what), times, *shared, W, *held)

@@ -31,6 +31,8 @@ class Stepper:
         differentiable: The derivative without calls, for its Jacobian: calls count as constant there; optional.
         loops: Makes the derivative of a large system as loops; steps are then loops over the entries of its state, too. None to
             trace `derivative`.
+        at_points: v̇ at several points of a block at once, of times (p,), q (p, nq), v (p, nv) and the inputs, shape (p, nv);
+            of block methods without internal states; optional.
     """
 
     def __init__(
@@ -48,11 +50,12 @@ class Stepper:
         counted: np.ndarray | None = None,
         differentiable: Callable[..., Array] | None = None,
         loops: Callable[[], Rolled] | None = None,
+        at_points: Callable[..., Array] | None = None,
     ) -> None:
         self.model, self.derivative, self.nz, self.inputs, self.method = model, derivative, nz, inputs, method
         self.name, self.identity, self.lanes, self.threads = name, identity, lanes, threads
         self.counted = np.ones(self.n) if counted is None else counted
-        self.differentiable, self.loops = differentiable or derivative, loops
+        self.differentiable, self.loops, self.at_points = differentiable or derivative, loops, at_points
 
     @property
     def n(self) -> int:
