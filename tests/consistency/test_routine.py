@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.staged_routine import StagedRoutine
 
-from hydromechs.compiler import Argument, Recipe, Routine, RoutineCode, StagedRoutine, StepPlaces
+from hydromechs.compiler import Argument, Recipe, Routine, RoutineCode, StepPlaces
 from hydromechs.spatial import where
 
 

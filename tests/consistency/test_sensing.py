@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from benchmarks.instruments import world_arrays, world_places
 from benchmarks.navigation_study import FLOOR, IMU, RATE, SENSORS, small_vehicle
+from tests.staged_routine import StagedRoutine
 
 import hydromechs as hm
-from hydromechs.compiler import Routine, RoutineCode, StagedRoutine, recipe_of
+from hydromechs.compiler import Routine, RoutineCode, recipe_of
 from hydromechs.navigation import ErrorStateFilter, Navigation, Sensing
 from hydromechs.sensors import Noise
 

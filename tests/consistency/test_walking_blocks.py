@@ -41,11 +41,12 @@ def walk(request):
 def begins(block, rows):
     """The same states with memory of a machine that is about to plan: all feet stand, and the next step is due."""
     rows = [x.copy() for x in rows]
-    m = block.pack.views_of_rows(rows[5])
-    if "swings" in m:
-        m["swings"][1:] = 0.0
-    if "when" in m:
-        rows[0][1:] = block.start_time + m["number"][1:] * block.gait.period
+    for k, flat in enumerate(rows[5]):
+        m = block.pack.views(flat)
+        if k and "swings" in m:
+            m["swings"][...] = 0.0
+        if k and "when" in m:
+            rows[0][k] = block.start_time + m["number"] * block.gait.period
     return rows
 
 

@@ -27,7 +27,6 @@ __getattr__, __dir__, _later = _lazy_names(
         "._rolled": ("Address", "NUMBERS", "ROW", "Rolled", "Stage", "Sweep"),
         "._routine": ("Entries", "Routine", "StepPlaces"),
         "._routine_code": ("PackedCode", "RoutineCode"),
-        "._routine_staged": ("StagedRoutine", "with_floats"),
         "._symbol": (
             "Symbol",
             "call",

@@ -34,10 +34,6 @@ class Pack:
         """The arrays as views into a flat one: writing into them writes there."""
         return {name: flat[at].reshape(shape) for name, (at, shape) in self._places.items()}
 
-    def views_of_rows(self, rows: Array) -> dict[str, Array]:
-        """The arrays of several flat ones (n, size), which are contiguous, as views, shape (n, ...) each."""
-        return {name: rows[:, at].reshape(len(rows), *shape) for name, (at, shape) in self._places.items()}
-
 
 NUMBERS = 4
 """Maximum of numbers in a report."""

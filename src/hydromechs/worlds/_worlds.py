@@ -238,11 +238,6 @@ class Worlds:
         return self.target.t
 
     @property
-    def steps_taken(self) -> Any:
-        """Steps since each world was reset, shape (worlds,); a view."""
-        return self.target.number
-
-    @property
     def command(self) -> Any:
         """Commands of a plant, shape (worlds, na), in the order of `commands`: a view to read and to write."""
         return self.target.inputs[0][:, : len(self.source.commands)]

@@ -7,12 +7,12 @@ under a debugger, a block in Python, steps of a third-party engine, a kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ._compiled import Recipe
-from ._routine import (
+from hydromechs.compiler import Recipe
+from hydromechs.compiler._routine import (
     CallNode,
     CopyNode,
     Entries,
@@ -25,9 +25,6 @@ from ._routine import (
     StepsNode,
     WhenNode,
 )
-
-Evaluate: TypeAlias = Callable[[Recipe], Callable[[Sequence[Any]], Sequence[Any]]]
-"""Function from a recipe to a function of arrays of shape (worlds, ...), one per input."""
 
 
 def with_floats(recipe: Recipe) -> Callable[[Sequence[Any]], list[Any]]:
@@ -47,21 +44,10 @@ def with_floats(recipe: Recipe) -> Callable[[Sequence[Any]], list[Any]]:
 
 
 class StagedRoutine:
-    """A routine that is run node by node, with arrays of the module `numpy`, which is NumPy or CuPy.
+    """A routine that is run node by node."""
 
-    `evaluate` calls programs, see `with_floats`; `advance`, a function of (places, arrays by name, which worlds), takes the
-    steps of a `StepsNode`.
-    """
-
-    def __init__(
-        self,
-        routine: Routine,
-        evaluate: Evaluate = with_floats,
-        advance: Callable[[StepPlaces, Mapping[str, Any], Any], None] | None = None,
-        numpy: Any = np,
-    ) -> None:
-        self.routine, self.numpy, self._evaluate, self._advance = routine, numpy, evaluate, advance
-        self._functions: dict[int, Callable[[Sequence[Any]], Sequence[Any]]] = {}
+    def __init__(self, routine: Routine) -> None:
+        self.routine = routine
         self._arrays: dict[str, Any] = {}
         self._sample: Callable[[Any], None] = lambda which: None
 
@@ -73,13 +59,12 @@ class StagedRoutine:
         `sample` is called for each `SampleNode` with the mask of its worlds, booleans of shape (worlds,).
         """
         worlds = len(next(iter(state.values())))
-        xp = self.numpy
         self._arrays = {name: state[name] for name in self.routine.state}
-        self._arrays |= {name: xp.broadcast_to(inputs[name], (worlds, n)) for name, n in self.routine.inputs.items()}
-        self._arrays |= {name: xp.zeros((worlds, n)) for name, n in self.routine.work.items()}
+        self._arrays |= {name: np.broadcast_to(inputs[name], (worlds, n)) for name, n in self.routine.inputs.items()}
+        self._arrays |= {name: np.zeros((worlds, n)) for name, n in self.routine.work.items()}
         self._sample = sample or (lambda which: None)
         for _ in range(passes):
-            self._nodes(self.routine.body, xp.ones(worlds, dtype=bool))
+            self._nodes(self.routine.body, np.ones(worlds, dtype=bool))
 
     def _nodes(self, nodes: Sequence[Node], mask: Any) -> None:
         for node in nodes:
@@ -99,7 +84,7 @@ class StagedRoutine:
                             break
                         self._nodes(node.body, inside)
                 case StepsNode():
-                    (self._advance or self._steps(node.recipe))(node.places, self._arrays, mask)
+                    self._steps(node.recipe, node.places, mask)
                 case SampleNode():
                     self._sample(mask)
 
@@ -108,49 +93,41 @@ class StagedRoutine:
 
     def _get(self, pieces: Pieces | list[Entries]) -> Any:
         parts = [self._arrays[p.array][:, p.start : p.start + p.size] for p in pieces]
-        return parts[0] if len(parts) == 1 else self.numpy.concatenate(parts, axis=1)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def _put(self, pieces: Pieces | list[Entries], values: Any, mask: Any) -> None:
         at = 0
         for p in pieces:
             place = self._arrays[p.array][:, p.start : p.start + p.size]
-            place[...] = self.numpy.where(mask[:, None], values[:, at : at + p.size], place)
+            place[...] = np.where(mask[:, None], values[:, at : at + p.size], place)
             at += p.size
-
-    def _function(self, recipe: Recipe) -> Callable[[Sequence[Any]], Sequence[Any]]:
-        if id(recipe) not in self._functions:
-            self._functions[id(recipe)] = self._evaluate(recipe)
-        return self._functions[id(recipe)]
 
     def _call(self, node: CallNode, mask: Any) -> None:
         worlds = len(mask)
         given = [self._get(p).reshape(worlds, *a.shape) for p, a in zip(node.inputs, node.recipe.inputs, strict=True)]
-        results = self._function(node.recipe)(given)
+        results = with_floats(node.recipe)(given)
         for pieces, y, a in zip(node.outputs, results, node.recipe.outputs, strict=True):
-            self._put(pieces, self.numpy.reshape(y, (-1, a.size)), mask)
+            self._put(pieces, np.reshape(y, (-1, a.size)), mask)
 
-    def _steps(self, recipe: Recipe) -> Callable[[StepPlaces, Mapping[str, Any], Any], None]:
-        step, xp = self._function(recipe), self.numpy
+    def _steps(self, recipe: Recipe, p: StepPlaces, mask: Any) -> None:
+        step = with_floats(recipe)
 
-        def advance(p: StepPlaces, arrays: Mapping[str, Any], mask: Any) -> None:
-            def of(stretch: Entries) -> Any:
-                return arrays[stretch.array][:, stretch.start : stretch.start + stretch.size]
+        def of(stretch: Entries) -> Any:
+            return self._arrays[stretch.array][:, stretch.start : stretch.start + stretch.size]
 
-            n, part, alive, h, goal = of(p.n)[:, 0], of(p.part)[:, 0], of(p.alive)[:, 0], of(p.h)[:, 0], of(p.goal)
-            q, x = of(p.q), of(p.x)
-            while True:
-                before = n < goal[:, 0]
-                go = mask & (alive != 0.0) & (before | ((n == goal[:, 0]) & (part < goal[:, 1])))
-                if not go.any():
-                    return
-                full, now = before & (part == 0.0), n * h + part
-                until = xp.where(before, (n + 1.0) * h, goal[:, 0] * h + goal[:, 1])
-                given = [xp.where(full, n, 0.0), q, x, xp.where(full, h, until - now), xp.where(full, 0.0, now), of(p.inputs)]
-                _, q_after, x_after = step(given)
-                good = go & xp.isfinite(q_after).all(axis=1) & xp.isfinite(x_after).all(axis=1)
-                q[...], x[...] = (xp.where(good[:, None], new, old) for new, old in ((q_after, q), (x_after, x)))
-                n[...] = xp.where(good & before, n + 1.0, n)
-                part[...] = xp.where(good, xp.where(before, 0.0, goal[:, 1]), part)
-                alive[...] = xp.where(go & ~good, 0.0, alive)
-
-        return advance
+        n, part, alive, h, goal = of(p.n)[:, 0], of(p.part)[:, 0], of(p.alive)[:, 0], of(p.h)[:, 0], of(p.goal)
+        q, x = of(p.q), of(p.x)
+        while True:
+            before = n < goal[:, 0]
+            go = mask & (alive != 0.0) & (before | ((n == goal[:, 0]) & (part < goal[:, 1])))
+            if not go.any():
+                return
+            full, now = before & (part == 0.0), n * h + part
+            until = np.where(before, (n + 1.0) * h, goal[:, 0] * h + goal[:, 1])
+            given = [np.where(full, n, 0.0), q, x, np.where(full, h, until - now), np.where(full, 0.0, now), of(p.inputs)]
+            _, q_after, x_after = step(given)
+            good = go & np.isfinite(q_after).all(axis=1) & np.isfinite(x_after).all(axis=1)
+            q[...], x[...] = (np.where(good[:, None], new, old) for new, old in ((q_after, q), (x_after, x)))
+            n[...] = np.where(good & before, n + 1.0, n)
+            part[...] = np.where(good, np.where(before, 0.0, goal[:, 1]), part)
+            alive[...] = np.where(go & ~good, 0.0, alive)
