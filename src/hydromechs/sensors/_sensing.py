@@ -95,9 +95,9 @@ class PlainSensing:
             self.state["sensing reported"] = np.zeros(1)
             self.texts.append(lambda *numbers: text)
 
-    def check(self) -> None:
-        """Raise the problems of a sensor on this plant by compiling its measurement."""
-        PackedCode(self.sampling.truth, 1, 1).code(1)
+    def check(self, lanes: int) -> None:
+        """Raise the problems of a sensor on this plant by compiling its measurement for the lanes of the run."""
+        PackedCode(self.sampling.truth, lanes, 1).code(lanes)
 
     def add(self, routine: Routine, at: SensingPlaces) -> Sensed:
         """Append everything that happens at one tick of the fastest sensor."""

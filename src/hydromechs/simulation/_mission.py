@@ -68,8 +68,8 @@ class Sensing(Protocol):
     measured: dict[str, Measured]
     """Sensors by name, with values that are NaN."""
 
-    def check(self) -> None:
-        """Raise the problems of a sensor on this plant."""
+    def check(self, lanes: int) -> None:
+        """Raise the problems of a sensor on this plant. `lanes`: worlds per vector operation of the run."""
 
     def add(self, routine: Routine, at: SensingPlaces) -> Any:
         """Append the operations of a tick; see `sensors.PlainSensing`."""
@@ -192,7 +192,7 @@ class Mission:
         measured: Mapping[str, Measured] = {}
         if self.source is not None:
             self.sensing = self.source.on(plant, simulation.step_size, controlled=bool(self.parts))
-            self.sensing.check()
+            self.sensing.check(simulation._programs.lanes)
             measured = self.sensing.measured
         site = Site(plant, simulation.step_size, simulation.start_q, measured)
         said: dict[str, list[str]] = {}

@@ -17,7 +17,7 @@ from hydromechs.sensors import Sensor, SensorSuite
 from hydromechs.simulation import BlockPart, Mission, Plant, Simulation, TracedBlock
 
 from ._mechanism import Mechanism
-from ._plant import PlantSource
+from ._plant import PlantSource, lanes_of
 from ._source import Source
 
 
@@ -57,12 +57,13 @@ def simulation_of(
     parameters: tuple[str, ...],
     start: State | None,
     compiled: bool,
+    lanes: int | None,
     how: Mapping[str, Any],
 ) -> Simulation | None:
     """Return a simulation of one world, for worlds in the loop of a mission; None if whole steps suffice.
 
-    `compiled`: True if scenarios without blocks and events run in this loop, too; `how`: step, integrator and time between
-    samples, as of `Simulation`.
+    `compiled`: True if scenarios without blocks and events run in this loop, too; `lanes`: as of `lanes_of`; `how`: step,
+    integrator and time between samples, as of `Simulation`.
     """
     if isinstance(what, Scenario):
         if controller is not None or sensors:
@@ -71,7 +72,10 @@ def simulation_of(
             raise UnsupportedFeature(f"engine {what.engine.engine!r} of scenario {what.name!r} holds one world; remove it")
         if not compiled and not what.blocks and not what.events:
             return None
-        return Simulation(what.setup(parameters), **how) if parameters else replace(what, **how).simulation()
+        own = lanes_of(lanes)
+        return (
+            Simulation(what.setup(parameters), lanes=own, **how) if parameters else replace(what, **how).simulation(lanes=own)
+        )
     for name, given in (("sensors", sensors), ("controller", controller)):
         if given and not isinstance(what, Plant):
             raise ValueError(f"{name} goes with a plant; build one, hm.Plant(model=..., components=...)")
@@ -82,4 +86,4 @@ def simulation_of(
     suite = SensorSuite(tuple(sensors), tuple(ground)) if sensors else None
     mission = Mission([] if controller is None else [BlockPart(controller)], suite)
     same = start is not None and all(np.ndim(getattr(start, f.name)) <= 1 for f in fields(start))
-    return Simulation(what, controller=mission, state=start if same else None, **how)
+    return Simulation(what, controller=mission, state=start if same else None, lanes=lanes_of(lanes), **how)

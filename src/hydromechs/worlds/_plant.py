@@ -33,19 +33,24 @@ SOME = 16
 """Maximum number of worlds whose arrays of an open parameter are checked before they start."""
 
 
+def lanes_of(lanes: int | None) -> int:
+    """Return the number of worlds per vector operation, 1, 4 or 8; None stands for the machine's vector width."""
+    out = compiler.native_lanes() if lanes is None else lanes
+    if out not in (1, 4, 8):
+        raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
+    return out
+
+
 class PlantSource(Source):
     """A plant with an integrator.
 
-    `lanes`: worlds per vector operation, 1, 4 or 8; defaults to the machine's vector width; `threads`: threads that share the
-    worlds.
+    `lanes`: as of `lanes_of`; `threads`: threads that share the worlds.
     """
 
     def __init__(self, plant: Plant, method: Integrator, lanes: int | None, threads: int | None) -> None:
         self.plant, self.model, self.method = plant, plant.model, method
-        self.lanes = compiler.native_lanes() if lanes is None else lanes
+        self.lanes = lanes_of(lanes)
         self.threads = whole(1 if threads is None else threads, "threads", 1)
-        if self.lanes not in (1, 4, 8):
-            raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
         key = (method, self.lanes, self.threads)
         if key not in plant.compiled:
             plant.compiled[key] = PlantPrograms(plant, method, lanes=self.lanes, threads=self.threads)

@@ -130,7 +130,7 @@ class Worlds:
         """Time between two samples of `run` [s]."""
         compiled = precision == "float64" and isinstance(self.method, FixedStep)
         how = {"step": self.step_size, "integrator": self.method, "record": self.record}
-        sim = simulation_of(what, controller, tuple(sensors), tuple(ground), tuple(parameters), start, compiled, how)
+        sim = simulation_of(what, controller, tuple(sensors), tuple(ground), tuple(parameters), start, compiled, lanes, how)
         if isinstance(what, Scenario):
             what = sim.plant if sim else replace(what.plant, parameters=tuple(parameters)) if parameters else what.plant
         self.source = source = source_of(what, self.method, inputs, parameters, lanes, threads)
