@@ -116,6 +116,7 @@ __getattr__, _all_names, _later = _lazy_names(
             "Hydro",
             "HydroModel",
             "Inertia",
+            "Loop",
             "Mdh",
             "Model",
             "State",
@@ -159,8 +160,8 @@ __getattr__, _all_names, _later = _lazy_names(
 __all__ = ["from_fossen", "import_file", "load", "load_plant", "load_recording", "load_scenario", "load_state"]
 __all__ += ["save", "save_recording", "save_scenario", "save_state"]
 # description
-__all__ += ["Body", "BodyShape", "Environment", "Event", "Frame", "Hydro", "Inertia", "Mdh", "Model", "Origin", "Scenario"]
-__all__ += ["State", "World", "attach"]
+__all__ += ["Body", "BodyShape", "Environment", "Event", "Frame", "Hydro", "Inertia", "Loop", "Mdh"]
+__all__ += ["Model", "Origin", "Scenario", "State", "World", "attach"]
 # parts
 __all__ += ["Action", "Block", "Component", "Controller", "HydroModel", "Output", "Slot", "Thruster", "TracedBlock", "Update"]
 # equations

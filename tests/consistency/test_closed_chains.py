@@ -267,7 +267,7 @@ def framed(case: Case, free) -> tuple[hm.Model, list[contact.Grasp]]:
 
 
 def test_the_grasps_of_a_simulation_say_the_same():
-    """`contact.grasp_rows` between two frames gives the accelerations of Table 1, for frames that are apart in free directions."""
+    """`dynamics.joined_rows` between two frames gives the accelerations of Table 1, for frames that are apart in free directions."""
     rng = np.random.default_rng(12)
     model = forest(
         rng, [serial_chain(6, base="fixed", wet=True, seed=1), serial_chain(3, base="free", wet=True, seed=2)], wet=True
@@ -275,9 +275,9 @@ def test_the_grasps_of_a_simulation_say_the_same():
     case = gripped(rng, model, ["t0_link6", "t1_link3"], [WHOLE, HINGE])
     model, grasps = framed(case, [(), ("rz",)])
     kin = dynamics.kinematics(model, case.q, case.v)
-    rows = [contact.grasp_rows(model, kin, g) for g in grasps]
+    rows = [dynamics.joined_rows(model, kin, g) for g in grasps]
     for g, r in zip(grasps, rows, strict=True):
-        assert max(contact.grasp_misfit(r, g)) < 1e-14
+        assert max(dynamics.joined_misfit(r, g)) < 1e-14
     vdot = table_1(*case).vdot
     J, bias = np.concatenate([r.J for r in rows]), np.concatenate([r.bias for r in rows])
     np.testing.assert_allclose(J @ case.v, 0.0, atol=1e-13)

@@ -180,7 +180,7 @@ def test_groups_are_the_pseudo_inverse_of_all_rows(build):
     sim = hm.Simulation(plant, state=State(q=q, v=np.zeros(model.nv), held=on))
     e, off = (evaluate(plant, 0.0, q, np.zeros(model.nv), np.zeros(plant.layout.nz), x * on) for x in (1.0, 0.0))
     kin = hm.dynamics.kinematics(model, q, np.zeros(model.nv))
-    J = np.concatenate([hm.contact.grasp_rows(model, kin, grasp).J for grasp in plant.components])
+    J = np.concatenate([hm.dynamics.joined_rows(model, kin, grasp).J for grasp in plant.components])
     across = np.linalg.solve(hm.mass_matrix(model, q), J.T)
     expected = off.vdot - across @ (np.linalg.pinv(J @ across, rcond=1e-12, hermitian=True) @ (J @ off.vdot))
     np.testing.assert_allclose(e.vdot, expected, rtol=0, atol=1e-9 * np.abs(expected).max())

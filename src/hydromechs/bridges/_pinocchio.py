@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs._lazy import import_extra
+from hydromechs.errors import UnsupportedFeature
 from hydromechs.hybrid import depth_first, placement_pose
 from hydromechs.model import Model, joints
 from hydromechs.spatial import tensor_matrix
@@ -44,6 +45,9 @@ def to_pinocchio(model: Model) -> InPinocchio:
         UnsupportedFeature: Pinocchio has no joint of a type.
     """
     pin = import_extra("pinocchio", "pinocchio", "to_pinocchio")
+    if model.loops:
+        names = ", ".join(repr(loop.name) for loop in model.loops)
+        raise UnsupportedFeature(f"{model.name}: a Pinocchio model is a tree; its loops ({names}) cannot be part of it")
     there = pin.Model()
     there.name = model.name
     there.gravity = pin.Motion(np.concatenate([model.world.gravity_vector, np.zeros(3)]))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hydromechs.model.component import Component
 
 from ._coverage import unrepresented_contacts
-from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
+from ._grasp import Grasp
 from ._grip import Grip, Holding
 from ._law import (
     MATERIAL_SOURCES,
@@ -18,6 +18,7 @@ from ._law import (
     NonlinearContact,
     NormalForce,
 )
+from ._loop import CouplingClosure, LoopClosure, loop_closures
 from ._pair import Contact, Pair, PointProbe, Segment, contact_wrench
 from ._probes import contact_pairs
 from ._touching import BodyContact, PointContact, Terrain, ground_height
@@ -31,12 +32,13 @@ __all__ = [
     "Contact",
     "ContactFriction",
     "ContactLaw",
+    "CouplingClosure",
     "DryFriction",
     "Grasp",
-    "GraspRows",
     "Grip",
     "Holding",
     "LinearContact",
+    "LoopClosure",
     "Material",
     "NonlinearContact",
     "NormalForce",
@@ -47,10 +49,8 @@ __all__ = [
     "Terrain",
     "contact_pairs",
     "contact_wrench",
-    "grasp_gap",
-    "grasp_misfit",
-    "grasp_rows",
     "ground_height",
+    "loop_closures",
     "unrepresented_contacts",
 ]
 

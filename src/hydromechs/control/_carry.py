@@ -43,7 +43,7 @@ def carry_law(
     a = a - np.concatenate([cross(own[3:], R.T @ reference[1, :3]), np.zeros(3)])
     wanted = a + gains[0] * e + gains[1] * (V - own)
     kin = dynamics.kinematics(model, q, v)
-    rows = [contact.grasp_rows(model, kin, g) for g in grasps]
+    rows = [dynamics.joined_rows(model, kin, g) for g in grasps]
     vdot: list[Scalar] = [0.0] * model.nv
     for k, i in enumerate(at):
         vdot[i] = wanted[k]

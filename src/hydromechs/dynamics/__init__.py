@@ -34,6 +34,7 @@ from ._closed_form import (
 from ._composite_body import mass_matrix
 from ._inverse_dynamics import accelerations, generalized_force, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
+from ._joined import Joined, JoinedRows, joined_dofs, joined_gap, joined_misfit, joined_rows, loop_constraint
 from ._kinematics import (
     Balance,
     Bias,
@@ -68,6 +69,8 @@ __all__ = [
     "BodyKinematics",
     "ClosedChains",
     "Holding",
+    "Joined",
+    "JoinedRows",
     "Kinematics",
     "LoadSolution",
     "OpenChain",
@@ -106,10 +109,15 @@ __all__ = [
     "jacobian",
     "jacobian_derivative_times_velocity",
     "jacobian_derivatives",
+    "joined_dofs",
+    "joined_gap",
+    "joined_misfit",
+    "joined_rows",
     "joint_balance",
     "kinematics",
     "kinetic_energy",
     "load_solution",
+    "loop_constraint",
     "mass_matrix",
     "mass_matrix_derivatives",
     "mass_matrix_from_jacobians",

@@ -17,6 +17,7 @@ from ._closed_form import (
     restoring_force,
     velocity_coupling,
 )
+from ._constraints import Response, constrained, constraint_groups, constraint_response
 from ._equations import (
     BodyMotion,
     Energy,
@@ -77,6 +78,7 @@ __all__ = [
     "Form",
     "HeldLoad",
     "HeldMotion",
+    "Response",
     "arm_dynamics",
     "balance",
     "bias_acceleration",
@@ -85,6 +87,9 @@ __all__ = [
     "closed_form",
     "closed_form_dynamics",
     "configuration",
+    "constrained",
+    "constraint_groups",
+    "constraint_response",
     "coriolis_matrix",
     "coriolis_matrix_lagrange",
     "damping_force",

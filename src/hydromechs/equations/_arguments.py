@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
 from hydromechs.values import Array
 
@@ -94,3 +95,12 @@ def dry(
 def point(value: ArrayLike) -> Array:
     """Return a checked point of a body, shape (3,)."""
     return array(value, ((3,),), "point", "position in the axes of the body or frame")
+
+
+def without_loops(model: Model) -> Model:
+    """Return a model that is a tree; one with loops is an `UnsupportedFeature`."""
+    model = model_of(model)
+    if model.loops:
+        names = ", ".join(repr(loop.name) for loop in model.loops)
+        raise UnsupportedFeature(f"{model.name}: its loops ({names}) are not part of this algorithm; use forward_dynamics")
+    return model

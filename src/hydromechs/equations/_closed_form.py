@@ -17,6 +17,7 @@ from hydromechs.values import Array
 
 from . import _arguments as arguments
 from ._balance import WaterOptions, in_water, total_inertias
+from ._constraints import with_loops
 
 
 class ClosedForm(NamedTuple):
@@ -50,6 +51,8 @@ class ClosedForm(NamedTuple):
 
 class _Bodies(NamedTuple):
     model: Model
+    q: Array
+    """Configuration, shape (nq,)."""
     v: Array
     """Velocity, shape (nv,)."""
     kin: dynamics.Kinematics
@@ -82,7 +85,7 @@ def _bodies(
     relative = [np.concatenate([V[:3] - u, V[3:]]) for V, u in zip(kin.V, carried, strict=True)]
     motions = hydro.body_motions(model, kin, relative, [R.T @ (a - gravity) for R, a in zip(kin.R_WB, rows_a, strict=True)])
     added = hydro.added_inertias(model, motions)
-    return _Bodies(model, v, kin, jacobians, motions, added, total_inertias(model.rigid, added), carried)
+    return _Bodies(model, q, v, kin, jacobians, motions, added, total_inertias(model.rigid, added), carried)
 
 
 def _rigid_momenta(b: _Bodies) -> list[Array | None]:
@@ -224,7 +227,9 @@ def closed_form_dynamics(
     external = arguments.wrenches(model, wrench)
     if external is not None:
         rest = rest + dynamics.transposed_times(model, b.jacobians, external)
-    return ldl(dynamics.mass_matrix_from_jacobians(model, b.jacobians, b.inertia)).solve(rest)
+    M = dynamics.mass_matrix_from_jacobians(model, b.jacobians, b.inertia)
+    vdot = ldl(M).solve(rest)
+    return with_loops(b.model, b.q, b.v, M, vdot) if b.model.loops else vdot
 
 
 def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:

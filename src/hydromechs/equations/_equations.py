@@ -16,6 +16,7 @@ from hydromechs.values import Array, Scalar
 
 from . import _arguments as arguments
 from ._balance import FlowOptions, balance, in_water, prepared, total_inertias
+from ._constraints import with_loops
 
 
 class BodyMotion(NamedTuple):
@@ -44,7 +45,7 @@ class Energy(NamedTuple):
 
 
 def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Accelerations for given joint forces, by the articulated-body algorithm in water.
+    """Accelerations for given joint forces, by the articulated-body algorithm in water, with the forces in loops.
 
     Joint damping, friction and limits of the model are not included; add them to `tau`.
 
@@ -59,11 +60,17 @@ def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *
     Returns:
         v̇, the time derivative of the components of `v`, shape (nv,).
     """
-    return dynamics.articulated_body(*prepared(model, q, v, tau, flow))
+    model, b, tau = prepared(model, q, v, tau, flow)
+    vdot = dynamics.articulated_body(model, b, tau)
+    if not model.loops:
+        return vdot
+    return with_loops(model, np.asarray(q), np.asarray(v), dynamics.mass_matrix(model, b.kin, b.inertia), vdot)
 
 
 def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
     """Return the generalised force that gives the accelerations `vdot`, the time derivative of `v`'s components, shape (nv,).
+
+    Forces in loops are part of it: any forces of joints that do the same work on motions that keep the loops closed will do.
 
     `model`, `q`, `v` and the options `flow` are those of `forward_dynamics`.
     """

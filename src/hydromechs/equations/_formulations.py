@@ -25,7 +25,7 @@ def star_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **fl
 
     A star is a base body with chains that do not branch; any other tree raises `UnsupportedFeature`, which names the body.
     """
-    if arguments.model_of(model).wet:
+    if arguments.without_loops(model).wet:
         return dynamics.star_dynamics(*prepared(model, q, v, tau, flow))
     model, q, v = arguments.state(model, q, v)
     tau, external = arguments.torques(model, tau), arguments.dry(model, **flow)
@@ -60,7 +60,7 @@ def decoupled_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
 
 
 def _prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: FlowOptions) -> tuple[Model, Balance, Array]:
-    dynamics.base_bodies(arguments.model_of(model))  # report several bases before any work
+    dynamics.base_bodies(arguments.without_loops(model))  # report several bases before any work
     return prepared(model, q, v, tau, flow)
 
 
@@ -171,7 +171,7 @@ def closed_chain_dynamics(
     `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
     """
     held = HeldLoad(load, tuple(grasps))
-    at = prepared(model, q, v, tau, flow)
+    at = prepared(arguments.without_loops(model), q, v, tau, flow)
     return held.motion(at[0], dynamics.closed_chain_dynamics(*at, *held.holdings(at[0])))
 
 
@@ -192,6 +192,6 @@ def singular_chain_dynamics(
     above which an arm counts as singular; `flow`: `fluid_velocity`, `fluid_acceleration` and
     `wrench`, as in `forward_dynamics`.
     """
-    held, at = HeldLoad(load, tuple(grasps)), prepared(model, q, v, tau, flow)
+    held, at = HeldLoad(load, tuple(grasps)), prepared(arguments.without_loops(model), q, v, tau, flow)
     motion, solution = dynamics.singular_chain_dynamics(*at, *held.holdings(at[0]), threshold=threshold)
     return held.motion(at[0], motion), solution

@@ -35,9 +35,11 @@ def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
             f"{model.name}: open parameters ({', '.join(parameters)}) need form='specialised'; "
             "other forms keep the bodies' parameters in a table"
         )
+    if form in ("rolled", "branches") and model.loops:
+        raise UnsupportedFeature(f"{model.name}: a model with loops needs form='specialised', or none")
     if form == "branches":
         BranchesOnLanes(model).check()
-    if form is not None or parameters:
+    if form is not None or parameters or model.loops:
         return form or "specialised"
     return "rolled" if model.nb >= LARGE else "branches" if _branched(model) else "specialised"
 

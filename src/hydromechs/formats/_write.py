@@ -187,7 +187,8 @@ def model_text(model: Model, writer: Writer) -> str:
     bodies = Block((name, Block(body)) for name, body in data.pop("bodies").items())
     for key in data.keys() & {"sources"}:
         data[key] = Block(data[key])
-    return emit(Block({MODEL_KEY: MODEL_VERSION, **data, "bodies": bodies}))
+    loops = {"loops": Block(data.pop("loops"))} if "loops" in data else {}
+    return emit(Block({MODEL_KEY: MODEL_VERSION, **data, "bodies": bodies, **loops}))
 
 
 class ModelWriter(Writer):

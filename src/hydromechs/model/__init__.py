@@ -10,6 +10,7 @@ from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._body_shape import BodyShape, Role, element_word
 from ._checks import body_faults, tree_faults, world_faults
 from ._families import FAMILIES
+from ._loop import DIRECTIONS, Coupling, Direction, Loop, check_free, frame_error, held_rows
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._placement import Mdh
@@ -19,17 +20,21 @@ from .joints._joint import UNIT_TOLERANCE
 from .joints._moving import MovingStep, motion_subspace, transformation
 
 __all__ = [
+    "DIRECTIONS",
     "FAMILIES",
     "GIVEN",
     "UNIT_TOLERANCE",
     "Body",
     "BodyShape",
+    "Coupling",
+    "Direction",
     "Fault",
     "Frame",
     "Hydro",
     "HydroModel",
     "Inertia",
     "JointPart",
+    "Loop",
     "Mdh",
     "Model",
     "MovingStep",
@@ -45,11 +50,14 @@ __all__ = [
     "angle_mistake",
     "attach",
     "body_faults",
+    "check_free",
     "component",
     "definition",
     "drag",
     "dry_faults",
     "element_word",
+    "frame_error",
+    "held_rows",
     "joints",
     "limits_mistake",
     "motion_subspace",

@@ -61,6 +61,7 @@ def attach(
             return Model(
                 name=name or f"{vehicle.name}_{part.name}",
                 bodies=(*vehicle.bodies, *mounted),
+                loops=(*vehicle.loops, *(loop.renamed(before) for loop in part.loops)),
                 world=vehicle.world,
                 description="; ".join(text for text in (vehicle.description, carried) if text),
                 sources=tuple(sources.items()),

@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Annotated, Literal, NamedTuple
@@ -17,6 +17,7 @@ from hydromechs.values import NotNegative, convert_fields, nearest
 
 from ._body import Body, Frame
 from ._checks import body_faults, header_faults, topological_order, tree_faults, world_faults
+from ._loop import Coupling, Loop, closed_state, loop_faults
 from ._mechanism import mechanism_faults, warnings_of
 from ._text import definition
 from .joints import Joint
@@ -135,6 +136,8 @@ class Model:
     """Name of the model."""
     bodies: tuple[Body, ...]
     """Bodies by name, in any order; at least one."""
+    loops: tuple[Loop | Coupling, ...] = ()
+    """Loops that close chains of bodies, and joints that follow others."""
     world: World = field(default_factory=World)
     """Axes, gravity and water."""
     description: str = ""
@@ -147,6 +150,7 @@ class Model:
         if isinstance(self.bodies, Body | str) or not isinstance(self.bodies, Iterable):
             raise ModelError(str(self.name), [f"bodies is {self.bodies!r}, must be a list of Body"])
         set_field(self, "bodies", tuple(self.bodies))
+        set_field(self, "loops", tuple(self.loops))
         pairs = self.sources.items() if isinstance(self.sources, Mapping) else self.sources
         try:
             set_field(self, "sources", tuple((str(k), str(v)) for k, v in pairs))
@@ -161,6 +165,8 @@ class Model:
         if not faults:
             order = topological_order(links)
             set_field(self, "bodies", tuple(self.bodies[i] for i in order))
+            faults = loop_faults(self)
+        if not faults:
             faults = [replace(f, path=("bodies", order[f.path[1]], *f.path[2:])) for f in mechanism_faults(self)]
         if faults:
             raise ModelError(str(self.name), faults)
@@ -321,10 +327,26 @@ class Model:
         return np.array([x for b in self.bodies for x in b.joint.neutral_q]), np.zeros(self.nv)
 
     def initial(self) -> State:
-        """Return the state at time 0 with the model's initial positions and velocities."""
+        """Return the state at time 0 with the model's initial positions and velocities, on which its loops are closed."""
+        q, v = self._initial
+        return State(q=q.copy(), v=v.copy())
+
+    def on_loops(self, state: State, held: Collection[int] = ()) -> State:
+        """Return the nearest state in which all loops are closed; places in v that are `held` do not change."""
+        if not self.loops:
+            return state
+        q, v = closed_state(self, state.q, state.v, held)
+        return replace(state, q=q, v=v)
+
+    def joint_start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the initial positions and velocities of all joints, whether they close the loops or not: q (nq,), v (nv,)."""
         q = np.array([x for b in self.bodies for x in b.joint.initial_q])
-        v = np.array([x for b in self.bodies for x in b.joint.initial_v])
-        return State(q=q, v=v)
+        return q, np.array([x for b in self.bodies for x in b.joint.initial_v])
+
+    @cached_property
+    def _initial(self) -> tuple[np.ndarray, np.ndarray]:
+        q, v = self.joint_start()
+        return closed_state(self, q, v) if self.loops else (q, v)
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:

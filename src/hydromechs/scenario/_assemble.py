@@ -312,7 +312,8 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
             host, frame = _mount(start, names)
             carrier, pose = mount_point(parts[host][0], frame)
             bodies += mounted_bodies(model, f"{name}.", f"{names[host]}.{carrier}", pose)
-    model = _model(name=" and ".join(names), bodies=tuple(bodies), world=starts[0].model.world)
+    loops = tuple(loop.renamed(f"{name}.") for name, (part, _) in zip(names, parts, strict=True) for loop in part.loops)
+    model = _model(name=" and ".join(names), bodies=tuple(bodies), loops=loops, world=starts[0].model.world)
     moving = [body.name for body, at in zip(model.bodies, model.v_slices, strict=True) if at.start < at.stop]
     q, v = (np.concatenate([np.zeros(0), *(values[name][k] for name in moving)]) for k in (0, 1))
     return model, State(q=q, v=v)
@@ -340,7 +341,9 @@ def _placed(start: ModelStart) -> tuple[Model, State]:
         q[model.joint_parts[name].q] = np.array(value) / unit
     for name, value in start.joint_velocities:
         v[model.joint_parts[name].v] = value
-    return model, State(q=q, v=v)
+    given = {name for name, _ in (*start.joints, *start.joint_velocities)}
+    held = {k for name in given for k in range(model.nv)[model.joint_parts[name].v]}
+    return model, model.on_loops(State(q=q, v=v), held)
 
 
 def _on_base(model: Model, roots: list[Body], start: ModelStart) -> Model:

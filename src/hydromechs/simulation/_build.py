@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs import equations
 from hydromechs.actuation import JointFriction, JointSpring, JointStops
-from hydromechs.contact import Terrain, contact_pairs
+from hydromechs.contact import Terrain, contact_pairs, loop_closures
 from hydromechs.errors import placed
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Component
@@ -33,7 +33,7 @@ def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, 
     """Return the components of a plant: active parts, and those that follow from them and from the model.
 
     Contacts follow from terrain, `contact.PointContact` and `contact.BodyContact`. Friction, springs and stops follow from the
-    model's joints; a part with the same name, as "elbow.stops", replaces each.
+    model's joints; a part with the same name, as "elbow.stops", replaces each. The model's loops are closed.
 
     `parts`: components in any order; a plant sorts them by `Component.order`.
     """
@@ -51,7 +51,7 @@ def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, 
         rotors[part.joint] = rotors.get(part.joint, 0.0) + part.armature
     pairs = contact_pairs(model, parts)
     _warn_untouched(parts, pairs)
-    derived = [*friction, *_springs(model, replaced), *_stops(model, replaced, rotors), *pairs]
+    derived = [*friction, *_springs(model, replaced), *_stops(model, replaced, rotors), *pairs, *loop_closures(model)]
     return tuple(sorted((*(c for c in parts if c.acts), *derived), key=lambda c: c.order(model)))
 
 

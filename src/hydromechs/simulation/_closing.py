@@ -3,11 +3,11 @@
 import numpy as np
 
 from hydromechs import dynamics
+from hydromechs.equations import constraint_response
 from hydromechs.integrators import Point
 from hydromechs.model.component import Component, Constraint, Now
 
 from ._actions import acting
-from ._constraints import response
 from ._evaluate import evaluate, inertia_matrix
 from ._plant import Plant
 from ._water import Water, fluid_at
@@ -68,7 +68,7 @@ def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Const
     t, q, x = at.t, at.q, at.x.copy()
     M = inertia_matrix(plant, t, q, x[:nv], inputs)
     before = evaluate(plant, t, q, x[:nv], x[nv:], inputs)
-    x[:nv] += response(M, rows, [row.J @ x[:nv] for row in rows], plant.groups, plant.given_dofs).change
+    x[:nv] += constraint_response(M, rows, [row.J @ x[:nv] for row in rows], plant.groups, plant.given_dofs).change
     change = x[:nv] - at.x[:nv]
     lost = 0.5 * float(change @ M @ change)
     after = evaluate(plant, t, q, x[:nv], x[nv:], inputs)

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs import dynamics, equations, hydro
+from hydromechs.equations import Response, constrained
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Now
 from hydromechs.values import Array, Scalar
 
 from ._actions import Each, acting_together
 from ._body_instant import energies_of, water_on_body, weight_of
-from ._constraints import Response, constrained
 from ._plant import Plant
 from ._rolled_plant import WATER_FORCES
 from ._water import MotionAt, Water, fluid_at

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs import dynamics, registry
-from hydromechs.equations import OPEN, Form, check_equation_number, identity_of, model_of
+from hydromechs.equations import OPEN, Form, check_equation_number, constraint_groups, identity_of, model_of
 from hydromechs.errors import FieldError, ModelError, check_each, message_of, placed
 from hydromechs.hydro import (
     Environment,
@@ -29,7 +29,6 @@ from hydromechs.registry import Item, Keys
 from hydromechs.values import Array, Scalar, instances, nearest, whole
 
 from ._actions import acting, check_action, check_edits, plant_items
-from ._constraints import constraint_groups
 from ._layout import Data, Layout, Orientations, layout_of
 from ._rolled_plant import RolledPlant, rolled_plant
 
@@ -107,6 +106,11 @@ class Plant:
             actions.append(self._first_action(c, now))
 
         check_each(self.components, check)
+        for loop in (loop for loop in self.model.loops if loop.name not in seen):
+            raise ValueError(
+                f"loop {loop.name!r} of {self.model.name} is not closed in this plant; take its components from "
+                "components_of(model, parts)"
+            )
         self.__dict__["first_actions"] = tuple(actions)
         _ = self.given_motion
         _ = self.rolled
@@ -281,12 +285,12 @@ class Plant:
         return action
 
     def on_motions(self, state: State) -> State:
-        """A state with the joints whose motion is given on it. `state`: where all others are."""
+        """A state with the joints whose motion is given on it, and with loops closed. `state`: where all others are."""
         q, v = state.q.copy(), state.v.copy()
         for c in self.components:
             for part, q_joint, v_joint in c.initial(self.model, float(state.t)):
                 q[part.q], v[part.v] = q_joint, v_joint
-        return replace(state, q=q, v=v)
+        return self.model.on_loops(replace(state, q=q, v=v), self.given_dofs)
 
     @property
     def start(self) -> State:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs import compiler
+from hydromechs import compiler, dynamics
 from hydromechs.model import Model
 from hydromechs.model.component import Constraint
 from hydromechs.spatial import ldl
@@ -66,10 +66,17 @@ def constrained(
     for c in constraints:
         alpha = c.stabilisation
         lacking.append(c.J @ vdot + c.bias + 2.0 * alpha * (c.J @ v) + alpha**2 * c.error)
-    return response(M, constraints, lacking, groups, given)
+    return constraint_response(M, constraints, lacking, groups, given)
 
 
-def response(
+def with_loops(model: Model, q: Array, v: Array, M: Array, vdot: Array) -> Array:
+    """Return accelerations (nv,) with the forces of the model's loops, from those of the open tree and its inertia (nv, nv)."""
+    kin = dynamics.kinematics(model, q, v)
+    rows = [dynamics.loop_constraint(model, kin, q, v, loop) for loop in model.loops]
+    return vdot + constrained(M, v, vdot, rows, constraint_groups(model, rows)).change
+
+
+def constraint_response(
     M: Array,
     constraints: Sequence[Constraint],
     lacking: Sequence[Array],

@@ -1,0 +1,130 @@
+"""Two frames that are joined in some of their six relative directions, as a constraint: grasps, loops."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from hydromechs.model import Coupling, Loop, Model, frame_error
+from hydromechs.model.component import Constraint
+from hydromechs.spatial import cross, norm
+from hydromechs.values import Array, Scalar
+
+from ._jacobian import jacobian, jacobian_derivative_times_velocity
+
+
+class Joined(Protocol):
+    """Properties of a grasp or a loop that the equations need."""
+
+    @property
+    def holder(self) -> str:
+        """Frame or body that holds."""
+
+    @property
+    def held(self) -> str:
+        """Frame or body that is held."""
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Directions that are held, of x y z and rotations about them in the axes of the holder's frame."""
+
+
+class JoinedRows(NamedTuple):
+    """Two joined frames as a constraint J v̇ + bias = 0, for the c directions that it holds."""
+
+    J: Array
+    """Velocity of the held frame less that of the holder, in the holder's axes, is J v, shape (c, nv)."""
+    bias: Array
+    """J̇ v, shape (c,)."""
+    error: Array
+    """Distance and angle between the frames [m, rad], shape (c,)."""
+    facing: Scalar
+    """Cosine of the held angle between them: if negative, the frames face away from each other."""
+
+
+def joined_gap(model: Model, kin: Any, joined: Joined) -> tuple[Array, Array]:
+    """Position (3,) and axes (3, 3) of the held frame in the holder's frame."""
+    a, p_a, R_a = model.locate(joined.holder)
+    b, p_b, R_b = model.locate(joined.held)
+    R_WA, R_WB = kin.R_WB[a] @ R_a, kin.R_WB[b] @ R_b
+    apart = kin.p_WB[b] + kin.R_WB[b] @ p_b - kin.p_WB[a] - kin.R_WB[a] @ p_a
+    return R_WA.T @ apart, R_WA.T @ R_WB
+
+
+def joined_rows(model: Model, kin: Any, joined: Joined) -> JoinedRows:
+    """Return the constraint of two joined frames; `kin` is that of an observer at rest.
+
+    With T = R_Aᵀ R_B and V_A taken where B is, V_rel = T V_B − V_A and d/dt (T V_B) = T V̇_B + ω_rel × T V_B; that point of A
+    moves on A with v_rel, which adds ω_A × v_rel to d/dt V_A.
+    """
+    p, T = joined_gap(model, kin, joined)
+    (a, p_a, R_a), (b, p_b, R_b) = model.locate(joined.holder), model.locate(joined.held)
+
+    def turned(R: Array, V: Array) -> Array:
+        return np.concatenate([R @ V[:3], R @ V[3:]])
+
+    def moving(i: int, point: Array) -> Array:
+        return np.concatenate([kin.V[i][:3] + cross(kin.V[i][3:], point), kin.V[i][3:]])
+
+    at = p_a + R_a @ p  # compared where the held frame is, which moves on the holder in free directions
+    J_a, J_b = jacobian(model, kin, a, at), jacobian(model, kin, b, p_b)
+    S = T @ R_b.T
+    J = np.concatenate([S @ J_b[:3] - R_a.T @ J_a[:3], S @ J_b[3:] - R_a.T @ J_a[3:]])
+    V_b, V_a = turned(S, moving(b, p_b)), turned(R_a.T, moving(a, at))
+    w = V_b[3:] - V_a[3:]
+    carried = np.concatenate([cross(w, V_b[:3]) - cross(V_a[3:], V_b[:3] - V_a[:3]), cross(w, V_b[3:])])
+    bias_a = jacobian_derivative_times_velocity(model, kin, a, at)
+    bias_b = jacobian_derivative_times_velocity(model, kin, b, p_b)
+    bias = turned(S, bias_b) - turned(R_a.T, bias_a) + carried
+    error, facing = frame_error(p, T, joined.rows)
+    rows = list(joined.rows)
+    return JoinedRows(J[rows], bias[rows], error[rows], facing)
+
+
+def joined_dofs(model: Model, joined: Joined) -> tuple[int, ...]:
+    """Return the degrees of freedom that move the holder or the held frame."""
+    out: set[int] = set()
+    for name in (joined.holder, joined.held):
+        body = model.locate(name).body
+        while body >= 0:
+            out |= set(range(model.nv)[model.v_slices[body]])
+            body = model.parent[body]
+    return tuple(sorted(out))
+
+
+def joined_misfit(rows: JoinedRows, joined: Joined) -> tuple[Scalar, Scalar]:
+    """Return the distance [m] and angle [rad] error of two joined frames, from its constraint."""
+    at = dict(zip(joined.rows, rows.error, strict=True))
+    sine = norm([at.get(k, 0.0) for k in range(3, 6)])
+    return norm([at.get(k, 0.0) for k in range(3)]), np.arctan2(sine, rows.facing)
+
+
+def loop_constraint(model: Model, kin: Any, q: Array, v: Array, loop: Loop | Coupling) -> Constraint:
+    """Return the constraint of a loop of a model at a configuration (nq,) and velocity (nv,); `kin` is as in `joined_rows`."""
+    if isinstance(loop, Loop):
+        rows = joined_rows(model, kin, loop)
+        return Constraint(
+            J=rows.J,
+            bias=rows.bias,
+            error=rows.error,
+            active=1.0,
+            stabilisation=loop.stabilisation,
+            apart=joined_misfit(rows, loop),
+            tolerance=loop.tolerance,
+            between=(loop.holder, loop.held),
+            dofs=joined_dofs(model, loop),
+        )
+    joint, of = model.joint_parts[loop.joint], model.joint_parts[loop.of]
+    value, slope, curvature = loop.values(q[of.q.start])
+    at, at_of = joint.v.start, of.v.start
+    error = q[joint.q.start] - value
+    return Constraint(
+        J=np.array([[1.0 if k == at else -slope if k == at_of else 0.0 for k in range(model.nv)]]),
+        bias=np.array([-curvature * v[at_of] * v[at_of]]),
+        error=np.array([error]),
+        active=1.0,
+        stabilisation=loop.stabilisation,
+        apart=(np.sqrt(error * error), 0.0),
+        tolerance=loop.tolerance,
+        between=(loop.joint, loop.of),
+        dofs=(min(at, at_of), max(at, at_of)),
+    )
