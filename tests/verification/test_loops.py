@@ -55,7 +55,7 @@ def test_four_bar_follows_its_closed_form_over_100_turns():
     turned, sideways = closed_angles(crank)
     # RK4 with 3e-3 rad per step has an error of 1e-12 each, which the stabilisation holds
     wrapped = lambda x: np.abs((x + np.pi) % (2.0 * np.pi) - np.pi).max()  # noqa: E731
-    assert crank[-1] - crank[0] > 2.0 * np.pi * 100.0 * 0.5
+    assert crank[-1] - crank[0] > 2.0 * np.pi * 100.0
     assert wrapped(crank + coupler - turned) < 1e-9
     assert wrapped(rocker - sideways) < 1e-9
     assert ds.loop_error.values.max() < 1e-9
