@@ -83,9 +83,9 @@ class Lift:
         share = np.linalg.lstsq(np.concatenate([g.J[:, at] for g in rows]).T, tau[at])[0].reshape(ARMS, 6)
         return q, v, np.array([tau[dofs] - g.J[:, dofs].T @ f for g, dofs, f in zip(rows, arms, share, strict=True)])
 
-    def _rows(self, q: Array, v: Array) -> list[contact.GraspRows]:
+    def _rows(self, q: Array, v: Array) -> list[dynamics.JoinedRows]:
         kin = dynamics.kinematics(self.model, q, v)
-        return [contact.grasp_rows(self.model, kin, g) for g in self.grasps]
+        return [dynamics.joined_rows(self.model, kin, g) for g in self.grasps]
 
     @cached_property
     def series(self) -> Array:
