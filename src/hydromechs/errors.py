@@ -1,5 +1,6 @@
 """Exceptions that HydroMechs raises on purpose."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ __all__ = [
     "ValidationStudyError",
     "check_each",
     "faults_of",
+    "grouped",
     "message_of",
     "noted",
     "placed",
@@ -230,6 +232,18 @@ def rejections(path: tuple, check: Callable[..., object], *values: Any, prefix: 
 def faults_of(error: Exception) -> list[Fault]:
     """Return the problems of an error: those that it lists, or one at the path where it was raised."""
     return list(error.faults) if isinstance(error, _Faulty) else [Fault(error.__dict__.get("path", ()), message_of(error))]
+
+
+VARIABLE = re.compile(r"'[^']*'|[-+]?\d[\d.]*(?:e[-+]?\d+)?")
+"""Quoted names and numbers, in which similar messages differ."""
+
+
+def grouped(texts: Iterable[str]) -> list[str]:
+    """Return messages in order, those that differ only in numbers and quoted names as one: the first and their number."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        groups.setdefault(VARIABLE.sub("#", text), []).append(text)
+    return [f"{first} (and {len(more)} similar)" if more else first for first, *more in groups.values()]
 
 
 def message_of(error: BaseException) -> str:

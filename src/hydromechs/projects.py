@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ import numpy as np
 from hydromechs import files
 from hydromechs.actuation import JointMotion, Thruster, drives, ideal_curve
 from hydromechs.control import HoldPose
-from hydromechs.equations import mass_matrix
+from hydromechs.dynamics import kinematics
+from hydromechs.equations import mass_matrix, restoring_force
+from hydromechs.errors import SimulationDiverged, grouped
 from hydromechs.formats import Imported, save, save_scenario, with_relative_meshes
 from hydromechs.hydro import Current, Environment
 from hydromechs.model import Frame, Model, Origin
 from hydromechs.model.component import Component
-from hydromechs.naval import add_water, ballast, box_of
-from hydromechs.recording import Check
+from hydromechs.naval import add_water, ballast, box_of, hydrostatics
+from hydromechs.recording import Check, summarise
 from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.simulation import PythonBlock
 
@@ -30,7 +33,15 @@ DEPTH = 5.0
 THRUST = 2.5
 """Maximum thrust of each of eight thrusters over the mass of the robot [N/kg]; a BlueROV2 Heavy has 3.5."""
 SERVO = 6.0
-"""Natural frequency of each joint servo alone, all other joints free [rad/s]."""
+"""Minimum natural frequency of each joint servo alone, all other joints free [rad/s]."""
+SAG = 0.02
+"""Maximum displacement of a servo by weight and buoyancy of what it carries [rad or m]."""
+POSTURES = 50
+"""Random postures in which the load of servos is evaluated."""
+STEPS = (0.002, 0.001, 0.0005)
+"""Steps of the mission; the first that closes the energy balance of its first second is used [s]."""
+CLOSES = 0.01
+"""Energy residual over exchanged energy up to which the balance counts as closed."""
 LEVEL = 0.02
 """Height of the centre of buoyancy above the centre of mass that ballast provides, over the robot's size."""
 ENOUGH = 4
@@ -50,7 +61,9 @@ class Project:
     notes: tuple[str, ...]
     """Everything assumed, as listed in its README."""
     headlines: tuple[str, ...]
-    """The thrusters, and ballast if it is heavy."""
+    """The thrusters."""
+    warnings: tuple[str, ...]
+    """Warnings of the import and about the hydrodynamics, and ballast if it is heavy."""
 
 
 def create_project(robot: Model | Imported, folder: Path) -> Project:
@@ -68,28 +81,38 @@ def create_project(robot: Model | Imported, folder: Path) -> Project:
     notes, headlines = list[str](), list[str]()
     mass = _mass(model)
     model = _wet(model, notes)
-    added = _mass(model) - mass
+    warnings = [] if isinstance(robot, Model) else list(robot.headlines)
+    if (added := _mass(model) - mass) > 0.1 * mass:
+        litres = 1e3 * (mass + added) / model.world.water_density
+        warnings.append(
+            f"ballast: the shapes displace {litres:.3g} L, so {added:.3g} kg was added to {mass:.3g} kg; if the real robot is "
+            f"smaller or flooded, correct 'volume' in {name}.yaml"
+        )
     thrusters = [part for part in given if isinstance(part, Thruster)]
     if thrusters:
         headlines.append(f"thrusters of the robot file: {', '.join(part.name for part in thrusters)}")
     elif _free(model):
         model, thrusters = _with_thrusters(model, notes, headlines)
-    if added > 0.1 * mass:
-        headlines.append(f"ballast: {added:.3g} kg added to {mass:.3g} kg; compare the volumes with the real robot")
     model = _with_tool(model, notes)
     kept = [part for part in given if not isinstance(part, Thruster | drives.Torque)]
     limits = {part.joint: part.limit for part in given if isinstance(part, drives.Torque)}
     servos = _servos(model, {part.joint for part in kept if isinstance(part, drives.Drive | JointMotion)}, limits, notes)
     file = folder.absolute() / f"{name}.yaml"
-    scenario = _mission(name, model, str(file), [*thrusters, *kept, *servos])
+    scenario = _with_stable_step(_mission(name, model, str(file), [*thrusters, *kept, *servos]))
     folder.mkdir(parents=True)
     lost = save(with_relative_meshes(model, folder), file)
     save_scenario(scenario, folder / "mission.yaml")
     notes += [f"not stored in the model file: {line}" for line in lost]
-    notes += [] if isinstance(robot, Model) else [f"{n.element}: {n.value}; {n.kind}: {n.done}" for n in robot.notes]
+    if isinstance(robot, Imported):
+        notes += grouped(f"{n.element}: {n.value}; {n.kind}: {n.done}" for n in robot.notes)
+        moving = {body.name for body in model.bodies if body.joint.nv}
+        renamed = [f"{joint} → {body}" for joint, body in robot.joint_bodies.items() if joint != body and body in moving]
+        notes += [f"names: a joint has the name of the body that it carries: {', '.join(renamed)}"] if renamed else []
     files.write_text(folder / "README.md", _instructions(name, folder, notes))
     floats = bool(_free(model))
-    return Project(name=name, scenario=scenario, floats=floats, notes=tuple(notes), headlines=tuple(headlines))
+    warnings += _water_warnings(model)
+    lists = {"notes": tuple(notes), "headlines": tuple(headlines), "warnings": tuple(warnings)}
+    return Project(name=name, scenario=scenario, floats=floats, **lists)
 
 
 def file_name(robot: Model | Imported) -> str:
@@ -119,7 +142,8 @@ def _wet(model: Model, notes: list[str]) -> Model:
         model = replace(model, world=replace(model.world, water_density=1025.0))
         notes.append("world: the water density is 1025 kg/m³")
     model, report = add_water(model)
-    notes += [f"hydrodynamics: {' '.join(line.split())}" for line in str(report).splitlines()[1:]]
+    notes += grouped(f"hydrodynamics of {g.body}: {g.quantity} {g.numbers}; {g.how}" for g in report.estimates)
+    notes += [f"hydrodynamics: {text}" for text in report.notes]
     if model.bodies[0].joint.nv != 6:
         return model
     try:
@@ -129,6 +153,26 @@ def _wet(model: Model, notes: list[str]) -> Model:
         return model
     notes += [f"ballast: {line}" for line in str(level).splitlines()]
     return level.model
+
+
+def _water_warnings(model: Model) -> list[str]:
+    found = list(hydrostatics(model).warnings)
+    moving = [body for body, moves in zip(model.bodies, model.moves, strict=True) if moves and body.inertia.mass]
+    dry = [body.name for body in moving if body.hydro is None]
+    if dry and not _free(model):  # else hydrostatics reports it
+        found.append(f"dry: no water acts on {', '.join(dry)}, since they have no shapes")
+    return found
+
+
+def _with_stable_step(mission: Scenario) -> Scenario:
+    """Return the mission with the longest step that closes the energy balance of its first second, or the shortest one."""
+    for step in STEPS:
+        mission = replace(mission, step=step)
+        with suppress(SimulationDiverged):
+            residual = summarise(mission.run(1.0).recording).residual_relative
+            if residual is None or residual < CLOSES:
+                break
+    return mission
 
 
 def _with_thrusters(model: Model, notes: list[str], headlines: list[str]) -> tuple[Model, list[Thruster]]:
@@ -184,19 +228,37 @@ def _replaced(model: Model, index: int, **fields: Any) -> Model:
 def _servos(model: Model, driven: set[str], limits: dict[str, float], notes: list[str]) -> list[drives.Servo]:
     """Return servos of all joints with one degree of freedom but the driven ones.
 
-    The inertia that a joint moves while all others are free is I = 1/(M⁻¹)_jj: stiffness I ω², damping 2 I ω.
+    The inertia that a joint moves while all others are free is I = 1/(M⁻¹)_jj. Stiffness k = max(I ω², load / sag), with the
+    largest load by weight and buoyancy in random postures; damping 2 √(k I).
     """
     parts = {n: p.v.start for n, p in model.joint_parts.items() if p.v.stop - p.v.start == 1 and n not in driven}
     if not parts:
         return []
     inertias = 1.0 / np.diag(np.linalg.inv(np.asarray(mass_matrix(model, model.initial().q), dtype=float)))
+    loads = np.max([np.abs(np.asarray(restoring_force(model, q), dtype=float)) for q in _postures(model)], axis=0)
     servos = []
     for name, dof in parts.items():
-        stiffness, damping = (_rounded(factor * float(inertias[dof])) for factor in (SERVO**2, 2.0 * SERVO))
-        servos.append(drives.Servo(joint=name, stiffness=stiffness, damping=damping, limit=limits.get(name, np.inf)))
+        inertia = float(inertias[dof])
+        stiffness = max(inertia * SERVO**2, float(loads[dof]) / SAG)
+        numbers = {"stiffness": _rounded(stiffness), "damping": _rounded(2.0 * np.sqrt(stiffness * inertia))}
+        servos.append(drives.Servo(joint=name, limit=limits.get(name, np.inf), **numbers))
     limited = "; limits of torque from the robot file" if any(np.isfinite(servo.limit) for servo in servos) else ""
-    notes.append(f"drives: servos at {SERVO:g} rad/s with critical damping{limited}")
+    stiff = f"servos of at least {SERVO:g} rad/s that sag at most {SAG:g} rad by weight and buoyancy"
+    notes.append(f"drives: {stiff}, with critical damping{limited}")
     return servos
+
+
+def _postures(model: Model) -> Iterator[np.ndarray]:
+    """Yield the initial configuration, and others with random joint positions within limits and half a turn."""
+    q, random = model.initial().q, np.random.default_rng(0)
+    yield q
+    for _ in range(POSTURES):
+        q = q.copy()
+        for part in model.joint_parts.values():
+            if part.v.stop - part.v.start == 1:
+                low, high = getattr(part.joint, "limits", None) or (-np.pi, np.pi)
+                q[part.q.start] = random.uniform(max(low, -np.pi), min(high, np.pi))
+        yield q
 
 
 def _mission(name: str, model: Model, source: str, components: Sequence[Component]) -> Scenario:
@@ -204,10 +266,13 @@ def _mission(name: str, model: Model, source: str, components: Sequence[Componen
     free, q = _free(model), model.initial().q
     thrusters = sum(isinstance(part, Thruster) for part in components)
     holds = bool(free) and thrusters >= ENOUGH
-    place = (0.0, 0.0, DEPTH if model.world.axes == "NED" else -DEPTH) if len(free) == 1 else tuple(q[:3].tolist())
+    down = np.array(model.world.down, dtype=float)
+    top = 0.0 if free else min(float(down @ p) for p in kinematics(model, q, np.zeros(model.nv)).p_WB)
+    placed = len(free) < 2  # a fixed robot is lowered until all of it is at the depth
+    place = tuple((_rounded(DEPTH - min(top, 0.0)) * down).tolist()) if placed else tuple(q[:3].tolist())
     root = model.bodies[0].name
     hold = HoldPose(period=0.02, frequency=0.8, body=root, position=place)
-    depth = float(np.array(model.world.down, dtype=float) @ place)
+    depth = float(down @ place)
     settled: dict[str, Any] = {"after": 15.0, "statistic": "max_abs"}
     checks = (
         Check(name="stays at its depth", quantity=f"depth.{root}", target=depth, below=0.1, **settled),
@@ -216,10 +281,11 @@ def _mission(name: str, model: Model, source: str, components: Sequence[Componen
     angles = {
         part.joint: float(q[model.joint_parts[part.joint].q.start]) for part in components if isinstance(part, drives.Servo)
     }
+    still = (Check(name=f"{n} holds", quantity=f"q.{n}", target=x, below=5 * SAG, **settled) for n, x in angles.items())
     return Scenario(
         name=f"{name}_mission",
         title=f"{name} {'holds its pose in a current' if holds else 'drifts' if free else 'holds still'}",
-        models=(ModelStart(name="robot", model=model, source=source, position=place if len(free) == 1 else None),),
+        models=(ModelStart(name="robot", model=model, source=source, position=place if placed else None),),
         environment=Environment(current=Current(velocity=(0.1, 0.05, 0.0))),
         components=tuple(components),
         commands=tuple((joint, angle) for joint, angle in angles.items() if angle),
@@ -227,7 +293,7 @@ def _mission(name: str, model: Model, source: str, components: Sequence[Componen
         step=0.002,
         record=0.05,
         duration=30.0,
-        checks=checks if holds else (),
+        checks=(*(checks if holds else ()), *still),
     )
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 import hydromechs as hm
+from hydromechs.errors import grouped
 
 ROBOT = """<robot name="r">
 <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
@@ -110,3 +111,9 @@ def test_convert_of_a_library_model_replaces_a_file_with_force_only(tmp_path, ru
     assert status == 1 and "--force" in words(err) and (tmp_path / "p.yaml").read_text() == "mine"
     status, _, _ = run("convert", "puma560", tmp_path / "p.yaml", "--force")
     assert status == 0 and hm.load(tmp_path / "p.yaml").nv == 6
+
+
+def test_similar_notes_share_a_line():
+    """They differ in numbers and quoted names only; others stay apart, in order."""
+    texts = ["line 3: link 'a': mass 1e-3 kg; repaired", "no world", "line 12: link 'b': mass 0.5 kg; repaired"]
+    assert grouped(texts) == [f"{texts[0]} (and 1 similar)", "no world"]

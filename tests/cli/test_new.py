@@ -40,13 +40,32 @@ def test_dry_robot_gets_water_thrusters_and_a_mission_that_passes(run, tmp_path,
     code, text, _ = run("new", "arm.urdf")
     assert code == 0 and "hydromechs run my_arm/mission.yaml" in text
     readme = (tmp_path / "my_arm" / "README.md").read_text()
-    for assumed in ("hydrodynamics: base volume 0.03 ± 0.003 m³", "ballast: weight of", "thrusters: eight", "limits of torque"):
+    for assumed in (
+        "hydrodynamics of base: volume 0.03 ± 0.003 m³",
+        "ballast: weight of",
+        "thrusters: eight",
+        "limits of torque",
+        "elbow → forearm",
+    ):
         assert assumed in readme
     assert "limit: 20" in (tmp_path / "my_arm" / "mission.yaml").read_text()
     code, text, _ = run("run", "my_arm/mission.yaml", "--no-pictures")
-    assert code == 0 and text.count("passed") == 2
+    assert code == 0 and text.count("passed") == 3
     code, _, err = run("new", "arm.urdf")
     assert code == 1 and "my_arm exists" in err and "PROJECT" in err
+
+
+def test_servos_of_a_fixed_arm_hold_its_weight(run, tmp_path, monkeypatch):
+    """Soft servos would let a level forearm hang down; a base at the surface would leave it dry."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hydromechs.projects.CLOSES", 0.0)  # no step closes the energy balance: the shortest one
+    (tmp_path / "arm.urdf").write_text(URDF.replace('xyz="0 0 0.2"', 'xyz="0.2 0 0"'))
+    code, text, _ = run("new", "arm.urdf", "--base", "fixed")
+    assert code == 0 and "dry" not in text
+    scenario = load_scenario(str(tmp_path / "my_arm" / "mission.yaml"))
+    result = scenario.run(2.0)
+    assert abs(result.state.q[-1]) < 0.03 and float(result.recording.depth.min()) > 4.9
+    assert scenario.step == 0.0005
 
 
 @pytest.mark.parametrize("robot", ["puma560", "tiburon_titan2", "snake"])

@@ -312,12 +312,15 @@ def test_warnings_of_each_of_several_mechanisms_have_the_name_of_its_root():
 
 
 def test_warnings_of_a_naval_architect():
-    def words(mass, com):
+    sphere = (hm.added_mass.Diagonal((50, 50, 50, 0, 0, 0)),)
+
+    def words(mass, com, added=sphere):
         inertia = hm.Inertia(mass=mass, com=com, tensor=(1, 1, 1, 0, 0, 0))
-        hydro = hm.Hydro(volume=0.1)
+        hydro = hm.Hydro(volume=0.1, added_mass=added)
         return " ".join(hm.hydrostatics(hm.Model(bodies=[hm.Body(name="b", inertia=inertia, hydro=hydro)])).warnings)
 
     assert words(102.5, (0, 0, 0.05)) == ""
+    assert words(102.5, (0, 0, 0.05), added=()).startswith("no added mass: b ")
     assert "heavy: it sinks with 172 N, 15% of its weight; it needs 17.1 L more volume" in words(120.0, (0, 0, 0.05))
     assert "light: it rises with" in words(90.0, (0, 0, 0.05))
     assert words(200.0, (0, 0, -0.05)).startswith(

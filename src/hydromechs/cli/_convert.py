@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hydromechs.errors import grouped
+
 from ._console import Console, plain
 from ._kinds import expect
 from ._options import CODE, robot_command
-from ._tables import table_of
 
 if TYPE_CHECKING:
     from hydromechs.formats import Imported
@@ -55,5 +56,5 @@ def print_notes(imported: Imported, console: Console) -> None:
     if not imported.notes:
         console.print(Text("nothing was ignored, assumed or repaired"))
         return
-    rows = [("" if n.line is None else n.line, n.element, n.value, n.kind, n.done) for n in imported.notes]
-    console.print(table_of(">line", "what", "value", "", "done", rows=rows))
+    for note in grouped(map(str, imported.notes)):
+        console.print(Text(note), soft_wrap=True)

@@ -21,6 +21,8 @@ from ._tables import table_of
 
 SHOWN = 36
 """Maximum number of array entries that are printed."""
+NEUTRAL = 1e-9
+"""Net weight over weight up to which it counts as rounding."""
 
 
 def info(
@@ -135,13 +137,11 @@ def _print_tree(model: Model, console: Console) -> None:
 def _add_totals(summary: Table, model: Model, t: Hydrostatics) -> None:
     summary.add_row("mass", f"{t.mass:.6g} kg")
     summary.add_row("displaced water", f"{t.displaced_mass:.6g} kg at {model.world.water_density:g} kg/m³")
-    sense = "sinks" if t.net_weight > 0 else "floats"
-    share = (
-        f", {abs(t.net_weight) / (t.mass * model.world.gravity):.2%} of the weight, it {sense}"
-        if t.mass * model.world.gravity and t.displaced_mass
-        else ""
-    )
-    summary.add_row("net weight", f"{t.net_weight:.5g} N{share}")
+    weight, net, share = t.mass * model.world.gravity, t.net_weight, ""
+    if weight and t.displaced_mass:
+        part = abs(net) / weight
+        share = f", {part:.2%} of the weight, it {'sinks' if net > 0.0 else 'floats'}" if part > NEUTRAL else ", neutral"
+    summary.add_row("net weight", f"{0.0 if share == ', neutral' else net:.5g} N{share}")
     summary.add_row("centre of mass", _vector(t.com))
     if t.displaced_mass:
         summary.add_row(

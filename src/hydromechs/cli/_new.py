@@ -39,7 +39,9 @@ def new(
     text = f"{place}: {made.name}.yaml, mission.yaml, README.md with {len(made.notes)} assumptions"
     console.print(Text(text, "bold"), soft_wrap=True)
     for text in made.headlines:
-        console.print(Text(f"  {text}", "yellow" if text.startswith("ballast") else ""), soft_wrap=True)
+        console.print(Text(f"  {text}"), soft_wrap=True)
+    for text in made.warnings:
+        console.print(Text(f"  warning: {text}", "yellow"), soft_wrap=True)
     try:
         made.scenario.simulation()
     except (ModelError, ScenarioError) as error:

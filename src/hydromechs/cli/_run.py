@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hydromechs import files
-from hydromechs.errors import ScenarioError
+from hydromechs.errors import ScenarioError, grouped
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, unit_mistakes
@@ -251,9 +251,8 @@ def print_summary(summary: Summary, console: Console) -> None:
     for label, text in summary.setup:
         if label == DESIGN:
             table.add_row(label.lower(), Text(text))
-    for message in summary.messages:
-        if message != summary.diverged:
-            table.add_row("note", Text(message))
+    for message in grouped(text for text in summary.messages if text != summary.diverged):
+        table.add_row("note", Text(message))
     console.print(table)
 
 

@@ -23,6 +23,10 @@ OUT_OF_TRIM = math.radians(2.0)
 """Angle from the initial attitude above which a vehicle counts as out of trim [rad]."""
 
 
+HEAVY_PART = 0.3
+"""Mass over that of all moving bodies above which a body in water is expected to have added mass."""
+
+
 class Sums(NamedTuple):
     """Bodies and their displaced water, about an origin."""
 
@@ -72,8 +76,8 @@ class Hydrostatics:
     tilt: float
     """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN if no moment rights it there."""
     warnings: tuple[str, ...]
-    """Warnings: no buoyancy, heavy, light, unstable, tender, out of trim, dry. Empty for models that cannot float freely. If
-    several roots move, those of each with its name."""
+    """Warnings: no buoyancy, heavy, light, unstable, tender, out of trim, no added mass, dry. Empty for models that cannot
+    float freely. If several roots move, those of each with its name."""
 
 
 def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] | None = None) -> Hydrostatics:
@@ -115,7 +119,7 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
         return replace(found, warnings=_of_each(model, q, chosen))
     if not roots or not isinstance(model.bodies[root].joint, joints.Free) or not mass:
         return found
-    sinking, dry = _sinking(model, chosen), _dry(model, chosen)
+    sinking, dry = _sinking(model, chosen), [*_without_added_mass(model, chosen), *_dry(model, chosen)]
     found = _with_warnings(found, model, dry) if displaced else replace(found, warnings=tuple(dry))
     return replace(found, warnings=(*sinking, *found.warnings))
 
@@ -204,6 +208,20 @@ def _sinking(model: Model, chosen: Sequence[int]) -> list[str]:
     return [
         f"no buoyancy: drag or added mass, but no volume, on {', '.join(names)}; in Gazebo a plugin of the world supplies "
         "buoyancy. Use hm.add_water (info --water) to estimate it from the shapes, or set Hydro(volume=...)"
+    ]
+
+
+def _without_added_mass(model: Model, chosen: Sequence[int]) -> list[str]:
+    """Return a warning about those of the chosen bodies in water that carry most of the mass but have no added mass."""
+    moving = [model.bodies[i] for i in chosen if model.moves[i]]
+    large = HEAVY_PART * sum(body.inertia.mass for body in moving)
+    wet = [(body.name, body.hydro) for body in moving if isinstance(body.hydro, Hydro) and body.inertia.mass > large]
+    names = [name for name, hydro in wet if hydro.volume > 0.0 and not hydro.added_mass]
+    if not names:
+        return []
+    return [
+        f"no added mass: {', '.join(names)} accelerates too easily; set Hydro(added_mass=...), or estimate it, "
+        f"with the drag, by hm.add_water(model, bodies={names})"
     ]
 
 

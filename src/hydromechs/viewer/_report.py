@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hydromechs.errors import grouped
 from hydromechs.files import write_text
 from hydromechs.recording import STORED_ENERGIES, CheckResult, RunWarning, Summary, unit_of
 
@@ -65,7 +66,8 @@ def bench(content: PageContent) -> str:
     plots = plots_section(content)
     left = stage(content)
     if content.marks:
-        items = "".join(f"<li><time>{_seconds(mark.t)}</time> {escape(mark.text)}</li>" for mark in content.marks)
+        lines = (line.split("\t") for line in grouped(f"{_seconds(mark.t)}\t{mark.text}" for mark in content.marks))
+        items = "".join(f"<li><time>{t}</time> {escape(text)}</li>" for t, text in lines)
         left += f'<section><h2>Events</h2><ul class="events">{items}</ul></section>'
     if content.scene is not None:
         left += '<section><h2>Moments</h2><div id="moments"></div></section>'
@@ -162,7 +164,7 @@ def _messages(ds: xarray.Dataset, messages: list[str]) -> str:
         messages = ["The run did not finish; the report shows what was recorded.", *messages]
     if not messages:
         return ""
-    items = "".join(f"<li>{escape(m).replace(' %', '&nbsp;%')}</li>" for m in messages)
+    items = "".join(f"<li>{escape(m).replace(' %', '&nbsp;%')}</li>" for m in grouped(messages))
     return f'<section class="messages"><h2>Notes</h2><ul>{items}</ul></section>'
 
 
