@@ -357,15 +357,15 @@ def test_refused_by_name(plant):
     with pytest.raises(UnsupportedFeature, match="integrator 'linearly_implicit' .* target 'cuda'"):
         hm.Worlds(plant, 4, target="cuda", method="linearly_implicit")
     model = hm.load("bluerov2_heavy_alpha5")
-    with pytest.raises(ValueError, match=r"tau of shape \(3, 10\) is of 3 worlds, and there are 4"):
+    with pytest.raises(ValueError, match=r"tau of shape \(3, 10\) is for 3 worlds, but there are 4"):
         hm.Worlds(model, 4).step(np.zeros((3, model.nv)), 2)
-    with pytest.raises(ValueError, match="step_faults goes with a plant: "):
+    with pytest.raises(ValueError, match="step_faults applies only to a plant: "):
         hm.Worlds(model, 4).step_faults()
     for options, words in (
         ({"target": "tpu"}, "target is 'tpu', must be one of cpu, cuda"),
         ({"precision": "float32"}, "with target 'cpu' it must be 'float64'"),
-        ({"method": "dormand_prince"}, "steps of one length"),
-        ({"inputs": ["fluid_velocity"]}, "inputs goes with a model"),
+        ({"method": "dormand_prince"}, "need equal steps"),
+        ({"inputs": ["fluid_velocity"]}, "inputs applies only to a model"),
         ({"parameters": {MASS: np.ones(3)}}, "must have shape"),
         ({"seed": [1, 2]}, "one for each of 4 worlds"),
         ({"step": 0.5}, "step"),
@@ -385,7 +385,7 @@ def test_refused_by_name(plant):
         worlds.step({"port": np.zeros((4, 5))}, 3)
     with pytest.raises(ValueError, match="mask must have shape"):
         worlds.reset([True, False])
-    with pytest.raises(ValueError, match="numbers of worlds from 0 to 3"):
+    with pytest.raises(ValueError, match="indices from 0 to 3"):
         worlds.reset([7])
 
 

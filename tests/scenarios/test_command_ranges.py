@@ -59,14 +59,14 @@ def test_the_default_command_is_no_thrust():
     assert sim.observe()["actuator_force"].tolist() == [0.0, 0.0, 0.0]
 
 
-WORDS = r"'port' is 0 us, outside of its range 1100 to 1900 us; at rest it is 1500 us"
+WORDS = r"'port' is 0 us, outside its range 1100 to 1900 us; at rest it is 1500 us"
 
 
 def test_commands_that_are_known_before_the_start_are_refused():
     with pytest.raises(ValueError, match=f"commands: the command of {WORDS}"):
         simulation(commands={"port": 0.0})
     pulse = hm.Event(name="go", quantity="time", level=0.05, command={"star": 25.0})
-    with pytest.raises(ValueError, match=r"event 'go': the command of 'star' is 25 throttle, outside of its range -1 to 1"):
+    with pytest.raises(ValueError, match=r"event 'go': the command of 'star' is 25 throttle, outside its range -1 to 1"):
         simulation(events=[pulse])
     with pytest.raises(ScenarioError, match=WORDS):
         scenario(commands={"port": 0.0})
@@ -80,7 +80,7 @@ def test_commands_of_a_controller_are_said_once_and_counted():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run = sim.run(0.1)
-    said = [m for m in run.messages if "outside of its range" in m]
+    said = [m for m in run.messages if "outside its range" in m]
     assert said == [f"t = 0.01 s: the command of {WORDS}"]
     assert structured(run.recording, "commands_outside") == {"port": 9}
     again = sim.run(0.02)
@@ -101,7 +101,7 @@ def test_rollouts_warn_too():
     sim = simulation()
     command = {"port": np.array([1500.0, 1900.0]), "star": np.array([0.0, 2.0])}
     q, v = np.tile(sim.state.q, (2, 1)), np.zeros((2, 7))
-    with pytest.warns(UserWarning, match="'star' is 2 throttle, outside of its range -1 to 1") as caught:
+    with pytest.warns(UserWarning, match="'star' is 2 throttle, outside its range -1 to 1") as caught:
         hm.rollout(sim.plant, q, v, command, 1e-3, 2)
     assert len(caught) == 1
 

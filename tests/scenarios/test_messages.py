@@ -61,7 +61,7 @@ def test_arguments_of_simulations_and_scenarios(given, words):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: hm.Simulation(MODEL, state=Q), r"state is array.*must be a hydromechs.State, as State\(q=q, v=v\)"),
+        (lambda: hm.Simulation(MODEL, state=Q), r"state is array.*must be a hydromechs.State, such as State\(q=q, v=v\)"),
         (lambda: hm.Simulation(MODEL, state=(Q, V)), "state is .*must be a hydromechs.State"),
         (lambda: hm.Simulation(MODEL).reset(Q), "state is .*must be a hydromechs.State"),
         (lambda: hm.Simulation(MODEL, parameters=[5]), r"parameters\[0\] is 5"),

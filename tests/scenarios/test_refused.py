@@ -224,7 +224,7 @@ def test_rollouts_say_which_shape_does_not_fit():
     opened = hm.Plant(model=pendulum(), parameters=("bob.inertia.com",))
     with pytest.raises(ValueError, match=r"parameter 'bob.inertia.com' must have shape \(..., 3\), got \(2,\)"):
         hm.rollout(opened, q, v, {}, 1e-3, 4, parameters={"bob.inertia.com": np.zeros(2)})
-    with pytest.raises(ValueError, match=r"memory goes with a controller"):
+    with pytest.raises(ValueError, match=r"memory needs a controller"):
         hm.rollout(plant, q, v, {}, 1e-3, 4, memory=np.zeros((2, 1)))
 
 

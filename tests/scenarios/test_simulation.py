@@ -411,7 +411,7 @@ def test_state_faults():
     sim = stone()
     with pytest.raises(ValueError, match=r"state\.v must have shape \(6,\), got \(3,\)"):
         sim.state = hm.State(q=sim.state.q, v=np.zeros(3))
-    with pytest.raises(ValueError, match=r"state\.command must have shape \(1,\), got \(2,\); is it of another simulation"):
+    with pytest.raises(ValueError, match=r"state\.command must have shape \(1,\), got \(2,\); use a state of this simulation"):
         sim.state = hm.State(q=sim.state.q, v=np.zeros(6), command=np.zeros(2))
     with pytest.raises(ValueError, match=r"q must have shape|q .* shape"):
         sim.state = hm.State(q=np.zeros(3), v=np.zeros(6))

@@ -48,7 +48,7 @@ def test_a_step_that_is_too_long_together_is_told(method, steps):
     (text,) = said(run)
     assert f"a step of {step:g} s is too long for all parts together" in text and "rod1" in text
     assert np.abs(run.state.v).max() > 10.0
-    good = float(text.partition("take a step of ")[2].partition(" s")[0])
+    good = float(text.partition("use a step of ")[2].partition(" s")[0])
     run = chain(4, integrator=method, step=good, record=good).run(4 * steps * good)
     assert not said(run) and np.abs(run.state.v).max() < 0.1
 

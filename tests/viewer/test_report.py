@@ -194,7 +194,7 @@ def test_a_report_tells_the_run(tmp_path, make_recording, make_summary):
     for words in (
         "Station keeping in a current",
         "1 of 3 checks failed",
-        "60 s of tiburon_titan2 in 0.21 s of computing, 286 times as fast as real time.",
+        "60 s of tiburon_titan2 in 0.21 s of computing time, 286 times as fast as real time.",
         "Not within its limit: heading error.",
         "Position error 0.183 m must be below 0.25 m",
         "✗ failed heading error maximum |heading error| after 20 s [rad] 0.121 below 0.1",

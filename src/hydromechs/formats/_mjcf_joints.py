@@ -114,7 +114,7 @@ def _one_axis(
         position = min(max(ref, limits[0]), limits[1])
         unit = "rad" if kind == "hinge" else "m"
         done = f"it starts at {position:.4g} {unit}, the nearest limit"
-        item.note("repaired", f"its zero position {ref:g} {unit} is outside of its range", done)
+        item.note("repaired", f"its zero position {ref:g} {unit} is outside its range", done)
     stiffness, rest = _linear(item, "stiffness"), scaled(item.number("springref", 0.0))
     if stiffness < 0.0:
         item.left_out(f"stiffness {stiffness:g}", "it would drive the joint away", of="stiffness")

@@ -231,4 +231,4 @@ class EngineSteps(FixedSteps):
         self.world.program.code(1)
 
     def march(self, stretch: Stretch) -> Paths:
-        raise TypeError(f"engine {self.world.engine.name!r} holds one world; for many worlds use one of our integrators")
+        raise TypeError(f"engine {self.world.engine.name!r} supports only one world; for many worlds use a built-in integrator")

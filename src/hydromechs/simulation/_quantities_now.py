@@ -1,4 +1,4 @@
-"""Quantities of a recording in compiled code, at the present instant of a mission."""
+"""Quantities of a recording in compiled code, at the current instant of a mission."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ DIRECT = ("q", "v", "internal_state", "work", "command", "held_input", "signal")
 class QuantitiesNow:
     """Quantities by name, as functions of the arrays of a mission. `energy_residual` is not reduced by its initial value.
 
-    `names`: names as of `find_terms`, or "time"; the orientation is not among them; `signals`: signals of the controllers, name
-    to unit; `upright`: bodies whose vertical in body axes, the last row of R_WB, follows after the values of the names.
+    `names`: names as in `find_terms`, or "time", but not the orientation; `signals`: signals of the controllers, name to unit;
+    `upright`: bodies whose vertical in body axes, the last row of R_WB, follows the values of the names.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class QuantitiesNow:
         self._direct = [name for name in DIRECT if name in used]
         self._computed = sorted(used - {*DIRECT, "time"})
         self.identity = repr((self._terms, self._direct, self._computed))
-        """Text that other quantities do not have."""
+        """Text that identifies the quantities."""
 
     def call(
         self,
@@ -53,8 +53,8 @@ class QuantitiesNow:
     ) -> None:
         """Call a function of (t, values, kept) that returns the new `kept`.
 
-        `t`: where the time is; `parts`: where q, x, inputs, command, held_input and signal are; `kept`: what the function reads
-        and changes, in the order of its arguments; `identity`: text that changes with the function.
+        `t`: entry of the time; `parts`: entries of q, x, inputs, command, held_input and signal; `kept`: arrays that the
+                function reads and changes, in the order of its arguments; `identity`: text that identifies the function.
         """
         given, arguments = [t], [Argument("t", ())]
         if self._computed:
@@ -92,7 +92,7 @@ class QuantitiesNow:
 
 
 def _angle(name: str, R: Array) -> Scalar:
-    """One of the angles `ATTITUDE` of a rotation R_WB."""
+    """Return one of the angles `ATTITUDE` of a rotation R_WB."""
     angle, degrees = name.removesuffix("_deg"), name.endswith("_deg")
     if angle == "roll":
         out = np.arctan2(R[2, 1], R[2, 2])

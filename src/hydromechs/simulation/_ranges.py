@@ -1,4 +1,4 @@
-"""A caller's inputs, by name or in order: commands in their ranges, or messages about those that are not."""
+"""Inputs from a caller, by name or in order, and messages about commands outside their ranges."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ from ._layout import Layout
 from ._plant import Plant
 
 ROUNDING = 1e-9
-"""Part of a limit by which a command may exceed it."""
+"""Fraction of a limit by which a command may exceed it."""
 
 
 class CommandRanges:
-    """Checks commands and remembers which actuators got one outside of its range.
+    """Checks commands and records which actuators received one outside its range.
 
-    `layout`: where the commands of a plant are.
+    `layout`: positions of the commands of a plant.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -32,7 +32,7 @@ class CommandRanges:
         self._lower, self._upper = limits[:, 0] - slack[:, 0], limits[:, 1] + slack[:, 1]
 
     def fault(self, name: str, value: float) -> str:
-        """Return the problem of the command of actuator `name`; empty if it is in its range, or `name` is not known."""
+        """Return the problem of the command of actuator `name`; empty if it is in range, or `name` is unknown."""
         slot = self.slots.get(name)
         k = None if slot is None else list(self.slots).index(name)
         if slot is None or k is None or self._lower[k] <= value <= self._upper[k]:
@@ -40,15 +40,15 @@ class CommandRanges:
         unit = "" if slot.unit == "1" else f" {slot.unit}"
         rest = "" if callable(slot.start) else f"; at rest it is {slot.start:g}{unit}"
         within = f"{slot.limits[0]:g} to {slot.limits[1]:g}{unit}"
-        return f"the command of {name!r} is {value:g}{unit}, outside of its range {within}{rest}"
+        return f"the command of {name!r} is {value:g}{unit}, outside its range {within}{rest}"
 
     def faults(self, given: Mapping[str, float]) -> dict[str, str]:
-        """Return the problem of each command that is outside of its range."""
+        """Return the problem of each command outside its range."""
         said = {name: self.fault(name, value) for name, value in given.items()}
         return {name: text for name, text in said.items() if text}
 
     def found(self, counts: np.ndarray, values: np.ndarray) -> list[str]:
-        """Take the numbers of commands outside, shape (na,), and the first of them; texts of actuators that are new."""
+        """Add counts of commands out of range, shape (na,), and the first value of each; return messages of new actuators."""
         out = []
         for k, name in enumerate(self.slots) if counts.any() else ():
             if counts[k]:
@@ -58,7 +58,7 @@ class CommandRanges:
         return out
 
     def look(self, values: np.ndarray) -> list[str]:
-        """Count commands that are outside their range; return messages of actuators for which it is the first time.
+        """Count commands outside their range; return messages of actuators for which this is the first time.
 
         `values`: all commands, shape (na,), or of many worlds and steps, shape (..., na).
         """
@@ -74,7 +74,7 @@ class CommandRanges:
 
 
 class HeldRanges:
-    """Reject held inputs outside of their range. Switches of constraints are 0 or 1. `plant`: what they act on."""
+    """Rejects held inputs outside their range. Switches of constraints are 0 or 1. `plant`: the plant that has them."""
 
     def __init__(self, plant: Plant) -> None:
         layout = plant.layout
@@ -84,7 +84,7 @@ class HeldRanges:
         self.switches[[i - first for k in plant.constraining for i in layout.u[k].values() if i >= first]] = True
 
     def check(self, values: np.ndarray) -> None:
-        """Raise an error for the first that is outside; NaN passes.
+        """Raise an error for the first one out of range; NaN passes.
 
         `values`: all held inputs, shape (nh,), or of many worlds and steps, shape (..., nh).
         """
@@ -96,7 +96,7 @@ class HeldRanges:
 
 
 def by_name(given: Any, what: str) -> dict[str, float]:
-    """Numbers by name, as a caller gave them; errors call them `what`."""
+    """Check a caller's numbers by name; errors call them `what`."""
     if not isinstance(given, Mapping):
         raise FieldError(what, given, "must map names of actuators to numbers")
     single = {name: x.item() if isinstance(x, np.ndarray) and x.size == 1 else x for name, x in given.items()}
@@ -104,10 +104,10 @@ def by_name(given: Any, what: str) -> dict[str, float]:
 
 
 def input_values(given: Commands, present: np.ndarray, names: tuple[str, ...], what: str, t: float) -> np.ndarray:
-    """Values of inputs as a caller gave them, shape (n,).
+    """Return a caller's values of inputs, shape (n,).
 
-    `given`: some by name, or all in order; `present`: values of those not named, shape (n,); `what`: what the error calls one,
-    as "actuator"; `t`: time, for the error [s].
+    `given`: some by name, or all in order; `present`: values of the others, shape (n,); `what`: their kind in errors, such as
+    "actuator"; `t`: time, for errors [s].
     """
     values = present.copy()
     if isinstance(given, Mapping):
@@ -131,7 +131,7 @@ def input_values(given: Commands, present: np.ndarray, names: tuple[str, ...], w
 
 
 def input_rows(given: Any, worlds: int, names: tuple[str, ...], commands: int) -> np.ndarray:
-    """Values of inputs of many worlds as a batched controller gave them, shape (worlds, len(names)); NaN where it gave none.
+    """Return a batched controller's values of inputs of many worlds, shape (worlds, len(names)); NaN if not given.
 
     `given`: some by name, a number for all worlds or one for each, or all of the first `commands` in order, shape
     (worlds, commands), or None.

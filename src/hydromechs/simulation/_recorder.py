@@ -1,4 +1,4 @@
-"""From states to a recording: rows are collected, completed with all that is recorded, and handed on in blocks."""
+"""Recorder of states: it collects samples, computes the other recorded variables, and passes them on in blocks."""
 
 import math
 import os
@@ -18,18 +18,18 @@ from ._plant import Plant
 from ._watches import EnergyWatch, FreeForces
 
 BLOCK = 1024
-"""Samples that are completed at once."""
+"""Number of samples per block."""
 LARGE = 1e9
 """Size of a recording in memory above which a run warns [bytes]."""
 FLUSH = 1.0
-"""Seconds after which samples are handed on even if the block is not full."""
+"""Time after which samples are passed on even if the block is not full [s]."""
 
 
 class Recorder:
     """The recording of one run.
 
-    `observer`: all that is recorded, of (t, q, x, inputs); `every`: time between two samples [s]; `path`: folder on disk to
-    write to; in memory if None; `attrs`: attributes of the recording; `signals`: signals of the controller, name to unit;
+    `observer`: program of all recorded variables from (t, q, x, inputs); `every`: time between two samples [s]; `path`: folder
+    on disk; in memory if None; `attrs`: attributes of the recording; `signals`: signals of the controller, name to unit;
     `energy_ledger`: initial energy ledger, as in `State`.
     """
 
@@ -52,16 +52,16 @@ class Recorder:
         self.variables = schema(plant, signals)
         contents = (self.variables, coordinates(plant, signals), own | dict(attrs))
         self.sink = MemoryRecorder(*contents) if path is None else RecordingWriter(path, *contents)
-        """Takes the samples, block by block."""
+        """Receives the samples, block by block."""
         self.in_memory = path is None
         """True if the samples are kept in memory."""
         self._size = 0 if path else 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
         self.free_forces = FreeForces(plant.group_names)
-        """Constraint forces that were set to 0, in the samples that are handed on."""
+        """Constraint forces that were set to 0, in the samples passed on."""
         self.energy = EnergyWatch(plant.layout.causes)
         """Monitor of unexplained energy in the samples."""
         self.signal = np.full(len(signals), np.nan)
-        """Values of the signals that hold now, shape (ns,)."""
+        """Current values of the signals, shape (ns,)."""
         self._rows: list[tuple[np.ndarray, ...]] = []
         self._count, self._flushed = 0, time.perf_counter()
         self._newest: float | None = None
@@ -73,13 +73,13 @@ class Recorder:
         return [text] if size > LARGE else []
 
     def sample(self, at: Point, inputs: np.ndarray) -> None:
-        """Take a point with its inputs (nu,), unless it is recorded already."""
+        """Add a point with its inputs (nu,), unless it is already recorded."""
         if not self._has(at.t):
             self.rows(np.array([at.t]), at.q[None], at.x[None], inputs)
 
     @property
     def empty(self) -> bool:
-        """True if no sample was taken yet."""
+        """True if there are no samples yet."""
         return self._newest is None
 
     def _has(self, t: float) -> bool:
@@ -87,26 +87,26 @@ class Recorder:
         return self._newest is not None and abs(t - self._newest) <= max(1e-9, rounding(t))
 
     def renew(self, t: float, inputs: np.ndarray) -> None:
-        """Let the newest sample, if it is at this time, hold the inputs (nu,) from then on, and the signals."""
+        """Update the newest sample, if it is at this time, to the inputs (nu,) and signals that apply from then on."""
         if self._has(t):
             times, q, x, _, _ = self._newest_row()
             self._rows.append((times, q, x, inputs.copy(), self.signal))
 
     def _newest_row(self) -> tuple[np.ndarray, ...]:
-        """Take the newest sample out; it is never handed on before the end of the run."""
+        """Remove the newest sample, which is never passed on before the end of the run."""
         last = self._rows.pop()
         if len(last[0]) > 1:
             self._rows.append((*(a[:-1] for a in last[:3]), *last[3:]))
         return (*(a[-1:] for a in last[:3]), *last[3:])
 
     def rows(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> None:
-        """Take samples with the same inputs: times (n,) [s], configurations (n, nq), velocities and states (n, nv + nz)."""
+        """Add samples with the same inputs: times (n,) [s], configurations (n, nq), velocities and states (n, nv + nz)."""
         self._rows.append((np.array(times), np.array(q), np.array(x), inputs.copy(), self.signal))
         self._count += len(times)
         self._newest = float(times[-1])
 
     def take(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray, signals: np.ndarray) -> None:
-        """Take samples that each have their own inputs (n, nu) and signals (n, ns), unless the first is recorded already."""
+        """Add samples with inputs (n, nu) and signals (n, ns) each; the first is skipped if already recorded."""
         first = 1 if len(times) and self._has(times[0]) else 0
         if first:
             self._newest_row()
@@ -116,7 +116,7 @@ class Recorder:
         self._newest = float(times[-1]) if len(times) else self._newest
 
     def commit(self) -> bool:
-        """Hand all samples but the newest on if there are many, or if it is time; whether it did."""
+        """Pass on all samples but the newest if there are many, or if it is time; return whether it did."""
         due = self._count >= BLOCK or time.perf_counter() - self._flushed > FLUSH
         if due and self._rows:
             newest = self._newest_row()
@@ -126,7 +126,7 @@ class Recorder:
         return due
 
     def flush(self) -> None:
-        """Complete the samples so far and hand them on."""
+        """Complete the samples so far and pass them on."""
         self._flushed = time.perf_counter()
         if not self._count:
             return
@@ -155,6 +155,6 @@ class Recorder:
         return {name: got[name] for name in ["time", *(v.name for v in self.variables)]}
 
     def close(self, attrs: Mapping[str, Any]) -> None:
-        """Finish; `attrs` are attributes of the recording that are known only now."""
+        """Finish; `attrs` are attributes of the recording known only at the end."""
         self.flush()
         self.sink.close(attrs)

@@ -21,7 +21,7 @@ from ._run_warnings import CAPSIZED, tilt_between, vehicles
 
 
 class Statistics(NamedTuple):
-    """Statistics of a quantity, a value for each world; samples that are not numbers count in `final` only."""
+    """Statistics of a quantity, a value for each world; NaN samples count only in `final`."""
 
     final: Array
     """Last value."""
@@ -34,7 +34,7 @@ class Statistics(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """Accumulated quantities of a series of samples."""
+    """Accumulators of a series of samples."""
 
     number: Scalar | Array = 0.0
     last: Scalar | Array = math.nan
@@ -49,7 +49,7 @@ class _Sums(NamedTuple):
         return _Sums(*(where(use != 0.0, a, b) for a, b in zip((*new, self.squares + x * x), self, strict=True)))
 
     def statistic(self, name: str, shift: Array | float = 0.0) -> Array:
-        """Return a statistic, one of `recording.STATISTICS`, of the samples less a shift; NaN without samples."""
+        """Return a statistic, one of `recording.STATISTICS`, of the samples minus a shift; NaN without samples."""
         with np.errstate(all="ignore"):
             mean, unknown = self.sum / self.number, np.isnan(self.sum)
             squares = self.squares / self.number - 2.0 * shift * mean + shift * shift
@@ -61,13 +61,13 @@ class _Sums(NamedTuple):
 
 SIZE = len(_Sums._fields)
 TILT = 4
-"""Numbers of a vehicle: its first vertical in body axes, and the minimum cosine of the angle between it and the present one."""
+"""Numbers of a vehicle: its initial vertical in body axes, and the minimum cosine of the angle from it to the current one."""
 CHECK = SIZE + 3
 """Numbers of a check: those of its samples, then number, first and sum of the samples whose mean is subtracted."""
 
 
 class Reduction:
-    """Accumulators of checks and of quantities. Their number does not depend on the duration.
+    """Accumulators of checks and quantities. Their number does not depend on the duration.
 
     The numbers of a world are the number of its samples and the initial energy residual, then those of checks, quantities
     and vehicles.
@@ -95,7 +95,7 @@ class Reduction:
         self._now = QuantitiesNow(programs, self._names, signals, self._vehicles)
         none, level = [*_Sums()], [0.0, 0.0, 0.0, 1.0] * len(self._vehicles)
         self.first = np.array([0.0, 0.0, *[*none, 0.0, 0.0, 0.0] * len(checks), *none * len(quantities), *level])
-        """Numbers of a world before its first sample, shape (n,)."""
+        """Initial numbers of a world, shape (n,)."""
 
     @staticmethod
     def _late(check: Check) -> bool:
@@ -103,13 +103,13 @@ class Reduction:
         return check.mean_of is not None and check.mean_of[1] > check.after
 
     def add(self, r: Routine, t: Entries, parts: Mapping[str, Entries], totals: Entries) -> None:
-        """Add the sample of the present instant; see `QuantitiesNow.call`."""
+        """Add the sample of the current instant; see `QuantitiesNow.call`."""
         rows = [(c.quantity, c.statistic, c.target, c.after, c.before, c.mean_of) for c in self.checks]
         identity = repr((rows, self.quantities))
         self._now.call(r, t, parts, self._sampled, {"totals": totals}, "statistics", identity)
 
     def _parts(self, totals: Array) -> tuple[Array, Array, Array]:
-        """Numbers of checks, quantities and vehicles, shape (..., n, CHECK), (..., n, SIZE) and (..., n, TILT)."""
+        """Split into numbers of checks, quantities and vehicles, shape (..., n, CHECK), (..., n, SIZE) and (..., n, TILT)."""
         lead, a = totals.shape[:-1], 2 + CHECK * len(self.checks)
         b = a + SIZE * len(self.quantities)
         checks, quantities, tilts = totals[..., 2:a], totals[..., a:b], totals[..., b:]
@@ -117,7 +117,7 @@ class Reduction:
         return checks.reshape(*lead, *shapes[0]), quantities.reshape(*lead, *shapes[1]), tilts.reshape(*lead, *shapes[2])
 
     def _sampled(self, t: Scalar, found: Sequence[Scalar], totals: Array) -> tuple[Array]:
-        """`totals` after a sample with some values at a time."""
+        """Return `totals` after a sample of values at a time."""
         named, verticals = found[: len(self._names)], found[len(self._names) :]
         values, residual = dict(zip(self._names, named, strict=True)), totals[1]
         if "energy_residual" in values:
@@ -174,7 +174,7 @@ class Reduction:
 
 
 IN_PYTHON = ("time", "work", "energy_residual", "orientation")
-"""Quantities without a compiled guard: instants, and those that need the start or the past of a run."""
+"""Quantities without a compiled guard: times, and those that depend on the start or history of a run."""
 
 
 class Guards:
@@ -189,12 +189,12 @@ class Guards:
         self._quantities = QuantitiesNow(programs, [e.quantity for e in self.events], signals)
 
     def add(self, r: Routine, t: Entries, parts: Mapping[str, Entries], last: Entries, paused: Entries) -> None:
-        """Add a check at the present instant; see `QuantitiesNow.call`."""
+        """Add a check at the current instant; see `QuantitiesNow.call`."""
         identity = repr([(e.level, e.direction, period_of(e.quantity)) for e in self.events])
         self._quantities.call(r, t, parts, self._look, {"last": last, "paused": paused}, "guards", identity)
 
     def _look(self, t: Scalar, values: Sequence[Scalar], last: Array, paused: Array) -> tuple[Array, Array]:
-        """True if a guard crossed 0 since the last check; then the world pauses, and the last values stay."""
+        """True if a guard crossed 0 since the last check; then the world pauses and keeps the last values."""
         out, now = paused[0], []
         for e, value, before in zip(self.events, values, last, strict=True):
             period = period_of(e.quantity)

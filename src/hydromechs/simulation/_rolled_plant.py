@@ -1,4 +1,4 @@
-"""One instant of a plant whose mechanism is a large tree, by loops over its bodies that steps and recordings call."""
+"""Plants whose mechanism is a large tree: loops over its bodies that steps and recordings call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OF_WATER = ("drag", "water")
 
 
 def rolled_plant(plant: Plant) -> RolledPlant | None:
-    """The loops of a plant if it is compiled that way: asked for, or large and of a kind that can be; else None."""
+    """Return the loops of a plant if it is compiled as loops: on request, or if it is large and supported; else None."""
     reasons = {
         "open parameters": bool(plant.parameters),
         "constraints": plant.constrained,
@@ -35,7 +35,7 @@ def rolled_plant(plant: Plant) -> RolledPlant | None:
     }
     against = [what for what, there in reasons.items() if there]
     if plant.form == "rolled" and against:
-        raise UnsupportedFeature(f"{plant.model.name}: a plant with {' and '.join(against)} cannot be rolled; leave form out")
+        raise UnsupportedFeature(f"{plant.model.name}: a plant with {' and '.join(against)} cannot be rolled; omit form")
     if plant.form not in (None, "specialised", "rolled"):
         raise ValueError(f"form is {plant.form!r}, must be 'specialised' or 'rolled', or omitted")
     large = plant.form is None and plant.model.nb >= equations.LARGE and not against
@@ -56,7 +56,7 @@ class RolledPlant:
 
     @property
     def points(self) -> np.ndarray:
-        """Points at which the bodies feel non-uniform water [m], shape (nb, n, 3).
+        """Points at which non-uniform water acts on the bodies [m], shape (nb, n, 3).
 
         All bodies have the same number of points: the last of each is repeated.
         """

@@ -1,4 +1,4 @@
-"""The cost of a rollout and its exact derivatives, by reverse mode through compiled steps with checkpoints."""
+"""Cost of a rollout and its exact derivatives, by reverse mode through compiled steps with checkpoints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ._simulation import Simulation
 
 
 def check_derivable(who: str, plant: Plant, rates: compiler.Program) -> None:
-    """Reject a plant whose equations have parts without derivatives, with the names of their components.
+    """Reject a plant whose equations are not differentiable everywhere; the error names the components.
 
     `who`: caller that needs derivatives, for the message; `rates`: its equations as a program.
     """
@@ -33,7 +33,7 @@ def check_derivable(who: str, plant: Plant, rates: compiler.Program) -> None:
         return
     named = [f"{c.name!r} ({c.kind})" for c in plant.components if _calls(replace(plant, components=(c,)))]
     raise UnsupportedFeature(
-        f"{who}: the plant's equations have parts without derivatives, as grasps and tables of heights do"
+        f"{who}: the plant's equations have parts without derivatives, such as grasps or tables of heights"
         + (f": {', '.join(named)}; remove these components" if named else "; remove these")
     )
 
@@ -53,15 +53,15 @@ class CostGradient(NamedTuple):
     """A cost and its derivatives."""
 
     value: float
-    """The cost J."""
+    """Cost J."""
     commands: np.ndarray
     """∂J/∂u of each step, shape (steps, na)."""
     delta: np.ndarray
-    """∂J/∂δ of the start q ⊕ δ = integrate(q, δ, 1), shape (nv,)."""
+    """∂J/∂δ of the initial q ⊕ δ = integrate(q, δ, 1), shape (nv,)."""
     v: np.ndarray
-    """∂J/∂v of the start, shape (nv,)."""
+    """∂J/∂v of the initial velocity, shape (nv,)."""
     internal: np.ndarray
-    """∂J/∂z of the internal states at the start, without work integrals, shape (nz,)."""
+    """∂J/∂z of the initial internal states, without work integrals, shape (nz,)."""
     parameters: dict[str, Any]
     """∂J/∂p of the plant's open parameters, by name, shaped as these."""
 
@@ -80,19 +80,19 @@ class RolloutCost:
 
         J = Σ_k h running(t_k, q_k, v_k, u_k) + final(q_N, v_N),     k = 0 ... N − 1
 
-    Forward, machine code takes the steps and leaves the state of every ⌈√N⌉-th. Backward, each stretch between two of these
-    checkpoints is taken again, and machine code carries the weights g of the state from the end of every step to its start:
+    Forward, machine code takes the steps and stores every ⌈√N⌉-th state. Backward, each interval between two of these
+    checkpoints is repeated, and machine code propagates the weights g of the state from the end of every step to its start:
 
         gᵀ ← gᵀ ∂step/∂x,    ∂J/∂u_k = gᵀ ∂step/∂u_k + h ∂running/∂u_k
 
     by vector-Jacobian products of the plant's equations at the four stages. A gradient costs a few times the rollout, whatever
-    the number of commands and parameters. Where friction begins to slip or a contact to touch, the slope of the side where the
-    run was counts; for derivatives that mean something there, take laws that are smooth.
+    the number of commands and parameters. Where friction starts to slip or a contact to touch, the derivative is
+    that of the side where the run was; for meaningful derivatives there, use smooth laws.
 
     Args:
         plant: What is rolled out.
-        running: NumPy function (t, q, v, u) of one instant that gives a number; u are the commands. Default 0.
-        final: NumPy function (q, v) of the end that gives a number. Default 0.
+        running: NumPy function (t, q, v, u) of one instant that returns a number; u are the commands. Defaults to 0.
+        final: NumPy function (q, v) of the final state that returns a number. Defaults to 0.
 
     Raises:
         UnsupportedFeature: The equations have parts without derivatives: grasps, tables of heights.
@@ -208,7 +208,7 @@ class RolloutCost:
         """The cost J.
 
         Args:
-            state: State at the start, with internal states, held inputs and open parameters if it has them.
+            state: Initial state, with internal states, held inputs and open parameters if it has them.
             commands: Commands of each step, shape (steps, na).
             dt: Step h [s].
         """
@@ -217,12 +217,12 @@ class RolloutCost:
         return self._sum(start, path, inputs, dt)
 
     def gradient(self, state: State, commands: ArrayLike, dt: float) -> CostGradient:
-        """The cost J and its derivatives with respect to commands, start and open parameters.
+        """Return the cost J and its derivatives with respect to commands, initial state and open parameters.
 
         Args:
-            state: As of `value`.
-            commands: As of `value`.
-            dt: As of `value`.
+            state: As in `value`.
+            commands: As in `value`.
+            dt: As in `value`.
         """
         start, inputs = self._given(state, commands, positive(dt, "dt"))
         nv, steps = self.nv, len(inputs)
@@ -260,7 +260,7 @@ class RolloutCost:
         )
 
     def _given(self, state: State, commands: ArrayLike, dt: float) -> tuple[State, np.ndarray]:
-        """The whole state at the start, and the inputs of each step, shape (steps, nu)."""
+        """Return the complete initial state, and the inputs of each step, shape (steps, nu)."""
         commands = np.asarray(commands, dtype=float)
         if commands.ndim != 2 or commands.shape[1] != self.na or not len(commands):
             names = ", ".join(self.plant.layout.commands) or "none"

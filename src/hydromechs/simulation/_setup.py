@@ -1,4 +1,4 @@
-"""Parts of a simulation: a model, a plant, or a source such as a scenario that has everything."""
+"""Setup of a simulation: from a model, a plant, or a complete source such as a scenario."""
 
 import abc
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,16 +20,16 @@ from ._plant import COMPONENTS, Plant
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """A plant and how it is simulated; see `Simulation`."""
+    """A plant with the settings of its simulation; see `Simulation`."""
 
     plant: Plant
     """Simulated plant."""
     mission: Mission | None = None
     """Sensors, filter and controllers; optional."""
     events: tuple[Event, ...] = ()
-    """Things to watch for."""
+    """Events."""
     integrator: str | Integrator = "rk4"
-    """A method or its name."""
+    """Integrator or its name."""
     engine: str = ""
     """Name of the third-party engine that `integrator` drives; empty for the package's own equations."""
     step: float = 1e-3
@@ -47,7 +47,7 @@ class SimulationSource(abc.ABC):
 
     @abc.abstractmethod
     def setup(self, parameters: Iterable[str] = ()) -> Setup:
-        """Return the plant and how it is simulated. `parameters`: paths of numbers that stay open."""
+        """Return the plant and the settings of its simulation. `parameters`: paths of numbers that remain open."""
 
 
 def setup_of(
@@ -58,11 +58,11 @@ def setup_of(
     seed: int | None,
     blocks: Iterable[Block] = (),
 ) -> Setup:
-    """Return the plant of what a caller wants to simulate, and how it is simulated.
+    """Return the plant to simulate, and the settings of its simulation.
 
-    `what`: a model, a plant, or a source that has everything; `components`: parts, for a model; `parameters`: names or values
-    of open numbers; `seed`: seed of gusts and waves, for a model or a source; `blocks`: sensors, filter and controllers, for a
-    model or a plant.
+    `what`: a model, a plant, or a complete source; `components`: components, for a model; `parameters`: names or values
+    of open parameters; `seed`: seed of gusts and waves, for a model or a source; `blocks`: sensors, filter and controllers,
+    for a model or a plant.
     """
     blocks = instances(blocks, Block, "blocks", BLOCKS)
     kind, parts = type(what).__name__, instances(components, Component, "components", COMPONENTS)
@@ -84,7 +84,7 @@ def setup_of(
     if not isinstance(what, Plant):
         given["blocks"] = bool(blocks)
     for name in (name for name, is_given in given.items() if is_given):
-        raise TypeError(f"{name} is given beside a {kind}, which has its own; change it there, with dataclasses.replace")
+        raise TypeError(f"{name} is given with a {kind}, which has its own; change it there, with dataclasses.replace")
     if isinstance(what, Plant):
         return Setup(plant=what, mission=mission_of(blocks, what.components))
     setup = what.setup(tuple(parameters)) if isinstance(what, SimulationSource) else what
@@ -99,7 +99,7 @@ def mission_of(blocks: Iterable[Block], components: Sequence[Component]) -> Miss
     blocks = instances(blocks, Block, "blocks", BLOCKS)
     names = [block.name for block in blocks]
     for name in (name for k, name in enumerate(names) if name in names[:k]):
-        raise ValueError(f"blocks: two are named {name!r}; names must differ")
+        raise ValueError(f"blocks: two are named {name!r}; rename one")
     named = [block for block in blocks if isinstance(block, PythonBlock)]
     parts = [BlockPart(block.make(), block.name if len(named) > 1 else "", block.phase) for block in named]
     source: SensingSource | None = None

@@ -1,4 +1,4 @@
-"""A simulation: a plant, an integrator, sensors and controllers at their own rates, events and a recording."""
+"""Simulation of a plant, with an integrator, sensors and controllers at their own rates, events and a recording."""
 
 import os
 import warnings
@@ -51,7 +51,7 @@ from ._stiffness import divergence_hint, unstable_together
 from ._water import below_the_bed
 
 KEPT = 1e-9
-"""Error of a quaternion's length below which a state is taken as it is."""
+"""Error of a quaternion's length below which it is not normalised."""
 
 
 class Simulation:
@@ -65,24 +65,24 @@ class Simulation:
 
     Args:
         what: A `Model`; a `Plant`, which has `environment`, `components`, `seed` and names of `parameters`; or a `Scenario`,
-            which has all of this and what follows. Arguments beside a scenario override it.
+            which has these and all following arguments. Arguments given with a scenario override it.
         environment: The water. Defaults to still water.
-        components: Parts in any order: thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom
+        components: Components in any order: thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom
             components. Contacts follow from terrain; friction and stops of joints from the model if they are not listed.
         blocks: Sensors, a navigation filter and controllers (`PythonBlock`), in place of `controller`.
-        parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass", or their values at the start by
-            name; beside a `Plant`, values of those that it has open. See `parameters`.
-        controller: A `Controller` or a `Mission`, of which it takes a copy, or a function of the state; gives commands
+        parameters: Names of numbers of the model that remain open, such as "vehicle.inertia.mass", or their initial values by
+            name; with a `Plant`, values of its open parameters. See `parameters`.
+        controller: A `Controller` or a `Mission`, which is copied, or a function of the state that returns commands; called
             every `period`.
         period: Time between two calls of a function [s]; a `Controller` has its own.
-        events: Things to watch for.
+        events: Events to watch for.
         integrator: A method or its name: rk4 (the default), semi_implicit_euler, euler, linearly_implicit, dormand_prince,
             or a block method such as b4pc5. The last two restart at every sample and at every call of the controller.
         step: Step of the integrator [s]; of an adaptive one, the first attempt. Defaults to 1 ms.
         record: Time between two samples of the recording [s]. Defaults to 20 ms.
         seed: Seed of gusts, waves and sensors. Defaults to 0; the same seed gives the same run to the last bit.
         state: Initial state. Defaults to that of the model or scenario.
-        commands: Initial commands, by actuator. Default to commands that do nothing.
+        commands: Initial commands, by actuator. Default to their rest values.
         lanes: Worlds per vector operation of the compiled code. On the lanes and the target of `Worlds` a mission has the bits
             of a world there. Defaults to 1, the fastest code for one world.
         target: Machine on which a mission runs, one of `compiler.TARGETS`.
@@ -112,16 +112,16 @@ class Simulation:
         self.plant = setup.plant
         """Simulated plant."""
         if integrator is not None and setup.engine:
-            raise TypeError(f"integrator is given beside the engine {setup.engine!r}, which takes the steps; remove one")
+            raise TypeError(f"integrator is given with engine {setup.engine!r}, which takes the steps itself; remove one")
         self.method = method_named(setup.integrator if integrator is None else integrator)
         self.step_size = positive(setup.step if step is None else step, "step")
         if controller is not None and blocks:
-            raise TypeError("controller is given beside blocks; add PythonBlock(controller=...) to the blocks")
+            raise TypeError("controller and blocks are both given; add PythonBlock(controller=...) to the blocks")
         mission = controller if isinstance(controller, Mission) else setup.mission
         if not isinstance(controller, Mission) and (given := as_controller(controller, period)) is not None:
             mission = Mission([BlockPart(given)])
         self.mission = None if mission is None else mission.own()
-        """Sensors, filter and controllers; None without."""
+        """Sensors, filter and controllers; None if there are none."""
         self.events: tuple[Event, ...] = ()
         """Events that it watches for."""
         self.period = None if self.mission is None else self._multiple(self.mission.tick_period, "period")
@@ -133,14 +133,14 @@ class Simulation:
         self._first_parameters = self.plant.parameter_values(values)
         self.plant.check_values(values)
         self.parameters: dict[str, Any] = {}
-        """Values of the open parameters, by name. Set them between two runs; `reset` sets them to those of its state."""
+        """Values of the open parameters, by name. Set them between two runs; `reset` restores those of its state."""
         self._flow = self.plant.flow()
         self._programs, self._target = PlantPrograms(self.plant, self.method, lanes=lanes), target
         self._together: dict[tuple[float, bytes], list[str]] = {}
         valued = self.plant.with_values(self._first_parameters)
         layout = valued.laid_out() if self.plant.opens_components else self.plant.layout
         self._ranges, self._held_ranges = CommandRanges(layout), HeldRanges(self.plant)
-        if state is None and setup.state is not None:  # open numbers of given motions move the start
+        if state is None and setup.state is not None:  # open parameters of prescribed motions change the initial state
             state = valued.on_motions(setup.state) if self.plant.opens_components else setup.state
         self._first = valued.start if state is None else state
         self._first_commands = by_name(setup.commands if commands is None else commands, "commands")
@@ -161,7 +161,7 @@ class Simulation:
         self.watch(setup.events if events is None else events)
 
     def watch(self, events: Iterable[Event]) -> None:
-        """Watch for other events from now on."""
+        """Replace the events from now on."""
         events = instances(events, Event, "events", "events, as Event(...)")
         for event, text in ((e, text) for e in events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
@@ -173,7 +173,7 @@ class Simulation:
     # -- construction -------------------------------------------------------------------------------------------------------
 
     def _multiple(self, value: Any, name: str) -> float:
-        """`value` if it is an integer number of steps (of a fixed step)."""
+        """Return `value` if it is an integer number of (fixed) steps."""
         value = positive(value, name)
         if not self.method.adaptive:
             whole_steps(value, self.step_size, name)
@@ -188,20 +188,20 @@ class Simulation:
 
     @property
     def start_q(self) -> np.ndarray:
-        """Configuration with which it was made, shape (nq,); a copy."""
+        """Initial configuration, shape (nq,); a copy."""
         return self._given_q(self._first)
 
     def _given_q(self, given: Any) -> np.ndarray:
-        """Configuration of a state that a caller gave, shape (nq,)."""
+        """Return the checked configuration of a caller's state, shape (nq,)."""
         check_is_state(given)
         q = configuration(self.model, given.q)
         if np.abs(q - given.q).max(initial=0.0) < KEPT:
-            q = np.array(given.q, dtype=float)  # to the last bit, as a resumed run needs it
+            q = np.array(given.q, dtype=float)  # unchanged to the last bit, as a resumed run requires
         return q
 
     @property
     def controller(self) -> Controller | None:
-        """The controller, if there is just one; with sensors, it reads what they measure."""
+        """The controller, if there is only one; with sensors, it reads their measurements."""
         return self.mission.parts[0].block if self.mission is not None and len(self.mission.parts) == 1 else None
 
     @property
@@ -221,10 +221,10 @@ class Simulation:
         raise TypeError("a Simulation cannot be pickled or copied; pickle its Scenario and its state, and build it there")
 
     def reset(self, state: State | None = None) -> State:
-        """Put the simulation into a state: the one given, or its start.
+        """Set the simulation to a state; defaults to its initial state.
 
         Args:
-            state: As an earlier `state` gave it, or one with t, q and v only.
+            state: An earlier `state`, or one with only t, q and v.
         """
         given = self._first if state is None else state
         q = self._given_q(given)
@@ -260,7 +260,7 @@ class Simulation:
         try:
             if np.size(given.command) == 0:
                 self.command = self._first_commands
-            if np.size(given.held) == 0 and plant.constrained:  # what holds from the start is closed now
+            if np.size(given.held) == 0 and plant.constrained:  # close constraints that hold from the start
                 self._held = switched_off(plant, np.concatenate([self._command, self._held]))[na:]
                 self._set_held(held)
         except (ValueError, KeyError):
@@ -298,7 +298,7 @@ class Simulation:
 
     @property
     def command(self) -> np.ndarray:
-        """Commands of the actuators now, shape (na,). Set them in order, or by name, which may be a held input's, too."""
+        """Current commands of the actuators, shape (na,). Set them in order, or by name, which may also be a held input's."""
         return self._command.copy()
 
     @command.setter
@@ -311,7 +311,7 @@ class Simulation:
             warnings.warn(text, stacklevel=2)
 
     def _taken(self, given: Commands) -> np.ndarray:
-        """Set held inputs that are given by name. Return them and commands, NaN where nothing is given, shape (na + nh,)."""
+        """Set held inputs that are given by name. Return commands and held inputs, NaN if not given, shape (na + nh,)."""
         na = len(self._command)
         out = np.full(na + len(self._held), np.nan)
         if isinstance(given, Mapping):
@@ -338,16 +338,16 @@ class Simulation:
 
     @property
     def inputs(self) -> np.ndarray:
-        """All that the plant's programs take now, as `plant.layout` has it: commands, held inputs, data, shape (nu,)."""
+        """Current inputs of the plant's programs, as in `plant.layout`: commands, held inputs, data, shape (nu,)."""
         return self._inputs(self._at.t)[0]
 
     @property
     def inputs_until(self) -> float:
-        """Until when these hold [s]: the next bend of the current; infinite in steady water."""
+        """Time until which these are valid [s]: the next change of the current's slope; infinite in steady water."""
         return self._inputs(self._at.t)[1]
 
     def set_wrench(self, body: str, wrench: Any) -> None:
-        """Put a wrench on a body until it is changed.
+        """Apply a wrench to a body until it is changed.
 
         Args:
             body: Name of a body with an `ExternalWrench`.
@@ -364,7 +364,7 @@ class Simulation:
         self._set_held(held)
 
     def grasp(self, name: str) -> float:
-        """Close a grasp. An impulse between the two makes their velocities equal and conserves momentum; the energy lost [J].
+        """Close a grasp; return the energy lost [J]. An impulse matches their velocities and conserves momentum.
 
         The frames must meet within the grasp's tolerance.
 
@@ -378,7 +378,7 @@ class Simulation:
         self._switch({name: 0.0})
 
     def _switch(self, switches: Mapping[str, float]) -> float:
-        """Open and close by name; the energy lost [J]."""
+        """Open and close constraints by name; return the energy lost [J]."""
         places, held = switch_places(self.plant), self._held.copy()
         for name, on in switches.items():
             if name not in places:
@@ -387,12 +387,12 @@ class Simulation:
         return self._set_held(held)
 
     def _inputs(self, t: float) -> tuple[np.ndarray, float]:
-        """Inputs that hold from a time on, shape (nu,), and until when [s]."""
+        """Return the inputs valid from a time on, shape (nu,), and until when [s]."""
         data, until = self.plant.data(self._flow, t + max(1e-9 * self.step_size, rounding(t)), self.parameters)
         return np.concatenate([self._command, self._held, data]), until
 
     def _set_held(self, values: np.ndarray) -> float:
-        """Set held inputs. Constraints that they close must fit; an impulse makes velocities agree. The energy lost [J]."""
+        """Set held inputs; return the energy lost [J]. Constraints that they close must fit; an impulse matches velocities."""
         self._held_ranges.check(values)
         before, _ = self._inputs(self._at.t)
         after = before.copy()
@@ -404,13 +404,13 @@ class Simulation:
     # -- running ------------------------------------------------------------------------------------------
 
     def compile(self) -> None:
-        """Make the machine code now instead of at the first step."""
+        """Compile now instead of at the first step."""
         self.march.compile()
         self._programs.observer.code(1)
 
     @cached_property
     def march(self) -> MissionMarch:
-        """The loop of sensors, controllers and steps."""
+        """Loop of sensors, controllers and steps."""
         if not isinstance(self.method, FixedStep):
             return PropagatedMarch(self._programs, self.mission, self.step_size, self.record)
         guards = Guards(self._programs, self.events, self.signals)
@@ -425,7 +425,7 @@ class Simulation:
         """Advance with held commands and without the controller: by one step, or for a duration.
 
         Args:
-            command: Commands, by name or in order; if omitted, they stay as they are.
+            command: Commands, by name or in order; default to the current ones.
             duration: Duration [s]; defaults to one step.
         """
         duration = self.step_size if duration is None else positive(duration, "duration")
@@ -435,7 +435,7 @@ class Simulation:
         return self.state
 
     def control(self) -> list[str]:
-        """Run sensors and controllers that are due, as a run does; while control is off, these are idle. Return messages."""
+        """Run due sensors and controllers, as in a run; controllers are idle while control is off. Return messages."""
         return [] if self.mission is None else self._ticks.tick()
 
     def begin(
@@ -447,17 +447,17 @@ class Simulation:
         real_time: float | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> LiveRun:
-        """Begin a run whose end is open: `advance` takes it on, `close` ends it.
+        """Begin an open-ended run: `advance` continues it, `close` ends it.
 
         Args:
-            path: New folder, as "run.zarr", to which the recording is written during the run; by default it is kept in memory.
+            path: New folder, such as "run.zarr", to which the recording is written during the run; defaults to memory.
             progress: Called regularly with the time reached [s].
-            saved: Called with the state when the samples up to it are recorded; a run can resume from it, to the last bit.
-            real_time: Pace: 1 for real time, 2 for twice as fast; if omitted, as fast as possible.
+            saved: Called with the state when the samples up to it are recorded; a run can resume from it bit for bit.
+            real_time: Pace: 1 for real time, 2 for twice as fast. Defaults to as fast as possible.
             attrs: Attributes of the recording.
         """
         self._ranges.counts.clear()
-        self._programs.checks.begin(self._at.q)  # the mechanism may have another inertia here
+        self._programs.checks.begin(self._at.q)  # the inertia may differ here
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
         self.compile()
         if not self._energy_ledger.size:
@@ -486,15 +486,15 @@ class Simulation:
         real_time: float | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> Run:
-        """Simulate for a while, with the controller and the events, and record.
+        """Simulate for a duration, with controllers and events, and record.
 
         Args:
-            duration: How long [s].
-            path: As of `begin`.
-            progress: As of `begin`.
-            saved: As of `begin`.
-            real_time: As of `begin`.
-            attrs: As of `begin`.
+            duration: Duration [s].
+            path: As in `begin`.
+            progress: As in `begin`.
+            saved: As in `begin`.
+            real_time: As in `begin`.
+            attrs: As in `begin`.
         """
         duration = positive(duration, "duration")
         for _, text in size_faults(duration, self.step_size, self.record):
@@ -516,7 +516,7 @@ class Simulation:
         return at
 
     def _value_of(self, name: str) -> Callable[[Point], float]:
-        """The value of a recorded quantity at a point, with the present inputs."""
+        """Return the value of a recorded quantity at a point, with the current inputs."""
         head, index = find_quantity(name, self._quantities, coordinates(self.plant, self.signals))
         if head == "time":
             return lambda at: at.t
@@ -531,17 +531,17 @@ class Simulation:
         return error
 
     def observe(self) -> dict[str, np.ndarray]:
-        """All variables of the recording now, by name; before the first run work is that since the start."""
+        """Current values of all variables of the recording, by name; before the first run, work counts from the start."""
         return self._observed(self._at, [name for name in self._quantities if name not in {"time", *ATTITUDE}])
 
     def _observed(self, at: Point, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Variables of the recording at a point, with the present inputs."""
+        """Return variables of the recording at a point, with the current inputs."""
         observer, layout, nv = self._programs.observer, self.plant.layout, self.model.nv
         arrays = np.array(at.t), at.q, at.x, self._inputs(at.t)[0]
         values = observer.single_results(*arrays)
         got = {a.name: value for a, value in zip(observer.recipe.outputs, values, strict=True)}
         computed = {"R_WB" if name == "orientation" else name for name in names} & got.keys()
-        if self._programs.lanes > 1 and computed:  # guards see the bits that they see in many worlds
+        if self._programs.lanes > 1 and computed:  # guards get the same bits as in many worlds
             code = self._programs.observing(computed)
             got |= {a.name: value for a, value in zip(code.recipe.outputs, code(arrays), strict=True)}
         got |= {
@@ -554,13 +554,13 @@ class Simulation:
         }
         ledger = self._energy_ledger if self._energy_ledger.size else _energy_ledger.unknown(layout)
         got["work"], got["energy_residual"] = _energy_ledger.audited(layout, ledger, at.x, got)
-        if "orientation" in names:  # takes longer than all the rest
+        if "orientation" in names:  # takes longer than everything else
             got["orientation"] = self.plant.orientations(got["R_WB"][None], at.q[None])[0]
         return {name: got[name] for name in names}
 
     @cached_property
     def layout_names(self) -> str:
-        """Names of all that a state holds, so that it is not taken for another's."""
+        """Names of everything in a state, which identify it."""
         q, v = self.model.coordinate_names
         layout, opened = self.plant.layout, self.plant.parameters
         groups = (q, v, layout.states, layout.commands, layout.held, *([opened] if opened else []))

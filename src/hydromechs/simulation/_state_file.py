@@ -1,4 +1,4 @@
-"""The result of a run, and states on disk: a small JSON file whose numbers read back to the last bit."""
+"""Result of a run, and states on disk: a small JSON file that preserves all bits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RunLog:
 
     def __init__(self) -> None:
         self.messages: list[str] = []
-        """One line each."""
+        """Messages, one line each."""
 
     def say(self, text: str) -> None:
         """Add a line."""
@@ -37,23 +37,23 @@ class Run:
     """Outcome of a run."""
 
     sink: MemoryRecorder | RecordingWriter
-    """Where the samples are."""
+    """Destination of the samples."""
     state: State
-    """The state at the end."""
+    """Final state."""
     stopped: str | None
     """Reason why it ended early, or None."""
     messages: list[str] = field(default_factory=list)
     """Events and warnings."""
     wall_time: float = 0.0
-    """Seconds that it took."""
+    """Computing time [s]."""
     real_time_factor: float = 0.0
-    """Simulated over real time."""
+    """Ratio of simulated time to computing time."""
     late: int = 0
     """Missed deadlines of a run in real time."""
 
     @cached_property
     def recording(self) -> xarray.Dataset:
-        """The recording. One on disk is loaded when it is first asked for."""
+        """The recording. One on disk is loaded on first use."""
         return self.sink.dataset()
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class Run:
 
 
 VERSION = 2
-"""Version of state files that is written and read."""
+"""Version of state files."""
 MAY_BE_NAN = ("memory", "signal")
 """Arrays of a state with entries that have no value yet."""
 
@@ -77,9 +77,9 @@ def save_state(
 
     Args:
         state: The state.
-        path: A file, by custom with suffix .json.
-        layout: A text that names what the numbers are, for `hydromechs run --resume` to compare.
-        run: Settings that a resumed run must share with the original one, as its seed.
+        path: File, usually with suffix .json.
+        layout: Text that identifies the numbers, which `hydromechs run --resume` compares.
+        run: Settings that a resumed run must share with the original one, such as its seed.
     """
     path = Path(path)
     content = {f.name: np.asarray(getattr(state, f.name)).tolist() for f in fields(state)}
@@ -91,7 +91,7 @@ def load_state(path: str | os.PathLike) -> State:
     """Read a state that `save_state` wrote.
 
     Args:
-        path: The file.
+        path: File.
     """
     try:
         content = files.read_json(path)

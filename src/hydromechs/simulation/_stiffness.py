@@ -1,4 +1,4 @@
-"""Fast motions of stiff parts of a plant, the step that they need alone and together, and the length of an implicit step."""
+"""Fast motions of stiff parts of a plant, the steps that they need alone and together, and the size of implicit steps."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ._plant import Plant
 DENSE = 600
 """Degrees of freedom up to which the inertia matrix is inverted."""
 POWERS = 60
-"""Steps of the power method above."""
+"""Iterations of the power method for larger ones."""
 SURE = 1.05
-"""Safety factor of its result, which is a lower bound."""
+"""Safety factor for its result, which is a lower bound."""
 KEPT = 1000
-"""Steps and parameters that are remembered as good."""
+"""Number of valid pairs of step and parameters that are cached."""
 
 
 class _Mobility:
@@ -40,7 +40,7 @@ class _Mobility:
 
     @cached_property
     def kin(self) -> dynamics.Kinematics:
-        """At rest."""
+        """Kinematics at rest."""
         return dynamics.kinematics(self.model, self.q, np.zeros(self.model.nv))
 
     @property
@@ -57,7 +57,7 @@ class _Mobility:
         return np.linalg.inv(M) if self.model.nv else M
 
     def together(self, k: Array) -> float:
-        """Largest eigenvalue of M⁻¹ diag(k)."""
+        """Return the largest eigenvalue of M⁻¹ diag(k)."""
         root = np.sqrt(k)
         if not root.any():
             return 0.0
@@ -72,7 +72,7 @@ class _Mobility:
 
     @cached_property
     def _accelerated(self) -> Callable[[Array], Array]:
-        """M⁻¹ times a vector, by loops over the bodies."""
+        """Return M⁻¹ times a vector, by loops over the bodies."""
         model, still, rolled = self.model, np.zeros(self.model.nv), self.plant.rolled
         same = rolled is not None and model is self.plant.model
         tree = rolled.tree if rolled is not None and same else equations.RolledTree(model, self.plant.armature)
@@ -84,20 +84,20 @@ class _Mobility:
         return lambda tau: code([self.q, still, tau])[0] - rest
 
     def joint(self, dofs: slice) -> float:
-        """Maximum acceleration per force in a joint."""
+        """Return the maximum acceleration per force in a joint."""
         return float(np.linalg.eigvalsh(self.inverse[dofs, dofs])[-1])
 
     def point(self, body: int, p: Array) -> float:
-        """Maximum acceleration per force at a point of a body [1/kg]."""
+        """Return the maximum acceleration per force at a point of a body [1/kg]."""
         J = self.jacobian(body)
         return self._most(J[:3] - skew(np.asarray(p, dtype=float)) @ J[3:])
 
     def turn(self, body: int) -> float:
-        """Maximum angular acceleration per torque on a body [1/(kg·m²)]."""
+        """Return the maximum angular acceleration per torque on a body [1/(kg·m²)]."""
         return self._most(self.jacobian(body)[3:])
 
     def jacobian(self, body: int) -> Array:
-        """J with V = J v at the origin of a body, in its axes, shape (6, nv)."""
+        """Return J with V = J v at the origin of a body, in its axes, shape (6, nv)."""
         if body not in self._jacobians:
             at_origin = dynamics.jacobian(self.model, self.kin, body, np.zeros(3))
             self._jacobians[body] = np.array(at_origin, dtype=float)
@@ -108,7 +108,7 @@ class _Mobility:
 
 
 class _KnownMobility(_Mobility):
-    """Mobility of which compiled code has found the matrices.
+    """Mobility from matrices that compiled code has computed.
 
     `M`: inertia matrix without rotors, shape (nv, nv); `J`: jacobians of the bodies' origins, in their axes, shape (nb, 6, nv).
     """
@@ -124,7 +124,7 @@ class _KnownMobility(_Mobility):
 
 
 def stiff_modes(plant: Plant, q: Array) -> list[FastMode]:
-    """Fast modes of components, each alone, with the inertia that it meets at a configuration."""
+    """Return fast modes of components, each on its own, with its effective inertia at a configuration."""
     return [mode for _, mode in _modes(plant, _Mobility(plant, plant.model, q))]
 
 
@@ -133,14 +133,14 @@ def _modes(plant: Plant, mobility: _Mobility) -> list[tuple[Component, FastMode]
 
 
 def step_limit(mode: FastMode, method: Integrator) -> float:
-    """Longest step [s] for a mode: stable, and within an impact unless the method sees impacts by their error."""
+    """Return the longest step [s] for a mode: stable, and short enough for impacts unless the method controls its error."""
     impact = method.impact / mode.fastest if mode.meets and mode.fastest and not method.controlled else math.inf
     longest = method.longest_internal_step if mode.internal else method.longest_step
     return min(longest(mode.frequency, mode.decay), impact)
 
 
 def stiff_parts(plant: Plant, q: Array, method: Integrator, step: float) -> list[tuple[Component, str]]:
-    """Components that are too stiff for the step, the worst first, each with what is wrong and the longest stable step."""
+    """Return components that are too stiff for the step, worst first, each with the problem and the longest stable step."""
     return _stiff_parts(plant, _Mobility(plant, plant.model, q), method, step)
 
 
@@ -171,7 +171,7 @@ def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list
 
 
 class StepChecks:
-    """Rejects steps that are too long for a plant, once for the same step and the same values of its open parameters."""
+    """Rejects steps that are too long for a plant; checks each pair of step and open parameters once."""
 
     def __init__(self, plant: Plant, method: Integrator) -> None:
         self.plant, self.method = plant, method
@@ -183,15 +183,15 @@ class StepChecks:
         key = (step, parameters.tobytes())
         if key not in self._passed:
             for text in step_faults(self.plant.with_values(parameters), q, self.method, step):
-                raise ValueError(text)  # numbers may stay finite and be wrong
+                raise ValueError(text)  # results could be finite but wrong
             if len(self._passed) >= KEPT:
                 self._passed.clear()
             self._passed.add(key)
 
     def faults(self, step: float, q: Array, inputs: Array) -> list[str]:
-        """Describe the part that is too stiff for the step in each of many worlds; empty where there is none.
+        """Describe the part that is too stiff for the step in each of many worlds; empty if there is none.
 
-        `q`: configurations at the start, shape (n, nq); `inputs`: as `plant.layout` has them, shape (n, nu).
+        `q`: initial configurations, shape (n, nq); `inputs`: as in `plant.layout`, shape (n, nu).
         """
         plant = self.plant
         if not plant.components:
@@ -207,7 +207,7 @@ class StepChecks:
 
     @cached_property
     def _matrices(self) -> Compiled:
-        """Inertia matrix and Jacobians of the bodies' origins, of (q, inputs), for many worlds."""
+        """Return inertia matrix and Jacobians of the bodies' origins, from (q, inputs), for many worlds."""
         plant, model = self.plant, self.plant.model
         inputs = {"q": (model.nq,), "inputs": (plant.layout.size,)}
         outputs = {"M": (model.nv, model.nv), "J": (model.nb, 6, model.nv)}
@@ -222,7 +222,7 @@ class StepChecks:
         return compile_function("mobility", function, inputs, outputs, identity, rarely_called=True)
 
     def begin(self, q: Array) -> None:
-        """Check steps again from another start; results are kept for the same one."""
+        """Check steps again from another initial configuration; results for the same one are kept."""
         if self._start is None or not np.array_equal(self._start, q):
             self._passed.clear()
         self._start = np.array(q)
@@ -248,7 +248,7 @@ number of lines; tracing adds to that."""
 BODY, CONTACT = 300, 114
 """Operations of the derivative per body in water and per contact."""
 COLUMN = 1.25
-"""Operations of the Jacobian over those of the derivative, per degree of freedom."""
+"""Ratio of operations of the Jacobian to those of the derivative, per degree of freedom."""
 SQUARE, LINE = 9, 200
 """Lines of the rest of the step per entry of the Jacobian, and per row."""
 
@@ -277,38 +277,38 @@ def check_length(plant: Plant, method: Integrator) -> None:
 
 
 def other_method(plant: Plant, method: Integrator) -> str:
-    """Return advice to use another method for a stiff plant; empty if there is none, or if the plant is too large for it."""
+    """Return advice on another method for a stiff plant; empty if there is none, or if the plant is too large for it."""
     return method.other if implicit_length(plant) <= longest_program(LIMIT) else ""
 
 
 def advice(plant: Plant, method: Integrator, step: float) -> str:
-    """Return advice for a run that has diverged, or whose energy has."""
+    """Return advice for a run whose state or energy has diverged."""
     return method.remedy(step) if not method.other or other_method(plant, method) else f"use a step below {step:g} s"
 
 
 Advanced: TypeAlias = Callable[[Point, Array, float], Point]
-"""Returns the point at a time [s] from another, with held inputs."""
+"""Function that returns the point at a time [s] from another, with held inputs."""
 NEAR = 10.0
-"""Longest stable step of a part on its own, in steps, up to which parts are checked together."""
+"""Longest stable step of a single part, in steps, below which parts are checked together."""
 MAX_COORDINATES = 150
-"""Coordinates of a state up to which they are looked at: a step is taken for each."""
+"""Maximum number of coordinates of a state for this check, which takes a step for each."""
 GROWTH_LIMIT = 0.01
-"""Growth in one step above which a motion is not stable."""
+"""Growth in one step above which a motion is unstable."""
 GROWTH_RATIO = 2.0
-"""Ratio that it must exceed over two steps of half the length: a motion that grows by nature grows the same in both."""
+"""Minimum ratio to the growth over two steps of half the length: physical growth is the same in both."""
 APART = 1e-7
-"""Displacement for differences [SI]."""
+"""Displacement for finite differences [SI]."""
 HALVINGS = 6
-"""Steps that are tried, each half as long as the one before."""
+"""Number of steps that are tried, each half as long as the previous one."""
 SHARE = 0.3
-"""Part of the largest share of a motion from which on a joint is named."""
+"""Minimum contribution to a motion, relative to the largest, for a joint to be named."""
 
 
 def unstable_together(plant: Plant, method: Integrator, advanced: Advanced, at: Point, inputs: Array, step: float) -> list[str]:
-    """Return a warning about a step that lets motions of the parts together grow; nothing of one that is short enough.
+    """Return a warning about a step at which coupled motions of the parts grow; empty if it is short enough.
 
-    The compiled step Φ_h itself is differentiated at the start, and the eigenvalues of ∂Φ_h tell how much a small motion grows
-    in it. Methods that choose their step, large plants, and parts that are all far from their limit are not checked.
+    The compiled step Φ_h itself is differentiated at the start; the eigenvalues of ∂Φ_h are the growth of small motions per
+    step. Adaptive methods, large plants, and parts that are all far from their limit are not checked.
 
     `advanced`: returns the point at a later time, in at most one step; `inputs`: inputs of the plant there, shape (nu,).
     """
@@ -325,7 +325,7 @@ def unstable_together(plant: Plant, method: Integrator, advanced: Advanced, at: 
             return []
         tried = (step / 2.0**k for k in range(1, HALVINGS + 1))
         good = next((h for h in tried if slopes.fastest(h)[0] <= 1.0 + GROWTH_LIMIT), None)
-    remedy = "take a much shorter step" if good is None else f"take a step of {good:g} s"
+    remedy = "use a much shorter step" if good is None else f"use a step of {good:g} s"
     instead = other_method(plant, method)
     other = f", or {instead}" if instead else ""
     return [
@@ -349,12 +349,12 @@ class _Slopes:
         return np.array(columns, dtype=float).reshape(model.nv, model.nq).T / APART
 
     def _after(self, q: Array, x: Array, h: float) -> Array:
-        """q and x after a step, shape (nq + nx,)."""
+        """Return q and x after a step, shape (nq + nx,)."""
         end = self.advanced(Point(self.at.t, q, x), self.inputs, self.at.t + h)
         return np.concatenate([end.q, end.x[: self.nx]])
 
     def fastest(self, h: float) -> tuple[float, list[str]]:
-        """Largest |eigenvalue| of ∂Φ_h for the step `h` [s], and who moves in it; infinite where a step is not finite."""
+        """Return the largest |eigenvalue| of ∂Φ_h for the step `h` [s], and what moves in it; inf if a step is not finite."""
         nv, nq, at = self.plant.model.nv, self.plant.model.nq, self.at
         try:
             end = self._after(at.q, at.x, h)

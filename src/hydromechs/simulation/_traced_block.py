@@ -1,4 +1,4 @@
-"""Blocks in NumPy operations: controllers that are compiled and run in one world or in many."""
+"""Blocks in NumPy operations: controllers that are compiled and run in one world or many."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._plant import Plant
 
 
 class Pack:
-    """Where named arrays are in a flat one. `shapes`: shape of each array, by name."""
+    """Layout of named arrays in a flat one. `shapes`: shape of each array, by name."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         self._places: dict[str, tuple[slice, tuple[int, ...]]] = {}
@@ -31,12 +31,12 @@ class Pack:
         """Length of the flat array."""
 
     def views(self, flat: Array) -> dict[str, Array]:
-        """The arrays as views into a flat one: writing into them writes there."""
+        """Return the arrays as writable views of a flat one."""
         return {name: flat[at].reshape(shape) for name, (at, shape) in self._places.items()}
 
 
 NUMBERS = 4
-"""Maximum of numbers in a report."""
+"""Maximum number of values in a report."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -48,7 +48,7 @@ class Site(NamedTuple):
     step: float
     """Step of the integrator [s]."""
     start_q: Array
-    """Configuration at the start of the mission, shape (nq,); a resumed run has the same."""
+    """Initial configuration of the mission, shape (nq,), also in a resumed run."""
     measured: Mapping[str, Measured] = NOTHING
     """Sensors by name: frame and number of values, NaN each."""
 
@@ -75,9 +75,9 @@ class Tick(NamedTuple):
     v: Array
     """Velocity as navigation reports it, shape (nv,)."""
     inputs: Mapping[str, Scalar]
-    """Present commands and settings, by name."""
+    """Current commands and settings, by name."""
     measured: Mapping[str, Array]
-    """Last received values of each sensor, shape (n,); NaN where nothing was received."""
+    """Last received values of each sensor, shape (n,); NaN before the first."""
     memory: Mapping[str, Array]
     """Memory of the block; see `TracedBlock.first_memory`."""
     design: Mapping[str, Array]
@@ -90,7 +90,7 @@ class Update(NamedTuple):
     commands: Mapping[str, Scalar] = NOTHING
     """Commands and settings by name: all of `TracedBlock.commanded`."""
     memory: Mapping[str, Any] = NOTHING
-    """New memory; what is not named stays."""
+    """New memory; arrays not named keep their values."""
     signals: Mapping[str, Scalar] = NOTHING
     """Values of all `signals`."""
     messages: Mapping[str, tuple[Scalar, ...]] = NOTHING
@@ -102,7 +102,7 @@ class Update(NamedTuple):
 class TracedBlock(Controller):
     """Controller in NumPy operations. `prepare` runs once in Python; `update` is traced, compiled and called at every tick.
 
-    `update` must not branch on values (use `hydromechs.spatial.where`) nor keep anything outside of `memory`. With
+    `update` must not branch on values (use `hydromechs.spatial.where`) or keep state outside `memory`. With
     `compiled = False` it runs in floats, under a debugger.
 
         class Damping(TracedBlock):
@@ -118,32 +118,32 @@ class TracedBlock(Controller):
     compiled: ClassVar[bool] = True
     """False to run `update` in floats."""
     optimised: ClassVar[bool] = False
-    """True if its code runs long enough that LLVM's optimisation, about as long as the rest of its compilation, pays."""
+    """True if its code runs long enough to justify LLVM's optimisation, which about doubles compile time."""
     first_memory: Mapping[str, Any] = NOTHING
     """Initial values of what it remembers, numbers or arrays by name; `prepare` may set them."""
     design: Any = NOTHING
     """Numbers or arrays by name, or a dataclass with arrays. `update` reads them from `tick.design`: they are inputs of the
-    program, so that other values compile nothing."""
+    program, so that other values need no compilation."""
     commanded: tuple[str, ...] = ()
-    """Names of the commands and settings that it gives; `prepare` may set them."""
+    """Names of the commands and settings that it sets; `prepare` may change them."""
     message_texts: Mapping[str, Callable[..., str]] = NOTHING
-    """By key, a function from four numbers to a text, as "rejected {0:.0f} times".format."""
+    """By key, a function from four numbers to a text, such as "rejected {0:.0f} times".format."""
     stop_texts: Mapping[str, Callable[..., str]] = NOTHING
     """The same for conditions that end the mission."""
     stop_error: ClassVar[type[Exception]] = RuntimeError
     """Error that a stop raises in a simulation of one world."""
     stop_errors: Mapping[str, type[Exception]] = NOTHING
-    """Errors of single stops by key, where they differ from `stop_error`; `prepare` may set them."""
+    """Errors of individual stops by key, if they differ from `stop_error`; `prepare` may set them."""
 
     def prepare(self, site: Site) -> None:
         """Look up names, compute gains, and set `first_memory`, `design`, `commanded` and `signals`. Runs once, in Python.
 
-        Take nothing from a present state: a run that is resumed starts elsewhere.
+        Use nothing from the current state: a resumed run starts elsewhere.
         """
 
     @abc.abstractmethod
     def update(self, tick: Tick) -> Update:
-        """Return what the block does at a tick, in NumPy operations."""
+        """Return the block's actions at a tick, in NumPy operations."""
 
     # -- compiled --------------------------------------------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class TracedBlock(Controller):
         self.prepared(Site(simulation.plant, simulation.step_size, simulation.start_q, self.measured))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but what `prepared` makes again."""
+        """Return the state for pickling, without the parts that `prepared` rebuilds."""
         return {name: x for name, x in self.__dict__.items() if name != "site"}
 
     def __call__(self, state: State) -> dict[str, float]:

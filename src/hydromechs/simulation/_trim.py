@@ -1,4 +1,4 @@
-"""Trim: where a plant is in equilibrium, and the commands that hold it there."""
+"""Trim: equilibria of a plant, and the commands that hold it there."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from ._start import check_is_state, check_start
 TOLERANCE = 1e-8
 """Largest acceleration of an equilibrium, and rate of an internal state relative to its size [m/s², rad/s², 1/s]."""
 WEAK = 1e-5
-"""Weight of the unknowns beside the accelerations, so that the solution with minimum effort is found."""
+"""Weight of the unknowns relative to the accelerations, which selects the solution with minimum effort."""
 ZERO = 1e-12
-"""Part of its typical value below which a sought command is rounding of 0."""
+"""Fraction of its typical value below which a sought command counts as 0."""
 KEPT = 1e-9
-"""Typical value of what is to stay where it is."""
+"""Typical value of unknowns that should not change."""
 BLIND = 1e-9
-"""Part of the largest effect of any unknown below which none acts in a direction."""
+"""Fraction of the largest effect of any unknown below which an unknown has no effect in a direction."""
 LATER = (0.0, 0.31, 1.7, 13.0)
-"""Times after the start at which nothing may have moved on its own [s]."""
+"""Times after the start for the test of time-dependent motion [s]."""
 FIRST, LONG = 0.01, 1e6
 """Length of the first and of the last step in which internal states settle [s]."""
 SETTLING = 300
-"""Most of these steps."""
+"""Maximum number of these steps."""
 NEWTON = 8
-"""Most iterations of Newton's method in one."""
+"""Maximum number of Newton iterations per step."""
 ROUNDS = 10
-"""Most searches while the limits of the thrusts change with what is found."""
+"""Maximum number of searches while the limits of the thrusts change with the solution."""
 SHOWN = 3
-"""Internal states that a message names."""
+"""Number of internal states that a message names."""
 POLISH = 20
-"""Most Newton steps to the last digits."""
+"""Maximum number of final Newton steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,45 +56,45 @@ class Trim:
     converged: bool
     """True if all accelerations and rates of internal states vanish."""
     state: State
-    """The state, with internal states, commands and open parameters: a simulation can start from it."""
+    """State with internal states, commands and open parameters, from which a simulation can start."""
     commands: dict[str, float]
     """Commands by actuator, in their units."""
     residual: dict[str, float]
-    """Acceleration that is left in each degree of freedom [m/s², rad/s²]."""
+    """Residual acceleration of each degree of freedom [m/s², rad/s²]."""
     message: str
-    """Where it did not converge: what is left, and which actuators are at a limit."""
+    """Residuals, and actuators at a limit, if it did not converge."""
 
 
 def trim(
     plant: Plant | Model, *, state: State | None = None, commands: Mapping[str, float] | None = None, free: Iterable[str] = ()
 ) -> Trim:
-    """An equilibrium: configuration and commands for which all accelerations vanish.
+    """Find an equilibrium: configuration and commands for which all accelerations vanish.
 
         v̇(q ⊕ δ, v, z, u) = 0,    ż(q ⊕ δ, v, z, u) = 0
 
     for the displacements δ of the degrees of freedom that are `free`, the internal states z and the commands u that are not
-    given, by least squares on compiled derivatives; of many solutions that with minimum thrust. Velocities are those of
-    `state`: a vehicle that drives on steadily is in equilibrium, too. Water moves as the plant states, if it does so steadily.
-    Internal states and commands that are part of the configuration, as the length of a line, stay as `state` has them.
+    given, by least squares on compiled derivatives. Of several solutions, the one with minimum thrust is chosen. Velocities are
+    those of `state`: a vehicle in steady motion is in equilibrium, too. The plant's water must be still or steady. Internal
+    states and commands that are part of the configuration, such as the length of a line, keep their values from `state`.
 
-    Thrusters are sought by their thrust in the moving water, in which the balance is linear; the thrust at rest, and from it
-    the command, follow from it. (By command there are false minima: a propeller that the water opposes must turn at some speed
-    before it pushes at all.)
+    The unknown of a thruster is its thrust in the moving water, in which the balance is linear; thrust at rest and command
+    follow from it. (In terms of commands there are false minima: a propeller in opposing flow needs a minimum speed before it
+    gives any thrust.)
 
     Args:
-        plant: What is to be balanced, with its actuators; a model alone has none.
-        state: Wanted configuration and velocity, and initial guess of free ones; defaults to the model's initial ones.
-            Open parameters have its values.
+        plant: Plant with its actuators; a model alone has none.
+        state: Required configuration and velocity, and initial guess of free coordinates; defaults to the model's initial
+            state. Open parameters take its values.
         commands: Commands that are given, by actuator; all others are sought.
-        free: Degrees of freedom along which the configuration may change, as "vehicle.q" (pitch) or "elbow"; see
+        free: Degrees of freedom along which the configuration may change, such as "vehicle.q" (pitch) or "elbow"; see
             `model.coordinate_names[1]`. Optional.
 
     Returns:
-        The equilibrium, or how near to one it comes within the limits of the actuators.
+        The equilibrium, or the closest state within the limits of the actuators.
 
     Raises:
-        ValueError: The water is not steady, something moves on its own, a given command is outside of its range, or nothing
-            that may change acts in a direction that is out of balance.
+        ValueError: The water is not steady, something moves on its own, a given command is out of range, or no unknown acts in
+            an unbalanced direction.
     """
     if not isinstance(plant, Plant | Model):
         raise FieldError("plant", plant, "must be a Plant or a Model; of a simulation, sim.plant")
@@ -116,20 +116,20 @@ def _checked(plant: Plant, state: State) -> State:
 
 
 class _Problem:
-    """The equations of a trim, with thrust in the moving water in place of the sought thrusters' curves, lags and losses."""
+    """Equations of a trim, in which thrust in moving water replaces the curves, lags and losses of sought thrusters."""
 
     def __init__(self, plant: Plant, state: State, given: dict[str, float], free: tuple[str, ...]) -> None:
         environment = plant.environment
         table = environment.current is not None and len(environment.current.times) > 1
         unsteady = {"waves": environment.waves, "gusts": environment.gusts, "currents that change": table}
         if plant.given_motion:
-            raise ValueError("trim needs joints that are free to move, but the motion of some is given; leave motions out")
+            raise ValueError("trim needs joints that are free to move, but some have prescribed motions; remove motions")
         for what, there in unsteady.items():
             if there:
-                raise ValueError(f"trim needs steady water, but there are {what}; leave them out of the plant's environment")
+                raise ValueError(f"trim needs steady water, but there are {what}; remove them from the plant's environment")
         self._values = _values(plant, state)
         self.given_plant, self.start, self.given = plant.with_values(plant.parameter_values(self._values)), state, given
-        # components change below, and with them their paths: their open numbers get the values of the state
+        # components, and so their paths, change below: set their open parameters to the values of the state first
         kept = tuple(name for name in plant.parameters if not plant.is_of_component(name))
         parts = tuple(c.as_force(c.name in given) for c in self.given_plant.components)
         self.plant = replace(plant, components=parts, parameters=kept)
@@ -163,12 +163,12 @@ class _Problem:
 
     @property
     def _thrusters(self) -> dict[str, Any]:
-        """Components that are sought by their force, as they are, by name."""
+        """Original components whose force is an unknown, by name."""
         return {c.name: c for c in self.given_plant.components if c.as_force(given=True) is not c}
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        """Values of the parameters that are open in the trim, by name."""
+        """Values of the parameters open in the trim, by name."""
         return {name: self._values[name] for name in self.plant.parameters}
 
     @property
@@ -176,7 +176,7 @@ class _Problem:
         return InitialInstant(self.plant, self.start.t, self.start.q, self.start.v, self._parameters)
 
     def _internal(self) -> np.ndarray:
-        """Initial internal states: from the start where it has them, others as of a new run."""
+        """Return initial internal states: those of the start if it has them, else those of a new run."""
         layout, given = self.plant.layout, np.asarray(self.start.internal, dtype=float)
         z = self._initial_instant.states()
         had = dict(zip(self.given_plant.layout.states, given.tolist(), strict=False))
@@ -184,7 +184,7 @@ class _Problem:
         return np.array([had.get(name, z[i]) if slot.frozen_in_trim else z[i] for i, (name, slot) in enumerate(names)])
 
     def _check_steady(self) -> None:
-        """Reject time-dependent motion, as of the upper end of a line on a ship in waves."""
+        """Reject time-dependent motion, such as that of a line's upper end on a ship in waves."""
         at = self._at(self.x0)
         now, *later = (self._rates([self.start.t + dt, *at])[0] for dt in LATER)
         if all(np.array_equal(now, then, equal_nan=True) for then in later):
@@ -192,11 +192,11 @@ class _Problem:
         moves = [c.name for c in self.plant.components if self._moves(c)]
         raise ValueError(
             f"trim needs a steady system, but {', '.join(map(repr, moves)) or 'something'} changes with time; "
-            "leave it out of the plant, or let it rest (an amplitude or a rate of 0)"
+            "remove it from the plant, or stop it (an amplitude or a rate of 0)"
         )
 
     def _moves(self, component: Component) -> bool:
-        """True if something acts otherwise later, all states and inputs being the same."""
+        """True if a component's forces change with time for the same states and inputs."""
         layout = self.plant.layout
         _, _, v, z, inputs = self._at(self.x0)
         k = self.plant.components.index(component)
@@ -232,27 +232,27 @@ class _Problem:
         return first, second
 
     def _at(self, x: np.ndarray) -> list[np.ndarray]:
-        """Arguments of the programs after the time, for unknowns: free displacements, internal states, sought commands."""
+        """Return the programs' arguments after t, from unknowns: free displacements, internal states, sought commands."""
         nf, delta, inputs = len(self.free), np.zeros(self.plant.model.nv), self.inputs.copy()
         delta[self.free] = x[:nf]
         inputs[self.sought] = x[nf + self.nz :]
         return [self.start.q, delta, self.start.v, x[nf : nf + self.nz], inputs]
 
     def rates(self, x: np.ndarray) -> np.ndarray:
-        """Accelerations and rates of internal states, shape (nv + nz,)."""
+        """Return accelerations and rates of internal states, shape (nv + nz,)."""
         return self._rates([self.start.t, *self._at(x)])[0]
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
-        """Their derivatives with respect to the unknowns."""
+        """Return their derivatives with respect to the unknowns."""
         delta, z, inputs = self._slopes([self.start.t, *self._at(x)])
         return np.hstack([delta[:, self.free], z, inputs[:, self.sought]])
 
     def _advance(self, x: np.ndarray) -> dict[str, float]:
-        """Speed of each thruster relative to the water, along its positive thrust [m/s]."""
+        """Return the speed of each thruster relative to the water, along its positive thrust [m/s]."""
         return dict(zip(self._thrusters, self._rates([self.start.t, *self._at(x)])[1].tolist(), strict=True))
 
     def _limits(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Lowest and highest values of the unknowns, for thrusters as the water meets them at `x`."""
+        """Return bounds of the unknowns, for the inflow of thrusters at `x`."""
         at = len(self.free) + self.nz
         lower, upper = np.full(len(x), -np.inf), np.full(len(x), np.inf)
         for i, slot in enumerate(self.plant.layout.state_slots, len(self.free)):
@@ -268,7 +268,7 @@ class _Problem:
         return lower, upper
 
     def _typical(self) -> np.ndarray:
-        """Typical values of the unknowns: of internal states, as pressures, what changes a rate of something else by 1."""
+        """Typical values of the unknowns; for internal states such as pressures, the change that alters another rate by 1."""
         nf, nv, at = len(self.free), self.plant.model.nv, len(self.free) + self.nz
         scale = np.ones(at + len(self.sought))
         slopes = np.abs(self.slopes(self.x0)[:, nf:at])
@@ -282,7 +282,7 @@ class _Problem:
         return scale
 
     def solved(self) -> Trim:
-        """The solution, without the help of friction that sticks if there is one; raises `ValueError` where there is none."""
+        """Return the solution, if possible without static friction; raises `ValueError` if there is none."""
         x0, scale = self._settled(self.x0), self.scale
         stuck = self._stuck(x0)
         x = self._found(x0, np.where(stuck, KEPT, scale))
@@ -295,10 +295,10 @@ class _Problem:
         return self._result(x, rest, left, converged, "" if converged else self._words(x, x0, left))
 
     def _settled(self, x: np.ndarray) -> np.ndarray:
-        """Unknowns with internal states settled while all else stays, as lines in a current.
+        """Return the unknowns with settled internal states, such as lines in a current, while all others are fixed.
 
-        By steps of implicit Euler, as long as Newton's method solves them: they reach the shape to which a line settles, where
-        a search for small rates can stop in between. If nothing settles, `x` as it is.
+        It takes implicit Euler steps as long as Newton's method solves them: these reach the shape to which a line settles,
+        whereas a search for small rates can stop before. If nothing settles, it returns `x`.
         """
         free = [i for i, slot in enumerate(self.plant.layout.state_slots) if not slot.frozen_in_trim]
         at, rows = np.array(free, dtype=int) + len(self.free), np.array(free, dtype=int) + self.plant.model.nv
@@ -333,7 +333,7 @@ class _Problem:
         return x
 
     def _at_rest(self, x: np.ndarray) -> dict[str, float]:
-        """Thrusts at rest of the sought thrusters [N], within their limits."""
+        """Return thrusts at rest of the sought thrusters [N], within their limits."""
         speeds, thrusts = self._advance(x), self._at(x)[-1]
         out = {}
         for k in self.sought:
@@ -352,7 +352,7 @@ class _Problem:
         return x
 
     def _stuck(self, x: np.ndarray) -> np.ndarray:
-        """Which unknowns are internal states that stay wherever they are, as the deflection of friction that sticks."""
+        """Return the mask of internal states that keep any value, such as the deflection of static friction."""
         nf, nv, nz = len(self.free), self.plant.model.nv, self.nz
         out = np.zeros(len(x), dtype=bool)
         if nz:
@@ -366,7 +366,7 @@ class _Problem:
         return ~(np.abs(self.rates(x)) <= TOLERANCE * sizes)
 
     def _nearest(self, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Unknowns with the smallest rates, of many those nearest to the start in units of `scale`."""
+        """Return unknowns with the smallest rates; of several, those nearest to the start in units of `scale`."""
         x = x0 = np.clip(x0, lower, upper)
         if x.size:
             still, rows = np.diag(WEAK / scale), self.size
@@ -388,7 +388,7 @@ class _Problem:
         return x
 
     def _begun(self, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """The start of the search: off points at which an internal state has no slope, as the speed of a propeller at rest."""
+        """Return the start of the search, away from points where a derivative vanishes, such as a propeller at rest."""
         nf, x = len(self.free), x0.copy()
         blind = (self.slopes(x0) == 0.0).all(axis=0)
         blind[:nf] = blind[nf + self.nz :] = False
@@ -396,14 +396,14 @@ class _Problem:
         return np.clip(x, lower, upper)
 
     def _nearer(self, x: np.ndarray, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Of all solutions of the equations linear about `x`, that with the smallest change from the start."""
+        """Return the solution of the equations linearised about `x` with the smallest change from the start."""
         A = self.slopes(x) * scale / self.size[:, None]
         b = A @ ((x - x0) / scale) - self.rates(x) / self.size
         change = _least_change(A, b, (lower - x0) / scale, (upper - x0) / scale)
         return np.clip(x0 + scale * change, lower, upper)
 
     def _polished(self, x: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Unknowns after Newton steps of the smallest change, as long as rates get smaller."""
+        """Return the unknowns after minimum-norm Newton steps, as long as rates decrease."""
         left = self.rates(x) / self.size
         for _ in range(POLISH):
             change = _least_change(self.slopes(x) * scale / self.size[:, None], -left, (lower - x) / scale, (upper - x) / scale)
@@ -415,14 +415,14 @@ class _Problem:
         return x
 
     def _words(self, x: np.ndarray, x0: np.ndarray, left: np.ndarray) -> str:
-        """Return the directions that cannot be balanced; raise where nothing acts against one of them."""
+        """Return the directions that are not balanced; raise if no unknown acts in one of them."""
         model, nv = self.plant.model, self.plant.model.nv
         q = np.array(dynamics.retract(model, self.start.q, self._at(x)[1]), dtype=float)
         M = np.array(mass_matrix(self.plant.opened(self.inputs).model, q), dtype=float)
         lower, upper = self._limits(x)
         force = M @ left[:nv]
         here = np.abs(M @ self.slopes(x)[:nv])
-        effect = np.maximum(here, np.abs(M @ self.slopes(x0)[:nv]))  # there commands are within limits and have one
+        effect = np.maximum(here, np.abs(M @ self.slopes(x0)[:nv]))  # at x0 commands are within limits and have an effect
         units = ["N" if self._linear(i) else "N·m" for i in range(nv)]
         shown = [f"{name} ({f:.3g} {unit})" for name, f, unit in zip(self.names, force, units, strict=True)]
         worst = [i for i in np.argsort(-np.abs(force)) if abs(force[i]) > 1e-3 * np.abs(force).max()]
@@ -430,14 +430,14 @@ class _Problem:
         others = [self.names[i] for i in unmoved if i not in self.free]
         if unmoved:
             raise ValueError(
-                f"trim: nothing that may change acts in {', '.join(shown[i] for i in unmoved)}; add an actuator there"
-                + (f", or let the configuration change, as free=[{others[0]!r}]" if others else "")
+                f"trim: no unknown acts in {', '.join(shown[i] for i in unmoved)}; add an actuator there"
+                + (f", or free a coordinate, such as free=[{others[0]!r}]" if others else "")
             )
         at = len(self.free) + self.nz
         sought = [self.plant.layout.commands[k] for k in self.sought]
         near = np.minimum(x - lower, upper - x) < 1e-6 * np.minimum(upper - lower, 1e9)
-        some = effect.max(axis=0)  # not of inputs that act only through an internal state, as the opening of a valve
-        full = near | ((some > 0.0) & (here.max(axis=0) <= BLIND * some))  # or a drive at its own, as of its torque
+        some = effect.max(axis=0)  # excludes inputs that act only through an internal state, such as a valve's opening
+        full = near | ((some > 0.0) & (here.max(axis=0) <= BLIND * some))  # or a drive at its torque limit
         names = [name for name, there in zip(sought, full[at:], strict=True) if there]
         limits = f"; at their limits: {', '.join(names)}" if names else ""
         off, slots = self._off(x), self.plant.layout.state_slots
@@ -477,21 +477,21 @@ class _Problem:
 
 
 def _values(plant: Plant, state: State) -> dict[str, Any]:
-    """Values of the open parameters by name: those of the state, the plant's if it has none."""
+    """Return values of the open parameters by name: those of the state, or else the plant's."""
     values, own = np.asarray(state.parameters, dtype=float), plant.parameter_values({})
     if values.size and values.shape != own.shape:
-        raise ValueError(f"state.parameters must have shape {own.shape}, got {values.shape}; is it of another plant?")
+        raise ValueError(f"state.parameters must have shape {own.shape}, got {values.shape}; use a state of this plant")
     return plant.named_parameters(values if values.size else own)
 
 
 def _command(curve: ForceCurve, force: float) -> float:
-    """The command for a force [N]; 0 where that is one and gives it, too."""
+    """Return the command for a force [N]; 0 if that gives it, too."""
     none = curve.commands[0] <= 0.0 <= curve.commands[-1] and float(curve.steady(0.0)) == force
     return 0.0 if none else curve.inverse(force)
 
 
 def _least_change(A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """The smallest d with the smallest ‖A d − b‖, where the entries that would leave their limits most are put on them."""
+    """Return the smallest d that minimises ‖A d − b‖; entries that would exceed their limits most are set to them."""
     d, free = np.zeros(A.shape[1]), np.ones(A.shape[1], dtype=bool)
     while free.any():
         d[free] = np.linalg.pinv(A[:, free], 1e-12) @ (b - A[:, ~free] @ d[~free])

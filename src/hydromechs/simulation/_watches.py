@@ -90,13 +90,13 @@ class FreeForces:
 
     def __init__(self, groups: Sequence[str]) -> None:
         self._groups = tuple(groups)
-        self._spans: list[list[list[float]]] = [[] for _ in groups]  # of each group: its first interval and its last
+        self._spans: list[list[list[float]]] = [[] for _ in groups]  # for each group: first and last interval
         self._count = [0] * len(self._groups)
         self._most, self._last = np.zeros(len(self._groups)), np.zeros(len(self._groups))
         self._t = -np.inf
 
     def look(self, times: np.ndarray, free: np.ndarray) -> None:
-        """Process samples in order of time: numbers of forces that were set to 0, shape (n, groups)."""
+        """Process samples in order of time: counts of forces that were set to 0, shape (n, groups)."""
         self._most = np.maximum(self._most, free.max(axis=0, initial=0.0))
         before = np.concatenate([self._last[None], free[:-1]])
         for k, spans in enumerate(self._spans):
@@ -124,11 +124,11 @@ class FreeForces:
 
 
 FAR = 0.05
-"""Share of its travel by which a joint goes beyond a limit before a message."""
+"""Fraction of its travel by which a joint must exceed a limit to be reported."""
 
 
 class SoftStops:
-    """Checks of joints whose stops have assumed numbers, from the model's limits and inertia."""
+    """Checks of joints whose stops have default parameters, derived from the model's limits and inertia."""
 
     def __init__(self, plant: Plant) -> None:
         assumed: list[Any] = [c for c in plant.components if getattr(c, "assumed", False)]
@@ -152,8 +152,8 @@ class SoftStops:
             limit = self._upper[k] if q[self._at[k]] > self._upper[k] else self._lower[k]
             stiff = f"{c.stiffness:.3g} {'N m' if unit == 'rad' else 'N'}/{unit}"
             said.append(
-                f"joint {c.joint!r} is {beyond[k]:.3g} {unit} beyond its limit of {limit:.4g} {unit}: the stop that limits "
-                f"have by default, {stiff}, yields; give it stops"
+                f"joint {c.joint!r} is {beyond[k]:.3g} {unit} beyond its limit of {limit:.4g} {unit}: the default stop, "
+                f"{stiff}, is too soft; give it stops"
             )
             self._allowed[k] = math.inf
         return said

@@ -1,4 +1,4 @@
-"""The undisturbed water around the bodies at one instant."""
+"""Undisturbed water around the bodies at one instant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._plant import Plant, Waves
 
 
 class Moving(Protocol):
-    """Poses and velocities of the bodies, as kinematics provide them."""
+    """Poses and velocities of the bodies, as in `Kinematics`."""
 
     @property
     def R_WB(self) -> Sequence[Array]:
@@ -36,15 +36,15 @@ class PointMotion(NamedTuple):
     """Motion of the undisturbed water at a point, in world axes."""
 
     velocity: Array
-    """[m/s], shape (3,)."""
+    """Velocity [m/s], shape (3,)."""
     acceleration: Array
-    """Of a particle of the water [m/s²], shape (3,)."""
+    """Acceleration of a water particle [m/s²], shape (3,)."""
     elevation: Scalar
-    """Height of the surface over its mean [m]."""
+    """Surface elevation above the mean [m]."""
     gradient: Array
     """∂v_i/∂x_j [1/s], shape (3, 3)."""
     slope: Array | None = None
-    """∇η of the surface over it [-], shape (3,); this and the next only where waves move a free surface."""
+    """Slope ∇η of the surface above it [-], shape (3,); this and the following only if waves move a free surface."""
     curvature: Array | None = None
     """∂²η/∂x_i∂x_j [1/m], shape (3, 3)."""
     rise: Scalar | None = None
@@ -58,7 +58,7 @@ MotionAt: TypeAlias = Callable[[Plant, Array, Sequence[Array], Scalar, Array, Ar
 
 
 def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -> list[str]:
-    """Return messages about a current or gusts above the bed of a profile that all bodies are below; or waves."""
+    """Return messages if all bodies are below the bed of a current profile, of gusts or of waves."""
     current, gusts, profile = environment.current, environment.gusts, environment.profile
     flows = gusts is not None or (current is not None and any(any(v) for v in (current.velocity, *current.velocities)))
     beds = {"current": profile.depth} if flows and isinstance(profile, hydro.PowerLaw) else {}
@@ -80,7 +80,7 @@ def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -
 
 
 def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
-    """The water at a point.
+    """Return the water at a point.
 
     `waves`: the waves, and the velocity with which a steady current carries them [m/s], shape (3,); `p`: the point in world
     axes [m], shape (3,); `U`: velocity of current and gusts at the surface [m/s], shape (3,); `rate`: its rate of change
@@ -131,7 +131,7 @@ class Water:
         self._on_bodies: dict[tuple[int, tuple[float, ...]], WaterPoint] = {}
 
     def on_body(self, body: int, p_B: Array) -> WaterPoint:
-        """Return the water at a point of a body. `body`: number of the body; `p_B`: the point in body axes [m], shape (3,)."""
+        """Return the water at a point of a body. `body`: index of the body; `p_B`: the point in body axes [m], shape (3,)."""
         key = (body, tuple(map(id, p_B) if np.asarray(p_B).dtype == object else np.asarray(p_B).tolist()))
         if key not in self._on_bodies:
             self._on_bodies[key] = self.point(self.kin.p_WB[body] + self.kin.R_WB[body] @ np.asarray(p_B))
@@ -144,7 +144,7 @@ class Water:
         return list(self.motion(self.plant, self.u, points, self.t, self.U, self.rate) if points else ())
 
     def point(self, p: Array) -> WaterPoint:
-        """The water at any place p in world axes [m], shape (3,)."""
+        """Return the water at a point p in world axes [m], shape (3,)."""
         here = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
         if not self.plant.uniform:
             (here,) = self._moving([p])
@@ -154,7 +154,7 @@ class Water:
         return WaterPoint(here.velocity, here.acceleration, depth, here.rise, here.slope)
 
     def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
-        """Height of the waves over a place p above the mean surface [m], and its rate there [m/s]."""
+        """Return the wave elevation at a point p [m], and its rate [m/s]."""
         plant = self.plant
         if plant.waves is None:
             return 0.0, 0.0

@@ -81,7 +81,7 @@ class LookAhead:
         if simulation.method.adaptive:
             raise ValueError(f"a look-ahead needs a fixed step; {simulation.method.name} does not: use rk4")
         if not simulation.method.many_worlds:
-            words = f"a look-ahead needs several worlds; {simulation.method.name} holds one world"
+            words = f"a look-ahead needs several worlds; {simulation.method.name} supports only one world"
             raise ValueError(f"{words}: give it a Simulation of the plant without a third-party engine")
         self._poses = body_poses(simulation.model)
 

@@ -45,7 +45,7 @@ def plot_comparison(
     series: dict[str, list[np.ndarray]] = {}
     for name in quantities or _by_difference(comparison):
         pair = [samples_of(ds, name) for ds in (first, second)]
-        shown = any(all(map(np.array_equal, pair, other)) for other in series.values())  # as v and velocity of a vehicle
+        shown = any(all(map(np.array_equal, pair, other)) for other in series.values())  # such as v and velocity of a vehicle
         if quantities or (not shown and len(series) < MOST_PANELS):
             series[name] = pair
     if not series:

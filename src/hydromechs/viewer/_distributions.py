@@ -1,4 +1,4 @@
-"""One HTML file with what came of many runs: success rate, distributions of the checks' values, why runs ended."""
+"""One HTML file with the results of many runs: success rate, distributions of the checks' values, why runs ended early."""
 
 import math
 import os
@@ -17,15 +17,15 @@ from ._report import _table as section_table
 from ._report import report_page
 
 BINS = 60
-"""Bins of a histogram."""
+"""Number of bins of a histogram."""
 WIDTH, HEIGHT, BASE = 860, 220, 190
-"""Size of a histogram, and where its axis is [pixels]."""
+"""Size of a histogram, and position of its axis [pixels]."""
 LEFT, RIGHT = 46, 844
 """Ends of the axis [pixels]."""
 INSIDE, OUTSIDE, LIMIT = "#0072b2", "#d55e00", "#b3261e"
 """Colours of bars within and outside the limits, and of the limits."""
 FAR = 3.0
-"""A limit is in the histogram if it is at most this many widths of the values away from them."""
+"""Maximum distance of a limit shown in the histogram, over the range of the values."""
 
 
 class Distribution(NamedTuple):
@@ -34,19 +34,19 @@ class Distribution(NamedTuple):
     name: str
     """Name of the check."""
     text: str
-    """Its statistic and quantity, in words."""
+    """Statistic and quantity, as text."""
     limit: str
-    """Required value, in words."""
+    """Required value, as text."""
     below: float | None
     """Upper limit."""
     above: float | None
     """Lower limit."""
     values: Array
-    """Values, shape (n,); NaN where there was none."""
+    """Values, shape (n,); NaN if missing."""
     passed: int
     """Runs that passed it."""
     interval: tuple[float, float]
-    """Confidence interval of the share that passes."""
+    """Confidence interval of the pass rate."""
     worst: Sequence[tuple[int, float]]
     """Runs nearest to the limits or farthest outside, and their values."""
 
@@ -73,7 +73,7 @@ def write_distributions(
         path: The file to write.
         checks: Values of each check.
         title: Title.
-        description: Description for people.
+        description: Description.
         passed: Runs that passed all checks.
         runs: Finished runs.
         planned: Planned runs.
@@ -81,7 +81,7 @@ def write_distributions(
         ended: Runs that ended early by reason.
         capsized: Runs in which a vehicle capsized.
         setup: Labels and texts of the set-up.
-        replay: Command that replays a run; the number of the run follows.
+        replay: Command that replays a run, to which the run number is appended.
         foot: Text at the end.
     """
     path = Path(path)
@@ -129,7 +129,7 @@ def write_distributions(
 
 
 def interval_text(interval: tuple[float, float]) -> str:
-    """Return a confidence interval in percent, as "91.2 to 94.8 %"."""
+    """Return a confidence interval in percent, such as "91.2 to 94.8 %"."""
     return f"{100.0 * interval[0]:.1f} to {100.0 * interval[1]:.1f} %"
 
 
@@ -164,7 +164,7 @@ def histogram(c: Distribution) -> str:
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         pad = 0.5 * (abs(low) or 1.0)
         low, high = low - pad, high + pad
-    # an edge at a limit: no bar has values of both kinds
+    # place an edge at a limit, so that no bar mixes values inside and outside
     edges = np.unique(np.concatenate([np.linspace(low, high, BINS + 1), near]))
     edges = edges[np.concatenate([[True], np.diff(edges) > 1e-9 * (high - low)])]
     counts, edges = np.histogram(good, np.concatenate([edges[:-1], [max(edges[-1], high)]]))

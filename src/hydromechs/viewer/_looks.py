@@ -62,7 +62,7 @@ class Piece(NamedTuple):
     color: Color
     """Red, green, blue, 0 to 1."""
     opacity: float = 1.0
-    """0 is not seen, 1 is solid."""
+    """Opacity: 0 is invisible, 1 is opaque."""
     layer: str = "looks"
     """Layer of the part."""
 

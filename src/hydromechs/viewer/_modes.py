@@ -36,7 +36,7 @@ class ShownMode(Protocol):
 
     @property
     def natural_frequency(self) -> float:
-        """[Hz]."""
+        """Natural frequency [Hz]."""
 
     @property
     def damping_ratio(self) -> float:

@@ -76,8 +76,8 @@ def recording_scene(
     """Return the scene of a recording.
 
     `environment`: environment, for the water surface; `thrusters`: frame of each thruster by its name; defaults to the
-    actuators with the name of a frame; `rate`: samples per second to show [1/s]; `most`: most samples to show; more are
-    thinned.
+    actuators with the name of a frame; `rate`: samples per second to show [1/s]; `most`: maximum number of samples; more
+    are thinned.
     """
     recorded = [str(x) for x in ds["body"].values]
     if recorded != list(model.body_names):

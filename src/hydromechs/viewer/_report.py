@@ -106,7 +106,7 @@ def _sentences(ds: xarray.Dataset, summary: Summary) -> str:
     model = summary.model or ds.attrs.get("model")
     of = f" of <b>{escape(str(model))}</b>" if model else ""
     if summary.duration is not None:
-        took = f" in {_seconds(summary.wall_time)} of computing" if summary.wall_time is not None else ""
+        took = f" in {_seconds(summary.wall_time)} of computing time" if summary.wall_time is not None else ""
         factor, speed = summary.real_time_factor, ""
         if factor is not None and math.isfinite(factor) and factor > 0:
             speed = f", {_number(factor, 3)} times as fast as real time"
@@ -137,7 +137,7 @@ def _cards(summary: Summary) -> str:
     if summary.duration is not None:
         cards.append(("Simulated time", _seconds(summary.duration), ""))
     if summary.real_time_factor is not None:
-        note = f"{_seconds(summary.wall_time)} of computing" if summary.wall_time is not None else ""
+        note = f"{_seconds(summary.wall_time)} of computing time" if summary.wall_time is not None else ""
         cards.append(("Speed", f"{_number(summary.real_time_factor, 3)} ×", f"real time; {note}" if note else "real time"))
     if summary.late_steps is not None:
         note = "in real time" if summary.late_steps else "kept pace with real time"

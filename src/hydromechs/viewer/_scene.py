@@ -66,7 +66,7 @@ class SceneSolid(ScenePart):
     triangles: Triangles
     """Its surface in the axes of the frame."""
     opacity: float = 1.0
-    """0 is invisible, 1 is opaque."""
+    """Opacity: 0 is invisible, 1 is opaque."""
     layer: str = "looks"
 
 
@@ -107,7 +107,7 @@ class Surface(ScenePart):
     z: Array
     """z of the world at the grid points [m], shape (time, nx, ny)."""
     opacity: float = 1.0
-    """0 is invisible, 1 is opaque."""
+    """Opacity: 0 is invisible, 1 is opaque."""
     layer: str = "water surface"
 
 

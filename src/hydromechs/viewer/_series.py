@@ -44,7 +44,7 @@ class PlotPanel:
     min_range: float = 0.0
     """Minimum range of values shown."""
     down: bool = False
-    """True if values increase downwards, as depth."""
+    """True if values increase downwards, such as depth."""
     shaded: Array | None = None
     """True at times to highlight, shape (time,)."""
     note: str = ""
@@ -369,4 +369,4 @@ GROUPS: dict[str, Callable[[xarray.Dataset], PlotGroup | None]] = {
     "joints": _joints,
     "commands": _commands,
 }
-"""Makers of the groups by name; each returns None if there is no data."""
+"""Functions that create the groups, by name; each returns None if there is no data."""

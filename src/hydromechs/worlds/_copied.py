@@ -32,7 +32,7 @@ def source_of(
     """Return the compiled source of worlds."""
     if isinstance(what, Plant):
         if tuple(inputs):
-            raise ValueError("inputs goes with a model; a plant has the commands and held inputs of its components")
+            raise ValueError("inputs applies only to a model; the inputs of a plant are its commands and held inputs")
         for name in () if isinstance(parameters, Mapping) else parameters:
             if name not in what.parameters:
                 raise ValueError(f"parameter {name!r} is not open in the plant; name it in Plant(parameters=[...])")
@@ -44,7 +44,7 @@ def source_of(
         raise TypeError(f"worlds take a Model, a compiled model, hm.compile(model), a Plant or a Scenario; got {kind}")
     elif lanes is not None or threads is not None:
         raise ValueError(
-            "lanes and threads go with models and plants; a compiled model has its own: hm.compile(model, lanes=8)"
+            "lanes and threads apply to models and plants; a compiled model has its own: hm.compile(model, lanes=8)"
         )
     return Mechanism(what, method, inputs)
 
@@ -60,16 +60,18 @@ def simulation_of(
     lanes: int | None,
     how: Mapping[str, Any],
 ) -> Simulation | None:
-    """Return a simulation of one world, for worlds in the loop of a mission; None if whole steps suffice.
+    """Return a simulation of one world, for worlds that need the mission loop; None if they do not.
 
-    `compiled`: True if scenarios without blocks and events run in this loop, too; `lanes`: as of `lanes_of`; `how`: step,
-    integrator and time between samples, as of `Simulation`.
+    `compiled`: True if scenarios without blocks and events use this loop, too; `lanes`: as in `lanes_of`; `how`: step,
+    integrator and time between samples, as in `Simulation`.
     """
     if isinstance(what, Scenario):
         if controller is not None or sensors:
-            raise ValueError("controller and sensors go with a plant; add them to the blocks of the scenario")
+            raise ValueError("controller and sensors apply only to a plant; add them to the blocks of the scenario")
         if what.engine is not None:
-            raise UnsupportedFeature(f"engine {what.engine.engine!r} of scenario {what.name!r} holds one world; remove it")
+            raise UnsupportedFeature(
+                f"engine {what.engine.engine!r} of scenario {what.name!r} supports only one world; remove it"
+            )
         if not compiled and not what.blocks and not what.events:
             return None
         own = lanes_of(lanes)
@@ -78,7 +80,7 @@ def simulation_of(
         )
     for name, given in (("sensors", sensors), ("controller", controller)):
         if given and not isinstance(what, Plant):
-            raise ValueError(f"{name} goes with a plant; build one, hm.Plant(model=..., components=...)")
+            raise ValueError(f"{name} applies only to a plant; build one, hm.Plant(model=..., components=...)")
     if controller is not None and not isinstance(controller, TracedBlock):
         raise TypeError(f"controller is {controller!r}, must be a TracedBlock, which is written in NumPy operations")
     if controller is None and not sensors:

@@ -15,7 +15,7 @@ from ._source import Place, Source
 
 
 class Mechanism(Source):
-    """A mechanism with given forces only.
+    """A mechanism without components, driven by given forces.
 
     `dyn`: the mechanism, compiled; its lanes and threads are used; `names`: compiled inputs besides "tau", some of `FLOW`.
     """

@@ -1,4 +1,4 @@
-"""Worlds with blocks or events: plant, blocks and samples in one compiled loop, events between its stretches."""
+"""Worlds with blocks or events: plant, blocks and samples in one compiled loop, events between its runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from ._target import Home, Marched
 ROWS = 64
 """Maximum number of samples that the compiled loop takes before it returns."""
 CALL = 0.1
-"""Maximum time for which it runs [s]: Ctrl-C acts after it."""
+"""Maximum computing time of one run of the loop [s], after which Ctrl-C takes effect."""
 
 
 class MissionHome(Home):
@@ -62,7 +62,7 @@ class MissionHome(Home):
         self._nq = source.model.nq
 
     def all(self, name: str) -> Any:
-        """Return an array of the state on its machine, to read or to write."""
+        """Return an array of the state on its machine, for reading or writing."""
         return self.state.device(name) if isinstance(self.state, DeviceState) else self.state[name]
 
     @property
@@ -176,7 +176,7 @@ class MissionRun(PlantRun):
 
     @property
     def _sensors(self) -> dict[str, tuple[slice, tuple[str, ...]]]:
-        """Places of each sensor among the signals, and names of its numbers."""
+        """Indices of each sensor among the signals, and the names of its numbers."""
         if self.loop.sensing is None:
             return {}
         sampling: Any = self.loop.sensing.sampling
@@ -316,7 +316,7 @@ class MissionRun(PlantRun):
         return count
 
     def _prepare(self, now: np.ndarray) -> None:
-        """Prepare the present instant before the next tick: water, constraints, first checks of guards."""
+        """Prepare the current instant before the next tick: water, constraints, first checks of guards."""
         self._renew(now)
         if self.plant.constrained:
             self._switch({}, 0, 1)
@@ -353,7 +353,7 @@ class MissionRun(PlantRun):
             texts = [self.ranges.fault(x, float(state["extreme"][world, k])) for k, x in enumerate(self.ranges.slots) if new[k]]
             try:
                 texts += self.loop.texts(t, state["reports"][world])
-            except Exception as error:  # what stops a simulation ends one world here
+            except Exception as error:  # an error that would stop a simulation ends only this world
                 self._end(world, str(error))
                 continue
             self._said += [WorldMessage(world, t, text) for text in texts if text]
@@ -366,7 +366,7 @@ class MissionRun(PlantRun):
         return np.array(out, dtype=int)
 
     def _answer(self, one: OneWorld, worlds: Array) -> None:
-        """Run the parts in Python that are due: batched ones once, the others world by world."""
+        """Run due Python blocks: batched ones once, the others world by world."""
         state, t = self.state, self._now()
         assert self.loop.mission is not None
         given, said = self.loop.mission.call_batched(state, self.home.step, worlds)
@@ -440,7 +440,7 @@ class MissionRun(PlantRun):
     # -- samples --------------------------------------------------------------------------------------------------------------
 
     def _rows_now(self) -> dict[str, Array]:
-        """Return the present instant as rows of the records, shape (worlds, 1, n)."""
+        """Return the current instant as rows of the records, shape (worlds, 1, n)."""
         rows = {name: self.state[name][:, None].copy() for name in SAMPLED}
         rows["applied"] = self.state["inputs"][:, None, : self.nu]
         return rows
@@ -474,8 +474,7 @@ def march_of(
 ) -> MissionMarch:
     """Return the compiled loop of a simulation with its blocks and events; errors name its source.
 
-    `checks`: checks of which it accumulates statistics; `quantities`: quantities of which it accumulates statistics; None to
-    record samples instead.
+    `checks`, `quantities`: checks and quantities whose statistics it accumulates; None to record samples instead.
     """
     for part in () if sim.mission is None or target == NATIVE.target else sim.mission.python:
         raise UnsupportedFeature(
@@ -499,7 +498,7 @@ def _check_start(t: float, step: float) -> None:
     if not is_multiple(t, step, step):
         raise ValueError(
             f"start.t is {t:g} s, must be an integer multiple of {step:g} s: controllers and sensors run at multiples "
-            f"of their period, which steps from there never reach; try {round(t / step) * step:g} s, or another step"
+            f"of their period, which steps from start.t never reach; try {round(t / step) * step:g} s, or another step"
         )
 
 

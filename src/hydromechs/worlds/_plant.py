@@ -100,7 +100,7 @@ class PlantRun(Run):
         self._flows: dict[int, UniformFlow] = {}
         self._waves: dict[int, WaveComponents] = {}
         self._until = np.full(n, -np.inf)
-        # steps since each world began, also of frozen ones, are _base + _ahead: known without asking a GPU, or touching all
+        # steps since each world started are _base + _ahead, also in frozen ones: no GPU transfer, no pass over all worlds
         self._base, self._ahead, self._together = np.zeros(n), 0.0, True
         self._first_until, self._bent = -np.inf, np.zeros(0, dtype=int)
         self._applied = np.zeros((n, layout.size))
@@ -111,7 +111,7 @@ class PlantRun(Run):
     # -- the start of worlds --------------------------------------------------------------------------------------------------
 
     def begin(self, which: np.ndarray, resumed: bool, start: Mapping[str, np.ndarray]) -> None:
-        """See `Run.begin`: internal states and inputs as at the start of a simulation; the run's data."""
+        """See `Run.begin`: internal states and inputs as at the start of a simulation, and the run's data."""
         plant, layout, home = self.plant, self.plant.layout, self.home
         q, v, U = (home.get(a)[which] for a in (home.q, home.x[:, : plant.model.nv], home.inputs[0]))
         z, u = np.zeros((len(which), layout.nz)), np.zeros((len(which), self.nu))
@@ -123,7 +123,7 @@ class PlantRun(Run):
             z[members, : len(layout.state_slots)] = now.states()
             u[members] = now.inputs()
         self._until[which], self._base[which], self._first_until = -np.inf, -self._ahead, -np.inf
-        if len(self._flows) > 2 * len(self.seeds) + 16:  # seeds of episodes that are over
+        if len(self._flows) > 2 * len(self.seeds) + 16:  # seeds of finished episodes
             here = set(self.seeds)
             self._flows = {seed: flow for seed, flow in self._flows.items() if seed in here}
             self._waves = {seed: waves for seed, waves in self._waves.items() if seed in here}
@@ -131,7 +131,7 @@ class PlantRun(Run):
         home.put(home.x[:, plant.model.nv :], which, z)
         home.put(home.inputs[0][:, : self.nu], which, u)
         inputs = np.concatenate([u, U[:, self.nu :]], axis=1)
-        if "held" in start:  # constraints that these close are already closed; those closed from now on get an impulse
+        if "held" in start:  # constraints that these close are already closed; those closed later cause an impulse
             inputs[:, self.na : self.nu] = start["held"]
             self._applied[which] = inputs
         else:
@@ -141,19 +141,18 @@ class PlantRun(Run):
         """Set the additional current of worlds, in world axes [m/s], shape (3,) or (len(which), 3)."""
         if not self.plant.streams:
             raise ValueError(
-                "the plant was built without a current, so none can be added; give it one, which may be 0: "
-                "Environment(current=Current())"
+                "the plant has no current, so none can be added; give it one, which may be 0: Environment(current=Current())"
             )
         self.currents[which] = velocity
         self._until[which], self._first_until = -np.inf, -np.inf
 
     @property
     def _parameters(self) -> int:
-        """Number of open numbers; they are the last of the inputs."""
+        """Number of open parameters; they are the last of the inputs."""
         return sum(x.size for x in self.source.parameters.values())
 
     def look(self, q: np.ndarray) -> None:
-        """Raise `ValueError` if the step is too long at configurations (worlds, nq); of a sweep, at ends and middle."""
+        """Raise `ValueError` if the step is too long at configurations (worlds, nq); of many, at the ends and the middle."""
         n, values = self.home.worlds, self.home.get(self.home.inputs[0])[:, self.plant.layout.size - self._parameters :]
         for k in {0, n // 2, n - 1} if n else ():
             self.source.programs.checks.look(self.home.step, q[k], np.ascontiguousarray(values[k]))
@@ -163,7 +162,7 @@ class PlantRun(Run):
         return self.source.programs.checks.faults(self.home.step, q, self.home.get(self.home.inputs[0]))
 
     def observe(self, names: Collection[str]) -> dict[str, Any]:
-        """Return variables of the recording at the present instant of each world, by name, shape (worlds, ...)."""
+        """Return variables of the recording at the current instant of each world, by name, shape (worlds, ...)."""
         home = self.home
         for name in names:
             if name not in self._recorded:
@@ -197,7 +196,7 @@ class PlantRun(Run):
         return {v.name for v in schema(self.plant)} - {"energy_residual"}
 
     def check_given(self, driven: Mapping[str, Any]) -> None:
-        """Reject held inputs outside of their ranges, and warn of commands; those that are not numbers stop their world."""
+        """Reject held inputs outside their ranges, and warn of such commands; NaN stops its world."""
         home = self.home
         if not home.arrays.on_host:
             return
@@ -243,14 +242,14 @@ class PlantRun(Run):
         self._sample(samples, final=True)
 
     def _sample(self, samples: Samples, *, final: bool) -> None:
-        """Keep watched quantities at the present instant; diverged worlds have none."""
+        """Sample watched quantities at the current instant; diverged worlds have none."""
         found = {name: self.home.get(x)[:, None] for name, x in self.observe(samples.sources).items()}
         samples.keep(np.where(self.home.frozen, np.nan, self._now())[:, None], found, final=final)
 
     # -- between steps --------------------------------------------------------------------------------------------------------
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """See `Run.ready`: the run's data, then constraints that close."""
+        """See `Run.ready`: update the run's data, then close constraints."""
         if self._first_until < np.inf:
             steps = min(steps, self._steps_alike(steps))
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
@@ -259,13 +258,13 @@ class PlantRun(Run):
         return steps
 
     def _steps_alike(self, steps: int) -> int:
-        """Return the steps until the slope of a current changes, with a maximum; set the run's data of the present time."""
+        """Return the steps until the slope of a current changes, with a maximum; set the run's data of the current time."""
         clock = self._base[:1] + self._ahead if self._together else self._clock
         now = self.home.offset + self.home.step * clock
         latest = float(now.max(initial=0.0))
         step = self.home.step
         near = slack(latest, step)
-        if not self._together or not self._first_until > latest + step - near:  # else nothing is due in any world
+        if not self._together or not self._first_until > latest + step - near:  # otherwise nothing is due in any world
             now = self._now()
             self._renew(now)
             self._bent = np.flatnonzero(self._until < now + step - near)
@@ -276,7 +275,7 @@ class PlantRun(Run):
         return max(1, int(left)) if np.isfinite(left) else steps
 
     def step(self, inputs: list[Any], steps: int, stride: int | None) -> Marched:
-        """Take steps; where the slope of a current changes, one step, of some worlds in parts."""
+        """Take steps; where the slope of a current changes, take one step, split in some worlds."""
         target = self.target
         if not len(self._bent):
             path = target.march(inputs, steps, stride)
@@ -298,7 +297,7 @@ class PlantRun(Run):
         return path
 
     def _split(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
-        """Take a step in parts in some worlds, with inputs of all; return True for those that took it, (len(which),)."""
+        """Take a split step in some worlds, with inputs of all; return True for those that advanced, (len(which),)."""
         now, step = self._now()[which], self.home.step
         groups: dict[tuple[int, float], list[int]] = {}
         for k, world in enumerate(which):
@@ -319,7 +318,7 @@ class PlantRun(Run):
         return good
 
     def _data(self, seed: int, t: float) -> tuple[np.ndarray, float]:
-        """Return the run's data from a time on, and the time until which they hold [s]."""
+        """Return the run's data from a time on, and the time until which they are valid [s]."""
         if seed not in self._flows:
             self._flows[seed] = self.plant.flow(seed)
         return self.plant.data(self._flows[seed], t + max(1e-9 * self.home.step, rounding(t)), {}, self._waves_of(seed))
@@ -341,7 +340,7 @@ class PlantRun(Run):
         return self._base + self._ahead
 
     def _renew(self, now: np.ndarray) -> None:
-        """Set current, gusts and waves of worlds to those of the present time."""
+        """Set current, gusts and waves of worlds to those of the current time."""
         near = slack(float(now.max(initial=0.0)), self.home.step)
         old = np.flatnonzero(self._until <= now + near)
         if not len(old):
@@ -429,7 +428,7 @@ class PlantRun(Run):
 def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """Return groups of equal rows: the first of each, and all of them."""
     n = len(arrays[0])
-    if n and all((a == a[0]).all() for a in arrays):  # by far the fastest for a million worlds that start alike
+    if n and all((a == a[0]).all() for a in arrays):  # by far the fastest for a million worlds with equal starts
         yield 0, np.arange(n)
         return
     groups: dict[bytes, list[int]] = {}

@@ -25,7 +25,7 @@ class Rollout(NamedTuple):
     memory: np.ndarray
     """Controller's memory at the end, shape (..., nm)."""
     readings: Mapping[str, np.ndarray] = MappingProxyType({})
-    """Last measurements of sensors at these times, by name, shape (..., rows + 1, n); NaN for none."""
+    """Last measurements of sensors at these times, by name, shape (..., rows + 1, n); NaN before the first."""
 
     def __repr__(self) -> str:
         worlds, good = self.good.size, self.good

@@ -1,4 +1,4 @@
-"""Rollouts: many steps of many worlds from given starts, with any leading dimensions."""
+"""Rollouts: many steps of many worlds from given initial states, with any leading dimensions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,27 +37,27 @@ def rollout(
     lanes: int | None = None,
     threads: int | None = None,
 ) -> Rollout:
-    """Advance worlds without returning to Python except for a control law: `Worlds` for one use.
+    """Advance worlds without returning to Python, except for a control law; shorthand for `Worlds`.
 
     Args:
         what: A compiled model, whose lanes and threads are used; or a plant, with all its components.
-        q: Configurations at the start, shape (..., nq).
-        v: Velocities at the start, shape (..., nv).
+        q: Initial configurations, shape (..., nq).
+        v: Initial velocities, shape (..., nv).
         inputs: Of a model, the generalised force tau, or a mapping with tau and optionally fluid_velocity (3,),
-            fluid_acceleration (3,) and wrench (nb, 6). Each is held, shape (..., n), or given for every step, shape
+            fluid_acceleration (3,) and wrench (nb, 6). Each is constant, shape (..., n), or given for every step, shape
             (..., steps, n), with all of the batch's dimensions before it. Of a plant, a mapping of commands and held inputs by
-            name, each held, shape (...), or for every step, shape (..., steps); others are at rest. A constraint that
-            closes at a step makes velocities agree there, as in a simulation.
+            name, each constant, shape (...), or for every step, shape (..., steps); others have their rest values. A
+            constraint that closes at a step causes an impulse, as in a simulation.
         dt: Step [s].
         steps: Number of steps.
         method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which needs
-            held inputs.
-        record: Steps from one recorded state to the next; the number of steps is a multiple of it.
+            constant inputs.
+        record: Steps between recorded states; the number of steps must be a multiple of it.
         controller: Of a plant: sets commands every period, an integer number of steps.
-        internal: Of a plant: internal states at the start, shape (..., nz); defaults to those at a simulation's start. What
-            is closed at the start closes there, with an impulse, unless internal states are given: then they hold already.
-        memory: Controller's memory at the start, shape (..., nm); defaults to the controller's initial memory.
-        t: Of a plant: time at the start [s]; defaults to 0.
+        internal: Of a plant: initial internal states, shape (..., nz); defaults to those of a simulation. Constraints that
+            are closed at the start close there with an impulse; if internal states are given, they are already closed.
+        memory: Initial memory of the controller, shape (..., nm); defaults to the controller's own.
+        t: Of a plant: initial time [s]; defaults to 0.
         parameters: Values of open parameters by name, shape (..., n); defaults to the model's.
         lanes: Of a plant: worlds per vector operation, 1, 4 or 8; defaults to the machine's vector width.
         threads: Of a plant: threads that share the worlds; defaults to 1.
@@ -68,18 +68,20 @@ def rollout(
     check_record(steps, record)
     chosen = method_named(method)
     if chosen.adaptive:
-        raise ValueError(f"a rollout takes steps of one length; {EQUAL_STEPS}")
+        raise ValueError(f"a rollout needs equal steps; {EQUAL_STEPS}")
     options: dict[str, Any] = {"controller": controller, "lanes": lanes, "threads": threads}
     if isinstance(what, Dynamics):
         for name, x in {**options, "internal": internal, "memory": memory, "t": t}.items():
             if x is not None:
-                raise ValueError(f"{name} goes with a plant; build one, hm.Plant(model=..., components=...), and roll it out")
+                raise ValueError(
+                    f"{name} applies only to a plant; build one, hm.Plant(model=..., components=...), and roll it out"
+                )
         given = inputs if isinstance(inputs, Mapping) else {"tau": inputs}
         options["inputs"] = [name for name in FLOW if name in given]
     elif not isinstance(what, Plant):
         raise TypeError(f"a rollout takes a compiled model, hm.compile(model), or a Plant; got {type(what).__name__}")
     elif memory is not None and controller is None:
-        raise ValueError("memory goes with a controller; give one, or omit memory")
+        raise ValueError("memory needs a controller; give one, or omit memory")
     model, source = what.model, source_of(what, chosen, options.get("inputs", ()), (), lanes, threads)
     q, v = rows_of(q, "q", model.nq), rows_of(v, "v", model.nv)
     check_quaternions(model, q)

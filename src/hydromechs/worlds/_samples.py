@@ -1,4 +1,4 @@
-"""Watched quantities at the samples of all worlds, and the checks of a scenario in each."""
+"""Samples of watched quantities in all worlds, and the checks of a scenario in each."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,7 +9,7 @@ from hydromechs.simulation import Plant, coordinates, quantities
 from hydromechs.values import Array
 
 AUDIT = "energy_residual"
-"""Quantity that needs the start of a run besides the present instant."""
+"""Quantity that depends on the start of a run, not only on the current instant."""
 
 
 class Quantities:
@@ -21,7 +21,7 @@ class Quantities:
         heads = {source_of(head) for head, _ in self._terms.values()}
         audit = {*STORED_ENERGIES, "work"} & variables.keys() if AUDIT in heads else set()
         self.sources = sorted(heads - {"time", AUDIT} | audit)
-        """Names of the variables from which they follow."""
+        """Names of the variables from which they are computed."""
         self.audited = AUDIT in heads
 
     def values(self, found: Mapping[str, Array], t: Array) -> dict[str, Array]:
@@ -40,7 +40,7 @@ class Quantities:
 
 
 class Samples(Quantities):
-    """Samples of quantities in all worlds, kept in memory. Work and the energy residual are those since the first sample."""
+    """Samples of quantities in all worlds, kept in memory. Work and energy residual count from the first sample."""
 
     def __init__(self, plant: Plant, signals: Mapping[str, str], names: Iterable[str], worlds: int) -> None:
         super().__init__(plant, signals, names)
@@ -51,9 +51,9 @@ class Samples(Quantities):
         self._first = {name: np.full((worlds, 1), np.nan) for name in since_start}
 
     def keep(self, t: Array, found: Mapping[str, Array], *, final: bool = False) -> None:
-        """Keep rows; their times are NaN where a world has none.
+        """Append rows; their times are NaN if a world has none.
 
-        `t`: times [s], shape (worlds, rows); `found`: as of `values`; `final`: True for the end of a run, which the next one
+        `t`: times [s], shape (worlds, rows); `found`: as in `values`; `final`: True for the end of a run, which the next row
         replaces.
         """
         if self._final:
@@ -72,7 +72,7 @@ class Samples(Quantities):
                 self._rows[name].append(values)
 
     def clear(self, which: Array) -> None:
-        """Drop the samples of some worlds, which start again."""
+        """Drop the samples of some worlds, which restart."""
         self._final = False
         for rows in (self._times, *self._rows.values()):
             rows[:] = [np.concatenate(rows, axis=1)[:, : 0 if len(which) == self._worlds else None]]

@@ -1,4 +1,4 @@
-"""Arrays of many worlds as a caller gives them: held or for every step, the same in all worlds or not."""
+"""Arrays for many worlds as a caller gives them: constant or per step, equal in all worlds or per world."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from hydromechs.values import whole
 
 
 def as_array(x: Any, name: str) -> np.ndarray:
-    """Return the numbers of a caller."""
+    """Return the caller's numbers as an array."""
     try:
         return np.asarray(x, dtype=float)
     except (TypeError, ValueError):
@@ -19,7 +19,7 @@ def as_array(x: Any, name: str) -> np.ndarray:
 
 
 def batch_of(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the batch of all inputs, whose leading dimensions must fit together."""
+    """Return the batch shape of all inputs, whose leading dimensions must broadcast."""
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
@@ -78,7 +78,7 @@ def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, 
 
 
 def flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: int) -> np.ndarray:
-    """Return it with one leading dimension: all worlds, or 1 if it is the same in all."""
+    """Return it with one leading dimension: all worlds, or 1 if it is equal in all."""
     rest = x.shape[len(lead) :]
     if int(np.prod(lead)) == 1:
         return x.reshape(1, *rest)

@@ -1,4 +1,4 @@
-"""Source of worlds: a compiled step, and the places of its inputs."""
+"""Source of worlds: a compiled step and the layout of its inputs."""
 
 import abc
 from collections.abc import Mapping
@@ -26,10 +26,10 @@ class WorldMessage(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Place of an input."""
+    """Position of an input among the stepper's inputs."""
 
     argument: int
-    """Number of the stepper's input that contains it."""
+    """Index of the stepper's input that contains it."""
     at: tuple[int | slice, ...]
     """Its entries there; () for all."""
     shape: tuple[int, ...]
@@ -48,7 +48,7 @@ class Source(abc.ABC):
     nz: int
     """Number of internal states."""
     places: dict[str, Place]
-    """Inputs of the caller, by name."""
+    """The caller's inputs, by name."""
     opened: dict[str, Place]
     """Open parameters, by name."""
     parameters: dict[str, np.ndarray]
@@ -59,18 +59,18 @@ class Source(abc.ABC):
     """Names of held inputs; none for a bare mechanism."""
 
     def check_value(self, name: str, values: np.ndarray) -> None:  # noqa: B027  a mechanism takes all
-        """Raise `ValueError` if a model cannot have the values of an open parameter, as a mass below 0.
+        """Raise `ValueError` if values of an open parameter are invalid for the model, such as a negative mass.
 
-        `name`: name of the parameter; `values`: of some worlds, shape (n, ...).
+        `name`: name of the parameter; `values`: values in some worlds, shape (n, ...).
         """
 
     @abc.abstractmethod
     def named(self, inputs: Any) -> dict[str, Any]:
-        """Return inputs by name, from a caller's mapping by name, one array, or None for none."""
+        """Return inputs by name, from a caller's mapping, single array, or None."""
 
 
 class Run:
-    """Steps of some worlds, and hooks around them; here none. `home`: arrays of the worlds."""
+    """Steps of some worlds, with hooks around them that do nothing here. `home`: arrays of the worlds."""
 
     def __init__(self, source: Source, home: Home) -> None:
         self.source, self.home = source, home
@@ -112,7 +112,7 @@ class Run:
             home.put(home.inputs[place.argument], which, np.zeros((len(which), *place.shape)))
 
     def why(self, world: int) -> str:
-        """Why a world has stopped, in words."""
+        """Return why a world has stopped."""
         return "the next step is not finite"
 
     @property
@@ -122,7 +122,7 @@ class Run:
 
     @property
     def ended(self) -> dict[int, str]:
-        """Why worlds ended early, by number."""
+        """Reasons why worlds ended early, by number."""
         return {int(k): self.why(int(k)) for k in np.flatnonzero(self.home.frozen)}
 
     @property
@@ -131,12 +131,12 @@ class Run:
         return set(np.flatnonzero(self.home.frozen).tolist())
 
     def check_given(self, driven: Mapping[str, Any]) -> None:
-        """Check held inputs, and those of `driven`, which change with every step."""
+        """Check held inputs, and the inputs `driven`, which change with every step."""
 
     # -- steps ----------------------------------------------------------------------------------------------------------------
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """Prepare the present instant of all worlds; return the number of steps that can be taken now.
+        """Prepare the current instant of all worlds; return the number of steps that can be taken now.
 
         `driven`: inputs that change with every step, shape (worlds or 1, all steps, ...) each; `done`: steps of `driven` that
         have been taken; `steps`: number of remaining steps.
@@ -154,7 +154,7 @@ class Run:
         return self.home
 
     def march(self, driven: Mapping[str, Any], steps: int, record: int | None) -> Marched:
-        """Take steps, in pieces.
+        """Take steps in several calls.
 
         `driven`: inputs that change with every step, shape (worlds or 1, steps, ...) each; `record`: steps from one recorded
         state to the next, the first at the start; None for none.
@@ -170,7 +170,7 @@ class Run:
                 if not rows_q:
                     rows_q, rows_x = [home.q[:, None].copy()], [home.x[:, None].copy()]
                 elif done % record == 0:
-                    rows_x[-1][:, -1] = home.x  # what closed here has closed
+                    rows_x[-1][:, -1] = home.x  # constraints that close here are included
                 stride = record if done % record == 0 and some % record == 0 else 1
             path = self.step(self._piece(driven, done, some), some, stride)
             if record is not None and stride is not None:

@@ -1,4 +1,4 @@
-"""Machine of worlds: their state and inputs in its arrays, and the compiled steps."""
+"""Worlds on a machine: their state and inputs in its arrays, and the compiled steps."""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Home(abc.ABC):
     x: Any
     """Velocities and internal states, shape (worlds, nv + nz)."""
     inputs: list[Any]
-    """Inputs of the stepper, held, shape (worlds, ...) each."""
+    """Constant inputs of the stepper, shape (worlds, ...) each."""
 
     @property
     def t(self) -> Any:
@@ -62,7 +62,7 @@ class Home(abc.ABC):
     @property
     @abc.abstractmethod
     def frozen(self) -> np.ndarray:
-        """Stopped worlds, shape (worlds,); the array itself if it is NumPy's, else a copy."""
+        """Stopped worlds, shape (worlds,); the array itself on the CPU, else a copy."""
 
     @abc.abstractmethod
     def freeze(self, which: np.ndarray, frozen: bool) -> None:
@@ -80,14 +80,14 @@ class Home(abc.ABC):
         """Return the registers and local memory of the kernel on a GPU."""
 
     def call(self, code: Compiled, arrays: Sequence[Any]) -> list[Any]:
-        """Return results of a program for worlds, of arguments of shape (worlds, ...)."""
+        """Return results of a program for worlds, from arguments of shape (worlds, ...)."""
         if id(code) not in self._callers:
             self._callers[id(code)] = self.backend.caller(code, self.precision)
         return self._callers[id(code)](arrays)
 
 
 class Target(Home):
-    """Worlds without blocks: every step of all worlds is taken by one program, many steps in a call."""
+    """Worlds without blocks: one program takes many steps of all worlds in one call."""
 
     def __init__(self, stepper: Stepper, worlds: int, backend: Backend, precision: str, step: float, offset: float) -> None:
         model = stepper.model
@@ -97,7 +97,7 @@ class Target(Home):
         self.number, self.q, self.x = a.zeros(worlds), a.zeros(worlds, model.nq), a.zeros(worlds, model.nv + stepper.nz)
         self.inputs = [a.zeros(worlds, *x.shape) for x in stepper.inputs]
         self.kernel: Any = backend.marcher(stepper.march, precision) if isinstance(stepper.method, FixedStep) else None
-        """Many steps of all worlds; None for an adaptive or multi-step method."""
+        """March of all worlds; None for an adaptive or multi-step method."""
         self._stuck = a.mask(worlds)
         self._grid = [a.full(step), a.full(offset)]
 
@@ -118,8 +118,8 @@ class Target(Home):
     def march(self, inputs: Sequence[Any], steps: int, stride: int | None) -> Marched:
         """Take steps in all worlds that have not stopped, in place; those whose next step is not finite stop.
 
-        `inputs`: of the stepper, shape (worlds or 1, ...), held, or (worlds or 1, steps, ...); `stride`: steps from one record
-        to the next; None for no records.
+        `inputs`: inputs of the stepper, constant with shape (worlds or 1, ...), or (worlds or 1, steps, ...); `stride`: steps
+        from one record to the next; None for no records.
         """
         if self.kernel is not None:
             state = [self.number, self.q, self.x]
@@ -131,7 +131,7 @@ class Target(Home):
         return path
 
     def _divided(self, inputs: Sequence[Any], steps: int, stride: int) -> Marched:
-        """The same with an adaptive or multi-step method, whose arrays are NumPy's."""
+        """Take steps with an adaptive or multi-step method, whose arrays are NumPy's."""
         stretch = Stretch(self.offset, self.number, self.q, self.x, list(inputs), self.step, steps, stride)
         got, stuck = self.stepper.propagator.march(stretch), self._stuck
         good = np.where(stuck, 0.0, got.good)
@@ -141,10 +141,9 @@ class Target(Home):
         return Marched(got.q, got.x, good)
 
     def part(self, which: np.ndarray, inputs: Sequence[Any], t: float, h: float) -> np.ndarray:
-        """Take a part of a step in some worlds, in place; return which of them took it, shape (len(which),).
+        """Take a part of a step in some worlds, in place; return which of them advanced, shape (len(which),).
 
-        `inputs`: of the stepper, held, their rows, shape (len(which), ...) each; `t`: time at its beginning [s]; `h`: its
-        length [s].
+        `inputs`: constant inputs of the stepper, shape (len(which), ...) each; `t`: start time [s]; `h`: length [s].
         """
         a, rows = self.arrays, self.index(which)
         q, x = a.rows(self.q, rows), a.rows(self.x, rows)

@@ -2,14 +2,14 @@
 
 How it works: the integrator's step with all forces and actuators (equations of motion, water, contact, stops, grasps) is traced
 once into one program, (n, q, x; h, offset, inputs) → (n, q, x), where x holds velocities, internal states and work, and the
-inputs hold commands, held inputs, current, waves and open parameters. What differs from world to world is an input, so
-parameters, seeds and starts compile nothing. `Worlds` owns the arrays, one row per world.
+inputs hold commands, held inputs, current, waves and open parameters. Everything that differs between worlds is an
+input, so new parameters, seeds and starts need no compilation. `Worlds` owns the arrays, one row per world.
 
 Worlds without blocks and events take many steps of this program per call: on the CPU worlds side by side on SIMD lanes, blocks
 of worlds shared by threads; on a GPU one thread per world with the state in registers (`_target`). Worlds with controllers,
 sensors or events run in the compiled loop of a mission (`_mission`), each with its own clock. All batch sizes run the same code
-on the same lanes: the bits of a world depend only on its own numbers. A step that is not finite is not taken: its world stays
-where it was and is marked. Python acts only between stretches: changing slopes of a current, grasps that close, events.
+on the same lanes: the bits of a world depend only on its own numbers. A step that is not finite is discarded: its world keeps
+its state and is marked. Python acts only between calls: for changing slopes of a current, closing grasps, and events.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,19 +62,19 @@ class Worlds:
         step: Step [s]. Defaults to that of the scenario, or 1 ms.
         method: The integrator, a method or its name. Defaults to that of the scenario, or rk4.
         environment: The water of a model with components. Defaults to still water.
-        components: Parts of a model, as of `Simulation`, which make it a plant.
+        components: Components of a model, as in `Simulation`, which make it a plant.
         controller: Sets commands of a plant; optional.
         sensors: Sensors of a plant, see `readings`.
-        ground: Terrain visible to sensors of a plant besides what it can touch.
-        inputs: Compiled inputs of a model besides tau: fluid_velocity, fluid_acceleration, wrench.
-        parameters: Open parameters: of a model or scenario, paths of numbers that stay open, or their values by path; of a
-            plant or a compiled model, values of its open ones. Values are of one world, or of each: (worlds, ...).
-        start: State at the start of all worlds, as that of a simulation; its arrays may be those of each world, shape
+        ground: Terrain visible to sensors of a plant, in addition to its contact surfaces.
+        inputs: Compiled inputs of a model in addition to tau: fluid_velocity, fluid_acceleration, wrench.
+        parameters: Open parameters: of a model or scenario, paths of numbers that remain open, or their values by path; of a
+            plant or a compiled model, values of its open parameters. Values are for all worlds, or (worlds, ...).
+        start: Initial state of all worlds, as in a simulation; its arrays may have a row per world, shape
             (worlds, n). Defaults to that of the model or scenario. See `start_q` and `start_v`.
         seed: Seed of gusts, waves and sensors, see `reset`. Defaults to that of the plant in all worlds.
-        watch: Quantities of a plant or scenario that `run` samples, besides those of the checks.
+        watch: Quantities of a plant or scenario that `run` samples, in addition to those of the checks.
         record: Time between two samples of `run` [s]. Defaults to that of the scenario, or about 20 ms.
-        samples: False to keep statistics instead of samples; memory does not depend on the duration then.
+        samples: False to keep statistics instead of samples, with memory independent of the duration.
         target: Machine, one of `compiler.TARGETS`: "cpu" or "cuda".
         precision: Numbers, "float64"; on a GPU without blocks and events also "float32".
         lanes: Worlds per vector operation, 1, 4 or 8. Defaults to the machine's vector width.
@@ -123,9 +123,9 @@ class Worlds:
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
-            raise ValueError(f"worlds take steps of one length; {EQUAL_STEPS}")
+            raise ValueError(f"worlds need equal steps; {EQUAL_STEPS}")
         if not backend.lanes and lanes is None and not isinstance(what, Dynamics):
-            lanes = 1  # of no use there, and what this machine has need not be known
+            lanes = 1  # unused on a GPU; avoids loading LLVM to query this machine
         self.record = positive(max(1, round(RECORD / self.step_size)) * self.step_size if record is None else record, "record")
         """Time between two samples of `run` [s]."""
         compiled = precision == "float64" and isinstance(self.method, FixedStep)
@@ -154,7 +154,7 @@ class Worlds:
                 return MissionRun(source, MissionHome(march, source, n, backend, self.offset, memory), sim)
         else:
             if not samples:
-                raise ValueError("samples=False goes with a scenario in float64, whose statistics are accumulated")
+                raise ValueError("samples=False needs a scenario in float64")
 
             def make(n: int) -> Run:
                 bare = Target(source.stepper, n, backend, precision, self.step_size, self.offset)
@@ -163,7 +163,7 @@ class Worlds:
         self._make, self._names, self._samples_kept = make, names, samples
         self._first, self._parameters = first, dict(parameters) if isinstance(parameters, Mapping) else {}
         self.start_commands = commands
-        """Commands to which `reset` sets, by name; others are at rest."""
+        """Commands that `reset` sets, by name; others have their rest values."""
         self._populate(seed)
 
     def _populate(self, seed: int | Sequence[int] | None) -> None:
@@ -172,9 +172,9 @@ class Worlds:
         """Arrays of the worlds, and the code that advances them."""
         first, model = self._first, self.model
         self.start_q = self._rows(first.q, model.nq, "q")
-        """Configurations to which `reset` sets, shape (worlds, nq)."""
+        """Configurations that `reset` sets, shape (worlds, nq)."""
         self.start_v = self._rows(first.v, model.nv, "v")
-        """Velocities to which `reset` sets, shape (worlds, nv)."""
+        """Velocities that `reset` sets, shape (worlds, nv)."""
         self._set_parameters(self._parameters_of(first) | self._parameters)
         self._samples: Samples | None = None
         if isinstance(self._run, PlantRun):
@@ -193,7 +193,7 @@ class Worlds:
         return () if self.scenario is None else self.scenario.checks
 
     def restart(self, seeds: int | Sequence[int]) -> None:
-        """Start again with one world for each seed; nothing is compiled.
+        """Restart with one world per seed, without compilation.
 
         Args:
             seeds: Seeds of gusts, waves and sensors, shape (worlds,).
@@ -219,17 +219,17 @@ class Worlds:
 
     @property
     def q(self) -> Any:
-        """Configurations, shape (worlds, nq): the array itself, to read and to write."""
+        """Configurations, shape (worlds, nq): the array itself, for reading and writing."""
         return self.target.q
 
     @property
     def v(self) -> Any:
-        """Velocities, shape (worlds, nv): a view to read and to write."""
+        """Velocities, shape (worlds, nv): a view for reading and writing."""
         return self.target.x[:, : self.model.nv]
 
     @property
     def internal(self) -> Any:
-        """Internal states of a plant's components and the work done, shape (worlds, nz): a view to read and to write."""
+        """Internal states of a plant's components and the work done, shape (worlds, nz): a view for reading and writing."""
         return self.target.x[:, self.model.nv :]
 
     @property
@@ -239,7 +239,7 @@ class Worlds:
 
     @property
     def command(self) -> Any:
-        """Commands of a plant, shape (worlds, na), in the order of `commands`: a view to read and to write."""
+        """Commands of a plant, shape (worlds, na), in the order of `commands`: a view for reading and writing."""
         return self.target.inputs[0][:, : len(self.source.commands)]
 
     @property
@@ -249,7 +249,7 @@ class Worlds:
 
     @property
     def held(self) -> Any:
-        """Held inputs of a plant, shape (worlds, nh): a view to read and to write."""
+        """Held inputs of a plant, shape (worlds, nh): a view for reading and writing."""
         first = len(self.source.commands)
         return self.target.inputs[0][:, first : first + len(self.source.held)]
 
@@ -260,17 +260,17 @@ class Worlds:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """Inputs by name, held until they are changed, shape (worlds, ...): views to read and to write."""
+        """Inputs by name, constant until changed, shape (worlds, ...): views for reading and writing."""
         return {name: self._view(place) for name, place in self.source.places.items()}
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Open parameters by name, shape (worlds, ...): views to read and to write; no step compiles anything."""
+        """Open parameters by name, shape (worlds, ...): views for reading and writing; changes need no compilation."""
         return {name: self._view(place) for name, place in self.source.opened.items()}
 
     @property
     def frozen(self) -> np.ndarray:
-        """Worlds that diverged or that an event stopped, shape (worlds,). They stay until they are reset."""
+        """Worlds that diverged or that an event stopped, shape (worlds,), until they are reset."""
         return self.target.frozen
 
     @property
@@ -293,11 +293,11 @@ class Worlds:
     def add_current(self, velocity: Any, mask: Any = None) -> None:
         """Add a steady velocity to the current and gusts of worlds of a plant, times its profile over depth.
 
-        It stays through `reset`; that of earlier calls is replaced. The plant must have a current, if only of 0.
+        It persists through `reset` and replaces that of earlier calls. The plant must have a current, which may be 0.
 
         Args:
-            velocity: In world axes [m/s], shape (3,), or of each world named, shape (n, 3).
-            mask: Worlds to change, as of `reset`; defaults to all.
+            velocity: In world axes [m/s], shape (3,), or one per selected world, shape (n, 3).
+            mask: Worlds to change, as in `reset`; defaults to all.
         """
         which = _numbers(mask, self.worlds)
         value = as_array(velocity, "velocity")
@@ -308,7 +308,7 @@ class Worlds:
     def _plant_run(self, what: str) -> PlantRun:
         if not isinstance(self._run, PlantRun):
             more = "; worlds of a model take inputs=['fluid_velocity']" if "current" in what else ""
-            raise ValueError(f"{what} goes with a plant: hm.Worlds(hm.Plant(model=..., ...), n){more}")
+            raise ValueError(f"{what} applies only to a plant: hm.Worlds(hm.Plant(model=..., ...), n){more}")
         return self._run
 
     @property
@@ -327,14 +327,14 @@ class Worlds:
         return self._run.messages
 
     def report(self) -> list[str]:
-        """Describe each world that ended: when, and why."""
+        """Describe when and why each world ended."""
         at = self.target.get(self.t)
         return [f"world {k}: t = {at[k]:.6g} s: {text}" for k, text in sorted(self.ended.items())]
 
     def observe(self, *names: str) -> dict[str, Any]:
-        """Return variables of a recording at the present instant of each world of a plant, by name, shape (worlds, ...).
+        """Return variables of a recording at the current instant of each world of a plant, by name, shape (worlds, ...).
 
-        They are those of `Simulation.observe`, as "position", "force_drag", "contact_force"; work is since the start.
+        They are those of `Simulation.observe`, such as "position", "force_drag", "contact_force"; work counts from the start.
 
         Args:
             names: Names of the variables; only these are computed.
@@ -343,15 +343,15 @@ class Worlds:
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """Last measurement of each sensor that has arrived by now, by its name, shape (worlds, n); NaN for nothing.
+        """Return the last received measurement of each sensor, by name, shape (worlds, n); NaN before the first.
 
-        A sensor that is due now measures; with the same seed these are the numbers of a simulation. See `reading_labels`.
+        Sensors that are due now measure first; with the same seed, values equal those of a simulation. See `reading_labels`.
         """
         return self._run.readings
 
     @property
     def reading_labels(self) -> dict[str, tuple[str, ...]]:
-        """Names of the numbers of each sensor, as "fx", by the name of the sensor."""
+        """Return the labels of each sensor's numbers, such as "fx", by sensor name."""
         return self._run.labels
 
     def step_faults(self) -> list[str]:
@@ -361,7 +361,7 @@ class Worlds:
     # -- the start ------------------------------------------------------------------------------------------------------------
 
     def _rows(self, x: Any, n: int, name: str) -> np.ndarray:
-        """Return numbers of each world from those of one or all, shape (worlds, n)."""
+        """Return numbers per world from those of one or all, shape (worlds, n)."""
         out = as_array(x, name)
         if out.shape not in ((n,), (self.worlds, n)):
             raise ValueError(f"start.{name} must have shape ({n},) or ({self.worlds}, {n}), got {out.shape}")
@@ -400,7 +400,7 @@ class Worlds:
     def reset(self, mask: Any = None, seed: int | Sequence[int] | None = None) -> None:
         """Reset worlds to their start: time, state, inputs and memory of blocks. Their samples and messages are dropped.
 
-        Grasps that are closed then close in the next step with an impulse that matches velocities. Grasps that are closed in
+        Grasps that are closed at the start close in the next step with an impulse that matches velocities; those closed in
         `State.held` of the start are already closed.
 
         Args:
@@ -434,18 +434,17 @@ class Worlds:
 
         Args:
             inputs: Of a model, tau or a mapping by name; of a plant, all commands, or a mapping by name of commands and held
-                inputs. Each of one world, shape (n,), of each world, (worlds, n), or for every step too, (worlds, steps, n).
-                Others stay as they are.
+                inputs. Each has shape (n,), (worlds, n), or per step, (worlds, steps, n). Others keep their values.
         """
         self._march(self._given(inputs, whole(steps, "steps", 0)), steps, None)
 
     def rollout(self, inputs: Any, steps: int, record: int = 1) -> Rollout:
-        """Take steps and record states on the way; the worlds are at the end afterwards.
+        """Take steps and record states on the way.
 
         Args:
-            inputs: As of `step`.
+            inputs: As in `step`.
             steps: Number of steps, a multiple of `record`.
-            record: Steps from one recorded state to the next.
+            record: Steps between recorded states.
         """
         steps, record = whole(steps, "steps", 1), whole(record, "record", 1)
         check_record(steps, record)
@@ -473,35 +472,35 @@ class Worlds:
     @property
     def _sampled(self) -> Samples:
         if self._samples is None:
-            raise ValueError("samples go with a plant or scenario")
+            raise ValueError("samples need a plant or scenario")
         return self._samples
 
     @property
     def times(self) -> np.ndarray:
-        """Times of the samples of `run` [s], shape (worlds, n); NaN where a world has none."""
+        """Times of the samples of `run` [s], shape (worlds, n); NaN if a world has none."""
         return self._sampled.times
 
     def samples(self, quantity: str) -> np.ndarray:
-        """Return samples of a watched quantity, shape (worlds, n); NaN where a world has none."""
+        """Return samples of a watched quantity, shape (worlds, n); NaN if a world has none."""
         return self._sampled.of(quantity)
 
     def judge(self) -> list[list[CheckResult]]:
         """Return the results of the scenario's checks in each world."""
         if self.scenario is None:
-            raise ValueError("judge goes with a scenario, which has checks")
+            raise ValueError("judge needs a scenario, which has checks")
         if isinstance(self._run, MissionRun) and self._run.loop.reduction is not None:
             return self._run.loop.reduction.judge(self._run.state["totals"])
         return self._sampled.judge(self.scenario.checks)
 
     def statistics(self, quantity: str) -> Statistics:
-        """Return statistics of a watched quantity or of one of the checks, of worlds with `samples=False`."""
+        """Return statistics of a watched quantity or check; requires `samples=False`."""
         if not isinstance(self._run, MissionRun) or self._run.loop.reduction is None:
             raise ValueError("these worlds keep samples; give samples=False, or take statistics of worlds.samples(quantity)")
         return self._run.loop.reduction.statistics(self._run.state["totals"], quantity)
 
     @property
     def capsized(self) -> np.ndarray:
-        """True for each world in which a vehicle capsized, of worlds with `samples=False`, shape (worlds,)."""
+        """True for each world in which a vehicle capsized, shape (worlds,); requires `samples=False`."""
         if not isinstance(self._run, MissionRun) or self._run.loop.reduction is None:
             raise ValueError("these worlds keep samples; give samples=False")
         return self._run.loop.reduction.capsized(self._run.state["totals"])
@@ -513,14 +512,14 @@ class Worlds:
         return np.array([k not in failed and all(r.passed for r in row) for k, row in enumerate(self.judge())])
 
     def _given(self, inputs: Any, steps: int) -> dict[str, Any]:
-        """Set what is held; what changes with every step, shape (worlds or 1, steps, ...)."""
+        """Set constant inputs; return those that change with every step, shape (worlds or 1, steps, ...)."""
         driven = {}
         for name, value in self.source.named(inputs).items():
             shape = self.source.places[name].shape
             x = self.target.array(value)
             lead = leading(x, name, shape, (self.worlds,), steps)
             if lead not in ((), (1,), (self.worlds,)):
-                raise ValueError(f"{name} of shape {x.shape} is of {lead[0]} worlds, and there are {self.worlds}")
+                raise ValueError(f"{name} of shape {x.shape} is for {lead[0]} worlds, but there are {self.worlds}")
             if x.ndim == len(lead) + 1 + len(shape):
                 driven[name] = x if lead == (1,) else x.reshape(self.worlds, steps, *shape)
             else:
@@ -537,7 +536,7 @@ class Worlds:
 
 
 def check_record(steps: int, record: int) -> None:
-    """Reject a number of steps from record to record that omits the end."""
+    """Reject a record interval that omits the end."""
     if steps % record:
         least = -(-steps // record) * record
         words = f"steps is {steps}, must be a multiple of record, {record}, so that the end is recorded"
@@ -553,5 +552,5 @@ def _numbers(mask: Any, worlds: int) -> np.ndarray:
             raise ValueError(f"mask must have shape ({worlds},), got {given.shape}")
         return np.flatnonzero(given)
     if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= worlds):
-        raise FieldError("mask", mask, f"must be booleans of shape ({worlds},), or numbers of worlds from 0 to {worlds - 1}")
+        raise FieldError("mask", mask, f"must be booleans of shape ({worlds},), or indices from 0 to {worlds - 1}")
     return np.unique(given.astype(int))
