@@ -15,7 +15,7 @@ import hydromechs as hm
 from hydromechs import sweeps
 from hydromechs.compiler import _cache
 from hydromechs.compiler._cache import cached
-from hydromechs.recording import RecordingError, Variable
+from hydromechs.recording import RecordingError, Variable, structured
 from hydromechs.recording import RecordingWriter as Writer
 
 SCHEMA = [Variable(name="position", dims=("time", "body"), units="m", long_name="position")]
@@ -131,12 +131,14 @@ def test_damaged_descriptions(store, file, text):
         hm.load_recording(store)
 
 
-@pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_chunks_are_regular_files(store, kind):
-    chunk = store / "position" / "0.0"
-    chunk.unlink()
-    os.mkfifo(chunk) if kind == "pipe" else chunk.symlink_to("/dev/zero")
-    with pytest.raises(RecordingError, match="device, pipe"):
+@pytest.mark.parametrize("kind", ["pipe", "device", "link"])
+@pytest.mark.parametrize("name", ["position/0.0", "position/.zattrs", ".zattrs"])
+def test_a_recording_has_regular_files_only(store, tmp_path, name, kind):
+    """Links too: a page made of a recording must not contain other files of the user."""
+    file, moved = store / name, tmp_path / "private"
+    file.rename(moved)
+    os.mkfifo(file) if kind == "pipe" else file.symlink_to("/dev/zero" if kind == "device" else moved)
+    with pytest.raises(RecordingError, match="device, pipe|is a link"):
         hm.load_recording(store)
 
 
@@ -217,9 +219,10 @@ def test_names_are_characters_and_differ(store, names):
 
 def test_hostile_attributes_are_data(store):
     attrs = json.loads((store / ".zattrs").read_text())
-    attrs |= {"variable_order": {"a": 1}, "scenario": ["x"], "seed": "abc", "title": {"a": 1}}
+    attrs |= {"variable_order": {"a": 1}, "scenario": ["x"], "seed": "abc", "title": {"a": 1}, "messages": 5, "q_units": "[1"}
     (store / ".zattrs").write_text(json.dumps(attrs))
-    assert hm.load_recording(store).attrs["seed"] == "abc"
+    ds = hm.load_recording(store)
+    assert ds.attrs["seed"] == "abc" and structured(ds, "messages") is structured(ds, "q_units") is None
 
 
 def test_damaged_netcdf(store, tmp_path):

@@ -414,7 +414,7 @@ def _dataset(group: Any, n: int, order: list[Any], attrs: dict[str, Any]) -> xar
         own: dict[str, Any] = dict(stored.attrs)
         dims = own.pop("_ARRAY_DIMENSIONS", None) or stored.metadata.dimension_names
         values = stored[:n] if dims and dims[0] == "time" else stored[...]
-        variables[name] = (tuple(dims), checked_texts(np.asarray(values), name), own)
+        variables[name] = (tuple(dims), checked_texts(np.asarray(values), name), plain_attributes(own))
     coords = {name: variables.pop(name) for name in list(variables) if variables[name][0] == (name,)}
     names = [*(name for name in order if name in variables), *sorted(set(variables) - set(order))]
     return xarray.Dataset({name: variables[name] for name in names}, coords=coords, attrs=attrs)

@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
 
 def structured(ds: xarray.Dataset, name: str) -> Any:
-    """Return an attribute of a recording that is a list or a table, such as "messages"; None if there is none."""
+    """Return an attribute of a recording that is a list, or a table of units, such as "messages"; None if there is none."""
     value = ds.attrs.get(name)
-    return json.loads(value) if isinstance(value, str) else value  # early recordings store lists and tables directly
+    try:
+        value = json.loads(value) if isinstance(value, str) else value  # early recordings store lists and tables directly
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict if name.endswith("_units") else list | dict) else None
 
 
 def plain_attributes(attrs: Mapping[str, Any]) -> dict[str, str | int | float]:
@@ -57,6 +61,10 @@ def check_store(path: Path) -> None:
     packed: list[tuple[Path, int, str | None]] = []
     for name in (".zgroup", ".zattrs"):
         _mapping(path / name)
+    for folder in (path, *(p for p in path.iterdir() if p.is_dir())):
+        for file in folder.iterdir():
+            if file.is_symlink():
+                raise files.UnreadableFile(f"{file} is a link, and a recording contains its own data; copy the file there")
     for folder in sorted(p for p in path.iterdir() if p.is_dir()):
         if (folder / ".zarray").exists():
             _mapping(folder / ".zattrs")
