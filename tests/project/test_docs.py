@@ -33,8 +33,8 @@ def blocks(language: str) -> list:
     ]
 
 
-SHAPE = re.compile(r"^(\w+) = .*  # (\(\d[\d, ]*\)).*$", re.MULTILINE)
-"""An assignment whose comment starts with the shape of the array."""
+SHAPE = re.compile(r"^(\w+) = .*  # (\(\d+,[\d, ]*\)).*$", re.MULTILINE)
+"""An assignment whose comment starts with the shape of the array, as (6,), not with the number of an equation, as (6)."""
 
 
 @pytest.mark.parametrize("code", blocks("python"))

@@ -371,6 +371,7 @@ PUBLIC = {
 }
 """Every public function that reads a file or folder, of a path."""
 OTHERS = {
+    "hydromechs.bench": {"plot_lift"},
     "hydromechs.compiler": {"Backend.check_command"},
     "hydromechs.equations": {"export_source"},
     "hydromechs.files": {"open_lock", "remove", "replacing", "write_bytes", "write_json", "write_text"},
