@@ -57,7 +57,11 @@ def _home(module: ModuleType, name: str) -> str:
     for known_as in (lambda other: other == name, name.endswith):
         for file in (module, *files):
             for other, held in vars(file).items():
-                if held is value and known_as(other) and re.search(rf"^{other}\b.* = ", inspect.getsource(file), re.MULTILINE):
+                if (
+                    held is value
+                    and known_as(other)
+                    and re.search(rf"^(\w+, )*{other}\b.* = ", inspect.getsource(file), re.MULTILINE)
+                ):
                     return f"{file.__name__}.{other}"
     raise LookupError(f"where is {module.__name__}.{name} assigned?")
 

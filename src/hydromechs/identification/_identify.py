@@ -170,9 +170,13 @@ class Identification:
         for u, at in zip(problem.unknowns, problem.slices, strict=True):
             large[at] = u.sizes(shared[at])
         scale = np.where(known, problem.deviation, large)
-        before = np.where(known, problem.deviation, np.inf) ** -2.0
-        information = np.linalg.inv(self.covariance[np.ix_(free, free)]) - np.diag(before[free])
-        values, vectors = np.linalg.eigh(scale[free, None] * information * scale[free])
+        covariance = self.covariance[np.ix_(free, free)]
+        deviation = np.sqrt(np.diag(covariance))
+        # Correlations inverted by eigenvalues: elimination would lose the weakest information among rounding errors.
+        spread, axes = np.linalg.eigh(covariance / np.outer(deviation, deviation))
+        rows = (scale[free] / deviation)[:, None] * axes
+        inverse = (rows / np.maximum(spread, np.finfo(float).eps)) @ rows.T
+        values, vectors = np.linalg.eigh(inverse - np.diag(np.where(known, 1.0, 0.0)[free]))
         out = []
         for value, part in zip(values, vectors.T, strict=True):
             vector = np.zeros(g)
