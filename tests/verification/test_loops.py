@@ -7,7 +7,7 @@ import pytest
 from numpy.polynomial.legendre import leggauss
 
 import hydromechs as hm
-from hydromechs.model import State
+from hydromechs.model import Coupling, State
 
 FOUR_BAR = hm.load("four_bar")
 GROUND, CRANK, COUPLER, ROCKER = 0.5, 0.15, 0.45, 0.35
@@ -67,3 +67,13 @@ def test_four_bar_follows_its_closed_form_over_100_turns():
     angles = 0.5 * (edges[:-1] + edges[1:])[:, None] + half * nodes
     time = (half * weights * np.sqrt(reduced_inertia(angles.ravel()).reshape(angles.shape) / I0)).sum() / 6.0
     assert time == pytest.approx(100.0, abs=1e-5)
+
+
+def test_couplings_that_contradict_each_other_are_rejected():
+    """Each holds alone, both together never."""
+    first = Coupling(name="first", joint="rocker", of="crank", coefficients=(0.1, 2.0))
+    open_bars = replace(FOUR_BAR, loops=(first,))
+    q = open_bars.initial().q
+    assert q[2] == pytest.approx(0.1 + 2.0 * q[0], abs=1e-12)
+    with pytest.raises(hm.ModelError, match=r"(?s)'first' cannot hold.*'rocker'.*'second' cannot hold"):
+        replace(FOUR_BAR, loops=(first, replace(first, name="second", coefficients=(0.3, 2.0))))

@@ -192,7 +192,10 @@ def _open_loops(model: Model) -> list[tuple[int, str]]:
     out = []
     for k, (loop, rows) in enumerate(zip(model.loops, _rows(model, q), strict=True)):
         if isinstance(loop, Coupling):
-            continue  # met to rounding, or one of the loops is not
+            if not abs(rows.error[0]) <= loop.tolerance:
+                away = f"the nearest that {loop.joint!r} comes to its value is {rows.error[0]:.3g} from it"
+                out.append((k, f"coupling {loop.name!r} cannot hold with the other loops: {away}; correct its coefficients"))
+            continue
         misfit = dict(zip([DIRECTIONS[i] for i in loop.rows], rows.error, strict=True))
         far = {name: x for name, x in misfit.items() if abs(x) > loop.tolerance}
         if far or rows.facing < 0.0:
