@@ -10,7 +10,7 @@ from ._damped_inverse import Tool, damped_inverse, prioritised, reach_pose
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
 from ._policy import ActionMap, Policy, grips_object, observed_joints, thruster_commands
 from ._pose_control import FollowPath, HoldPose
-from ._reference import ComputedTorque, JointControl, JointTrajectory, Waypoints
+from ._reference import ComputedTorque, JointControl, JointTrajectory, Servos, Waypoints
 from ._serpenoid import Serpenoid
 from ._speed_control import LqrFollowPath, LqrHoldPose, LqrSpeed, SpeedLoop, speeds_towards
 from ._task_priority import TASKS, Asked, KinematicTask, ManipulabilityTask, PostureTask, TaskPriority, ToolTask, VehicleTask
@@ -39,6 +39,7 @@ __all__ = [
     "Policy",
     "PostureTask",
     "Serpenoid",
+    "Servos",
     "SpeedLoop",
     "TaskPriority",
     "Tool",

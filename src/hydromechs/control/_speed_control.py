@@ -225,6 +225,7 @@ class SpeedLoop:
         reference: Array,
         rate: Array | None = None,
         gains: Mapping[str, Array] | None = None,
+        instead: tuple[Scalar, Sequence[Scalar]] | None = None,
     ) -> Driven:
         """Return commands at a state, of numbers or symbols; the integrals pause while a thruster saturates.
 
@@ -236,11 +237,14 @@ class SpeedLoop:
             rate: Rates of the references, shape (6,); those of the speeds are fed forward with the mass of the vehicle
                 including water and arm, M ν̇_ref. None if unknown.
             gains: K_x and K_i. Default to those of the design.
+            instead: Condition, and the wrench in body axes [N, N·m] (6,) that replaces the law's where it is not 0.
         """
         K_x, K_i = (self.design.K_x, self.design.K_i) if gains is None else (gains["K_x"], gains["K_i"])
         wrench, e = speed_law(self._model, self.vehicle.body, K_x, K_i, self.axes, q, v, memory, reference)
         if rate is not None:
             wrench = wrench + self._inertia @ rate[self._speeds]
+        if instead is not None:
+            wrench = np.array([where(instead[0] != 0.0, a, b) for a, b in zip(instead[1], wrench, strict=True)])
         push = self.vehicle.push(wrench)
         after = [where(push.saturated, x, x + self.period * off) for x, off in zip(memory, e, strict=True)]
         return Driven(push, np.array(after), e)

@@ -101,7 +101,8 @@ def mission_of(blocks: Iterable[Block], components: Sequence[Component]) -> Miss
     for name in (name for k, name in enumerate(names) if name in names[:k]):
         raise ValueError(f"blocks: two are named {name!r}; rename one")
     named = [block for block in blocks if isinstance(block, PythonBlock)]
-    parts = [BlockPart(block.make(), block.name if len(named) > 1 else "", block.phase) for block in named]
+    several = sum(block.name != "" for block in named) > 1
+    parts = [BlockPart(block.make(), block.name if several else "", block.phase) for block in named]
     source: SensingSource | None = None
     for block in blocks:
         source = block.sensing(source, blocks, components)

@@ -17,16 +17,13 @@ from hydromechs.simulation import PythonBlock
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Bound, check_fields, nearest
 
+from ._helm import pilot_period
 from ._pilot import Pilot
 
 
 def _from(low: float, high: float, **more: Any) -> Bound:
     """Limits of an operator's settings; results beyond these are meaningless."""
     return Bound(least=low, most=high, **more)
-
-
-PERIOD = 0.04
-"""Minimum time between two commands of the pilot [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +118,7 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
 def _period(scenario: Scenario) -> float:
     """Return a command period that fits the steps and the sensors: their first common multiple that is not too short [s]."""
     base = common_period(scenario.sensors) if scenario.sensors else scenario.step
-    return round(base * math.ceil(PERIOD / base - 1e-9), 12)
+    return pilot_period(base)
 
 
 def _flown(scenario: Scenario, changes: Changes) -> Scenario:

@@ -8,20 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.actuation import Thruster
 from hydromechs.control import SpeedLoop, Vehicle, speeds_towards
 from hydromechs.model import State
 from hydromechs.simulation import Controller, Pack, Simulation
-from hydromechs.spatial import planar_rotation, quaternion_matrix
+from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import floats, positive
 
 from ._arms import Arm, ArmSpeeds, arms_of
+from ._helm import SPEEDS, carrier, held_place, level_axes
 from ._operator import ARM_MODES, AXES, GRIPPER, MODES, Inputs, LiveInputs, Operator
 
-LEASH = 1.0
-"""Maximum distance by which the position setpoint leads the vehicle [m]."""
-TURN_LEASH = 0.5
-"""Maximum angle by which the heading setpoint leads it [rad]."""
 SETTLED = 0.1
 """Distance from the setpoint [m], and speed [m/s], below which a vehicle counts as at rest."""
 
@@ -48,7 +44,7 @@ class Pilot(Controller):
         self,
         *,
         body: str | None = None,
-        speeds: Sequence[float] = (0.6, 0.4, 0.3, 0.2, 0.2, 0.3),
+        speeds: Sequence[float] = SPEEDS,
         joint_speed: float = 0.3,
         tool_speed: float = 0.15,
         bandwidth: float = 1.5,
@@ -74,7 +70,7 @@ class Pilot(Controller):
         self._simulation = simulation
         down = float(simulation.model.world.down[2])
         self._signs = np.array([1.0, down, down, 1.0, down, down])  # starboard and down, whichever way y and z point
-        body = self.body or carrier(simulation)
+        body = self.body or carrier(simulation.model, simulation.plant.components)
         self._loop = SpeedLoop(simulation, body, None, self.bandwidth, 1.0, self.period).compile()
         self.arms = arms_of(simulation, self.vehicle.body, self.arm_speeds, self.period)
         shapes: dict[str, tuple[int, ...]] = {"integrals": (6,), "held": (6,), "last": (2,)}
@@ -100,7 +96,7 @@ class Pilot(Controller):
         m = self._pack.views(memory)
         R = np.array(quaternion_matrix(state.q[self.vehicle.q][3:]), dtype=float)
         out, base = self._flown(state, m, asked, R)
-        forward = _level(R) * self._signs[:3]
+        forward = level_axes(R) * self._signs[:3]
         for k, arm in enumerate(self.arms):
             own = {name: m[f"{k}.{name}"] for name in arm.memory}
             mine = asked if k == asked.arm else replace(asked, arm_axes=(0.0,) * 6, target=None, swing=False)
@@ -138,40 +134,11 @@ class Pilot(Controller):
 
     def _held_place(self, state: State, held: np.ndarray, axes: np.ndarray, here: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return references of the speed loop that hold a position, and move it by deflections, shape (6,)."""
-        heading = float(np.arctan2(R[1, 0], R[0, 0]))
         if np.isnan(held).any():
             coast = R @ state.v[self.vehicle.v][:3] / (2.0 * self.bandwidth)  # where it stops
-            held[:] = [*(here[:3] + coast), 0.0, 0.0, heading]
-        rate = np.zeros(6)
-        rate[:3] = _level(R) @ (self.speeds[:3] * axes[:3])
-        rate[5] = self.speeds[5] * axes[5]
-        off = held[:3] + self.period * rate[:3] - here[:3]
-        if np.linalg.norm(off) > LEASH and off @ rate[:3] > 0.0:
-            rate[:3] = 0.0  # it waits for the vehicle
-        turn = (held[5] - heading + np.pi) % (2.0 * np.pi) - np.pi
-        if abs(turn) > TURN_LEASH and turn * rate[5] > 0.0:
-            rate[5] = 0.0
-        held += self.period * rate
-        held[3:5] = self.speeds[3:5] * axes[3:5]
+            held[:] = [*(here[:3] + coast), 0.0, 0.0, np.arctan2(R[1, 0], R[0, 0])]
+        held[:], rate = held_place(held, axes, here, self.speeds, self.period)
         return speeds_towards(here, held, rate, self.stiffness, float(self.speeds[0]))[0]
-
-
-def carrier(simulation: Simulation) -> str:
-    """Name of the body on the world that carries the first thruster."""
-    model = simulation.model
-    thrusters = [c for c in simulation.plant.components if isinstance(c, Thruster)]
-    if not thrusters:
-        raise ValueError(f"{model.name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
-    body = model.locate(thrusters[0].frame).body
-    while model.parent[body] >= 0:
-        body = model.parent[body]
-    return model.body_names[body]
-
-
-def _level(R: np.ndarray) -> np.ndarray:
-    """Return the axes of a vehicle turned level: forward, sideways and along z of the world, as columns, shape (3, 3)."""
-    heading = np.arctan2(R[1, 0], R[0, 0])
-    return planar_rotation(2, np.cos(heading), np.sin(heading))
 
 
 def _shown(asked: Operator) -> list[float]:
