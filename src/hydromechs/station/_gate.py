@@ -15,7 +15,7 @@ import websockets
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Response
 
-from hydromechs.viewer import Gate, Guard, Page, Rejected, answer, viewer_html
+from hydromechs.viewer import Gate, Guard, Page, Rejected, answer, page_asset, viewer_html
 
 from ._messages import SCENE_TYPES, page_message
 
@@ -94,8 +94,10 @@ STATIC = {
     "station.js": ("station.js", "application/javascript; charset=utf-8"),
     "link.js": ("link.js", "application/javascript; charset=utf-8"),
     "station.css": ("station.css", "text/css; charset=utf-8"),
+    "instruments.js": ("instruments.js", "application/javascript; charset=utf-8"),
+    "instruments.css": ("instruments.css", "text/css; charset=utf-8"),
 }
-"""Files of the page, by their path behind the token."""
+"""Files of the page, by their path behind the token; those of the viewer are shared with its other pages."""
 LOOK = 0.25 / 30.0
 """Time between two checks for a new frame [s]."""
 IDLE = 0.25
@@ -235,4 +237,5 @@ class StationGate(Gate):
 
 
 def _static(name: str) -> bytes:
-    return (files(__package__) / "page" / name).read_bytes()
+    own = files(__package__) / "page" / name
+    return own.read_bytes() if own.is_file() else page_asset(name).encode()

@@ -1,6 +1,6 @@
 """Display of models and recordings: scenes in a browser and in pictures, plots, reports."""
 
-from ._client import SCENE_SAMPLES
+from ._client import SCENE_SAMPLES, page_asset
 from ._compare import plot_comparison, write_comparison
 from ._distributions import Distribution, interval_text, write_distributions
 from ._gate import Gate, answer, viewer_html
@@ -52,6 +52,7 @@ __all__ = [
     "interval_text",
     "live_scene",
     "model_scene",
+    "page_asset",
     "plot_comparison",
     "plot_modes",
     "plot_recording",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def asset(name: str) -> str:
+def page_asset(name: str) -> str:
     """Return the text of a file in `page`."""
     return (files(__package__) / "page" / name).read_text(encoding="utf-8")
 
@@ -276,15 +276,20 @@ def page_html(title: str, body: str, *, content: PageContent | None = None, kind
         scripts = (
             f'<script type="application/json" id="data">{data}</script>'
             f'<script type="application/octet-stream" id="block">{block}</script>'
-            + "".join(f"<script>{asset(name)}</script>" for name in SCRIPTS)
+            + "".join(f"<script>{page_asset(name)}</script>" for name in SCRIPTS)
         )
         policy = " ".join(_script_hash(name) for name in SCRIPTS)
-    return asset("page.html").format(
-        title=escape(title), css="\n".join(asset(name) for name in sheets), body=body, scripts=scripts, policy=policy, kind=kind
+    return page_asset("page.html").format(
+        title=escape(title),
+        css="\n".join(page_asset(name) for name in sheets),
+        body=body,
+        scripts=scripts,
+        policy=policy,
+        kind=kind,
     )
 
 
 @cache
 def _script_hash(name: str) -> str:
     """Return the source expression of a script for a content security policy."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(asset(name).encode()).digest()).decode()}'"
+    return f"'sha256-{base64.b64encode(hashlib.sha256(page_asset(name).encode()).digest()).decode()}'"
