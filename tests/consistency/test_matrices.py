@@ -285,3 +285,35 @@ def test_wrong_configurations_name_their_argument():
         hm.difference(model, 2.0 * q, q)
     with pytest.raises(ValueError, match="q must have shape"):
         hm.difference(model, q, q[1:])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mass_matrix_from_columns_is_the_mass_matrix(seed):
+    """Joint motions moved outwards against forces moved inwards, and the columns against velocities."""
+    model = random_tree(np.random.default_rng(seed), wet=bool(seed % 2))
+    state = model.initial()
+    kin = dynamics.kinematics(model, state.q, state.v)
+    columns = dynamics.columns_outwards(model, kin)
+    for V, own in zip(kin.V, columns, strict=True):
+        np.testing.assert_allclose(sum((c * state.v[k] for k, c in own.items()), np.zeros(6)), V, atol=1e-12)
+    inertia = [None if r is None else r.matrix for r in model.rigid]
+    M = dynamics.mass_matrix(model, kin, inertia)
+    np.testing.assert_allclose(dynamics.mass_matrix_from_columns(model, kin, inertia, columns), M, atol=1e-12 * np.abs(M).max())
+
+
+def test_closed_chains_with_wrenches_agree_with_the_dense_solution():
+    """A dry mechanism takes external wrenches in its cheaper recursion: f and v̇ fulfil M v̇ = τ − b + Jᵀ f."""
+    from hydromechs.bench._arms_on_load import arms_on_load
+
+    model, load, holdings = arms_on_load(2, 6)
+    rng = np.random.default_rng(3)
+    q, v, tau = model.initial().q.copy(), rng.normal(size=model.nv), rng.normal(size=model.nv)
+    q[:12] = rng.uniform(-1.0, 1.0, 12)
+    wrench = rng.normal(size=(model.nb, 6))
+    b, _ = hm.equations.balance(model, q, v, wrench=wrench)
+    vdot, forces = dynamics.closed_chain_dynamics(model, b, tau, load, holdings)
+    pushed = wrench.copy()
+    for holding, f in zip(holdings, forces, strict=True):
+        pushed[load] += holding.load_path.force_back(f)
+        pushed[holding.body] -= holding.path.force_back(f)
+    np.testing.assert_allclose(hm.forward_dynamics(model, q, v, tau, wrench=pushed), vdot, atol=1e-9 * np.abs(vdot).max())

@@ -21,6 +21,7 @@ from hydromechs.integrators import BlockSteps, SlidingBlock, Stepper, Stretch
 from hydromechs.spatial import Ldl, Path, Turn, ldl
 from hydromechs.values import Array, Scalar
 
+from ._arms_on_load import rigid_balance
 from ._machine import timed
 
 DURATION = 1.0
@@ -189,12 +190,8 @@ class Lift:
     def _opened(self, q: Array, v: Array, tau: Array) -> tuple[Kinematics, Balance, Any]:
         """Kinematics of the first arm and the load, and their open chains."""
         model, holding = self._pair
-        kin = dynamics.kinematics(model, q, v)
-        given = zip(model.rigid, kin.V, strict=True)
-        force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in given]
-        inertia = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
-        b = Balance(kin, kin.zeta, inertia, force)
-        return kin, b, dynamics.open_chains(model, b, tau, model.nb - 1, [holding])
+        b = rigid_balance(model, q, v)
+        return b.kin, b, dynamics.open_chains(model, b, tau, model.nb - 1, [holding])
 
     @cached_property
     def open_chain(self) -> compiler.Program:

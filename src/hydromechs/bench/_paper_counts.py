@@ -8,7 +8,6 @@ way to some quantities; what several lines need counts in the first of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +17,10 @@ from hydromechs.compiler import trace
 from hydromechs.dynamics import PseudoInertia, moved_back
 from hydromechs.equations import operation_count
 from hydromechs.library import load, serial_chain, star
-from hydromechs.model import Body, Inertia, Model, joints
+from hydromechs.model import Model, joints
 from hydromechs.spatial import Path, Screw
+
+from ._arms_on_load import arms_on_load, rigid_balance, symmetric
 
 FORMULAS: dict[str, Callable[..., tuple[int, int]]] = {
     "fixed_base": lambda N: (224 * N - 259, 205 * N - 248),
@@ -111,11 +112,7 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
     model, load, holdings = arms_on_load(m, N)
 
     def closed(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        kin = dynamics.kinematics(model, q, v)
-        given = zip(model.rigid, kin.V, strict=True)
-        force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in given]
-        inertia = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
-        return dynamics.closed_chain_dynamics(model, dynamics.Balance(kin, kin.zeta, inertia, force), tau, load, holdings).vdot
+        return dynamics.closed_chain_dynamics(model, rigid_balance(model, q, v), tau, load, holdings).vdot
 
     ours = trace(closed, {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}).count().papers
     papers = (N**3 // 6 + 20 * N**2 + (131 * 6 + 5) * N // 6 + 225, N**3 // 6 + 15 * N**2 + (137 * 6 + 5) * N // 6 + 142)
@@ -128,28 +125,11 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
     ):
 
         def two_arms(A: Any, B: Any, x: Any, y: Any, f: Any, method: Callable[..., Any] = method) -> Any:
-            return method(_symmetric(A, range(6)), _symmetric(B, range(6)), x, y, I_r, f)
+            return method(symmetric(A, range(6)), symmetric(B, range(6)), x, y, I_r, f)
 
         ours = trace(two_arms, {"A": (21,), "B": (21,), "x": (6,), "y": (6,), "f": (6,)}).count().papers
         what = "two arms, load only, method " + ("I" if method is dynamics.dual_arm else "II, also singular")
         yield Comparison(section, what, table, count, ours)
-
-
-def arms_on_load(m: int, n: int) -> tuple[Model, int, list[dynamics.Holding]]:
-    """General arms of `n` revolute joints on fixed bases, a load with principal axes, which every arm holds rigidly."""
-    bodies = []
-    for k in range(m):
-        for body in serial_chain(n, base="fixed", wet=False, seed=k + 1).bodies:
-            parent = None if body.parent is None else f"arm{k}_{body.parent}"
-            bodies.append(replace(body, name=f"arm{k}_{body.name}", parent=parent))
-    inertia = Inertia(mass=4.0, tensor=(0.1, 0.2, 0.3, 0.0, 0.0, 0.0))
-    model = Model(name=f"{m}_arms_of_{n}", bodies=(*bodies, Body(name="load", joint=joints.Free(), inertia=inertia)))
-    rng, holdings = np.random.default_rng(0), []
-    for k in range(m):
-        d, theta, a, alpha = rng.uniform(0.1, 0.4), rng.uniform(-2.0, 2.0), rng.uniform(0.1, 0.4), rng.uniform(0.3, 1.2)
-        steps = (Screw(2, -d, np.cos(theta), -np.sin(theta)), Screw(0, -a, np.cos(alpha), -np.sin(alpha)))  # eq. 2.27
-        holdings.append(dynamics.Holding(model.body_index(f"arm{k}_link{n}"), Path(()), Path(steps)))
-    return model, model.body_index("load"), holdings
 
 
 def _appendix_b(N: int = 6) -> Iterator[Comparison]:
@@ -173,10 +153,10 @@ def _appendix_a() -> Iterator[Comparison]:
         return trace(traced, {"cs": (2,), **shapes}).count().papers
 
     def rotated(steps: Sequence[Screw], x: np.ndarray) -> np.ndarray:
-        return Path([Screw(s.axis, 0.0, s.cos, s.sin) for s in steps]).inertia_back(_symmetric(x, range(3, 6)))
+        return Path([Screw(s.axis, 0.0, s.cos, s.sin) for s in steps]).inertia_back(symmetric(x, range(3, 6)))
 
     def congruence(steps: Sequence[Screw], x: np.ndarray, rows: Iterable[int]) -> np.ndarray:
-        return Path(steps).inertia_back(_symmetric(x, rows))
+        return Path(steps).inertia_back(symmetric(x, rows))
 
     cases = (
         ("3-vector", (8, 4), count(lambda steps, a: Path(steps).rotate(a), a=(3,))),
@@ -190,20 +170,9 @@ def _appendix_a() -> Iterator[Comparison]:
         yield Comparison(section, what, "thesis, App. A", papers, ours)
 
 
-def _symmetric(x: Iterable[Any], rows: Iterable[int]) -> np.ndarray:
-    """The symmetric 6×6 matrix with the upper triangle `x` in some rows and columns, else zeros."""
-    out = np.full((6, 6), 0.0, dtype=object)
-    entries, chosen = iter(x), list(rows)
-    for i in chosen:
-        for j in chosen:
-            if j >= i:
-                out[i, j] = out[j, i] = next(entries)
-    return out
-
-
 def _rigid(steps: Sequence[Screw], x: np.ndarray) -> tuple[Any, ...]:
     """First and second moments in the parent's frame of a rigid body of known mass with moments x[:3] and x[3:]."""
-    J = PseudoInertia(2.0, x[:3], _symmetric(x[3:], range(3, 6))[3:, 3:])
+    J = PseudoInertia(2.0, x[:3], symmetric(x[3:], range(3, 6))[3:, 3:])
     return moved_back(steps, J)[1:]
 
 

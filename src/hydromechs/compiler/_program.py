@@ -152,6 +152,28 @@ class Program(Callee):
         own = OperationCount(**{f.name: counts[f.name] for f in fields(OperationCount)})
         return sum((call.callee.count() for call in self.calls), own)
 
+    def shares(self) -> tuple[OperationCount, ...]:
+        """Operations on the way to the last output, each counted at the first output that needs it; without calls.
+
+        So a program whose first outputs are intermediate quantities of its last one counts these line by line.
+        """
+        last, known, out = self._needed(self.results[-1]), set[int](), []
+        for row in self.results:
+            fresh = (self._needed(row) & last) - known
+            counts = Counter(KINDS[self.operations[k].kind].count for k in fresh if self.operations[k].kind in KINDS)
+            out.append(OperationCount(**{f.name: counts[f.name] for f in fields(OperationCount)}))
+            known |= fresh
+        return tuple(out)
+
+    def _needed(self, wanted: Sequence[int]) -> set[int]:
+        found, fresh = set[int](), list(wanted)
+        while fresh:
+            k = fresh.pop()
+            if k >= 0 and k not in found:
+                found.add(k)
+                fresh += (self.operations[k].a, self.operations[k].b)
+        return found
+
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         """Evaluate for float arguments by CasADi's virtual machine: slow, for checks."""
         if self.casadi_function is None:

@@ -31,8 +31,8 @@ from ._closed_form import (
     transposed_times,
     vehicle_blocks,
 )
-from ._composite_body import mass_matrix
-from ._inverse_dynamics import accelerations, generalized_force, inverse_dynamics, rigid_inverse_dynamics
+from ._composite_body import columns_outwards, composite_inertias, mass_matrix, mass_matrix_from_columns
+from ._inverse_dynamics import accelerations, generalized_force, inverse_dynamics, rigid_inverse_dynamics, rigid_links
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
 from ._joined import Joined, JoinedRows, joined_dofs, joined_gap, joined_misfit, joined_rows, loop_constraint
 from ._kinematics import (
@@ -92,6 +92,8 @@ __all__ = [
     "chart_rate",
     "check_vehicle",
     "closed_chain_dynamics",
+    "columns_outwards",
+    "composite_inertias",
     "condition_numbers",
     "coriolis_matrix",
     "coriolis_matrix_lagrange",
@@ -120,6 +122,7 @@ __all__ = [
     "loop_constraint",
     "mass_matrix",
     "mass_matrix_derivatives",
+    "mass_matrix_from_columns",
     "mass_matrix_from_jacobians",
     "matrix_from_jacobians",
     "momentum",
@@ -133,6 +136,7 @@ __all__ = [
     "retract",
     "rigid_bias",
     "rigid_inverse_dynamics",
+    "rigid_links",
     "rigid_star_dynamics",
     "singular_chain_dynamics",
     "star_dynamics",

@@ -6,7 +6,7 @@ the load, in the axes of the grip. The equations are those of the thesis, for tr
 inertias with added mass in place of rigid ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +16,8 @@ from hydromechs.spatial import Ldl, Path, Shift, Turn, cross, ldl
 from hydromechs.values import Array, Scalar
 
 from ._articulated_body import articulated_body
-from ._composite_body import mass_matrix
-from ._inverse_dynamics import accelerations, inverse_dynamics
+from ._composite_body import columns_outwards, mass_matrix_from_columns
+from ._inverse_dynamics import accelerations, generalized_force, inverse_dynamics, rigid_links
 from ._kinematics import Balance, Kinematics
 from ._sweeps import world_acceleration
 
@@ -92,10 +92,16 @@ def open_chains(
 ) -> tuple[list[OpenChain], np.ndarray, np.ndarray]:
     """Open chains (eqs. 2.22-2.25), I_r (6, 6) of the load, and the other forces on it less its bias (6,), for a' = a − g."""
     kin, still = b.kin, np.zeros(model.nv)
-    M = mass_matrix(model, kin, b.inertia)
-    holding = inverse_dynamics(model, b, still)
-    a = accelerations(model, kin, b.bias, still, world_acceleration(model))
+    columns = columns_outwards(model, kin)
+    M = mass_matrix_from_columns(model, kin, b.inertia, columns)
     true = b.bias is kin.zeta
+    if true:
+        links = rigid_links(model, kin, still, b.wrench, {})
+        holding = generalized_force(model, kin._replace(paths=links.paths), links.force)
+        a = [links.own_acceleration(i) for i in range(model.nb)]
+    else:
+        holding = inverse_dynamics(model, b, still)
+        a = accelerations(model, kin, b.bias, still, world_acceleration(model))
     out = []
     for root, grips in held_trees(model, load, holdings):
         dofs = _dofs(model, root)[::-1]  # from the tips inwards: a tip joint moves few directions, zeros fold away
@@ -105,11 +111,11 @@ def open_chains(
         for g in grips:
             X = g.load_path
             if len(g.rows) == 6:
-                J = tip_jacobian(model, kin, g.body, g.path)
+                J = tip_jacobian(model, columns[g.body], g.path)
                 zeta = _swing(g.path, kin.V[g.body], true) - _swing(X, kin.V[load], true)
                 tip = g.path.motion(a[g.body]) + zeta
             else:
-                J, X, tip = _moving_grip(model, kin, g, load, a, true)
+                J, X, tip = _moving_grip(model, kin, columns[g.body], g, load, a, true)
             X_matrix = np.stack([X.motion(column) for column in np.eye(6)], axis=1)
             rows += [J[r] for r in g.rows]
             start += [tip[r] for r in g.rows]
@@ -127,7 +133,7 @@ def open_chains(
 
 
 def _moving_grip(
-    model: Model, kin: Kinematics, g: Holding, load: int, a: Sequence[Array], true: bool
+    model: Model, kin: Kinematics, columns: Mapping[int, Array], g: Holding, load: int, a: Sequence[Array], true: bool
 ) -> tuple[Array, Path, Array]:
     """J, X and tip acceleration of a grip some of whose directions are free, so that its frames A and B move on each other.
 
@@ -148,7 +154,7 @@ def _moving_grip(
     if not true:  # derivatives of numbers: add ω × v on both sides
         linear = linear + cross(w, V_A[:3]) - S @ cross(V_L[3:], V_L[:3])
     angular = tip[3:] - cross(w_L - w, w_L)
-    J = tip_jacobian(model, kin, g.body, Path((*g.path.steps, Shift(d))))
+    J = tip_jacobian(model, columns, Path((*g.path.steps, Shift(d))))
     return J, Path((Shift(p_b), Turn(S.T, np.zeros(3)))), np.concatenate([linear, angular])
 
 
@@ -165,25 +171,10 @@ def chain_vdot(chain: OpenChain, f: Array) -> Array:
     return chain.factor.back((chain.pushed - chain.W @ f) * np.array(chain.factor.inverse_diagonal))
 
 
-def tip_jacobian(model: Model, kin: Kinematics, body: int, path: Path) -> Array:
-    """J with V = J v in the frame at the end of a path from a body (the tip), by its axes and place seen from link after link.
-
-        J_i = [T_iᵀ (ϕ_v + ϕ_ω × p_i);  T_iᵀ ϕ_ω]      T_i: axes of the tip in link i,  p_i: its origin
-
-    which for a revolute joint costs a third less than moving each column from link to link outwards, shape (6, nv).
-    """
-    T, p = path.pose()
-    columns: dict[int, Array] = {}
-    i = body
-    while i >= 0:
-        for k, phi in zip(range(model.nv)[model.v_slices[i]], kin.subspaces[i].T, strict=True):
-            columns[k] = np.concatenate([T.T @ (phi[:3] + cross(phi[3:], p)), T.T @ phi[3:]])
-        if model.parent[i] >= 0:
-            x, y = (kin.paths[i].rotate_back(T[:, c]) for c in (0, 1))
-            T = np.stack([x, y, cross(x, y)], axis=1)
-            p = kin.paths[i].point_back(p)
-        i = model.parent[i]
-    return np.stack([columns.get(k, np.zeros(6)) for k in range(model.nv)], axis=1)
+def tip_jacobian(model: Model, columns: Mapping[int, Array], path: Path) -> Array:
+    """J with V = J v in the frame at the end of a path from a body (the tip), from the columns of the body, shape (6, nv)."""
+    moved = {k: path.motion(column) for k, column in columns.items()}
+    return np.stack([moved.get(k, np.zeros(6)) for k in range(model.nv)], axis=1)
 
 
 def _symmetric_product(J: Array, omega: Array) -> Array:

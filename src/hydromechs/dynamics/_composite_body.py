@@ -1,6 +1,6 @@
 """Joint-space inertia matrix by composite bodies (McMillan 1994, App. B.3, Table 27) with rigid or full 6×6 body inertias."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -28,7 +28,7 @@ def mass_matrix(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) 
     or None; a
     body without added inertia is known by its matrix being that of `model.rigid`. M is symmetric, shape (nv, nv).
     """
-    K = _composite(model, kin, pass_axis_masses(model, kin.paths, body_inertias(model, inertia)))
+    K = composite_inertias(model, kin, inertia)
     rows: list[list] = [[0.0] * model.nv for _ in range(model.nv)]
     for i in range(model.nb):
         own = K[i]
@@ -42,6 +42,35 @@ def mass_matrix(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) 
                     rows[column][row] = value
                 force = kin.paths[j].force_back(force)
                 j = model.parent[j]
+    return np.array(rows).reshape(model.nv, model.nv)
+
+
+def columns_outwards(model: Model, kin: Kinematics) -> list[dict[int, Array]]:
+    """Columns of each body's Jacobian V_i = Σ columns v, in its axes, by degree of freedom, shape (6,) each.
+
+    Each joint's motion ϕ is moved from link to link outwards.
+    """
+    out: list[dict[int, Array]] = []
+    for i, (parent, path, phi) in enumerate(zip(model.parent, kin.paths, kin.subspaces, strict=True)):
+        carried = {} if parent < 0 else {k: path.motion(column) for k, column in out[parent].items()}
+        out.append(carried | dict(zip(range(model.nv)[model.v_slices[i]], phi.T, strict=True)))
+    return out
+
+
+def mass_matrix_from_columns(
+    model: Model, kin: Kinematics, inertia: Sequence[Array | None], columns: Sequence[Mapping[int, Array]]
+) -> Array:
+    """The same as `mass_matrix`, M_ij = (K_i ϕ_i)ᵀ (column j of body i), cheaper where `columns_outwards` are needed anyway.
+
+    (Lilly and Orin 1991, Method III)
+    """
+    rows: list[list] = [[0.0] * model.nv for _ in range(model.nv)]
+    for i, own in enumerate(composite_inertias(model, kin, inertia)):
+        if own is None:
+            continue
+        for k, force in zip(range(model.nv)[model.v_slices[i]], (_matrix(own) @ kin.subspaces[i]).T, strict=True):
+            for j, column in columns[i].items():
+                rows[j][k] = rows[k][j] = column @ force
     return np.array(rows).reshape(model.nv, model.nv)
 
 
@@ -71,8 +100,9 @@ def pass_axis_masses(model: Model, paths: Sequence[Path], inertias: list[BodyIne
     return out
 
 
-def _composite(model: Model, kin: Kinematics, inertias: list[BodyInertia]) -> list[BodyInertia]:
-    K = list(inertias)
+def composite_inertias(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) -> list[BodyInertia]:
+    """K_i of each body with all that it carries, as `mass_matrix` needs it; arguments as there."""
+    K = pass_axis_masses(model, kin.paths, body_inertias(model, inertia))
     for i in reversed(range(model.nb)):
         parent, path, own = model.parent[i], kin.paths[i], K[i]
         if parent >= 0 and own is not None:

@@ -110,6 +110,34 @@ def rigid_inverse_dynamics(
     `wrenches` are external ones on each body in its own frame, shape (6,) each; `known` is that of `inverse_dynamics`.
     Returns τ, shape (nv,).
     """
+    links = rigid_links(model, kin, vdot, wrenches, known)
+    return generalized_force(model, kin._replace(paths=links.paths), links.force)
+
+
+class RigidLinks(NamedTuple):
+    """Motions of rigid bodies and the forces that they need, in frames on the joints' axes."""
+
+    paths: tuple[Path, ...]
+    """Transformation of each from its parent's."""
+    a: list[tuple[Array, Array]]
+    """Accelerations, biased by gravity, and angular accelerations, shape (3,) each."""
+    spin: list[Array]
+    """Ω, shape (3, 3) each."""
+    force: list[Array]
+    """Forces, shape (6,) each."""
+    offsets: tuple[Array, ...]
+    """Origins of the bodies' own frames in these frames [m], shape (3,) each."""
+
+    def own_acceleration(self, i: int) -> Array:
+        """a' of a body in its own frame, shape (6,)."""
+        linear, angular = self.a[i]
+        return np.concatenate([linear + self.spin[i] @ self.offsets[i], angular])
+
+
+def rigid_links(
+    model: Model, kin: Kinematics, vdot: Array, wrenches: Array | Sequence[Array] | None, known: Mapping[int, Array]
+) -> RigidLinks:
+    """The outward recursion of `rigid_inverse_dynamics`, with its arguments."""
     paths, offsets = _axis_frames(model, kin)
     pairs = zip(model.rigid, offsets, strict=True)
     moments = pass_axis_masses(
@@ -139,7 +167,7 @@ def rigid_inverse_dynamics(
         if wrenches is not None:
             f = f - shift_wrench(wrenches[i], offsets[i])
         force.append(f)
-    return generalized_force(model, kin._replace(paths=paths), force)
+    return RigidLinks(paths, a, spin, force, offsets)
 
 
 def _across(

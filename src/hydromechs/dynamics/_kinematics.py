@@ -84,6 +84,8 @@ class Balance(NamedTuple):
     force: Sequence[Array]
     """F on each body: all but gravity, joints and −I^H a', with the velocity-dependent force that belongs to the chosen
     acceleration (`rigid_bias` or `velocity_force`), shape (6,) each."""
+    wrench: Sequence[Array] | None = None
+    """External wrenches among these forces on a mechanism without water, whose bias is `kin.zeta`, shape (6,) each."""
 
 
 def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Kinematics:

@@ -73,7 +73,7 @@ def _with_wrench(
     external = arguments.wrenches(model, wrench)
     if external is not None:
         force = [F + external[i] for i, F in enumerate(force)]
-    return Balance(kin, bias, inertia, force), motions
+    return Balance(kin, bias, inertia, force, None if external is None or motions else list(external)), motions
 
 
 def in_water(

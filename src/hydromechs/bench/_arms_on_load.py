@@ -1,0 +1,50 @@
+"""Mechanisms and matrices that the comparisons of operation counts share."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.dynamics import Balance
+from hydromechs.library import serial_chain
+from hydromechs.model import Body, Inertia, Model, joints
+from hydromechs.spatial import Path, Screw
+from hydromechs.values import Array
+
+
+def arms_on_load(m: int, n: int) -> tuple[Model, int, list[dynamics.Holding]]:
+    """General arms of `n` revolute joints on fixed bases, a load with principal axes, which every arm holds rigidly."""
+    bodies = []
+    for k in range(m):
+        for body in serial_chain(n, base="fixed", wet=False, seed=k + 1).bodies:
+            parent = None if body.parent is None else f"arm{k}_{body.parent}"
+            bodies.append(replace(body, name=f"arm{k}_{body.name}", parent=parent))
+    inertia = Inertia(mass=4.0, tensor=(0.1, 0.2, 0.3, 0.0, 0.0, 0.0))
+    model = Model(name=f"{m}_arms_of_{n}", bodies=(*bodies, Body(name="load", joint=joints.Free(), inertia=inertia)))
+    rng, holdings = np.random.default_rng(0), []
+    for k in range(m):
+        d, theta, a, alpha = rng.uniform(0.1, 0.4), rng.uniform(-2.0, 2.0), rng.uniform(0.1, 0.4), rng.uniform(0.3, 1.2)
+        steps = (Screw(2, -d, np.cos(theta), -np.sin(theta)), Screw(0, -a, np.cos(alpha), -np.sin(alpha)))  # eq. 2.27
+        holdings.append(dynamics.Holding(model.body_index(f"arm{k}_link{n}"), Path(()), Path(steps)))
+    return model, model.body_index("load"), holdings
+
+
+def rigid_balance(model: Model, q: Array, v: Array) -> Balance:
+    """The balance of all bodies without water."""
+    kin = dynamics.kinematics(model, q, v)
+    given = zip(model.rigid, kin.V, strict=True)
+    force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in given]
+    return Balance(kin, kin.zeta, [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid], force)
+
+
+def symmetric(x: Iterable[Any], rows: Iterable[int]) -> Array:
+    """The symmetric 6×6 matrix with the upper triangle `x` in some rows and columns, else zeros."""
+    out = np.full((6, 6), 0.0, dtype=object)
+    entries, chosen = iter(x), list(rows)
+    for i in chosen:
+        for j in chosen:
+            if j >= i:
+                out[i, j] = out[j, i] = next(entries)
+    return out
