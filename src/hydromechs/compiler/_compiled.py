@@ -47,6 +47,11 @@ class Recipe(NamedTuple):
     rarely_called: bool = False
     """True if called so rarely that for single calls compile time matters more than run time."""
 
+    @property
+    def key(self) -> object:
+        """Equal for recipes of the same program; compared while the recipe exists."""
+        return id(self) if self.identity is None else (self.name, self.inputs, self.outputs, self.identity, self.rarely_called)
+
     @classmethod
     def of(cls, program: Program, *, rarely_called: bool = False) -> Recipe:
         """Return the recipe of an existing program."""
@@ -122,13 +127,15 @@ class MachineCode(abc.ABC):
             return loaded
         with self._lock:
             if lanes not in self._code:
-                with Progress(self.recipe.name) as progress:  # without identity, the recipe is traced for its hash
+                with Progress(self.recipe.name) as progress:
                     self._code[lanes] = self._new_code(lanes, progress)
             return self._code[lanes]
 
     def _new_code(self, lanes: int, progress: Progress) -> Executable:
         """Return loaded machine code for a number of lanes, from the cache or newly compiled."""
         r = self.recipe
+        if r.identity is None:  # it is traced for its hash
+            progress.start()
         identity = r.identity if r.identity is not None else self.program_on(lanes).hash
         identity += " alone" if lanes == 1 and r.single_world is not None else ""
         versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
@@ -140,6 +147,7 @@ class MachineCode(abc.ABC):
         form = self.form(lanes)
 
         def build() -> bytes:
+            progress.start()
             text = NATIVE.source(self.program_on(lanes) if form.state is None else self.program, form)
             progress.phase = f"machine code of {text.count(chr(10)):,} lines"
             return NATIVE.build(text, form)

@@ -43,10 +43,15 @@ class Progress:
         while not self._done.wait(EVERY):
             LOG.warning("compiling %s: %.0f s so far, %s", self.name, time.monotonic() - start, self.phase)
 
+    def start(self) -> None:
+        """Start the clock, if it does not run yet: loading cached code needs none."""
+        if self._thread.ident is None:
+            self._thread.start()
+
     def __enter__(self) -> Progress:
-        self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._done.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()

@@ -212,13 +212,13 @@ def _pieces(given: Entries | Sequence[Entries]) -> Pieces:
     return (given,) if isinstance(given, Entries) else tuple(given)
 
 
-def recipes_of(nodes: Sequence[Node]) -> dict[int, Recipe]:
-    """Return all recipes that a routine calls, by id."""
-    found: dict[int, Recipe] = {}
+def recipes_of(nodes: Sequence[Node]) -> dict[object, Recipe]:
+    """Return all recipes that a routine calls, by `Recipe.key`."""
+    found: dict[object, Recipe] = {}
     for node in nodes:
         match node:
             case CallNode() | StepsNode():
-                found[id(node.recipe)] = node.recipe
+                found.setdefault(node.recipe.key, node.recipe)
             case WhenNode() | RepeatNode():
-                found |= recipes_of(node.body)
+                found = recipes_of(node.body) | found
     return found

@@ -74,9 +74,9 @@ class _Call(NamedTuple):
 
 
 class RoutineCode:
-    """A routine in machine code on 1, 4 or 8 lanes and some threads; routines may share `codes` of programs, by recipe."""
+    """A routine in machine code on 1, 4 or 8 lanes and some threads; routines may share `codes` by `Recipe.key`."""
 
-    def __init__(self, routine: Routine, lanes: int, threads: int, codes: dict[int, PackedCode] | None = None) -> None:
+    def __init__(self, routine: Routine, lanes: int, threads: int, codes: dict[object, PackedCode] | None = None) -> None:
         self.routine, self.lanes, self.threads = routine, lanes, threads
         self.codes = {} if codes is None else codes
         for key, recipe in recipes_of(routine.body).items():
@@ -178,7 +178,7 @@ class _Runner(MachineCode):
 class _Encoder:
     """Writes a routine as words."""
 
-    def __init__(self, routine: Routine, lanes: int, codes: Mapping[int, PackedCode]) -> None:
+    def __init__(self, routine: Routine, lanes: int, codes: Mapping[object, PackedCode]) -> None:
         self.lanes, self.codes = lanes, codes
         self.words: list[int] = []
         self.pointers: list[int] = []
@@ -250,7 +250,7 @@ class _Encoder:
                 moves += (Op.MOVE, at, self.at(p), p.size)
                 at += p.size
             free = _aligned(free + a.size)
-        self.words += (Op.CALL, self.codes[id(recipe)].address(self.lanes), first)
+        self.words += (Op.CALL, self.codes[recipe.key].address(self.lanes), first)
         self.words += moves
 
     def steps(self, node: StepsNode) -> None:
@@ -260,7 +260,7 @@ class _Encoder:
         number, size, offset, unused, after = begin, begin + 1, begin + 2, begin + 3, begin + ALIGNED
         self.pointers += (number, self.at(p.q), self.at(p.x), size, offset, self.at(p.inputs))
         self.pointers += (unused, after, after + p.q.size)
-        code = self.codes[id(recipe)].address(self.lanes)
+        code = self.codes[recipe.key].address(self.lanes)
         places = (self.at(p.n), self.at(p.part), self.at(p.goal), self.at(p.h), number, size, offset)
         self.words += (Op.STEPS, code, first, *places, after, p.q.size + p.x.size, self.at(p.q), self.at(p.alive))
 

@@ -150,39 +150,34 @@ def servo_lqr(
     return LqrDesign(A=A, B=B, C=C, K_x=K[:, :n], K_i=-K[:, n:], inputs=tuple(inputs))
 
 
-def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, points: int = 6000) -> tuple[LoopMargins, ...]:
+def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, points: int = 3000) -> tuple[LoopMargins, ...]:
     """Return the margins of each input's loop, from its frequency response L_k(iω) with all other loops closed.
 
-    The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist). Where lag and delay
-    make the closed loop unstable, both are 0: the locus of det(1 + L) then encircles the origin, unlike the one without them.
+        L(iω) = (K_x + K_i C/iω) (iω − A)⁻¹ B e^(−iω T)/(1 + iω τ),    1 + L_k = 1/[(1 + L)⁻¹]_kk  (Schur complement)
 
-    `design`: the gains and their plant; `lag`: time constant of the actuators [s]; `delay`: dead time of the loop: half a
+    The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist). Where lag and delay
+    make the closed loop unstable, both are 0: the locus of det(1 + L) then encircles the origin, unlike the one without them,
+    det(1 + L) = Π (iω − λ_closed)/(iω − λ_open).
+
+    `design`: the gains and their plant; `lag`: time constant of the actuators, τ [s]; `delay`: dead time of the loop, T: half a
     period of a sampled controller, and more if it computes long [s].
     """
-    A, B, _ = _augmented(design.A, design.B, design.C)
-    K = np.hstack([design.K_x, -design.K_i])
+    A, B, C = design.A, design.B, design.C
     m = B.shape[1]
-    poles = np.abs(np.linalg.eigvals(A - B @ K))
+    closed, opened = design.poles, np.concatenate([np.linalg.eigvals(A), np.zeros(len(C))])
+    poles = np.abs(closed)
     w = np.geomspace(
         max(poles.min(), 1e-4) * 1e-3, max(poles.max(), 1.0 / max(lag, delay, 1e-6) if lag or delay else 0.0) * 1e2, points
     )
-    actuator = np.exp(-1j * w * delay) / (1.0 + 1j * w * lag)
-    loop = K @ np.linalg.solve(
-        1j * w[:, None, None] * np.eye(len(A)) - A, np.broadcast_to(B.astype(complex), (points, *B.shape))
-    )
-    ideal, loop = loop, loop * actuator[:, None, None]
-    turned = np.unwrap(np.angle(np.linalg.det(np.eye(m) + loop) / np.linalg.det(np.eye(m) + ideal)))
+    s = 1j * w[:, None, None]
+    states = np.linalg.solve(s * np.eye(len(A)) - A, np.broadcast_to(B.astype(complex), (points, *B.shape)))
+    loop = (design.K_x + design.K_i @ C / s) @ states * (np.exp(-s * delay) / (1.0 + s * lag))
+    ideal = np.prod((s[:, 0] - closed) / (s[:, 0] - opened), axis=1)
+    turned = np.unwrap(np.angle(np.linalg.det(np.eye(m) + loop) / ideal))
     if abs(turned[-1] - turned[0]) > 0.5 * np.pi:
         return (LoopMargins(gain_db=0.0, phase_deg=0.0, crossover=np.nan, return_difference=0.0),) * m
-    out = []
-    for k in range(m):
-        rest = [i for i in range(m) if i != k]
-        L = loop[:, k, k].copy()
-        if rest:
-            closed = np.linalg.solve(np.eye(m - 1) + loop[:, rest][:, :, rest], loop[:, rest, k][:, :, None])[:, :, 0]
-            L -= np.einsum("wi,wi->w", loop[:, k, rest], closed)
-        out.append(_margins(w, L))
-    return tuple(out)
+    sensitivity = np.linalg.inv(np.eye(m) + loop)
+    return tuple(_margins(w, 1.0 / sensitivity[:, k, k] - 1.0) for k in range(m))
 
 
 def _margins(w: np.ndarray, L: np.ndarray) -> LoopMargins:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -63,6 +63,12 @@ def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, 
     return np.vstack([turning, -np.linalg.solve(M, np.hstack([stiffness[:, 3:5], damping]))]), M
 
 
+@lru_cache(maxsize=8)
+def _initial_vehicle(model: Model, body: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return `linear_vehicle` at the initial state, once for all controllers of a mission."""
+    return linear_vehicle(model, body, model.initial().q)
+
+
 def axes_of(names: Sequence[str]) -> list[int]:
     """Return the axes of the names, 0 to 5; reject unknown and repeated ones."""
     for name in names:
@@ -100,7 +106,7 @@ def speed_design(
         there = ", ".join(name for k, name in enumerate(AXES) if k in vehicle.axes) or "none"
         asked = f"the thrusters do not reach {', '.join(missing)} apart from the rest" if missing else "nothing is controlled"
         raise ValueError(f"speed control of {vehicle.name!r}: {asked}; the thrusters reach {there}")
-    A, M = linear_vehicle(simulation.model, vehicle.body, simulation.model.initial().q)
+    A, M = (x.copy() for x in _initial_vehicle(simulation.model, vehicle.body))
     others = np.array([float(k not in chosen) for k in range(6)])
     m, slow = np.diag(M), SLOW * bandwidth
     forces = M @ A[2:]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs.actuation import Allocation, Allocator, Thruster, allocation_matrix
-from hydromechs.compiler import iterate, trace, when
+from hydromechs.compiler import Program, iterate, trace, when
 from hydromechs.model import Model, joints
 from hydromechs.simulation import Simulation, Site, check_free_in_world
 from hydromechs.spatial import any_of, clamp, maximum, norm, where
@@ -182,6 +182,15 @@ def _bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, star
     The active-set method of `Allocator`, with masks: one pass of a loop that is skipped if no limit is exceeded. `weight` of
     |f| counts while the set of saturated thrusters is determined.
     """
+    within = [where(x >= low, where(x <= high, 1.0, 0.0), 0.0) for x, low, high in zip(start, lower, upper, strict=True)]
+    beyond = any_of(np.array([x == 0.0 for x in within]))
+    return when(beyond, _search(*(tuple(map(tuple, x)) for x in (A, [lower, upper])), weight), [b, start], [start])[0]
+
+
+@lru_cache(maxsize=64)
+def _search(rows: tuple[tuple[float, ...], ...], limits: tuple[tuple[float, ...], ...], weight: float) -> Program:
+    """Return the loop of `_bounded`, once for all controllers of a vehicle: forces (n,) from b (m,) and `start` (n,)."""
+    A, (lower, upper) = np.array(rows), np.array(limits)
     m, n = A.shape
     shapes = {"f": (n,), "free": (n,), "weight": (1,), "b": (m,)}
     step = trace(partial(_pass, A, lower, upper), shapes, name="active_set", outputs=("f", "free", "weight", "done"))
@@ -191,10 +200,7 @@ def _bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, star
         free = np.array([_within(x, low, high) for x, low, high in zip(f, lower, upper, strict=True)])
         return iterate(step, 50 * n + 1, f, free, np.array([weight]), b)[0]
 
-    within = [where(x >= low, where(x <= high, 1.0, 0.0), 0.0) for x, low, high in zip(start, lower, upper, strict=True)]
-    beyond = any_of(np.array([x == 0.0 for x in within]))
-    program = trace(search, {"b": (m,), "start": (n,)}, name="bounded_allocation", outputs=("f",))
-    return when(beyond, program, [b, start], [start])[0]
+    return trace(search, {"b": (m,), "start": (n,)}, name="bounded_allocation", outputs=("f",))
 
 
 def _within(x: Scalar, low: float, high: float) -> Scalar:

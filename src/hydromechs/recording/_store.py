@@ -20,7 +20,7 @@ import numpy as np
 from hydromechs import files
 
 from ._export import save_csv, save_mat, save_parquet
-from ._stored import KINDS, check_store, checked_texts, plain_attributes, size_on_disk
+from ._stored import KINDS, check_store, checked_texts, plain_arrays, plain_attributes, size_on_disk
 
 if TYPE_CHECKING:
     import xarray
@@ -377,22 +377,19 @@ def _array_header(dtype: np.dtype, shape: Sequence[int], chunks: Sequence[int]) 
 
 
 def _load_zarr(path: Path) -> xarray.Dataset:
-    import zarr
-
     try:
         check_store(path)
     except OSError as e:
         raise RecordingError(f"{path} is not a readable recording: {e}") from None
     try:
-        group = zarr.open_group(str(path), mode="r", zarr_format=2, use_consolidated=False)  # exactly what was checked
-        attrs: dict[str, Any] = dict(group.attrs)
-        time: Any = group["time"]
-        n = time.shape[0]  # before any other variable: a running simulation writes it last
+        arrays = plain_arrays(path) or _zarr_arrays(path)  # exactly what was checked
+        attrs: dict[str, Any] = _attributes(path)
+        n = arrays["time"].shape[0]  # before any other variable: a running simulation writes it last
     except (OSError, KeyError, ValueError, TypeError, IndexError) as e:
         raise RecordingError(f"{path} is not a recording: it is not a Zarr store with a variable `time`") from e
     order = attrs.pop(ORDER, [])
     try:
-        return _dataset(group, n, order if isinstance(order, list) else [], attrs)
+        return _dataset(path, arrays, n, order if isinstance(order, list) else [], attrs)
     except (
         RuntimeError,
         ValueError,
@@ -405,14 +402,25 @@ def _load_zarr(path: Path) -> xarray.Dataset:
         raise RecordingError(f"{path} is a damaged recording: {type(e).__name__}: {e}") from e
 
 
-def _dataset(group: Any, n: int, order: list[Any], attrs: dict[str, Any]) -> xarray.Dataset:
+def _attributes(folder: Path) -> dict[str, Any]:
+    file = folder / ".zattrs"
+    return dict(files.read_json(file)) if file.exists() else {}
+
+
+def _zarr_arrays(path: Path) -> dict[str, Any]:
+    """Return the arrays of any store."""
+    import zarr  # slow to import, and unnecessary for the store of a run
+
+    return dict(zarr.open_group(str(path), mode="r", zarr_format=2, use_consolidated=False).arrays())
+
+
+def _dataset(path: Path, arrays: Mapping[str, Any], n: int, order: list[Any], attrs: dict[str, Any]) -> xarray.Dataset:
     import xarray
 
     variables = {}
-    stored: Any
-    for name, stored in group.arrays():
-        own: dict[str, Any] = dict(stored.attrs)
-        dims = own.pop("_ARRAY_DIMENSIONS", None) or stored.metadata.dimension_names
+    for name, stored in arrays.items():
+        own = _attributes(path / name)
+        dims = own.pop("_ARRAY_DIMENSIONS")
         values = stored[:n] if dims and dims[0] == "time" else stored[...]
         variables[name] = (tuple(dims), checked_texts(np.asarray(values), name), plain_attributes(own))
     coords = {name: variables.pop(name) for name in list(variables) if variables[name][0] == (name,)}

@@ -11,6 +11,7 @@ import math
 import os
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -162,6 +163,44 @@ def _array_size(header: Path) -> tuple[int, int, int, str | None]:
     count = math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True))
     chunk = dtype.itemsize * math.prod(chunks)
     return count * chunk, count, chunk, None if compressor is None else compressor["id"]
+
+
+@dataclass(frozen=True)
+class PlainArray:
+    """An array without compression, in chunks along its first axis; `array[:n]` reads n rows."""
+
+    folder: Path
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    rows: int
+    """Rows of a chunk."""
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the first rows, or all with `...`; those without a file are 0."""
+        shape = (len(range(self.shape[0])[rows]) if isinstance(rows, slice) else self.shape[0], *self.shape[1:])
+        out, size = np.zeros(shape, self.dtype), self.rows * math.prod(shape[1:])
+        for k in range(-(-shape[0] // self.rows) if out.size else 0):
+            file = self.folder / ".".join([str(k), *("0" for _ in shape[1:])])
+            if file.exists():
+                chunk = np.fromfile(file, self.dtype, size)
+                if chunk.size < size:
+                    raise ValueError(f"{file} has {chunk.nbytes} bytes, must have {size * self.dtype.itemsize}")
+                part = out[k * self.rows : (k + 1) * self.rows]
+                part[...] = chunk.reshape(-1, *shape[1:])[: len(part)]
+        return out
+
+
+def plain_arrays(path: Path) -> dict[str, PlainArray]:
+    """Return the arrays of a checked store, "time" first, if all are as `RecordingWriter` writes them; otherwise none."""
+    out = {}
+    for folder in sorted((p for p in path.iterdir() if (p / ".zarray").exists()), key=lambda p: p.name != "time"):
+        meta = files.read_json(folder / ".zarray", HEADER)
+        shape, chunks = meta["shape"], meta["chunks"]
+        other = not shape or chunks[1:] != [max(1, n) for n in shape[1:]]
+        if other or meta["compressor"] is not None or meta["fill_value"] is not None or meta["order"] != "C":
+            return {}
+        out[folder.name] = PlainArray(folder, np.dtype(meta["dtype"]), tuple(shape), chunks[0])
+    return out if (path / ".zgroup").exists() else {}
 
 
 def _counts(value: Any, least: int) -> list[int] | None:

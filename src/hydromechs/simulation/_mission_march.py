@@ -135,7 +135,7 @@ class MissionMarch:
         self.python = [] if self.mission is None else self.mission.python
         """Parts of the mission that run in Python."""
         self._lanes, self._threads, self._target = 1, 1, NATIVE.target
-        self._codes: dict[int, PackedCode] = {}
+        self._codes: dict[object, PackedCode] = {}
         self.reason = "the next step is not finite"
         """Why a world has stopped."""
 

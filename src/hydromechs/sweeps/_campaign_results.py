@@ -17,7 +17,7 @@ import numpy as np
 from hydromechs.scenario import Scenario
 from hydromechs.values import Array
 
-from ._campaign_store import PER_CHECK, PER_QUANTITY, PER_WORLD, blank, chunks, read_about, read_chunk
+from ._campaign_store import PER_CHECK, PER_QUANTITY, PER_WORLD, Rows, blank, chunks, read_about, read_chunk
 from ._fingerprint import fingerprint_of_scenario
 
 if TYPE_CHECKING:
@@ -110,13 +110,23 @@ class CampaignResults:
 
     folder: Path
     """Folder of the campaign."""
-    dataset: xarray.Dataset
-    """All results, a row per world; settings as attributes."""
+    about: dict[str, Any]
+    """Content of campaign.json."""
+    rows: Rows
+    """All results: arrays by name, a row per world."""
 
     @cached_property
-    def about(self) -> dict[str, Any]:
-        """Content of campaign.json."""
-        return read_about(self.folder)
+    def dataset(self) -> xarray.Dataset:
+        """All results, with the names of checks and quantities; settings as attributes."""
+        import xarray  # slow to import, and unnecessary for rates
+
+        dims = dict.fromkeys(PER_WORLD, ("world",)) | dict.fromkeys(PER_CHECK, ("world", "check"))
+        dims |= dict.fromkeys(PER_QUANTITY, ("world", "quantity")) | {"message": ("world", "which")}
+        names = {"check": [check["name"] for check in self.about["checks"]], "quantity": self.about["quantities"]}
+        coords = {"world": self.rows["world"]} | {dim: np.array(texts, dtype=str) for dim, texts in names.items()}
+        data = {name: (dims[name], values) for name, values in self.rows.items() if name != "world"}
+        attrs = {key: self.about[key] for key in ("scenario", "worlds", "seed", "duration", "hydromechs")}
+        return xarray.Dataset(data, coords=coords, attrs=attrs).set_coords("seed")
 
     @property
     def planned(self) -> int:
@@ -126,17 +136,17 @@ class CampaignResults:
     @property
     def success(self) -> Rate:
         """Worlds that passed all checks and did not fail."""
-        return Rate(int(self.dataset["success"].sum()), self.dataset.sizes["world"])
+        return Rate(int(self.rows["success"].sum()), len(self.rows["world"]))
 
     @property
     def capsized(self) -> list[int]:
         """Worlds in which a vehicle capsized; none if the scenario expects it."""
-        return [int(world) for world in self.dataset["world"].values[self.dataset["capsized"].values]]
+        return self.rows["world"][self.rows["capsized"]].tolist()
 
     @cached_property
     def checks(self) -> tuple[CheckOutcome, ...]:
         """Result of each check."""
-        worlds, passed, values = (self.dataset[name].values for name in ("world", "passed", "value"))
+        worlds, passed, values = (self.rows[name] for name in ("world", "passed", "value"))
         return tuple(
             CheckOutcome(
                 name=check["name"],
@@ -155,8 +165,8 @@ class CampaignResults:
     @cached_property
     def ended(self) -> dict[str, list[int]]:
         """Worlds that ended early by reason, the most frequent first; times and numbers in reasons are replaced by "…"."""
-        reasons, worlds = self.dataset["reason"].values, self.dataset["world"].values
-        found = [(_kind(str(reason)), int(world)) for reason, world in zip(reasons, worlds, strict=True) if reason]
+        rows = zip(self.rows["reason"], self.rows["world"], strict=True)
+        found = [(_kind(str(reason)), int(world)) for reason, world in rows if reason]
         order = [kind for kind, _ in Counter(kind for kind, _ in found).most_common()]
         return {kind: [world for k, world in found if k == kind] for kind in order}
 
@@ -171,15 +181,15 @@ def world_of(results: CampaignResults, world: int) -> tuple[int, int, dict[str, 
 
     `world`: number of the world.
     """
-    dataset = results.dataset
-    there = np.flatnonzero(dataset["world"].values == world)
+    rows = results.rows
+    there = np.flatnonzero(rows["world"] == world)
     if not there.size and not 0 <= world < results.planned:
         raise ValueError(f"world is {world}; {results.folder} has the worlds 0 to {results.planned - 1}")
     if not there.size:
         raise ValueError(f"world {world} of {results.folder} is not finished; run the campaign again to resume it")
-    row = dataset.isel(world=int(there[0]))
-    values = {str(name): float(x) for name, x in zip(row["check"].values, row["value"].values, strict=True)}
-    return int(row["seed"]), int(row["digest"]), values
+    k = int(there[0])
+    names = [check["name"] for check in results.about["checks"]]
+    return int(rows["seed"][k]), int(rows["digest"][k]), dict(zip(names, rows["value"][k].tolist(), strict=True))
 
 
 def same_scenario(results: CampaignResults, scenario: Scenario) -> bool:
@@ -189,26 +199,15 @@ def same_scenario(results: CampaignResults, scenario: Scenario) -> bool:
 
 def load_campaign(folder: str | os.PathLike[str]) -> CampaignResults:
     """Return the available results of a campaign. `folder`: folder of the campaign."""
-    import xarray
-
     folder = Path(folder)
     about = read_about(folder)
-    checks, quantities = [c["name"] for c in about["checks"]], about["quantities"]
-    parts: dict[str, list[Array]] = {}
-    numbers: list[Array] = []
-    none = blank(0, len(checks), len(quantities))
+    parts: list[Rows] = []
+    none = blank(0, len(about["checks"]), len(about["quantities"])) | {"world": np.zeros(0, dtype=int)}
     at = 0
     for worlds, path in sorted(chunks(folder).items(), key=lambda item: item[0].start):
-        rows = read_chunk(path, worlds, about)
-        new = np.arange(worlds.start, worlds.stop) >= at  # files of two chunk sizes can overlap
+        numbers = np.arange(worlds.start, worlds.stop)
+        rows = read_chunk(path, worlds, about) | {"world": numbers}
+        new = numbers >= at  # files of two chunk sizes can overlap
         at = max(at, worlds.stop)
-        numbers.append(np.arange(worlds.start, worlds.stop)[new])
-        for name, values in rows.items():
-            parts.setdefault(name, []).append(values[new])
-    dims = dict.fromkeys(PER_WORLD, ("world",)) | dict.fromkeys(PER_CHECK, ("world", "check"))
-    dims |= dict.fromkeys(PER_QUANTITY, ("world", "quantity")) | {"message": ("world", "which")}
-    data = {name: (dims[name], np.concatenate(parts.get(name, [empty]))) for name, empty in none.items()}
-    coords = {"world": np.concatenate([np.zeros(0, dtype=int), *numbers]), "check": np.array(checks, dtype=str)}
-    coords["quantity"] = np.array(quantities, dtype=str)
-    attrs = {key: about[key] for key in ("scenario", "worlds", "seed", "duration", "hydromechs")}
-    return CampaignResults(folder, xarray.Dataset(data, coords=coords, attrs=attrs).set_coords("seed"))
+        parts.append({name: values[new] for name, values in rows.items()})
+    return CampaignResults(folder, about, {name: np.concatenate([x[name] for x in parts or [none]]) for name in none})
