@@ -96,6 +96,9 @@ def constraint(model, q, v, holdings):
         V_A, V_L = J_A @ v, J_L @ v
         U = V_A - V_L
         carried = -np.concatenate([cross(U[3:], V_L[:3]) + cross(U[:3], V_A[3:]), cross(U[3:], V_L[3:])])
+        if sum(r >= 3 for r in h.rows) == 1:  # −x_A · y_B stays 0, whose second derivative has the product of the free rates
+            k = h.rows[-1] - 3
+            carried[3 + k] -= U[3 + (k + 1) % 3] * U[3 + (k + 2) % 3]
         rows.append((J_A - J_L)[list(h.rows)])
         drift.append((b_A - b_L - carried)[list(h.rows)])
     return np.concatenate(rows), np.concatenate(drift)
@@ -215,7 +218,12 @@ def test_the_constraint_holds_along_the_motion(rows):
         v_A = R_A @ (V_A[:3] + np.cross(V_A[3:], p_A)) + np.cross(R_A @ V_A[3:], d)
         v_B = R_L @ (V_L[:3] + np.cross(V_L[3:], p_B))
         w = R_L @ V_L[3:] - R_A @ V_A[3:]
-        return np.concatenate([(R_A @ R).T @ (v_B - v_A), (R_A @ R).T @ w])[list(rows)]
+        out = np.concatenate([(R_A @ R).T @ (v_B - v_A), (R_A @ R).T @ w])
+        if sum(r >= 3 for r in rows) == 1:  # about z: d/dt (−x_A · y_B)
+            k = rows[-1] - 3
+            x, y = (R_A @ R)[:, (k + 1) % 3], (R_L @ h.load_path.pose()[0])[:, (k + 2) % 3]
+            out[3 + k] = -np.cross(R_A @ V_A[3:], x) @ y - x @ np.cross(R_L @ V_L[3:], y)
+        return out[list(rows)]
 
     step = 1e-4
     slope = (slip(step) - slip(-step)) / (2 * step)

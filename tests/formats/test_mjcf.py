@@ -153,7 +153,7 @@ def test_what_is_not_represented_is_listed_with_its_line():
     <light pos="0 0 3"/>
     <body name="a" gravcomp="1"> <joint margin="0.1"/> <geom size="0.1" friction="1 0 0"/> <camera name="eye"/> </body>
   </worldbody>
-  <equality> <joint joint1="x"/> </equality>
+  <equality> <tendon tendon1="x"/> </equality>
 </mujoco>"""
     said = "\n".join(map(str, loads_robot(text).notes))
     for words in (
@@ -166,7 +166,7 @@ def test_what_is_not_represented_is_listed_with_its_line():
         "line 7: <joint>: margin='0.1'",
         "line 7: <geom>: friction='1 0 0'",
         "line 7: <camera> in <body>: 'eye'",
-        "line 9: <equality> in <mujoco>: with 1 joint",
+        "line 9: <tendon> in <equality>",
     ):
         assert words in said, said
 

@@ -391,18 +391,28 @@ COMPONENTS = {
     "contact of bodies": dict(components=[hm.contact.BodyContact(bodies=("vehicle", "crate"), material=MATERIAL), hm.contact.BodyContact(bodies=("tool", "crate"), material=MATERIAL)]),
     "grasp": dict(components=[contact.Grasp(name="hold", holder="hand", held="handle", tolerance=1e6)]),
     "hinge as a grasp": dict(components=[contact.Grasp(name="hold", holder="hand", held="handle", free=("rz",), tolerance=1e6)]),
+    "loop": dict(loops=[hm.Loop(name="hold", holder="hand", held="handle", tolerance=1e6)]),
+    "universal joint as a loop": dict(loops=[hm.Loop(name="hold", holder="hand", held="handle", free=("rx", "ry"), tolerance=1e6)]),
+    "coupling": dict(loops=[hm.model.Coupling(name="gear", joint="slide", of="arm", coefficients=(0.1, 0.4, 0.2), tolerance=1e6)]),
     "grip": dict(components=[contact.Grip(name="grip", holder="hand", held="handle", stiffness=(900.0,) * 3, damping=(30.0,) * 3, turning_stiffness=(9.0, 5.0, 7.0), turning_damping=(1.0,) * 3, reach=20.0, closed=True)]),
     "tether": dict(components=[lines.Tether(name="tether", frame="keel", top=TOP, cable=CABLE, length=12.0, segments=5)]),
     "tether between bodies": dict(components=[lines.Tether(name="tether", frame="handle", top=lines.FramePoint(name="port"), cable=CABLE, length=12.0, segments=4)]),
     "hanging line": dict(components=[lines.HangingLine(name="line", frame="keel", top=TOP, cable=CABLE, length=12.0)]),
     "lifted line": dict(components=[lines.LiftedLine(name="line", body="vehicle", weight=3.0, place=(-0.3, 0.2, 0.4), height=-4.0)]),
 }  # fmt: skip
-"""Every component: arguments of `components_of`."""
+"""Every component: arguments of `components_of`, and loops of the model."""
+STOPS = drives.JointStops(joint="arm", lower=-0.2, upper=0.3, stiffness=500.0, damping=10.0)
+"""In models with loops: default stops follow from the inertia in the nearest closed state, which depends on the frames."""
 MACHINE_WATER = {
     "waves": ENVIRONMENTS["waves"],
     "waves on the surface": ENVIRONMENTS["waves on the surface"],
     "current and gusts": ENVIRONMENTS["current and gusts"],
 }
+
+
+def machine_of(name):
+    """The machine with the loops of a row of the table."""
+    return replace(machine(), loops=tuple(COMPONENTS[name].get("loops", ())))
 
 
 def built(model, name, poses=None):
@@ -412,14 +422,14 @@ def built(model, name, poses=None):
         (line,) = given["components"]
         X = poses[model.body_index(line.body)].inverse
         given["components"] = [replace(line, place=tuple((X.p + X.R @ np.array(line.place)).tolist()))]
-    return components_of(model, given.get("components", ()))
+    return components_of(model, given.get("components", (STOPS,) if model.loops else ()))
 
 
 @pytest.mark.parametrize("water", MACHINE_WATER)
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_components(name, water):
     """Every component on a machine with all kinds of joints."""
-    environment, model, seed = MACHINE_WATER[water], machine(), 3
+    environment, model, seed = MACHINE_WATER[water], machine_of(name), 3
     poses = random_poses(model, seed)
     other = model_in(model, poses)
     q, v = random_state(model, seed, 0.3 if environment.surface is not None else 2.6)
@@ -450,8 +460,7 @@ def test_the_table_has_every_component():
         left += cls.__subclasses__()
         if cls.__module__.split(".")[:2] in (["hydromechs", "actuation"], ["hydromechs", "contact"], ["hydromechs", "lines"]):
             found.add(cls.__name__)
-    model = machine()
-    used = {type(c).__name__ for name in COMPONENTS for c in built(model, name)}
+    used = {type(c).__name__ for name in COMPONENTS for c in built(machine_of(name), name)}
     assert found - {"InJoint", "InJoints", "Drive"} <= used, sorted(found - used)
 
 

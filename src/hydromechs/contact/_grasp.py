@@ -17,7 +17,7 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.errors import message_of
 from hydromechs.model import Direction, Model, check_free, held_rows
-from hydromechs.model.component import Action, Component, Constraint, FastMode, Mobility, Now, Output, Slot, Values, Wrench
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, Wrench
 from hydromechs.spatial import cross
 from hydromechs.values import Array, NotNegative, check_fields
 
@@ -45,7 +45,8 @@ class Grasp(Component):
     held: str
     """Frame or body that is held; the two frames coincide except in the free directions."""
     free: tuple[Direction, ...] = ()
-    """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint."""
+    """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint, ("rx", "ry") a
+    universal joint about x of the holder and y of what it holds."""
     stabilisation: NotNegative = 20.0
     """Rate α at which drift decays [1/s]: error'' + 2 α error' + α² error = 0."""
     tolerance: NotNegative = 1e-3
@@ -78,23 +79,11 @@ class Grasp(Component):
         return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        g = dynamics.joined_rows(now.model, now.kin, self)
-        apart = dynamics.joined_misfit(g, self)
-
-        rows = Constraint(
-            J=g.J,
-            bias=g.bias,
-            error=g.error,
-            active=u["closed"],
-            stabilisation=self.stabilisation,
-            apart=apart,
-            tolerance=self.tolerance,
-            between=(self.holder, self.held),
-            dofs=dynamics.joined_dofs(now.model, self),
-            record=lambda force: {"grasp_force": joined_force(self, force)},
-            wrenches=lambda force: joined_wrenches(now, self, joined_force(self, force)),
-        )
-        return Action(constraints=[rows], record={"grasp_error": np.array(apart) * u["closed"]})
+        row, D = dynamics.joined_constraint(now.model, now.kin, self, u["closed"])
+        record = lambda force: {"grasp_force": D.T @ force}  # noqa: E731
+        wrenches = lambda force: joined_wrenches(now, self, D.T @ force)  # noqa: E731
+        holding = row._replace(record=record, wrenches=wrenches)
+        return Action(constraints=[holding], record={"grasp_error": np.array(row.apart) * u["closed"]})
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         rate = self.stabilisation
@@ -109,12 +98,6 @@ def check_frames(model: Model, who: str, holder: str, held: str) -> None:
         raise KeyError(f"{who}: {message_of(e)}") from None
     if bodies[0] == bodies[1] or not any(model.moves[i] for i in bodies):
         raise ValueError(f"{who} connects bodies that cannot move relative to each other; remove it")
-
-
-def joined_force(joined: dynamics.Joined, force: Array) -> Array:
-    """Return the force in all six directions (6,) from those in the held ones (c,)."""
-    known = dict(zip(joined.rows, force, strict=True))
-    return np.array([known.get(k, 0.0) for k in range(6)])
 
 
 def joined_wrenches(now: Now, joined: dynamics.Joined, f: Array) -> list[Wrench]:

@@ -11,7 +11,7 @@ from hydromechs import dynamics
 from hydromechs.model import Coupling, Loop, Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Values
 
-from ._grasp import SIX, joined_force, joined_wrenches
+from ._grasp import SIX, joined_wrenches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +37,9 @@ class LoopClosure(Component):
         _check_closed(self, self.loop, now)
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        row = dynamics.loop_constraint(now.model, now.kin, now.q, now.v, self.loop)
-        record = lambda force: {"loop_force": joined_force(self.loop, force)}  # noqa: E731
-        wrenches = lambda force: joined_wrenches(now, self.loop, joined_force(self.loop, force))  # noqa: E731
+        row, D = dynamics.joined_constraint(now.model, now.kin, self.loop)
+        record = lambda force: {"loop_force": D.T @ force}  # noqa: E731
+        wrenches = lambda force: joined_wrenches(now, self.loop, D.T @ force)  # noqa: E731
         closing = row._replace(record=record, wrenches=wrenches)
         return Action(constraints=[closing], record={"loop_error": np.array(row.apart)})
 

@@ -34,7 +34,7 @@ from ._closed_form import (
 from ._composite_body import columns_outwards, composite_inertias, mass_matrix, mass_matrix_from_columns
 from ._inverse_dynamics import accelerations, generalized_force, inverse_dynamics, rigid_inverse_dynamics, rigid_links
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
-from ._joined import Joined, JoinedRows, joined_dofs, joined_gap, joined_misfit, joined_rows, loop_constraint
+from ._joined import Joined, JoinedRows, joined_constraint, joined_dofs, joined_gap, joined_misfit, joined_rows, loop_constraint
 from ._kinematics import (
     Balance,
     Bias,
@@ -111,6 +111,7 @@ __all__ = [
     "jacobian",
     "jacobian_derivative_times_velocity",
     "jacobian_derivatives",
+    "joined_constraint",
     "joined_dofs",
     "joined_gap",
     "joined_misfit",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.model import Model
+from hydromechs.model import Model, held_directions
 from hydromechs.spatial import Ldl, Path, Shift, Turn, cross, ldl
 from hydromechs.values import Array, Scalar
 
@@ -53,6 +53,8 @@ class OpenChain(NamedTuple):
     """X with X a_r the acceleration of the load along these directions, shape (c, 6)."""
     paths: tuple[Path | None, ...]
     """X of each whole grip as a transformation from the load's frame, where it holds all six directions, else None."""
+    directions: Array
+    """Directions D in the axes of the grip: forces f are the force and moment Dᵀ f, shape (c, 6)."""
 
 
 class ClosedChains(NamedTuple):
@@ -62,6 +64,8 @@ class ClosedChains(NamedTuple):
     """v̇ of all trees and of the load, shape (nv,)."""
     forces: tuple[Array, ...]
     """Force of each tree on the load along the directions it holds, shape (c,) each."""
+    directions: tuple[Array, ...]
+    """These directions in the axes of their grips, shape (c, 6) each."""
 
 
 def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tuple[int, list]]:
@@ -107,7 +111,7 @@ def open_chains(
         dofs = _dofs(model, root)[::-1]  # from the tips inwards: a tip joint moves few directions, zeros fold away
         H = ldl([[M[i, j] for j in dofs] for i in dofs])
         y = H.forward([tau[k] - holding[k] for k in dofs])
-        rows, start, onto, paths = [], [], [], []
+        rows, start, onto, along, paths = [], [], [], [], []
         for g in grips:
             X = g.load_path
             if len(g.rows) == 6:
@@ -117,19 +121,33 @@ def open_chains(
             else:
                 J, X, tip = _moving_grip(model, kin, columns[g.body], g, load, a, true)
             X_matrix = np.stack([X.motion(column) for column in np.eye(6)], axis=1)
-            rows += [J[r] for r in g.rows]
-            start += [tip[r] for r in g.rows]
-            onto += [X_matrix[r] for r in g.rows]
+            D, rate = _directions(kin, g, load)
+            alone = sum(r >= 3 for r in g.rows) == 1
+            J, tip, X_matrix = (D @ J, D @ tip, D @ X_matrix) if alone else (x[list(g.rows)] for x in (J, tip, X_matrix))
+            rows += list(J)
+            start += list(tip - rate)
+            onto += list(X_matrix)
+            along += list(D)
             paths.append(X if len(g.rows) == 6 else None)
         W = np.stack([H.forward(row) for row in np.array(rows)[:, dofs]], axis=1)
         scaled = W * np.array(H.inverse_diagonal)[:, None]
         mobility, open_ = _symmetric_product(W.T, scaled), scaled.T @ y + np.array(start)
-        out.append(OpenChain(tuple(dofs), H, y, W, mobility, open_, np.array(onto), tuple(paths)))
+        out.append(OpenChain(tuple(dofs), H, y, W, mobility, open_, np.array(onto), tuple(paths), np.array(along)))
     at = model.v_slices[load]
     I_r = b.inertia[load]
     I_r = np.zeros((6, 6)) if I_r is None else I_r
     # what holds the load in place is I_r a' + bias forces at a' = −g, with v̇ = 0
     return out, I_r, tau[at] - (holding[at] - I_r @ a[load])
+
+
+def _directions(kin: Kinematics, g: Holding, load: int) -> tuple[Array, Array]:
+    """Held directions of a grip and their rates times the load's motion relative to the holder; see `held_directions`."""
+    if sum(r >= 3 for r in g.rows) != 1:
+        return np.eye(6)[list(g.rows)], np.zeros(len(g.rows))
+    R_WA = kin.R_WB[g.body] @ g.path.pose()[0]
+    S = R_WA.T @ kin.R_WB[load]
+    w = S @ kin.V[load][3:] - g.path.motion(kin.V[g.body])[3:]
+    return held_directions(S @ g.load_path.pose()[0], w, g.rows)
 
 
 def _moving_grip(
@@ -254,7 +272,7 @@ def joined(
     own = accelerations(model, b.kin, b.bias, np.zeros(model.nv), world_acceleration(model))[load]
     for k, i in enumerate(range(model.nv)[model.v_slices[load]]):
         vdot[i] = a_r[k] - own[k]
-    return ClosedChains(np.array(vdot), tuple(forces))
+    return ClosedChains(np.array(vdot), tuple(forces), tuple(chain.directions for chain in chains))
 
 
 def _alone(model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]) -> list[Scalar]:

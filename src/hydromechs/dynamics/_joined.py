@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hydromechs.model import Coupling, Loop, Model, frame_error
+from hydromechs.model import Coupling, Loop, Model, frame_error, held_directions
 from hydromechs.model.component import Constraint
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, Scalar
@@ -39,6 +39,8 @@ class JoinedRows(NamedTuple):
     """Distance and angle between the frames [m, rad], shape (c,)."""
     facing: Scalar
     """Cosine of the held angle between them: if negative, the frames face away from each other."""
+    directions: Array
+    """Held directions D, in the holder's axes: forces λ are the force and moment Dᵀ λ on the held frame, shape (c, 6)."""
 
 
 def joined_gap(model: Model, kin: Any, joined: Joined) -> tuple[Array, Array]:
@@ -77,7 +79,10 @@ def joined_rows(model: Model, kin: Any, joined: Joined) -> JoinedRows:
     bias = turned(S, bias_b) - turned(R_a.T, bias_a) + carried
     error, facing = frame_error(p, T, joined.rows)
     rows = list(joined.rows)
-    return JoinedRows(J[rows], bias[rows], error[rows], facing)
+    D, rate = held_directions(T, w, rows)
+    if sum(k >= 3 for k in rows) == 1:
+        return JoinedRows(D @ J, D @ bias + rate, error[rows], facing, D)
+    return JoinedRows(J[rows], bias[rows], error[rows], facing, D)
 
 
 def joined_dofs(model: Model, joined: Joined) -> tuple[int, ...]:
@@ -98,21 +103,27 @@ def joined_misfit(rows: JoinedRows, joined: Joined) -> tuple[Scalar, Scalar]:
     return norm([at.get(k, 0.0) for k in range(3)]), np.arctan2(sine, rows.facing)
 
 
+def joined_constraint(model: Model, kin: Any, joined: Any, active: Scalar = 1.0) -> tuple[Constraint, Array]:
+    """Return the constraint of a grasp or a loop, and the directions of its forces, as in `JoinedRows`."""
+    rows = joined_rows(model, kin, joined)
+    constraint = Constraint(
+        J=rows.J,
+        bias=rows.bias,
+        error=rows.error,
+        active=active,
+        stabilisation=joined.stabilisation,
+        apart=joined_misfit(rows, joined),
+        tolerance=joined.tolerance,
+        between=(joined.holder, joined.held),
+        dofs=joined_dofs(model, joined),
+    )
+    return constraint, rows.directions
+
+
 def loop_constraint(model: Model, kin: Any, q: Array, v: Array, loop: Loop | Coupling) -> Constraint:
     """Return the constraint of a loop of a model at a configuration (nq,) and velocity (nv,); `kin` is as in `joined_rows`."""
     if isinstance(loop, Loop):
-        rows = joined_rows(model, kin, loop)
-        return Constraint(
-            J=rows.J,
-            bias=rows.bias,
-            error=rows.error,
-            active=1.0,
-            stabilisation=loop.stabilisation,
-            apart=joined_misfit(rows, loop),
-            tolerance=loop.tolerance,
-            between=(loop.holder, loop.held),
-            dofs=joined_dofs(model, loop),
-        )
+        return joined_constraint(model, kin, loop)[0]
     joint, of = model.joint_parts[loop.joint], model.joint_parts[loop.of]
     value, slope, curvature = loop.values(q[of.q.start])
     at, at_of = joint.v.start, of.v.start

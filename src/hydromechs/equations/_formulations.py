@@ -133,11 +133,11 @@ class HeldLoad:
         """The forces of the trees, grasp by grasp."""
         load, holdings = self.holdings(model)
         forces: dict[int, Array] = {}
-        for (_, grips), f in zip(dynamics.held_trees(model, load, holdings), motion.forces, strict=True):
+        for (_, grips), f, D in zip(dynamics.held_trees(model, load, holdings), motion.forces, motion.directions, strict=True):
             start = 0
             for grip in grips:
-                known = dict(zip(grip.rows, f[start:], strict=False))
-                forces[id(grip)] = np.array([known.get(k, 0.0) for k in range(6)])
+                at = slice(start, start + len(grip.rows))
+                forces[id(grip)] = D[at].T @ f[at]
                 start += len(grip.rows)
         return HeldMotion(motion.vdot, np.stack([forces[id(grip)] for grip in holdings]))
 

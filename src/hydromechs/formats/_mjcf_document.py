@@ -27,7 +27,7 @@ WHY = {
     "contact": "a scenario specifies which bodies touch",
     "custom": "numbers without meaning here",
     "deformable": "all bodies are rigid here",
-    "equality": "the loop or coupling is open: the joints move independently; see docs/closed_chains.md",
+    "equality": "models have no tendons and flexible bodies; the loop is open",
     "exclude": "a scenario specifies which bodies touch",
     "flexcomp": "all bodies are rigid here",
     "keyframe": "the initial state is the file's zero position; set joint positions to change it",

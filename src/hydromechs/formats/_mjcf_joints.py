@@ -37,6 +37,8 @@ class BodyJoint:
     names: dict[str, str] = field(default_factory=dict)
     """Joints of the file with their names here."""
     components: list[Component] = field(default_factory=list)
+    zeros: dict[str, float] = field(default_factory=dict)
+    """Coordinates at the file's zero position by name here, if not 0 [m, rad]."""
 
 
 def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) -> BodyJoint:
@@ -107,6 +109,7 @@ def _one_axis(
     axis = axis / length
     ref = scaled(item.number("ref", 0.0))
     if ref:
+        out.zeros[name] = ref
         back = Pose(np.zeros(3), axis_rotation(axis, -ref)) if kind == "hinge" else Pose(-ref * axis, np.eye(3))
         place = place @ back
     limits, position = _limits(item, scaled, settings), ref

@@ -13,6 +13,7 @@ from hydromechs.spatial import tensor_matrix
 from ._imported import Findings, Imported
 from ._mjcf_actuators import read_actuators, set_damping_ratios
 from ._mjcf_document import Document, Item
+from ._mjcf_equality import STATIC, Equalities, Place
 from ._mjcf_geoms import NOTHING, Geom, Mass, geom_hydro, geom_shapes, read_geom, summed
 from ._mjcf_joints import BodyJoint, read_joints
 from ._mjcf_mesh import Mesh, read_meshes
@@ -44,6 +45,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     if settings.density and not any(read.body.hydro for read in reader.bodies):
         done = "used as the water density; the drag of inertia boxes is ignored: use hydromechs.add_water"
         findings.note("assumed", document.section("option")[-1], "<option>", f"density={settings.density:g}", done)
+    loops = Equalities(document, reader.places(), reader.site_places(), reader.zeros(), reader.add_frame).read()
     document.list_the_rest()
     if not reader.bodies:
         findings.fault(root, "the file has no body", None, "add one to <worldbody>")
@@ -56,7 +58,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     world_note(findings, root, world, gravity=settings.gravity_told, water=bool(settings.density))
     name = root.attributes.get("model", "").strip() or "MuJoCo Model"
     try:
-        model = Model(name=name, bodies=tuple(read.body for read in reader.bodies), world=world)
+        model = Model(name=name, bodies=tuple(read.body for read in reader.bodies), loops=tuple(loops), world=world)
     except ModelError as error:
         raise ModelError(findings.source, [_located(fault, reader.bodies, root) for fault in error.faults]) from None
     units_note(findings, model, root)
@@ -90,6 +92,8 @@ class _Read:
     mass: Mass
     moves: bool = False
     """True if the body can move in the world."""
+    place: Pose = IDENTITY
+    """Frame of the body in the world, at the zero position of the file."""
 
 
 def _parts(read: _Read) -> list[tuple[str, joints.Joint]]:
@@ -120,6 +124,7 @@ class _Reader:
         self.joint_lines: dict[str, int] = {}
         self.unnamed = 0
         self.frames: dict[str, tuple[_Read, Frame]] = {}
+        self.ground: _Read | None = None
 
     def body(self, element: Element, name: str, parent: _Read | None, pose: Pose, childclass: str) -> None:
         """Read a body and its descendants, given its pose on the parent and the enclosing default class."""
@@ -149,8 +154,11 @@ class _Reader:
             frames=tuple(frames.values()),
             shapes=seen,
         )
-        read = _Read(body=body, element=element, joint=joint, mass=mass, moves=moves)
+        place = (IDENTITY if parent is None else parent.place) @ pose @ Pose(by, np.eye(3))
+        read = _Read(body=body, element=element, joint=joint, mass=mass, moves=moves, place=place)
         self.frames |= {inside.sites[k][0].text("name"): (read, frame) for k, frame in frames.items()}
+        if is_world:
+            self.ground = read
         if not is_world or body.shapes or body.frames:
             self.bodies.append(read)
         for child, place, inherited in inside.bodies:
@@ -253,6 +261,40 @@ class _Reader:
         new = Frame(self._free_name(f"{frame.name}_thrust"), place.origin)
         read.body = replace(read.body, frames=(*read.body.frames, new))
         return new.name
+
+    # -- loops ----------------------------------------------------------------------------------------------------------------
+
+    def places(self) -> dict[str, Place]:
+        """Return all bodies by name, and the world."""
+        found = self.bodies if self.ground is None or self.ground in self.bodies else [self.ground, *self.bodies]
+        names = {id(read): STATIC if read is self.ground else read.body.name for read in found}
+        return {names[id(r)]: Place(r.body.name, Pose(-r.joint.anchor, np.eye(3)), r.place) for r in found}
+
+    def site_places(self) -> dict[str, Place]:
+        """Return all sites by name."""
+        return {
+            name: Place(read.body.name, Pose(np.array(frame.origin.xyz), frame.origin.R), read.place)
+            for name, (read, frame) in self.frames.items()
+        }
+
+    def zeros(self) -> dict[str, tuple[str, float]]:
+        """Return names here and zero positions in the file of joints with one coordinate, by name in the file."""
+        out = {}
+        for read in self.bodies:
+            kinds = dict(_parts(read))
+            for own, name in read.joint.names.items():
+                if kinds[name].nv == 1:
+                    out[own] = name, read.joint.zeros.get(name, 0.0)
+        return out
+
+    def add_frame(self, body: str, name: str, place: Pose) -> str:
+        """Add a frame to a body, and return its name."""
+        (read,) = [r for r in (*self.bodies, self.ground) if r is not None and r.body.name == body][:1]
+        if read not in self.bodies:
+            self.bodies.insert(0, read)
+        frame = Frame(self._free_name(name), place.origin)
+        read.body = replace(read.body, frames=(*read.body.frames, frame))
+        return frame.name
 
     # -- mass -----------------------------------------------------------------------------------------------------------------
 

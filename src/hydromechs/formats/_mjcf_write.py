@@ -14,7 +14,7 @@ import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Origin, Sphere
-from hydromechs.model import Body, BodyShape, Model, joints
+from hydromechs.model import Body, BodyShape, Coupling, Model, joints
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._pose import IDENTITY, Pose
@@ -39,6 +39,8 @@ CLOSE = 1e-9
 class MjcfWriter(RobotWriter):
     """Writes one model as an MJCF, with joints of `JOINTS`; free joints must be on the world."""
 
+    loops = True
+
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self.root = Tag("mujoco", {"model": model.name})
@@ -56,6 +58,8 @@ class MjcfWriter(RobotWriter):
             asset.add("mesh", name=name, file=file, scale=numbers(scale))
         if not self.meshes:
             self.root.children.remove(asset)
+        if model.loops:
+            self._equalities(tags)
         start = model.initial()
         if self._walk(self.root) != list(model.body_names):
             self.lost.append(
@@ -70,6 +74,26 @@ class MjcfWriter(RobotWriter):
             self.lost.append("axes NED: gravity points along z of this file")
         self.lost.insert(0, f"water of {world.water_density:g} kg/m^3")
         return file_text(model, self.root, "an MJCF", self.lost, notes)
+
+    def _equalities(self, tags: Mapping[str | None, Tag]) -> None:
+        """Write loops as equalities, which are soft in MuJoCo: ball joints between sites, rigid joints, and couplings."""
+        section = self.root.add("equality")
+        for loop in self.model.loops:
+            if isinstance(loop, Coupling):
+                row = (*loop.coefficients, *(0.0,) * 5)
+                if any(row[5:]):
+                    self.lost.append(f"coupling {loop.name!r}: coefficients beyond the fourth power")
+                section.add("joint", name=loop.name, joint1=loop.joint, joint2=loop.of, polycoef=numbers(row[:5]))
+                continue
+            kind = {(): "weld", ("rx", "ry", "rz"): "connect"}.get(loop.free)
+            if kind is None:
+                self.lost.append(f"loop {loop.name!r}: it is open in the file, because it is neither a ball joint nor rigid")
+                continue
+            for body in {loop.holder, loop.held} - set(self.model.frames):
+                tags[body].add("site", name=body)
+            section.add(kind, name=loop.name, site1=loop.holder, site2=loop.held)
+        if not section.children:
+            self.root.children.remove(section)
 
     def _walk(self, tag: Tag) -> list[str]:
         return [name for t in tag.children for name in ([t.attributes["name"]] if t.name == "body" else []) + self._walk(t)]

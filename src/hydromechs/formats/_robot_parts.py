@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs.errors import Fault, ModelError
 from hydromechs.geometry import SHAPES, Box, Mesh, Origin
-from hydromechs.model import Body, BodyShape, Inertia, Model, Role, World, joints
+from hydromechs.model import Body, BodyShape, Coupling, Inertia, Loop, Model, Role, World, joints
 from hydromechs.spatial import axis_rotation, matrix_from_rpy, tensor_matrix
 from hydromechs.values import plain
 
@@ -121,6 +121,7 @@ def assembled(
     at: Element,
     name: str,
     world: World,
+    loops: Sequence[Loop | Coupling] = (),
     carriers: Mapping[str, Element] = MappingProxyType({}),
     joint_names: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
@@ -134,7 +135,7 @@ def assembled(
     links = _hold_empty_joints(findings, links, carriers, joint_names)
     while True:
         try:
-            return Model(name=name, bodies=tuple(link.body for link in links), world=world)
+            return Model(name=name, bodies=tuple(link.body for link in links), loops=tuple(loops), world=world)
         except ModelError as error:
             if not _with_tensors(
                 findings, links, error.faults

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from hydromechs.actuation import JointSpring, drives
-from hydromechs.model import Body, Frame, Inertia, Origin, World, joints
+from hydromechs.model import Body, Direction, Frame, Inertia, Loop, Origin, World, joints
 from hydromechs.model.component import Component
-from hydromechs.spatial import quaternion_from_matrix, rpy_from_matrix
+from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, rpy_from_matrix
 from hydromechs.values import plain
 
 from ._imported import Findings, Imported
@@ -35,6 +35,18 @@ JOINTS: dict[str, type[joints.OneAxis]] = {
     "screw": joints.Helical,
 }
 """Joints with one axis, by type in the file."""
+CLOSING: dict[str, tuple[Direction, ...]] = {
+    "fixed": (),
+    "revolute": ("rx",),
+    "continuous": ("rx",),
+    "prismatic": ("x",),
+    "ball": ("rx", "ry", "rz"),
+    "universal": ("rx", "ry"),
+    "revolute2": ("rx", "ry"),
+}
+"""Free directions of joints that close a loop, in a frame whose x axis is the first axis, and whose y axis is the second."""
+GROUND = "ground"
+"""Body that holds loops in the world."""
 INCLUDES = 8
 """Maximum nesting of included files."""
 
@@ -70,6 +82,10 @@ class _Sdf:
         self.scopes: list[Scope] = []
         self.carried: dict[str, Edge] = {}
         """Joint that carries each link."""
+        self.closing: list[Edge] = []
+        """Joints that close loops."""
+        self.loop_frames: dict[str, list[Frame]] = {}
+        """Ends of loops on each body."""
         self.origin: dict[str, Pose] = {}
         """Frame of each body in the world."""
         self.components: list[Component] = []
@@ -102,12 +118,16 @@ class _Sdf:
         f.raise_faults()
         for edge in edges:
             self._attach(edge)
+        loops = [loop for edge in self.closing for loop in self._loop(edge)]
         links = [Link(self._body(name, water), element) for name, (_, element) in self.links.items()]
+        if "world" in self.loop_frames:
+            ground = Body(name=self._ground, joint=joints.Fixed(), frames=tuple(self.loop_frames["world"]))
+            links.append(Link(ground, self.root))
         f.raise_faults()
         held = {link: edge.element for link, edge in self.carried.items()}
         names = {link: edge.name for link, edge in self.carried.items()}
         around = self._environment(world, water)
-        model = assembled(f, links, at=world, name=name, world=around, carriers=held, joint_names=names)
+        model = assembled(f, links, at=world, name=name, world=around, loops=loops, carriers=held, joint_names=names)
         units_note(f, model, self.root)
         moving = set(model.joint_parts)
         named = [(c, c.joints if isinstance(c, JointSpring) else (getattr(c, "joint", None),)) for c in self.components]
@@ -279,7 +299,7 @@ class _Sdf:
         return R @ (a / length)
 
     def _attach(self, edge: Edge) -> None:
-        """Add a joint to the tree; one that closes a loop is ignored."""
+        """Add a joint to the tree; others close loops."""
         if edge.child not in self.carried and not self._above(edge.parent, edge.child):
             self.carried[edge.child] = edge
         elif edge.parent != "world" and edge.parent not in self.carried and not self._above(edge.child, edge.parent):
@@ -288,8 +308,39 @@ class _Sdf:
             words = f"link {edge.parent!r} is already carried by another joint"
             self.findings.note("repaired", edge.element, f"joint {edge.name!r}", words, "parent and child are swapped")
         else:
-            words = f"a {edge.kind} joint between {edge.parent!r} and {edge.child!r}, which closes a loop"
-            self.findings.left_out(edge.element, f"joint {edge.name!r}", words, "the loop is open here")
+            self.closing.append(edge)
+
+    @property
+    def _ground(self) -> str:
+        return GROUND if GROUND not in self.links else f"{GROUND}_"
+
+    def _loop(self, edge: Edge) -> list[Loop]:
+        """Return the loop that a joint closes, with frames on both links; nothing with a note if loops cannot represent it."""
+        f, owner = self.findings, f"joint {edge.name!r}"
+        axes, n = edge.axes, {"fixed": 0, "ball": 0, "universal": 2, "revolute2": 2}.get(edge.kind, 1)
+        words = f"a {edge.kind} joint between {edge.parent!r} and {edge.child!r}, which closes a loop"
+        if len(axes) < n:
+            f.fault(edge.element, f"{owner}: it has {len(axes)} axes, a {edge.kind} joint needs {n}", None, "add <axis>")
+            return []
+        if edge.kind not in CLOSING or (n == 2 and abs(axes[0] @ axes[1]) > 1e-9):
+            f.left_out(edge.element, owner, words, "the loop is open here: it needs axes at right angles, and no screw")
+            return []
+        for axis in edge.element.all("axis", "axis2"):
+            lost = [tag for tag in ("limit", "dynamics") if axis.first(tag) is not None]
+            if lost:
+                f.left_out(axis, owner, f"{' and '.join(lost)} of {words}", "it moves freely")
+        R = edge.frame.R
+        if n == 1:
+            R = matrix_from_rpy(towards(axes[0]))
+        elif n == 2:
+            R = np.stack([axes[0], axes[1], np.cross(axes[0], axes[1])], axis=1)
+        ends = [edge.parent, edge.child] if edge.sense > 0 else [edge.child, edge.parent]  # the first axis is on the parent
+        names = []
+        for link, end in zip(ends, ("parent", "child"), strict=True):
+            names.append(f"{edge.name}_{end}")
+            place = self._body_pose(link).inverse @ Pose(edge.frame.p, R)
+            self.loop_frames.setdefault(link, []).append(Frame(names[-1], place.origin))
+        return [Loop(name=edge.name, holder=names[0], held=names[1], free=CLOSING[edge.kind])]
 
     def _above(self, link: str, other: str) -> bool:
         """True if `other` is `link` or carries it."""
@@ -467,6 +518,7 @@ class _Sdf:
             if self.frames.link(scope, frame, attached) == name:
                 there = pose.inverse @ self.frames.pose(scope, frame, attached)
                 frames.append(Frame(scope.full(frame), there.origin))
+        frames += self.loop_frames.get(name, [])
         solids, looks = SdfShapes(f, self.files, owner, shift).read(element)
         return Body(
             name=name,

@@ -6,7 +6,7 @@ import abc
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -53,9 +53,12 @@ NED_IN_ENU = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
 class RobotWriter(abc.ABC):
     """Base class of writers of third-party formats."""
 
+    loops: ClassVar[bool] = False
+    """True if the writer writes loops."""
+
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.lost: list[str] = []
+        self.lost: list[str] = [] if self.loops else [f"loop {x.name!r}: it is open in the file" for x in model.loops]
         """Lines that list what the file cannot store."""
 
     @abc.abstractmethod

@@ -10,7 +10,7 @@ from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._body_shape import BodyShape, Role, element_word
 from ._checks import body_faults, tree_faults, world_faults
 from ._families import FAMILIES
-from ._loop import DIRECTIONS, Coupling, Direction, Loop, check_free, frame_error, held_rows
+from ._loop import DIRECTIONS, Coupling, Direction, Loop, check_free, frame_error, held_directions, held_rows
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._placement import Mdh
@@ -57,6 +57,7 @@ __all__ = [
     "dry_faults",
     "element_word",
     "frame_error",
+    "held_directions",
     "held_rows",
     "joints",
     "limits_mistake",

@@ -42,7 +42,8 @@ class Loop:
     held: str
     """Frame or body that is held; the two frames coincide except in the free directions."""
     free: tuple[Direction, ...] = ()
-    """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint."""
+    """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint, ("rx", "ry") a
+    universal joint about x of the holder and y of what it holds."""
     stabilisation: NotNegative = 20.0
     """Rate α at which drift decays [1/s]: error'' + 2 α error' + α² error = 0."""
     tolerance: NotNegative = 1e-6
@@ -101,17 +102,12 @@ class Coupling:
 
 
 def check_free(free: Sequence[str], who: str) -> None:
-    """Raise `ValueError` unless directions are known ones that leave some held, and not a single rotation."""
+    """Raise `ValueError` unless directions are known ones that leave some held."""
     for direction in free:
         if direction not in DIRECTIONS:
             raise ValueError(f"{who}: free has {direction!r}, must be of {', '.join(DIRECTIONS)}")
     if len(set(free)) == 6:
         raise ValueError(f"{who} holds nothing: all six directions are free")
-    if sum(k in held_rows(free) for k in (3, 4, 5)) == 1:
-        raise ValueError(
-            f"{who} holds only one rotation, which leaves the order of the other two undefined; "
-            f"free one of rx, ry, rz, or all of them"
-        )
 
 
 def held_rows(free: Sequence[str]) -> tuple[int, ...]:
@@ -119,19 +115,48 @@ def held_rows(free: Sequence[str]) -> tuple[int, ...]:
     return tuple(k for k, name in enumerate(DIRECTIONS) if name not in free)
 
 
+def _only_turn(rows: Sequence[int]) -> tuple[int, int, int] | None:
+    """The rotation held alone, and the free ones before it in R = R_i R_j R_k: i, j, k; None if another number is held."""
+    turns = [k for k in range(3) if k + 3 in rows]
+    return ((turns[0] + 1) % 3, (turns[0] + 2) % 3, turns[0]) if len(turns) == 1 else None
+
+
 def frame_error(p: Array, T: Array, rows: Sequence[int]) -> tuple[Array, Scalar]:
     """Error of two joined frames in the holder's axes (6,), and the cosine of its angle.
 
     With position p (3,) and axes T (3, 3) of the held frame in the holder's. Rotations all held: the vector part of T,
     (T − Tᵀ)/2. For a hinge: z_A × z_B of its axes, which is independent of its rotation. Both are the rotation vector to
-    second order.
+    second order. One rotation held, as about z: −x_A · y_B, as in a universal joint that rotates about x of the holder, then
+    about y of the held frame; axes follow each other as x y z x y.
     """
+    alone = _only_turn(rows)
+    if alone is not None:
+        i, j, k = alone
+        return np.concatenate([p, [-T[i, j] if k == m else 0.0 for m in range(3)]]), 1.0
     loose = [k for k in range(3) if k + 3 not in rows]
     if len(loose) == 1:
         (k,) = loose
         return np.concatenate([p, cross(np.eye(3)[k], T[:, k])]), T[k, k]
     turn = 0.5 * np.array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
     return np.concatenate([p, turn]), 1.0 if loose else 0.5 * (T[0, 0] + T[1, 1] + T[2, 2] - 1.0)
+
+
+def held_directions(T: Array, w: Array, rows: Sequence[int]) -> tuple[Array, Array]:
+    """Directions D of velocities and forces that are held (c, 6), and Ḋ V (c,), in the holder's axes.
+
+    Unit vectors, except for a rotation held alone, whose rate is −d/dt (x_A · y_B) = (x_A × y_B) · ω.
+
+    `T`: axes of the held frame in the holder's, shape (3, 3); `w`: its angular velocity relative to the holder, shape (3,).
+    """
+    D: Array = np.eye(6)[list(rows)]
+    rate: Array = np.zeros(len(rows))
+    alone = _only_turn(rows)
+    if alone is not None:
+        i, j, k = alone
+        at, x = list(rows).index(k + 3), np.eye(3)[i]
+        D = np.array([[*np.zeros(3), *cross(x, T[:, j])] if row == at else D[row] for row in range(len(rows))])
+        rate = np.array([cross(x, cross(w, T[:, j])) @ w if row == at else 0.0 for row in range(len(rows))])
+    return D, rate
 
 
 # -- closed states ------------------------------------------------------------------------------------------------------------
@@ -268,8 +293,8 @@ def _frame_rows(model: Model, loop: Loop, bodies: Sequence[tuple[np.ndarray, np.
     error, facing = frame_error(p, T, loop.rows)
     ends = ((J_a, p_a + R_a @ p, R_a.T), (J_b, p_b, T @ R_b.T))
     on_a, on_b = (np.concatenate([S @ (J[:3] - cross(at, J[3:])), S @ J[3:]]) for J, at, S in ends)
-    rows = list(loop.rows)
-    return _Rows(np.asarray(error, dtype=float)[rows], (on_b - on_a)[rows], float(facing))
+    D, _ = held_directions(T, np.zeros(3), loop.rows)
+    return _Rows(np.asarray(error, dtype=float)[list(loop.rows)], D @ (on_b - on_a), float(facing))
 
 
 def _coupling_rows(model: Model, coupling: Coupling, q: np.ndarray) -> _Rows:
