@@ -95,11 +95,9 @@ def test_machines_that_are_no_frame_walkers_are_named_with_what_is_wrong():
     dante, hexapod = hm.load("dante"), hm.load("osu_hexapod")
     outer = [f"outer_{x}_foot" for x in ("front_port", "front_starboard", "rear_port")]
     inner = [x.replace("outer", "inner") for x in outer]
-    with pytest.raises(ValueError, match="'outer' is not joined to body 'inner'; name the half with the free joint first"):
+    with pytest.raises(ValueError, match="'outer' is not joined to body 'inner'"):
         FrameWalker(dante, {"inner": inner, "outer": outer})
-    with pytest.raises(
-        ValueError, match="foot 'inner_front_port_foot' has 'inner.1' .* must be a slide, or a swing and a slide"
-    ):
+    with pytest.raises(ValueError, match="foot 'inner_front_port_foot' has 'inner.1' .*slide"):
         FrameWalker(dante, {"outer": inner, "inner": outer})
     with pytest.raises(ValueError, match="joint 'hip1' is revolute; halves slide|has 'hip1'"):
         FrameWalker(hexapod, {"body": ["foot1", "foot2", "foot3"], "hip1": ["foot4", "foot5", "foot6"]})
@@ -245,7 +243,7 @@ def test_ball_joints_steer_back_to_the_line(scenarios, programs):
             "dante_step",
             {"gait": SupportGait(turn_deg=20)},
             ValueError,
-            "turns by 20 degrees a step, joint 'inner.2' only by 11.5",
+            "turns by 20 degrees per step, joint 'inner.2' only by 11.5",
         ),
         ("dante_step", {"gait": "trot"}, ValueError, "gait is 'trot', must be a SupportGait"),
         ("dante_step", {"evenness": -1}, ValueError, "evenness is -1, must"),

@@ -1,4 +1,4 @@
-"""Driving of a vehicle of modules on powered ball joints over obstacles: it lifts the wheels of one module after the other."""
+"""Drive of a modular vehicle with powered ball joints over obstacles; it lifts the wheels of one module at a time."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,28 +27,28 @@ class _Module(NamedTuple):
     name: str
     wheels: tuple[str, ...]
     ball: Array
-    """Ball joint in the middle module's axes [m], shape (3,)."""
+    """Position of the ball joint in the middle module's axes [m], shape (3,)."""
     axle: Array
     """Midpoint of the wheels in its own axes [m], shape (3,)."""
     track: float
     """Track width: distance between the wheels [m]."""
     q: slice
-    """Places in q."""
+    """Indices in q."""
     limit: float
     """Maximum rotation of its ball joint [rad]."""
 
 
 class ArticulatedDrive(TracedBlock):
-    """Controller that drives modules with wheels on powered ball joints straight ahead, also over steps too high for wheels.
+    """Controller for straight driving of wheeled modules with powered ball joints, even over steps too high for wheels.
 
     - The height of each wheel follows a profile of the ground: the surface for the wheel, with ramps before and behind all
       higher parts. On a ramp the wheels of a module hang in the air and the other modules carry it.
     - Pitch and roll of each module follow from the heights of its wheels and of its ball joint; the ball joints receive the
       rotation between the modules. The middle module has the slope from the front wheels to the rear ones.
-    - Wheels turn at the speed of the course, corrected by the error along the way. The ball joints steer: front and
-      rear module turn in opposite senses by the errors of heading and lateral position.
+    - Wheels turn at the speed of the course, corrected by the along-track error. The ball joints steer: front and
+      rear module turn in opposite directions, in proportion to the heading and lateral errors.
 
-    Its signals are the errors along and across the way and of the heading, and the wanted heights of the wheels of each
+    Its signals are the along-track, cross-track and heading errors, and the reference heights of the wheels of each
     module above the ground.
 
     Args:
@@ -59,7 +59,7 @@ class ArticulatedDrive(TracedBlock):
         distance: Distance after which it stops [m].
         ramp: Slope of the ramps [-].
         clearance: Distance before and behind an obstacle at which wheels are at its height [m].
-        bandwidth: Bandwidth of the loop along the way [1/s].
+        bandwidth: Bandwidth of the along-track loop [1/s].
         steering: Rotation of the ball joints per heading error [-].
         start: Time at which it starts to drive [s].
         period: Time between two commands [s].
@@ -113,7 +113,7 @@ class ArticulatedDrive(TracedBlock):
             distance=self.distance,
             too_far=self._too_far,
         )
-        self.first_memory = {"course": np.zeros(3)}  # where it began: x, y, heading
+        self.first_memory = {"course": np.zeros(3)}  # start pose: x, y, heading
         self.commanded = (*(f"{x.name}.{axis}" for x in others for axis in "xyz"), *self._servos.commanded)
         self.signals = {"error.ahead": "m", "error.side": "m", "error.yaw": "rad"}
         self.signals |= {f"raised.{module.name}": "m" for module in self._modules}
@@ -145,7 +145,7 @@ class ArticulatedDrive(TracedBlock):
         for module, turn in zip(others, self._rotations(heights, steer), strict=True):
             out |= {f"{module.name}.{x}": a for x, a in zip("xyz", turn, strict=True)}
         speed = (soon - here) / self.period + self.bandwidth * (here - gone)
-        # the axis of a wheel is y: forward is a positive turn where z is up, a negative one where it is down
+        # the axis of a wheel is y: forward is a positive rotation where z is up, a negative one where it is down
         rate = np.array([self._ground.up * speed / self.radius] * len(self._turns))
         at = tick.q[self._turns]
         out |= self._servos.commands(tick.t, at, at, rate)
@@ -189,7 +189,7 @@ def _bend_text(limits: Sequence[tuple[str, float]], ahead: float, k: float, *_: 
     name, limit = limits[int(k)]
     return (
         f"{ahead:.2f} m ahead the ball joint of {name!r} would exceed its "
-        f"{limit:g} rad; the ground is too high there; choose another way, or a flatter ramp"
+        f"{limit:g} rad; the ground is too high there; choose another path or a flatter ramp"
     )
 
 

@@ -12,17 +12,16 @@ from hydromechs.values import Array, Scalar, nearest
 
 
 class JointServos:
-    """Makes joints follow positions and rates, for any type of drive.
+    """Commands for joints that follow target positions and rates, with any type of drive.
 
-    A servo receives both. A motor gets its no-load voltage for the wanted rate and a part of the
-    error per second,
+    A servo receives both. A motor gets its no-load voltage for the target rate plus a fraction of the error per second,
 
         V = K_e N (q̇_ref + ω (q_ref − q))
 
     so that a load torque τ leaves the error R τ / (K_t K_e N² ω), which its resistance makes small.
 
     Args:
-        simulation: The simulation that they are in.
+        simulation: Simulation that contains the joints.
         names: Names of the joints.
         bandwidth: ω, of the position loops of motors [1/s].
     """
@@ -32,7 +31,7 @@ class JointServos:
         self.names, self.bandwidth = tuple(names), bandwidth
         for name in names:
             if name not in driven:
-                raise ValueError(f"joint {name!r} is not driven{nearest(name, driven)}; give it a motor or a servo")
+                raise ValueError(f"joint {name!r} is not driven{nearest(name, driven)}; add a motor or a servo")
             if not isinstance(driven[name], drives.Motor | drives.Servo):
                 kind = type(driven[name]).__name__
                 raise ValueError(f"joint {name!r} has the drive {kind}; legs need drives.Motor or drives.Servo")

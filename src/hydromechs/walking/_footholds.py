@@ -1,4 +1,4 @@
-"""The ground as a walking machine knows it, and a foothold: the middle of a stance, or a reachable and even place near it."""
+"""Ground as known to a walking machine, and choice of footholds: mid-stance position, or an even, reachable place nearby."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Ground:
         self.solids = list(solids.values())
         """The terrain."""
         if not self.solids:
-            raise ValueError("there is no ground to walk on: the machine can touch no terrain; add terrain")
+            raise ValueError("there is no ground to walk on: no terrain can touch the machine; add terrain")
         self.down = np.asarray(simulation.model.world.down, dtype=float)
         """Unit vector down, shape (3,)."""
         self.up = -float(self.down[2])
-        """Height UP per z of the world, 1 or −1."""
+        """Height UP per unit of world z, 1 or −1."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Set up everything except the program."""
@@ -69,7 +69,7 @@ class Ground:
 
 
 def buried_stops(names: Sequence[str], depths: Array, allowed: float) -> dict[str, tuple[Scalar, ...]]:
-    """Stop with "buried NAME" for the deepest foot that is below the ground by more than is allowed [m]."""
+    """Return a stop "buried NAME" for the deepest foot that is further below the ground than allowed [m]."""
     deepest, _ = first_largest(depths)
     rows = zip(names, depths, deepest, strict=True)
     return {f"buried {name}": (where(depth > allowed, own, 0.0), depth) for name, depth, own in rows}
@@ -85,7 +85,7 @@ REACHED = 2e-3
 NONE = -1e300
 """Height below which there is no ground [m]."""
 ON_THE_WAY = np.linspace(0.0, 1.0, 12)
-"""Fractions of the way at which a swing checks the ground."""
+"""Fractions of a swing at which the ground is checked."""
 DISC = np.concatenate([np.zeros((1, 2)), 0.5 * RING, RING[:, ::-1]])
 """Points in a disc of radius 1, the centre first, shape (13, 2)."""
 
@@ -113,7 +113,7 @@ class Foothold(NamedTuple):
     top: Scalar
     """z of the swing's highest point, as commanded [m]."""
     failed: Scalar
-    """1 if there is none."""
+    """1 if there is no foothold."""
     centre: Array
     """Nominal position in the middle of the stance [m], shape (2,)."""
     nearest: Scalar
@@ -126,7 +126,7 @@ class Step(NamedTuple):
     since: Scalar
     """Time since the start of the walk [s]."""
     late: Scalar
-    """Progress of the gait at the start of the swing."""
+    """Gait progress at the start of the swing."""
     z: Scalar
     """z of the body [m]."""
     course: Array
@@ -218,7 +218,7 @@ class Footholds:
         nearest: Scalar = np.inf
         for x, y in zip(left, solid, strict=True):
             nearest = minimum(nearest, where(y, x, np.inf))
-        # commanded so that the foot lands there from where the body is: the commanded world drifts from the true one
+        # commanded relative to the actual pose of the body: the commanded world frame drifts from the true one
         here = command.seen(pose, step.foot)
         way = here + ON_THE_WAY[:, None] * (place - here)
         up, highest = self.ground.up, self.ground.up * here[2]

@@ -46,7 +46,7 @@ class FlatPose(NamedTuple):
 class FrameWalker:
     """Two halves and their legs.
 
-    The second half is joined to the first by a slide along x, a rotation about z, or both. A leg is a slide along z, or
+    The second half is connected to the first by a slide along x, a rotation about z, or both. A leg is a slide along z, or
     a swing about y with a slide after it:
 
         foot = P + R(a, φ) (e − P + l d)
@@ -78,7 +78,7 @@ class FrameWalker:
         """All joints: slide and rotation of the torso if present, then of each leg its swing, if any, and slide."""
         parts = [model.joint_part(name) for name in self.joints]
         self.at = [part.q.start for part in parts]
-        """Places of the joints in q."""
+        """Indices of the joints in q."""
         bounds = [getattr(part.joint, "limits", None) or (-math.inf, math.inf) for part in parts]
         self.limits = np.array(bounds)
         """Minimum and maximum positions of the joints [m, rad], shape (nj, 2)."""
@@ -182,7 +182,9 @@ def _leg(model: Model, kin: Kinematics, foot: str, root: int) -> _Leg:
     kinds = [type(part.joint) for part in parts]
     if kinds not in ([joints.Prismatic], [joints.Revolute, joints.Prismatic]):
         words = ", ".join(f"{part.name!r} ({type(part.joint).__name__.lower()})" for part in parts) or "no joint"
-        raise ValueError(f"leg of foot {foot!r} has {words} between it and {body!r}; must be a slide, or a swing and a slide")
+        raise ValueError(
+            f"leg of foot {foot!r} has {words} between it and {body!r}; it must have a slide, or a swing and a slide"
+        )
     end = R.T @ (np.asarray(kin.R_WB[place.body], dtype=float) @ place.p + kin.p_WB[place.body] - p)
     _, slide, _ = columns[-1]
     if abs(slide[2]) < 1.0 - STRAIGHT:

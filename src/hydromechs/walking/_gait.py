@@ -1,4 +1,4 @@
-"""Courses, and gaits: when which leg swings, how far a frame walker steps. Custom gaits derive from `Gait`, `SupportGait`."""
+"""Courses and gaits: the timing of swings, and the steps of frame walkers. Custom gaits derive from `Gait`, `SupportGait`."""
 
 import abc
 import math
@@ -23,11 +23,11 @@ class CoursePoint(NamedTuple):
 
 
 class Course:
-    """Reference motion of the body: constant velocity in its own axes and rate of turn, except at start and end.
+    """Reference motion of the body: constant velocity in its own axes and constant turn rate, except at start and end.
 
     Args:
         velocity: Forward and sideways along x and y of the body [m/s], shape (2,).
-        turn_rate: Rate of turn about z [rad/s].
+        turn_rate: Turn rate about z [rad/s].
         distance: Distance after which it stops [m]; if omitted, it continues.
         ramp: Time to accelerate, and to stop [s].
     """
@@ -44,7 +44,7 @@ class Course:
         """Time at which it has stopped [s]."""
 
     def _gone(self, t: Scalar) -> Scalar:
-        """Time at full speed for the same distance [s]."""
+        """Time to cover the same distance at full speed [s]."""
         r = self.ramp
         up = clamp(t, 0.0, r)
         if not np.isfinite(self.end):
@@ -67,13 +67,13 @@ class Course:
 
 
 class Gait(Described, abc.ABC):
-    """Timing of the legs' swings, repeated. Derive a class from it, with `offsets`, for a custom gait.
+    """Periodic timing of the leg swings. For a custom gait, derive a class with `offsets`.
 
-    A leg swings for the part 1 − duty of each period and is in stance for the rest.
+    A leg swings for the fraction 1 − duty of each period and is in stance for the rest.
 
     Args:
         period: Time of a full cycle [s].
-        duty: Part of the period in which each leg is in stance, above 0 and below 1 [-].
+        duty: Fraction of the period in which each leg is in stance, above 0 and below 1 [-].
     """
 
     least_duty: ClassVar[float] = 0.0
@@ -119,10 +119,10 @@ def around(places: Array) -> Array:
 
 
 class Tripod(Gait):
-    """Alternating gait: every second leg around the body swings at the same time, in two groups.
+    """Alternating gait: the legs form two groups of every second leg around the body, which swing alternately.
 
     Args:
-        duty: Part of the period in which each leg is in stance, at least 1/2 [-].
+        duty: Fraction of the period in which each leg is in stance, at least 1/2 [-].
     """
 
     least_duty = 0.5
@@ -136,10 +136,12 @@ class Tripod(Gait):
 
 
 class Wave(Gait):
-    """Wave gait: one leg after the other, from the rear to the front on one side, then on the other: the steadiest and slowest.
+    """Wave gait: one leg after the other, from the rear to the front on one side, then on the other.
+
+    It is the most stable and slowest gait.
 
     Args:
-        duty: Part of the period in which each leg is in stance; with six legs at least 5/6 [-].
+        duty: Fraction of the period in which each leg is in stance; with six legs at least 5/6 [-].
     """
 
     least_duty = 0.75
@@ -166,13 +168,13 @@ class Step(NamedTuple):
     """One step of one half."""
 
     stride: float
-    """Stride of a half over the ground in a steady walk, from behind the other to before it [m]; 0 to stay in its place."""
+    """Stride of a half over the ground in a steady walk, from behind the other half to ahead of it [m]; 0 to stay in place."""
     turn: float
     """Rotation of the half from the heading of the half in stance [rad]."""
 
 
 class SupportGait(Described):
-    """Equal steps of both halves in turn. Derive a class from it, with `step`, for a custom gait.
+    """Equal, alternating steps of both halves. For a custom gait, derive a class with `step`.
 
     Args:
         stride: Stride, see `Step` [m].
@@ -205,8 +207,8 @@ class SupportGait(Described):
     def step(self, number: int) -> Step:
         """Return the next step.
 
-        A controller requests the first 1000 steps during preparation, and repeats the last of them afterwards.
+        A controller requests the first 1000 steps during preparation, and then repeats the last one.
 
-        `number`: of steps before it; in step 0 the second half goes, in step 1 the first, and so on.
+        `number`: count of earlier steps; in step 0 the second half moves, in step 1 the first, and so on.
         """
         return Step(self.stride, self.turn)

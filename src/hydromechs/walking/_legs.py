@@ -1,4 +1,4 @@
-"""Legs of three revolute joints: positions of the feet, and joint angles for wanted positions; all legs at once."""
+"""Legs of three revolute joints: positions of the feet, and joint angles for target positions; all legs at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydromechs.spatial import clamp, cross, ldl, maximum, minimum, norm, where
 from hydromechs.values import Array, Scalar
 
 TOLERANCE = 1e-7
-"""Error of a foot at which the search for angles stops [m]."""
+"""Position error of a foot at which the angle search stops [m]."""
 PASSES = 25
 """Maximum number of Newton steps."""
 DAMPING = 1e-10
@@ -67,10 +67,10 @@ class Legs:
         """a × of each axis, shape (n, 3, 3, 3)."""
         self._cross_twice = self._cross @ self._cross
         self.at = [model.joint_part(name).q.start for name in self.names]
-        """Places of the joints in q."""
+        """Indices of the joints in q."""
 
     def positions(self, angles: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
-        """Return feet from the body's origin (n, 3) [m] and Jacobians (n, 3, 3) for angles (n, 3) [rad] of `legs` or all."""
+        """Return feet in body axes (n, 3) [m] and Jacobians (n, 3, 3) for angles (n, 3) [rad] of `legs` or all."""
         K, P = self._cross[legs], self.points[legs]
         s, v = np.sin(angles)[..., None, None], (1.0 - np.cos(angles))[..., None, None]
         R = np.eye(3) + s * K + v * self._cross_twice[legs]  # Rodrigues
@@ -84,15 +84,16 @@ class Legs:
 
     @property
     def numbers(self) -> Array:
-        """Numbers of each leg for `leg_step`: axes, points, end, limits, shape (n, 27)."""
+        """Parameters of each leg for `leg_step`: axes, points, end, limits, shape (n, 27)."""
         n = len(self.feet)
         parts = (self.axes, self.points, self.ends, self.limits)
         return np.concatenate([np.reshape(x, (n, -1)) for x in parts], axis=1)
 
     def angles(self, places: Array, start: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
-        """Return joint angles for wanted feet [rad], shape (n, 3), and the remaining errors [m], shape (n,); see `reach`.
+        """Return joint angles for target feet [rad], shape (n, 3), and the remaining errors [m], shape (n,); see `reach`.
 
-        `places`: wanted feet from the body's origin in its axes [m], shape (n, 3); `start`: initial angles [rad], shape (n, 3);
+        `places`: target foot positions from the body's origin in its axes [m], shape (n, 3); `start`: initial angles [rad],
+        shape (n, 3);
         `legs`: which legs; defaults to all.
         """
         return reach(self.numbers[legs], places, start)
@@ -110,7 +111,7 @@ def reach(legs: Array, places: Array, start: Array) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=64)
 def _steps_program(n: int) -> Program:
-    """Do one Newton step of n legs; done once all feet have arrived, or no leg moves."""
+    """Take one Newton step of n legs; finished once all feet have arrived or no leg moves."""
 
     def steps(q: Array, before: Array, places: Array, legs: Array) -> tuple[Array, Array, Scalar]:
         results = [call(_step_program(), *row) for row in zip(q, places, legs, strict=True)]

@@ -1,4 +1,4 @@
-"""Ground along a straight way for rolling wheels: with ramps before and behind all higher parts."""
+"""Ground along a straight path for rolling wheels: with ramps before and behind all higher parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRID = 0.02
 
 
 class Profile:
-    """Heights of wheels on both sides of a straight way, and of the ground, on a grid.
+    """Heights of wheels on both sides of a straight path, and of the ground, on a grid.
 
     A wheel's height is that at which it touches the ground, and falls by at most the slope of the ramps.
 
@@ -31,7 +31,7 @@ class Profile:
         clearance: Distance before and behind an obstacle at which wheels are at its height [m].
         slope: Slope of the ramps [-].
         reach: Distances of the axles ahead of the origin [m], shape (3,).
-        distance: Length of the way [m].
+        distance: Length of the path [m].
         too_far: Function from heights of all wheels (3, 2) [m] to 1 for each joint that would exceed its limit.
     """
 
@@ -51,12 +51,12 @@ class Profile:
         self.reach = np.array(reach)
         length = float(np.abs(self.reach).max())
         self.first = -2.0 * (length + radius + clearance)
-        """First place of the grid along the way [m]."""
+        """First grid point along the path [m]."""
         self._margin = 2.0 * length + radius + clearance  # ramps of obstacles that a module can climb are shorter
         size = int((radius + clearance) / GRID)
         d = np.maximum(np.abs(GRID * np.arange(-size, size + 1)) - clearance, 0.0)
         self._wheel = np.sqrt(radius**2 - d**2) - radius
-        """Height of the axle at which a wheel touches a place, above that on even ground, negated [m]."""
+        """Axle height at which a wheel touches a point, relative to that on even ground, negated [m]."""
         self._drop = slope * GRID
 
     def __getstate__(self) -> dict[str, Any]:
@@ -64,25 +64,26 @@ class Profile:
         return {name: x for name, x in self.__dict__.items() if name not in ("_reading", "_checking")}
 
     def check(self, course: Array) -> tuple[Array, Array]:
-        """Find the first place of a way (`course`: start x, y, heading) without ground, and one that exceeds the joints' range.
+        """Find the first point of a path (`course`: start x, y, heading) without ground, and one beyond the joints' range.
 
-        Returns a condition, x and y [m], shape (3,); a condition, place along the way [m] and number of the joint, shape (3,).
+        Returns a condition, x and y [m], shape (3,); a condition, distance along the path [m] and index of the joint, shape
+        (3,).
         """
         starts, along = self._starts(course, self.first)
         bare, found = call(self._checking, starts, along)
         return np.array([where(bare[0, 0], a, b) for a, b in zip(*bare, strict=True)]), found
 
     def at(self, course: Array, places: Array) -> Array:
-        """Return heights of both wheels and of the ground at places of the three axles along the way [m], shape (3, 3).
+        """Return heights of both wheels and of the ground at the positions of the three axles along the path [m], shape (3, 3).
 
-        `course`: x, y and heading at the start of the way, shape (3,); `places`: places along the way [m], shape (3,).
+        `course`: x, y and heading at the start of the path, shape (3,); `places`: distances along the path [m], shape (3,).
         """
         last = minimum(minimum(places[0], places[1]), places[2]) - self._margin
         begin = self.first + GRID * floor((last - self.first) / GRID)
         return call(self._reading, *self._starts(course, begin), places - begin)[1]
 
     def _starts(self, course: Array, begin: Scalar) -> tuple[Array, Array]:
-        """First places on both sides (2, 2), and the direction of the way (2,)."""
+        """First points on both sides (2, 2), and the direction of the path (2,)."""
         along = np.array([np.cos(course[2]), np.sin(course[2])])
         across = self.half_track * np.array([-along[1], along[0]])
         here = course[:2] + begin * along
@@ -138,7 +139,7 @@ class Profile:
         outputs: Mapping[str, tuple[int, ...]],
         last: Sweep,
     ) -> Rolled:
-        """Heights along the way in the working arrays "left", "right" and "ground", and then a sweep that reads them."""
+        """Heights along the path in the working arrays "left", "right" and "ground", and then a sweep that reads them."""
         n, wide, drop = len(kinds), len(self._wheel), self._drop
         pad = wide // 2
 
@@ -198,7 +199,7 @@ class Profile:
 
 
 def _highest(values: list[Scalar]) -> Scalar:
-    """Return the largest of some numbers that are not NaN, by pairs: they do not wait for each other."""
+    """Return the largest of some numbers that are not NaN, by pairs, which avoids a chain of dependent operations."""
     while len(values) > 1:
         pairs = [where(a > b, a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + values[2 * len(pairs) :]

@@ -23,22 +23,22 @@ from ._gait import SupportGait
 from ._support_steps import StepPlan, Steps, beyond_text, plan_texts
 
 LOST = 0.01
-"""Distance beyond its limits at which a joint command ends the walk [m, rad]."""
+"""Distance by which a joint command may exceed its limits before the walk ends [m, rad]."""
 LONG_AGO = -1e6
 """Initial value for the time of the last step, before any [s]."""
 
 
 class AlternatingSupport(TracedBlock):
-    """Controller that walks a machine of two halves with legs that slide up and down: each half in turn carries the other.
+    """Walking controller for a machine of two halves on vertical sliding legs, which carry it alternately.
 
     - One step: the legs of a half are raised, it moves forward, they are lowered, and all legs share the load. The
     motion comes from
       the slide between the halves; without one, the supporting legs swing back and the raised ones swing forward.
       The rotation between the halves brings each half to its heading.
     - Neutral positions of the feet in their halves are those of the simulation's initial configuration.
-    - Feet cannot be placed individually: of all steps up to the gait's stride the longest is taken after which all feet of the
-      half are on even ground within reach.
-    - The first half is kept level and at its height above the mean of all footholds, by integrals of height and tilt.
+    - Feet cannot be placed individually: the controller takes the longest step, up to the gait's stride, that puts all feet of
+      the half on even ground within reach.
+    - The first half is kept level and at its height above the mean of all footholds, by integral control of height and tilt.
 
     Its signals are the errors of height, roll and pitch of the first half, the heading error of the supporting half,
     the progress of raising each half, 0 to 1, and the number of steps.
@@ -46,7 +46,7 @@ class AlternatingSupport(TracedBlock):
     Args:
         halves: Feet of both halves, names of frames or bodies, by the name of the half's body; that with the free joint first.
         gait: `SupportGait`, or a custom one. Defaults to `SupportGait()`.
-        distance: Distance of the mean of all feet after which it stops [m]; if omitted, it continues.
+        distance: Distance travelled by the mean of all feet after which it stops [m]; if omitted, it continues.
         height: Height of the first half's origin above the ground [m]; defaults to that of the start.
         foot_height: Height of the feet above the ground in stance [m]: thickness of a sole, radius of a ball.
         foot_radius: Radius within which the ground below a foot must be even [m].
@@ -121,13 +121,13 @@ class AlternatingSupport(TracedBlock):
             "height": self.height,
         }
         self.first_memory = {
-            **self.design,  # a run that is resumed keeps those of its start
+            **self.design,  # a resumed run keeps those of its start
             "number": 0.0,  # steps that have begun
-            "when": LONG_AGO,  # time at which the last of them began
+            "when": LONG_AGO,  # start time of the last of them
             "arrived": 0.0,
-            "gone": 0.0,  # way of the middle of all feet
-            "middle": np.zeros(2),  # where it was
-            "heading": np.zeros(2),  # of both halves, as they should be
+            "gone": 0.0,  # distance travelled by the mean of all feet
+            "middle": np.zeros(2),  # its previous position
+            "heading": np.zeros(2),  # desired, of both halves
             "lead": 0.0,  # how far the half that was set down last is ahead of the other
             "torso": np.zeros((2, 2)),  # slide and turn at the start and at the end of a step
             "ahead": np.zeros((2, 2)),  # feet of both halves ahead of their home at the start and at the end of a step
@@ -136,7 +136,7 @@ class AlternatingSupport(TracedBlock):
             "place": np.zeros((n, 3)),  # footholds in the world
             "foot": np.zeros(n),  # z of the feet at the start of a step
             "top": np.zeros(n),  # z of raised feet
-            "joints": np.zeros(len(walker.joints)),  # wanted at the next call
+            "joints": np.zeros(len(walker.joints)),  # target at the next call
         }
         self.commanded = self._servos.commanded
         self.signals = {"error.z": "m", "error.roll": "rad", "error.pitch": "rad", "error.yaw": "rad"}
@@ -185,7 +185,7 @@ class AlternatingSupport(TracedBlock):
     def _begun(
         self, tick: Tick, R: Array, p: Array, at: Array, halves: tuple[FlatPose, FlatPose]
     ) -> tuple[dict[str, Any], dict[str, tuple[Scalar, ...]]]:
-        """Return the memory, at the first tick that of a standing machine; and stops for feet below the ground there."""
+        """Return the memory, which at the first tick is that of a standing machine, and stops for feet below the ground."""
         m: dict[str, Any] = dict(tick.memory)
         n, torso = len(self._walker.feet), self._steps.torso(at)
         given = [R, p, at, np.array(halves), tick.design["home"]]

@@ -17,7 +17,7 @@ from ._frames import FlatPose, FrameWalker
 from ._gait import SupportGait
 
 TRIED = np.linspace(0.0, -0.9, 10)
-"""Additions to the wanted lead of a half, in parts of the largest, longest first."""
+"""Candidate increments of the lead of a half, as fractions of the largest, longest first."""
 ARRIVED = 0.005
 """Distance that is too short for a step [m]."""
 STEPS = 1000
@@ -58,7 +58,7 @@ class _Goal(NamedTuple):
     z: Scalar
     """z of the first half [m]."""
     good: Scalar
-    """1 if it can be taken."""
+    """1 if the step can be taken."""
     bare: Array
     """1 for the foot without ground, shape (n,)."""
     uneven: Array
@@ -66,7 +66,7 @@ class _Goal(NamedTuple):
     rough: Scalar
     """Unevenness of the ground there [m]."""
     joint: Scalar
-    """Number of the joint that would have to go beyond its limits."""
+    """Number of the joint that would exceed its limits."""
     beyond: Scalar
     """Distance [m, rad]."""
 
@@ -107,11 +107,13 @@ class Steps:
         self._strides = _table([step.stride for step in steps])
         self._turns = _table([step.turn for step in steps])
         if not (walker.swings or walker.torso[0]) and max(self._strides) > 0.0:
-            raise ValueError("this machine cannot move forward: its halves do not slide along x, nor do its legs swing about y")
+            raise ValueError(
+                "this machine cannot move forward: its halves do not slide along x, and its legs do not swing about y"
+            )
         part = walker.torso[1]
         self._limits = (getattr(part.joint, "limits", None) if part else None) or (-math.inf, math.inf)
         for turn in self._turns:
-            degrees = f"the gait turns by {math.degrees(turn):g} degrees a step"
+            degrees = f"the gait turns by {math.degrees(turn):g} degrees per step"
             if part is None and turn:
                 raise ValueError(f"{degrees}, but the halves cannot; omit turn_deg")
             low, high = self._limits
@@ -176,7 +178,7 @@ class Steps:
         m = {name: x if x.ndim else x[()] for name, x in m.items()}
         halves = [FlatPose(*half) for half in m["halves"]]
         n, home, lead_before = len(walker.feet), m["home"], m["lead"]
-        shifted = home + np.outer(m["ahead"][1][walker.half], [1.0, 0.0, 0.0])  # where they stand by now
+        shifted = home + np.outer(m["ahead"][1][walker.half], [1.0, 0.0, 0.0])  # current positions
         flat = np.where((walker.half == 1)[:, None], halves[1].points(shifted), halves[0].points(shifted))
         here = np.column_stack([flat, m["place"][:, 2]])
         middle = flat.sum(axis=0) / n
@@ -312,7 +314,7 @@ class Steps:
         return tuple(map(np.asarray, goal))
 
     def _tops(self, own: Sequence[Scalar], here: Array, there: Array) -> Array:
-        """Return z of raised feet: above all ground on the way [m], shape (n,)."""
+        """Return z of raised feet: above all ground on their path [m], shape (n,)."""
         up, out = self.ground.up, []
         for mine, a, b in zip(own, here, there, strict=True):
             way = b[:2] - a[:2]

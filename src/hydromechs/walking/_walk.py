@@ -21,22 +21,23 @@ from ._gait import Course, Gait, Tripod
 from ._legs import Legs
 
 LOST = 0.03
-"""Error of a foot at which its leg can no longer follow [m]."""
+"""Position error of a foot above which its leg counts as unable to follow [m]."""
 NEAR = 1e-9
-"""Time by which swings start earlier, so that rounding does not decide their first tick [s]."""
+"""Time by which swings start earlier, so that their first tick does not depend on rounding [s]."""
 
 
 class Walk(TracedBlock):
-    """Controller that walks a machine with legs of three revolute joints over uneven ground of known shape.
+    """Walking controller for legs with three revolute joints, over uneven ground of known shape.
 
-    - The body follows a `Course`; its height is kept above the mean of the footholds, and it tilts with a part of their slope.
+    - The body follows a `Course`; its height is kept above the mean of the footholds, and it tilts by a fraction of their
+    slope.
     - Neutral positions of the feet on the body are those of the simulation's initial configuration.
-    - A foot in stance stays in its place in the world. Before a foot swings, its next foothold is chosen: its nominal
-    position in
-      the middle of its stance, or a better place near it: reachable at both ends of the stance, and even.
-    - A swing passes above all ground between.
+    - A foot in stance keeps its position in the world. Before a foot swings, its next foothold is chosen: the nominal
+      mid-stance position, or a better place nearby that is even and reachable at both ends of the stance.
+    - A swing clears all ground in between.
     - Inverse kinematics gives joint angles, which motors or servos follow through `JointServos`.
-    - Slip, sagging and a current are compensated by integrals of the body's position and attitude, and by planning footholds
+    - Slip, sagging and a current are compensated by integral control of the body's position and attitude, and by planning
+    footholds
       from the actual pose of the body.
 
     Its signals are the reference and the error of the body's position in world axes, the error of its attitude as a rotation
@@ -45,7 +46,7 @@ class Walk(TracedBlock):
     Args:
         feet: Names of frames or bodies whose origins are the feet.
         velocity: Velocity of the body along its x and y [m/s].
-        turn_rate_deg: Rate of turn about z [degrees/s].
+        turn_rate_deg: Turn rate about z [degrees/s].
         distance: Distance after which it stops [m]; if omitted, it continues.
         gait: `Tripod`, `Wave` or a custom `Gait`. Defaults to `Tripod()`.
         height: Height of the body's origin above the ground [m]; defaults to that of the start.
@@ -53,7 +54,7 @@ class Walk(TracedBlock):
         foot_radius: Radius of the pads [m]; the ground below all of it counts.
         step_height: Clearance of a swing above the ground [m].
         search: Radius of the search for a better foothold [m].
-        slope_share: Part of the ground's slope that the body follows, 0 to 1 [-].
+        slope_share: Fraction of the ground's slope that the body follows, 0 to 1 [-].
         settling: Time in which errors of the body's position and attitude are removed [s].
         bandwidth: Bandwidth of the motors' position loops [1/s].
         start: Time at which it starts to walk [s].
@@ -86,7 +87,7 @@ class Walk(TracedBlock):
             raise FieldError("feet", feet, "must be the names of at least three feet")
         self.feet = tuple(feet)
         if not isinstance(gait, Gait | None):
-            raise FieldError("gait", gait, "must be a Gait, as Tripod()")
+            raise FieldError("gait", gait, "must be a Gait, such as Tripod()")
         self.gait = Tripod() if gait is None else gait
         self.course = Course(velocity, np.radians(number(turn_rate_deg, "turn_rate_deg")), distance, self.gait.period / 2.0)
         self.given_height = None if height is None else positive(height, "height")
@@ -136,17 +137,17 @@ class Walk(TracedBlock):
             "height": self.height,
         }
         self.first_memory = {
-            **self.design,  # a run that is resumed keeps those of its start
-            "course": np.zeros(3),  # where it began: x, y, heading
+            **self.design,  # a resumed run keeps those of its start
+            "course": np.zeros(3),  # start pose: x, y, heading
             "body": np.zeros(3),  # z of the body, slopes dz/dx and dz/dy ahead and sideways
             "shift": np.zeros(6),  # integrals of the errors: position in world axes, rotation vector in body axes
-            "angles": np.zeros((n, 3)),  # wanted at the next call
-            "foot": np.zeros((n, 3)),  # wanted feet, or where a swing began, as commanded
-            "goal": np.zeros((n, 3)),  # where a swing ends, as commanded
+            "angles": np.zeros((n, 3)),  # target at the next call
+            "foot": np.zeros((n, 3)),  # target feet, or the start of a swing, as commanded
+            "goal": np.zeros((n, 3)),  # end of a swing, as commanded
             "place": np.zeros((n, 3)),  # footholds in the world
             "top": np.zeros(n),  # z of a swing's highest point, as commanded
             "swings": np.zeros(n),  # 1 while a foot swings
-            "late": np.zeros(n),  # progress of the gait at which its swing began
+            "late": np.zeros(n),  # gait progress at the start of its swing
         }
         self.commanded = self._servos.commanded
         words = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}
@@ -183,7 +184,7 @@ class Walk(TracedBlock):
     # -- body ---------------------------------------------------------------------------------------------------------------
 
     def _begun(self, tick: Tick, pose: Pose, angles: Array) -> tuple[dict[str, Array], dict[str, tuple[Scalar, ...]]]:
-        """Return the memory, at the first tick that of a standing machine; and stops for feet below the ground there."""
+        """Return the memory, which at the first tick is that of a standing machine, and stops for feet below the ground."""
         m = {name: np.array(x) for name, x in tick.memory.items()}
         n, names = len(self.feet), ("foot", "goal", "place")
         kept = [m["foot"], np.zeros(n)]
@@ -206,7 +207,7 @@ class Walk(TracedBlock):
         return trace(stand, shapes, name="stand", outputs=("feet", "depths"))
 
     def _reference(self, m: Mapping[str, Array], t: Scalar) -> Pose:
-        """Return the pose of the body at a time, with its present height and tilt."""
+        """Return the pose of the body at a time, with its current height and tilt."""
         xy, yaw = self.course.at(t - self.start_time, m["course"])
         z, ahead, sideways = m["body"]
         a, b = np.sqrt(1.0 + ahead * ahead), np.sqrt(1.0 + ahead * ahead + sideways * sideways)
@@ -232,7 +233,7 @@ class Walk(TracedBlock):
     # -- feet ---------------------------------------------------------------------------------------------------------------
 
     def _swing(self, m: dict[str, Array], soon: Scalar, pose: Pose, command: Pose, stops: dict[str, Any]) -> Array:
-        """Begin and end swings; the progress of each, below 0 while a foot stands, shape (n,)."""
+        """Begin and end swings; return the progress of each, below 0 for a foot in stance, shape (n,)."""
         n, since = len(self.feet), soon - self.start_time
         progress = np.asarray(self.gait.progress(since + NEAR, m["offsets"]))
         if progress.shape != (n,):
@@ -271,7 +272,7 @@ class Walk(TracedBlock):
         )
 
     def _wanted(self, m: Mapping[str, Array], swing: Array) -> Array:
-        """Where the feet should be, as commanded, in world axes [m], shape (n, 3)."""
+        """Commanded positions of the feet in world axes [m], shape (n, 3)."""
         rows = []
         for s, foot, goal, top, swings in zip(swing, m["foot"], m["goal"], m["top"], m["swings"], strict=True):
             s = clamp(s, 0.0, 1.0)
@@ -289,7 +290,7 @@ def _vector(R: Array) -> Array:
 
 
 def _foothold_text(foot: str, search: float, x: float, y: float, left: float, *_: float) -> str:
-    """Text about a foot without a foothold: middle of the search [m], how far the nearest place is out of reach [m]."""
+    """Text about a foot without a foothold: centre of the search [m], distance of the nearest place from the reach [m]."""
     bare = f"the nearest is {left:.3f} m out of reach" if left < np.inf else "there is no ground"
     return (
         f"no foothold for {foot!r} within {search:g} m of x = {x:.2f}, y = {y:.2f} m: {bare}; "
@@ -298,7 +299,7 @@ def _foothold_text(foot: str, search: float, x: float, y: float, left: float, *_
 
 
 def _lost_text(foot: str, left: float, x: float, y: float, z: float) -> str:
-    """Text about a leg that cannot follow: how far its foot is off, and where it should be [m]."""
+    """Text about a leg that cannot follow: error and target position of its foot [m]."""
     return (
         f"leg of foot {foot!r} cannot follow: ({x:.2f}, {y:.2f}, {z:.2f}) m is {left:.3f} m out of "
         "its reach; walk more slowly, with shorter steps (a shorter period), or lower the body"
