@@ -1,4 +1,4 @@
-"""Exceptions that HydroMechs raises on purpose."""
+"""Exceptions of HydroMechs."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ class Fault:
     """One error of a description: its place and a message. The parts of the message are available to programs."""
 
     path: tuple = ()
-    """Place, as keys and indices of the file, e.g. ("bodies", 2, "inertia", "mass")."""
+    """Location as keys and indices in the file, e.g. ("bodies", 2, "inertia", "mass")."""
     text: str = ""
     """Message in one sentence: key, value, requirement, fix."""
     value: object = None
@@ -79,7 +79,7 @@ class ModelError(_Faulty):
 
 
 class PlantError(_Faulty):
-    """Several parts that keep a plant from being built or started: `faults` has the index of each, ("components", 3)."""
+    """Several invalid parts of a plant: `faults` locates each one, as in ("components", 3)."""
 
 
 class ScenarioError(_Faulty):

@@ -39,9 +39,9 @@ SAG = 0.02
 POSTURES = 50
 """Random postures in which the load of servos is evaluated."""
 STEPS = (0.002, 0.001, 0.0005)
-"""Steps of the mission; the first that closes the energy balance of its first second is used [s]."""
+"""Candidate time steps of the mission; the longest that closes the energy balance over the first second is used [s]."""
 CLOSES = 0.01
-"""Energy residual over exchanged energy up to which the balance counts as closed."""
+"""Maximum ratio of energy residual to exchanged energy for a closed balance."""
 LEVEL = 0.02
 """Height of the centre of buoyancy above the centre of mass that ballast provides, over the robot's size."""
 ENOUGH = 4
@@ -61,7 +61,7 @@ class Project:
     notes: tuple[str, ...]
     """Everything assumed, as listed in its README."""
     headlines: tuple[str, ...]
-    """The thrusters."""
+    """Summary of the thrusters."""
     warnings: tuple[str, ...]
     """Warnings of the import and about the hydrodynamics, and ballast if it is heavy."""
 
@@ -215,7 +215,7 @@ def _with_tool(model: Model, notes: list[str]) -> Model:
     body = model.bodies[moved[-1]]
     x, y, z = body.inertia.com
     name = "end_tool" if "tool" in model.body_names else "tool"
-    notes.append(f"{name}: a frame on {body.name!r}, at twice its centre of mass")
+    notes.append(f"{name}: a frame on {body.name!r}, at twice the distance of its centre of mass")
     return _replaced(model, moved[-1], frames=(*body.frames, Frame(name=name, origin=Origin((2.0 * x, 2.0 * y, 2.0 * z)))))
 
 

@@ -1,4 +1,4 @@
-"""A model in other programs: MuJoCo, Pinocchio, python-control. CasADi functions are made by `hydromechs.equations`."""
+"""Conversion of models for MuJoCo, Pinocchio and python-control; `hydromechs.equations` generates CasADi functions."""
 
 from ._coordinates import CoordinateMap, FreeJoint
 from ._mujoco import InMujoco, to_mujoco

@@ -1,4 +1,4 @@
-"""The way between our coordinates and those of another program.
+"""Conversion between our coordinates and those of another program.
 
 Three things can differ: the order of the joints (other programs want every subtree in a row), the order of a quaternion's
 numbers, and the axes of a free joint's linear velocity. With P the permutation of degrees of freedom and R(q) the rotation of
@@ -25,9 +25,9 @@ class FreeJoint:
     """A free joint whose position and velocity the other program has in the world."""
 
     q: slice
-    """Its place in our q."""
+    """Its indices in our q."""
     v: slice
-    """Its place in our v."""
+    """Its indices in our v."""
     p: Array
     """Origin of its joint frame in the world [m], shape (3,)."""
     quaternion: Array
@@ -40,14 +40,14 @@ class CoordinateMap:
 
     model: Model
     q_of: Array
-    """Place of each entry of our q in theirs, quaternions entry by entry, shape (nq,)."""
+    """Index in their q of each entry of ours, quaternions entry by entry, shape (nq,)."""
     v_of: Array
-    """Place of each entry of our v and tau in theirs, shape (nv,)."""
+    """Index in their v and tau of each entry of ours, shape (nv,)."""
     in_world: tuple[FreeJoint, ...] = ()
     """Free joints whose linear velocity they have in world axes."""
 
     def q(self, q: ArrayLike) -> Array:
-        """Their configuration from ours, shape (nq,)."""
+        """Configuration in their order, from ours, shape (nq,)."""
         ours = _row(q, self.model.nq, "q").copy()
         for joint in self.in_world:
             p, turn = ours[joint.q][:3], ours[joint.q][3:]
@@ -64,12 +64,12 @@ class CoordinateMap:
         return _put(self._turned(_row(q, self.model.nq, "q"), _row(tau, self.model.nv, "tau")), self.v_of)
 
     def vdot(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> Array:
-        """The time derivative of their velocity from that of the numbers in ours, shape (nv,)."""
+        """Time derivative of their velocity coordinates from ours, shape (nv,)."""
         q, v, vdot = _row(q, self.model.nq, "q"), _row(v, self.model.nv, "v"), _row(vdot, self.model.nv, "vdot")
         return _put(self._turned(q, vdot + self._drift(v)), self.v_of)
 
     def our_q(self, theirs: ArrayLike) -> Array:
-        """Our configuration from theirs, shape (nq,)."""
+        """Configuration in our order, from theirs, shape (nq,)."""
         q = _row(theirs, self.model.nq, "q")[self.q_of]
         for joint in self.in_world:
             back = joint.quaternion * np.array([1.0, -1.0, -1.0, -1.0])
@@ -78,7 +78,7 @@ class CoordinateMap:
         return q
 
     def our_v(self, q: ArrayLike, theirs: ArrayLike) -> Array:
-        """Our velocity from theirs, shape (nv,)."""
+        """Velocity in our order, from theirs, shape (nv,)."""
         return self._turned_back(_row(q, self.model.nq, "q"), _row(theirs, self.model.nv, "v"))
 
     def our_tau(self, q: ArrayLike, theirs: ArrayLike) -> Array:
@@ -86,7 +86,7 @@ class CoordinateMap:
         return self._turned_back(_row(q, self.model.nq, "q"), _row(theirs, self.model.nv, "tau"))
 
     def our_vdot(self, q: ArrayLike, v: ArrayLike, theirs: ArrayLike) -> Array:
-        """The time derivative of the numbers in our velocity from that of theirs, shape (nv,)."""
+        """Time derivative of our velocity coordinates from theirs, shape (nv,)."""
         q, v = _row(q, self.model.nq, "q"), _row(v, self.model.nv, "v")
         return self._turned_back(q, _row(theirs, self.model.nv, "vdot")) - self._drift(v)
 

@@ -19,13 +19,13 @@ class InMujoco(NamedTuple):
 
     model: Any
     coordinates: CoordinateMap
-    """The way between our q, v, tau and MuJoCo's qpos, qvel, qfrc."""
+    """Conversion between our q, v, tau and MuJoCo's qpos, qvel, qfrc."""
     lost: tuple[str, ...]
-    """Features that MuJoCo's model lacks, first of all the water, as text."""
+    """Features missing from MuJoCo's model, above all the water, as text."""
 
 
 def to_mujoco(model: Model) -> InMujoco:
-    """The mechanism as an `mujoco.MjModel`, with what an MJCF can carry.
+    """Convert a mechanism to a `mujoco.MjModel`, as far as MJCF can represent it.
 
     Bodies, joints with their damping, friction and limits, collision shapes, visuals, frames as sites, gravity and the
     start as the key frame "start" where the order of bodies allows it. The inertia is dry: MuJoCo has no added mass. Joints

@@ -20,13 +20,13 @@ class InPinocchio(NamedTuple):
 
     model: Any
     coordinates: CoordinateMap
-    """The way between our q, v, tau and Pinocchio's."""
+    """Conversion between our q, v, tau and Pinocchio's."""
     lost: tuple[str, ...]
-    """Features that Pinocchio's model lacks, first of all the water, as text."""
+    """Features missing from Pinocchio's model, above all the water, as text."""
 
 
 def to_pinocchio(model: Model) -> InPinocchio:
-    """The mechanism as a `pinocchio.Model`.
+    """Convert a mechanism to a `pinocchio.Model`.
 
     Bodies, joints with their damping, friction and limits, gravity, and a frame for each body and each named frame. The
     inertia is dry: Pinocchio has no added mass. Joints are named after the body that they carry, also those of a composite
@@ -102,7 +102,7 @@ def _joint(pin: ModuleType, part: joints.Joint, name: str) -> Any:
 
 
 def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> CoordinateMap:
-    """Places of our coordinates in theirs, from the numbers of the joints there of bodies that move on their parents."""
+    """Indices of our coordinates in theirs, from the numbers of the joints there of bodies that move on their parents."""
     q_of, v_of = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int)
     for part in model.joint_parts.values():
         joint = there.joints[numbers[part.body]]

@@ -1,4 +1,4 @@
-"""Ready models with their sources, generated ones, and ready scenarios."""
+"""Library models with their sources, generated models, and library scenarios."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def plant_names() -> tuple[str, ...]:
 
 
 def load_vehicle(name: str) -> Scenario:
-    """The scenario, without a mission, that has a vehicle of `plant_names()` with its actuators."""
+    """Return a scenario, without a mission, that contains a vehicle of `plant_names()` and its actuators."""
     from hydromechs.formats import load_scenario_file
 
     if name in names() and name not in plant_names():

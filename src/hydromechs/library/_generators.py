@@ -1,4 +1,4 @@
-"""Generated mechanisms: a swimming snake, an umbilical, and general (not special) numbers for tests and benchmarks."""
+"""Generated mechanisms: a swimming snake, an umbilical, and general numbers for tests and benchmarks."""
 
 import math
 from dataclasses import replace
@@ -69,7 +69,7 @@ def _vehicle(rng: np.random.Generator, wet: bool) -> Body:
 
 
 def _chain(rng: np.random.Generator, n: int, parent: str | None, prefix: str, wet: bool, branch: bool) -> list[Body]:
-    """Links with general MDH parameters and revolute joints; the first is placed with branch parameters if asked for."""
+    """Links with general MDH parameters and revolute joints; the first optionally uses branch parameters."""
     bodies = []
     for i in range(n):
         a, alpha, d, theta = rng.uniform(0.1, 0.6), rng.uniform(0.3, 1.2), rng.uniform(0.1, 0.5), 0.0
@@ -216,7 +216,9 @@ def snake(
     axes: str = "zy",
     friction: float = 0.03,
 ) -> Model:
-    """A swimming snake: `n` equal modules in a row, joined about z and y in turn. World NED; the first, the head, is free.
+    """A swimming snake: `n` equal modules in a row, with joint axes alternating between z and y.
+
+    World NED; the first, the head, is free.
 
     All of it is an estimate. The head points along −x, so that the other modules follow along x; frames "head" and "tail" are
     its ends. Joints stop at 90°. Across, modules have the strip drag of cylinders; along, skin friction, and head and tail a
@@ -227,7 +229,7 @@ def snake(
         length: Of a module [m].
         radius: Of a module [m].
         relative_density: Mass of a module over that of the water it displaces [-].
-        axes: Axes that joints turn about in turn, of "y" and "z"; "z" for a snake that bends sideways only.
+        axes: Sequence of joint axes, "y" and "z", repeated along the snake; "z" for a snake that bends sideways only.
         friction: Drag coefficient along a module on its wetted area [-] (0.03 after Kelasidi et al. 2014).
     """
     n = whole(n, "n", least=1)

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 
 MANY = 16
-"""Minimum number of components with one key that act together: calls of one program cost more than a few copies of it."""
+"""Minimum number of components with the same key for a shared program: for fewer, copies cost less than calls."""
 COPIED = 8000
-"""Maximum operations of all copies of a function for which a program with a world on every lane has copies, not calls."""
+"""Maximum operations of all copies of a function for which a program with a world on every lane uses copies instead of calls.
+"""
 
 
 Each: TypeAlias = Callable[..., list[Any]]
-"""Returns the results of a function at several points, as `compiler.each`."""
+"""Evaluates a function at several points, like `compiler.each`."""
 
 
 def each_on(lanes: int) -> Each:
@@ -98,7 +99,7 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
         if not np.all(np.isfinite(item[1]) & (np.asarray(item[1]) >= 0.0)):
             raise ValueError(f"{who}: its armature is {item[1]}, must be finite and at least 0")
     if set(action.rates) != set(z):
-        raise ValueError(f"{who}: act gives rates of {sorted(action.rates)}, must give those of its states {sorted(z)}")
+        raise ValueError(f"{who}: act gives rates of {sorted(action.rates)}, must give the rates of its states {sorted(z)}")
     declared = {o.name for o in component.outputs}
     recorded = {*action.record, *(name for c in action.constraints for name in c.record(np.zeros(len(c.bias))))}
     recorded |= {name for m in action.motions for name in m.record(np.zeros(len(m.vdot)))}
@@ -120,7 +121,7 @@ def _short(value: object) -> str:
 
 
 def plant_items(model: Model, components: Sequence[Component], environment: Environment) -> list[Item]:
-    """List the items with which paths to numbers of a plant begin; terrain is in the components that touch it."""
+    """List the items at the start of paths to numbers of a plant; terrain belongs to the components that touch it."""
     out = [Item(i.section, i.name, tuple(("model", *keys) for keys in i.places)) for i in model.path_items()]
     terrain: dict[str, list[Keys]] = {}
     for k, c in enumerate(components):
@@ -133,14 +134,14 @@ def plant_items(model: Model, components: Sequence[Component], environment: Envi
                     terrain.setdefault(solid.name, []).append(where)
     for name, places in terrain.items():
         out.append(Item("terrain", name, tuple(places)))
-        both = [(*keys, "material") for keys in places]  # contacts have the material of the terrain, too
+        both = [(*keys, "material") for keys in places]  # contacts use the material of the terrain, too
         both += [(*keys[:2], "material") for keys in places if hasattr(components[int(keys[1])], "material")]
         out.append(Item("terrain", f"{name}.material", tuple(both)))
     return out + [Item("environment", f.name, (("environment", f.name),)) for f in fields(environment)]
 
 
 def check_edits(plant: Plant, edits: Mapping[Keys, Any]) -> None:
-    """Raise `ValueError` if a body, component or environment could not have other numbers; each is built once."""
+    """Raise `ValueError` if a body, component or environment rejects the new numbers; each is built once."""
     objects: dict[Keys, dict[Keys, Any]] = {}
     for keys, x in edits.items():
         depth = {"model": 3 if keys[1] == "bodies" else 2, "components": 2}.get(str(keys[0]), 1)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """Time in which a block runs."""
+    """Time interval in which a block runs."""
 
     start: Finite = 0.0
     """Time from which it runs [s]."""
@@ -47,7 +47,7 @@ class Block(abc.ABC):
         """Return what controllers read, with this block; by default, `source` itself.
 
         Args:
-            source: Sensors and filter of the blocks before this one; None without.
+            source: Sensors and filter of the blocks before this one, if any.
             blocks: All blocks.
             components: Components of the simulation, among them terrain.
         """
@@ -69,14 +69,14 @@ class PythonBlock(Block):
     period: float | None = None
     """Time between two calls of a function [s]; a controller has its own."""
     phase: Phase = field(default_factory=Phase)
-    """Time in which it runs."""
+    """Time interval in which it runs."""
 
     def __post_init__(self) -> None:
         if self.controller is None:
             raise FieldError("PythonBlock.controller", None, "must be a hydromechs.Controller or a function of the state")
-        as_controller(self.controller, self.period)  # raises for what cannot be one
+        as_controller(self.controller, self.period)  # raises an error for an invalid controller
 
     def make(self, number: int = 0) -> Controller:
-        """Return the controller; `number` is its place among the blocks, from 0."""
+        """Return the controller; `number` is its index among the blocks."""
         made: Any = as_controller(self.controller, self.period)
         return made

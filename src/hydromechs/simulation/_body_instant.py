@@ -1,4 +1,4 @@
-"""Forces, powers and energies of the water on one body in one instant, by cause."""
+"""Forces, powers and energies of the water on one body at one instant, by cause."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class BodyWater(NamedTuple):
 def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.WetMotion, V: Array, a: Array) -> BodyWater:
     """Return forces and powers of the water on a body.
 
-    `body`: the body, with its `hydro`; `V`: its velocity in the world in its axes, shape (6,); `a`: a' of the body as the
-    recursions have it, shape (6,).
+    `body`: the body, with its `hydro`; `V`: its velocity in the world in its axes, shape (6,); `a`: a' of the body as in the
+    recursions, shape (6,).
     """
     drag = hydro.viscous_wrench(body, motion)
     still = moved = np.zeros(6)
@@ -51,7 +51,7 @@ def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.WetMoti
         added, drawn = hydro.added_mass_reaction(body, motion, a)
         drawn = drawn + drag @ V - power["drag"]
     if "surface" in plant.layout.causes:
-        # not the power of the force: a force that is missing or wrong leaves a residual
+        # not computed from the force: a missing or wrong force leaves a residual
         power["surface"] = -hydro.crossing_loss(body, motion)
     if "water" in plant.layout.causes:
         # if waves move the surface, buoyancy has no potential and all of it counts as work
@@ -84,9 +84,7 @@ def energies_of(
     if motion is not None and body.hydro is not None:
         fluid = hydro.fluid_energy(body, motion)
         still = motion._replace(a_fg=motion.R_WB.T @ -gravity)
-        if (
-            isinstance(body.hydro, Hydro) and not plant.waves_move_surface
-        ):  # all work of a custom force is accounted for as drag
+        if isinstance(body.hydro, Hydro) and not plant.waves_move_surface:  # all work of a custom force counts as drag
             potential = potential + hydro.water_potential(body, still)
     return kinetic, fluid, potential
 

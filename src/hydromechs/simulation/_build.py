@@ -1,4 +1,4 @@
-"""Components of a plant, from the parts that a caller or a file lists and from the model."""
+"""Components of a plant, from listed parts and from the model."""
 
 import math
 import warnings
@@ -44,7 +44,7 @@ def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, 
     rotors: dict[str, float] = {}
     for part in parts:
         for joint, inertia in part.rotors.items():
-            if joint in model.joint_parts:  # an unknown joint is reported by the part's own check
+            if joint in model.joint_parts:  # the part's own check reports an unknown joint
                 rotors[joint] = rotors.get(joint, 0.0) + inertia
     friction = _friction(model, replaced, rotors)
     for part in friction:
@@ -81,7 +81,8 @@ def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> 
     A model has two numbers for a joint's friction. The stick phase is chosen so that the default step can follow: it
     deflects by that of `JointFriction`, or by more where its natural frequency would be above `STICK_FREQUENCY` otherwise.
     Where viscous friction would stop a joint faster than `FRICTION_RATE`, the friction is that of a motor whose rotor the
-    description omits; the minimum inertia for that rate is added. All from the description, at its initial configuration.
+    description omits; the minimum inertia for that rate is added. All values come from the description, at its initial
+    configuration.
     """
     out, m = [], None
     for name, part in model.joint_parts.items():
@@ -116,7 +117,7 @@ def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
 def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]:
     """Minimum inertia felt by a torque in each joint with all others free, added mass and rotors included [kg·m²].
 
-    It is rejected where it is lost in rounding beside other inertias, or beside lengths.
+    It is rejected if it is within the rounding error of other inertias, or of lengths.
     """
     M = _geared_mass_matrix(model, rotors)
     try:
@@ -152,12 +153,12 @@ def _extreme_place(model: Model, rotors: Mapping[str, float], diagonal: Array) -
 def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> list[JointStops]:
     """Return soft stops at the model's limits, from the description at its initial configuration.
 
-    With an inertia J_l where all other joints are locked, as for an arm that swings against its stop, and J_f where
-    they are free, as the joint responds at once, J_f ≤ J_l:
+    With an inertia J_l with all other joints locked, as for an arm that swings against its stop, and J_f with these free, which
+    is the immediate response of the joint, J_f ≤ J_l:
 
         k = min(J_l ω², J_f Ω²),    c = 2 ζ min(J_l ω, J_f Ω),    ω = 2π 5 Hz, Ω = 2π 72 Hz
 
-    In a chain J_l can be thousands of times J_f. Then Ω counts, so that the default step can follow.
+    In a chain J_l can be thousands of times J_f. Then Ω sets the stiffness, so that the default step can follow.
     """
     out: list[JointStops] = []
     locked, free = None, {}
@@ -182,7 +183,7 @@ def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> lis
 
 
 def _limits(part: JointPart) -> tuple[float, float] | None:
-    """Return the ends of the model's travel; None for none."""
+    """Return the limits of the model's travel; None without limits."""
     if isinstance(part.joint, joints.Ball):
         return None if part.joint.limit is None else (-math.inf, part.joint.limit)
     limits = None if isinstance(part.joint, joints.Free) else part.joint.limits

@@ -33,7 +33,7 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
 
 
 def active_rows(plant: Plant, at: Point, inputs: np.ndarray) -> np.ndarray:
-    """J of all closed constraints, one below the other, shape (c, nv)."""
+    """Stacked J of all closed constraints, shape (c, nv)."""
     rows = [np.array(row.J, dtype=float) for _, row in _constraints(plant, at, inputs) if row.active]
     return np.vstack([np.zeros((0, plant.model.nv)), *rows])
 

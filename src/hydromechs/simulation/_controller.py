@@ -1,4 +1,4 @@
-"""Controllers: they set commands, at their own rate."""
+"""Controllers: set commands at their own rate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
-"""Commands by actuator name, held inputs too (others stay), or all commands in order, or None for no change."""
+"""Commands and held inputs by name (others stay), or all commands in order, or None for no change."""
 
 
 class Measured(NamedTuple):
@@ -46,22 +46,22 @@ class Controller(Described, abc.ABC):
     """True if each call is for all n worlds: arrays of the state, memory, measured and signal values are of shape (n, ...),
     commands and messages of each world. A simulation is one world."""
     memory: np.ndarray = np.zeros(0)
-    """Memory, shape (nm,), from its start on; part of the state of a simulation."""
+    """Memory, shape (nm,), available once started; part of the state of a simulation."""
     signals: Mapping[str, str] = MappingProxyType({})
     """Recorded variables besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
     signal_values: np.ndarray = np.zeros(0)
-    """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
+    """Values of its signals at its last call, in order, shape (ns,); NaN before the first call."""
     measured: Mapping[str, Measured] = MappingProxyType({})
-    """Sensors by name, set by their owner before `start` and each call; those without a reading yet are absent then."""
+    """Sensors by name, set before `start` and each call; sensors without a reading yet are absent during calls."""
     notes: Sequence[str] = ()
-    """Facts known after its start, as its margins, for the summary of a run."""
+    """Facts known after its start, such as its margins, for the summary of a run."""
     messages: Sequence[Any] = ()
     """Messages of its last call, for the messages of the run: texts, or if it is batched, a sequence of them for each world."""
 
     def start(self, simulation: Simulation) -> None:
-        """Called once for each simulation before the first call: to look up names, to compile.
+        """Look up names and compile; called once per simulation, before the first call.
 
-        Do not use the simulation's present state: a resumed run starts elsewhere.
+        Do not use the simulation's current state: a resumed run starts elsewhere.
 
         Args:
             simulation: The simulation that it will control.
@@ -153,7 +153,7 @@ def signals_of(controller: Controller, signals: Mapping[str, str], *worlds: int)
 def check_free_in_world(model: Model, body: int) -> None:
     """Raise `ValueError` unless position and orientation of a body's free joint are those of the body in the world.
 
-    They are not if the joint has an offset origin, or is on a body that can move or is not at the world's origin.
+    They differ if the joint has an offset origin, or is on a body that can move or is not at the world's origin.
     """
     name, parent = model.body_names[body], model.parent[body]
     if parent >= 0 and model.moves[parent]:

@@ -1,4 +1,4 @@
-"""Energy ledger of a run: stored and accounted energy at its start, and the recording's since then."""
+"""Energy ledger of a run: stored and accounted energy at its start, and changes since then."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ def accounted(layout: Layout, x: np.ndarray) -> np.ndarray:
 
 
 def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Ledger that starts at an instant, as in `State.energy_ledger`.
+    """Return a ledger that starts at an instant, as in `State.energy_ledger`.
 
     `x`: velocities and internal states there, shape (nv + nz,); `observed`: stored energies there, by name [J].
     """
@@ -28,14 +28,14 @@ def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> 
 
 
 def unknown(layout: Layout) -> np.ndarray:
-    """Ledger of a state that was never recorded: unknown stored energies, no work."""
+    """Return the ledger of a state that was never recorded: unknown stored energies, no work."""
     return np.concatenate([np.full(len(STORED_ENERGIES), np.nan), np.zeros(len(layout.causes))])
 
 
 def audited(
     layout: Layout, ledger: np.ndarray, x: np.ndarray, observed: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Work of each cause and energy residual since the ledger's start [J], shapes (..., nc) and (...).
+    """Return the work of each cause and the energy residual since the ledger's start [J], shapes (..., nc) and (...).
 
         residual = Σ (E − E_0) − Σ (W − W_0)   over stored energies E and causes of work W
 

@@ -1,6 +1,6 @@
-"""Quantities of one instant: forces by cause, accelerations, rates of internal states, powers and energies.
+"""Quantities at one instant: forces by cause, accelerations, rates of internal states, powers and energies.
 
-One function of the plant, the time, the state and the inputs; the trace keeps only needed parts.
+They are one function of plant, time, state and inputs; the trace keeps only the needed parts.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,14 +22,14 @@ from ._water import MotionAt, Water, fluid_at
 
 
 class Evaluation(NamedTuple):
-    """Quantities of one instant."""
+    """Quantities at one instant."""
 
     vdot: Array
     """v̇, shape (nv,)."""
     zdot: Array
     """Rates of the internal states and powers of the causes, shape (nz,)."""
     tau: Array
-    """Joint forces of drives, friction, stops and given motions, shape (nv,)."""
+    """Joint forces of drives, friction, stops and prescribed motions, shape (nv,)."""
     forces: dict[str, Array]
     """Wrench on each body in its axes about its origin by label [N, N·m], shape (nb, 6): "drag" (drag, damping and lift; all of
     custom hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r (at a free surface with the force of the change of
@@ -40,7 +40,7 @@ class Evaluation(NamedTuple):
     outputs: tuple[dict[str, Scalar | Array], ...]
     """Recorded values of each component."""
     now: Now
-    """Poses, velocities and water, as components see them."""
+    """Poses, velocities and water that are passed to components."""
     acceleration: Array
     """Rates of the components in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
     constraint_wrench: Array
@@ -91,12 +91,12 @@ class Mechanics(NamedTuple):
 
 
 class Acted(NamedTuple):
-    """Actions of components in one instant."""
+    """Actions of components at one instant."""
 
     actions: list[Action]
-    """Kind and units of each component's own records."""
+    """Kind and units of each component's custom records."""
     power: dict[str, Scalar]
-    """Power by cause [W]; those of the water are still 0."""
+    """Power by cause [W]; entries of the water are still 0."""
     pushed: dict[str, list[Array]]
     """Wrenches on bodies by label, shape (6,) each."""
     joint: list[Scalar]
@@ -108,7 +108,7 @@ class Acted(NamedTuple):
 
 
 def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int] | None = None) -> Acted:
-    """Actions of components in one instant: of those with the numbers `which`, by default of all."""
+    """Return the actions of components at one instant: of those with the indices `which`, by default of all."""
     layout, nv = plant.layout, now.model.nv
     numbers = range(len(plant.components)) if which is None else which
     given = [layout.of_component(k, z, inputs) for k in numbers]
@@ -167,7 +167,7 @@ def evaluate(
     motion: MotionAt = fluid_at,
     each: Each | None = None,
 ) -> Evaluation:
-    """Return forces, accelerations, rates, powers and energies of one instant."""
+    """Return forces, accelerations, rates, powers and energies at one instant."""
     plant = plant.opened(inputs)
     model, nb = plant.model, plant.model.nb
     kin = dynamics.kinematics(model, q, v)
@@ -286,7 +286,7 @@ def _added_masses(model: Model, motions: Sequence[hydro.WetMotion] | None) -> li
 
 
 def _check_armature(plant: Plant, numbers: Collection[int], actions: Sequence[Action]) -> None:
-    """Check that rotors are as at the start: effects of a change of their inertia are not in the equations."""
+    """Check that rotor inertias are constant: effects of their change are not in the equations."""
     for k, action in zip(numbers, actions, strict=True):
         c, first = plant.components[k], plant.first_actions[k]
         now, then = ([np.asarray(inertia) for _, inertia in a.armature] for a in (action, first))
@@ -310,7 +310,7 @@ def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
 
 
 def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) -> Array:
-    """Return the joint-space inertia with the added mass of present wet parts and geared rotors, for floats, shape (nv, nv)."""
+    """Return the joint-space inertia with geared rotors and the added mass of wet parts, for floats, shape (nv, nv)."""
     plant = plant.opened(inputs)
     model = plant.model
     kin = dynamics.kinematics(model, q, v)

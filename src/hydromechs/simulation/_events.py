@@ -23,14 +23,14 @@ SWITCH = "closed"
 
 
 def wrench_places(plant: Plant) -> dict[str, list[int]]:
-    """For each body with an external wrench, the places of its six numbers among the held inputs."""
+    """Return, for each body with an external wrench, the indices of its six numbers among the held inputs."""
     na = len(plant.layout.commands)
     pairs = zip(plant.components, plant.layout.u, strict=True)
     return {body: [i - na for i in u.values()] for c, u in pairs if (body := c.external_body) is not None}
 
 
 def switch_places(plant: Plant) -> dict[str, int]:
-    """For each component that opens and closes, the place of its switch among the held inputs."""
+    """Return, for each component that opens and closes, the index of its switch among the held inputs."""
     na = len(plant.layout.commands)
     pairs = zip(plant.components, plant.layout.u, strict=True)
     return {c.name: u[SWITCH] - na for c, u in pairs if u.get(SWITCH, -1) >= na}
@@ -41,8 +41,8 @@ def settled_targets(
 ) -> dict[str, float]:
     """Return commands that stop moving servo targets at their current values.
 
-    A controller sets a servo's target and the rate at which it moves until the next call. Without a next call the target would
-    keep moving, past the stops.
+    A controller sets a servo's target and the target's rate until the next call. Without a further call the target would move
+    past the stops.
 
     `layout`: layout of the plant's inputs; `command`: current commands, shape (na,); `held`: current held inputs, shape (nh,);
     `joints`: names of the joints; all if None.
@@ -59,7 +59,7 @@ def settled_targets(
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Actions when a quantity crosses a level (use the quantity "time" for an instant)."""
+    """Actions taken when a quantity crosses a level (use the quantity "time" for an instant)."""
 
     name: str
     """Label."""
@@ -160,7 +160,7 @@ def inputs_after(event: Event, plant: Plant, inputs: np.ndarray, t: float) -> np
 
 
 def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the dimensions of the quantities available to events: all that do not need the start of the run.
+    """Return the dimensions of the quantities available to events: all that are independent of the start of the run.
 
     See `quantities`.
     """
@@ -168,10 +168,9 @@ def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[st
 
 
 def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str], start: float, step: float) -> None:
-    """Raise `KeyError` if an event refers to a quantity, or to a component, that the plant does not have.
+    """Raise `KeyError` for an event with an unknown quantity or component, `ValueError` for one that can never happen.
 
-    And `ValueError` if it can never happen: at a time that is not after the start, nor after 0, by more than a millionth of a
-    step, or where time would fall.
+    Time never falls, and a time must be later than the start, and than 0, by more than a millionth of a step.
 
     `signals`: signals of its controller, name to unit; `start`: time at the start [s]; a resumed run starts after events that
     have happened; `step`: step [s].
@@ -221,11 +220,11 @@ class Watched:
 
     def _off(self, at: Point) -> float:
         if self.event.quantity == "time" and abs(at.t - self.event.level) <= slack(at.t, self._step):
-            return 0.0  # just before the instant is the instant: else it would happen again
+            return 0.0  # times just before the instant count as the instant: otherwise the event would recur
         return float(angle_difference(np.asarray(self.value(at) - self.event.level), self._period))
 
     def look(self, at: Point) -> None:
-        """Store the present sign as the reference for the next change."""
+        """Store the current sign as the reference for the next change."""
         self.last = self._off(at)
 
     def crossing(self, before: Point, after: Point, advance: Callable[[Point, float], Point]) -> Crossing | None:
@@ -237,12 +236,12 @@ class Watched:
         if self.event.quantity == "time" and now == 0.0:
             return Crossing(after, self) if last < 0.0 else None  # a run stops at the instant itself
         if self._period is not None and abs(now - last) > 0.5 * self._period:
-            return None  # half a turn from the level, where the difference jumps by a full turn
+            return None  # half a revolution from the level, where the difference jumps by a full revolution
         rising, falling = last < 0.0 <= now, last > 0.0 >= now
         if not {"rising": rising, "falling": falling, "either": rising or falling}[self.event.direction]:
             return None
         start, found = before, after
-        while found.t - start.t > max(1e-9, rounding(found.t)):  # halve the interval, each time from its start
+        while found.t - start.t > max(1e-9, rounding(found.t)):  # bisect the interval, always integrating from its start
             middle = 0.5 * (start.t + found.t)
             if found.t - start.t > 2.0 * self._step:  # to whole steps first
                 middle = self._step * round(middle / self._step)

@@ -1,4 +1,4 @@
-"""External forces on a mechanism of rigid bodies: all of a plant that another physics engine does not know."""
+"""External forces on a mechanism of rigid bodies: all effects of a plant that another physics engine lacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._water import MotionAt, fluid_at
 
 
 class ExternalTerms(NamedTuple):
-    """Remaining terms of the equations of motion M_RB v̇ + c_RB = τ' − M_A v̇, of which an engine knows only the left side."""
+    """Remaining terms of the equations of motion M_RB v̇ + c_RB = τ' − M_A v̇, of which an engine computes only the left side."""
 
     force: Array
     """τ', all forces but those of acceleration: of joints, and Σ Jᵀ F of the bodies, weight included, shape (nv,)."""
@@ -27,7 +27,7 @@ class ExternalTerms(NamedTuple):
     rigid: Array
     """M_RB, joint-space inertia of the rigid bodies, shape (nv, nv)."""
     carried_bias: Array
-    """c of the inertias that the engine carries besides those of the rigid bodies, shape (nv,)."""
+    """c of the inertias that the engine has in addition to those of the rigid bodies, shape (nv,)."""
     carried: Array
     """Their joint-space inertia, shape (nv, nv)."""
     zdot: Array
@@ -45,10 +45,11 @@ def external_terms(
     inside: Collection[str],
     motion: MotionAt = fluid_at,
 ) -> ExternalTerms:
-    """Forces and added inertia of one instant.
+    """Return forces and added inertia at one instant.
 
-    The force of added mass on a body is −M_A V̇ and a rest that depends on pose and velocities; Σ Jᵀ M_A J v̇ is added
-    back, the rest stays. Constraints are solved here, with the added mass and the engine's contact forces of the last step.
+    The force of added mass on a body is −M_A V̇ and a remainder that depends on pose and velocities; Σ Jᵀ M_A J v̇ is added
+    back, and the remainder stays. Constraints are solved here, with the added mass and the engine's contact forces of the last
+    step.
 
     `carried`: inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6); `inside`: labels of forces
     that the engine itself applies.

@@ -22,7 +22,7 @@ class InitialInstant(Now):
     Open parameters, bodies and water are computed on demand: most components need none of them, and a rollout
     starts in thousands of worlds.
 
-    `parameters`: values of open parameters by name; the model's for those not named.
+    `parameters`: values of open parameters by name; defaults to those of the model.
     """
 
     def __init__(self, plant: Plant, t: float, q: Array, v: Array, parameters: Mapping[str, Any]) -> None:
@@ -31,7 +31,7 @@ class InitialInstant(Now):
 
     @cached_property
     def _inputs(self) -> Array:
-        """Inputs of the plant with the run's data; commands and held inputs, which start later, are 0."""
+        """Inputs of the plant with the run's data; commands and held inputs, which are set later, are 0."""
         plant = self._plant
         data, _ = plant.data(plant.flow(), self.t, self._parameters)
         return np.concatenate([np.zeros(plant.layout.size - len(data)), data])

@@ -1,4 +1,4 @@
-"""Places of the states and inputs of components in the arrays of programs: by name, never by position in a list."""
+"""Layout of the components' states and inputs in the arrays of programs, addressed by name."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Layout(NamedTuple):
     states: tuple[str, ...]
     """Names of the internal states, then "work.CAUSE" of each cause."""
     causes: tuple[str, ...]
-    """Sources of work on the mechanism; their work is accounted for at the end of z."""
+    """Sources of work on the mechanism; their work integrals are at the end of z."""
     commands: tuple[str, ...]
     """Names of the commands, the first inputs."""
     held: tuple[str, ...]
@@ -38,13 +38,13 @@ class Layout(NamedTuple):
     input_slots: tuple[Slot, ...]
     """Descriptions of the components' inputs, commands first."""
     z: tuple[dict[str, int], ...]
-    """For each component, the place in z of each of its states."""
+    """For each component, the index in z of each of its states."""
     u: tuple[dict[str, int], ...]
-    """For each component, the place in u of each of its inputs."""
+    """For each component, the index in u of each of its inputs."""
     timed: tuple[dict[str, int], ...]
-    """For each component, the place in u of each number that changes at known times."""
+    """For each component, the index in u of each number that changes at known times."""
     data: dict[str, tuple[slice, tuple[int, ...]]]
-    """Place in u and shape of each array of the run's data."""
+    """Slice of u and shape of each array of the run's data."""
     size: int
     """Number of inputs, data included."""
 
@@ -54,7 +54,7 @@ class Layout(NamedTuple):
         return len(self.states)
 
     def of_component(self, k: int, z: Array, u: Array) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
-        """Return states and inputs of component k, by its names for them."""
+        """Return states and inputs of component k, by their names in the component."""
         inputs = {name: u[i] for name, i in self.u[k].items()}
         inputs |= {name: u[i] for name, i in self.timed[k].items()}
         return {name: z[i] for name, i in self.z[k].items()}, inputs
@@ -120,16 +120,16 @@ class Orientations:
     """Unit quaternions (w, x, y, z) of rotation matrices R_WB.
 
     q and −q are the same rotation. The sign is that of the product of the joints' quaternions from the world to the body: those
-    in the configuration, and (cos θ/2, a sin θ/2) of an angle θ. So it is a smooth function of the configuration. Of a body on
-    the world with a free or ball joint it is the sign that the configuration has, of others w ≥ 0 where all joints are at zero.
-    The turn of a joint without `MovingStep.turn` is not known: its quaternion counts with w ≥ 0, and jumps at 180°.
+    in the configuration, and (cos θ/2, a sin θ/2) of an angle θ. So it is a smooth function of the configuration. For a body on
+    the world with a free or ball joint it is the sign in the configuration; for others, w ≥ 0 with all joints at zero. The
+    rotation of a joint without `MovingStep.turn` is unknown: its quaternion has w ≥ 0 and jumps at 180°.
     """
 
     def __init__(self, model: Model) -> None:
         self._parent = model.parent
         q, v = model.neutral()
         self._parts = [_parts(steps, q) for steps in model.steps]
-        needed = None in self._parts  # kinematics of large trees take their time
+        needed = None in self._parts  # the kinematics of large trees are slow
         R = np.array(dynamics.kinematics(model, q, v).R_WB, dtype=float) if needed else np.zeros((model.nb, 3, 3))
         self._first = np.where(self._product(R[None], q[None])[0, :, 0] < -1e-9, -1.0, 1.0)
 

@@ -29,7 +29,7 @@ DEPENDENT = 1e-9
 
 
 KEPT = ("command", "held", "parameters")
-"""Part of the simulation's state that completes a given state."""
+"""Fields of the simulation's state that complete a given state."""
 
 
 class Linearization(NamedTuple):
@@ -59,7 +59,7 @@ class Linearization(NamedTuple):
     """The operating point."""
 
     def place(self, name: str) -> int:
-        """Place in x of a state, one of `states`."""
+        """Return the index in x of a state, one of `states`."""
         if name not in self.states:
             raise KeyError(f"no state {name!r}{nearest(name, self.states)}")
         return self.states.index(name)
@@ -81,7 +81,7 @@ def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -
     Equilibrium is not assumed; `hm.trim` finds one.
 
     Args:
-        what: A simulation, with its present state, commands and parameters; or a plant, or a model with its own friction and
+        what: A simulation, with its current state, commands and parameters; or a plant, or a model with its own friction and
             stops.
         state: The state, with its commands; defaults to that of the simulation, or the model's initial one. Missing
             commands, held inputs and parameters are those of the simulation.
@@ -126,7 +126,7 @@ class _Slopes:
         model, layout, nv = self.plant.model, self.plant.layout, self.plant.model.nv
         given = [np.array(state.t), state.q, np.zeros(nv), state.v, state.internal[: self.nz]]
         given += [inputs[: self.na], inputs[self.na :]]
-        tables = all(isinstance(callee, compiler.Table) for callee, _ in self.program.calls)  # whose entries are constants
+        tables = all(isinstance(callee, compiler.Table) for callee, _ in self.program.calls)  # with constant entries
         slopes = self._exact(given) if tables else self._differences(given)
         coupling = np.array(equations.velocity_coupling(model, state.q, state.v), dtype=float)
         top = np.hstack([coupling, np.eye(nv), np.zeros((nv, self.nz))])
@@ -188,7 +188,7 @@ class _Slopes:
         out = []
         for name, (k, i) in zip((*self.states, *self.plant.layout.commands), places, strict=True):
             after, before = self._sides(given, k, i, NEAR if k < 5 else NEAR * max(1.0, abs(given[k][i])))
-            own = max(np.abs(after).max(initial=0.0), CORNER * of_commands)  # newtons of one, radians of another
+            own = max(np.abs(after).max(initial=0.0), CORNER * of_commands)  # entries have different units
             if np.abs(after - before).max(initial=0.0) > CORNER * (of_states if k < 5 else own):
                 out.append(name)
         return tuple(out)

@@ -42,7 +42,7 @@ MOST_SAMPLES = 1e9
 
 
 def size_faults(duration: float, step: float, record: float) -> list[tuple[str, str]]:
-    """Return the time of a run that makes it endless, and the reason.
+    """Return the settings that make a run endless, with the reason.
 
     `duration`: how long to simulate [s]; `record`: time between two samples [s].
     """
@@ -58,10 +58,10 @@ def size_faults(duration: float, step: float, record: float) -> list[tuple[str, 
 
 
 class Clock:
-    """Stops of one run.
+    """Stop times of one run.
 
     `t`: time at the start [s]; `periods`: times between stops of controller, events and recording [s]; `progress`: called
-    regularly with the time reached [s]; None for no calls; `real_time`: pace of a run in real time, 1 as fast as the wall
+    regularly with the time reached [s]; None for no calls; `real_time`: pace of a run in real time, 1 for the speed of the wall
     clock; None for maximum speed.
     """
 
@@ -74,7 +74,7 @@ class Clock:
         """Missed deadlines of a run in real time."""
         self.periods = list(periods)
         if self.pace:
-            self.periods.append(max(1, round(PACE / step)) * step)  # whole steps: the numbers stay the same
+            self.periods.append(max(1, round(PACE / step)) * step)  # whole steps, so that results do not depend on the stops
         self.started = self.reported = time.perf_counter()
 
     @property
@@ -83,7 +83,7 @@ class Clock:
         return time.perf_counter() - self.started
 
     def next(self, t: float, until: float) -> float:
-        """Time of the next stop after a time, at the latest that of another [s]."""
+        """Return the time of the next stop after a time, limited to another time [s]."""
         return min(until, *(next_multiple(t, period, self.step) for period in self.periods))
 
     def look(self, t: float) -> None:
@@ -207,7 +207,7 @@ class LiveRun:
             t, began = sim._at.t, perf_counter()
             if interrupt.asked:
                 until = min(until, next_multiple(t, sim.record, sim.step_size))
-            end = next_multiple(t + self._stretch - sim.record, sim.record, sim.step_size)  # splits no step
+            end = next_multiple(t + self._stretch - sim.record, sim.record, sim.step_size)  # does not split a step
             stop = min(until, end, sim._inputs(t)[1], *self._instants(t))
             stop = self.clock.next(t, stop) if looks else stop
             if compiled:
@@ -257,7 +257,7 @@ class LiveRun:
             for text in event.closing(lost, sim.plant, sim._at.q):
                 log.say(f"t = {at.t:.6f} s: {text}")
             sim._controlled = event.control == "on" if event.control else sim._controlled
-            if event.control == "off" and sim.mission is not None:  # until it is asked again, or measures
+            if event.control == "off" and sim.mission is not None:  # until its next call or measurement
                 sim._signal = np.full(len(sim.signals), np.nan)
                 sim.mission.show(sim._signal)
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
@@ -274,7 +274,7 @@ class LiveRun:
             recording.renew(self.t, sim.inputs)
 
     def close(self) -> Run:
-        """End the run and its recording. Does nothing if it is closed."""
+        """End the run and its recording. Does nothing if already closed."""
         if self._finished is None:
             self._sample_end()
             self._finish(finished=1)
@@ -283,7 +283,7 @@ class LiveRun:
         return Run(self.recorder.sink, self.simulation.state, self.stopped, self.log.messages, wall, factor, self.clock.late)
 
     def _finish(self, finished: int) -> None:
-        """Close the recording; keep the seconds that the run took, and simulated over real time."""
+        """Close the recording; store the computing time of the run and the real-time factor."""
         wall = self.clock.wall_time
         factor = real_time_factor(self.t - self.clock.t_start, wall)
         self._finished = wall, factor

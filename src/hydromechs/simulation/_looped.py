@@ -27,7 +27,7 @@ from ._rolled_plant import WATER_FORCES, RolledPlant
 from ._water import MotionAt, Water
 
 _Acting: TypeAlias = tuple[Program, dict[str, list[int]]]
-"""Program of components, and the places of the forces among its results."""
+"""Program of components, and the positions of the forces among its results."""
 POSES = ("R_WB", "p_WB", "V")
 """Arguments of the program of components that are loops over the bodies."""
 
@@ -172,7 +172,7 @@ class LoopedPlant:
 
     @cached_property
     def _acting(self) -> _Acting:
-        """Effects of components on the motion: forces that are not zero, rates and powers; and the places of these forces."""
+        """Effects of components on the motion: nonzero forces, rates and powers; and the positions of these forces."""
         return self._components(recorded=())
 
     @cached_property
@@ -217,7 +217,7 @@ class LoopedPlant:
 
     @cached_property
     def _laws(self) -> dict[int, Rolled]:
-        """Loops over the joints of a component, by its number: joint forces, and energy and power."""
+        """Loops over the joints of a component, by its index: joint forces, and energy and power."""
         return {k: self._law(self.plant.components[k]) for k in self._alike}
 
     def _law(self, component: Any) -> Rolled:

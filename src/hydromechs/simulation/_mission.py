@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from ._simulation import Simulation
 
 TIMES = 1e-6
-"""Part of a period within which times count as equal."""
+"""Fraction of a period within which times count as equal."""
 LARGEST = 1e300
-"""Upper bound of commands; NaN is not below it."""
+"""Upper bound of commands; NaN fails the comparison with it."""
 
 
 class SensingPlaces(NamedTuple):
-    """Places of the state of a world for sensors and filter."""
+    """Entries of the state of a world that sensors and filter read."""
 
     t: Entries
     """Time [s]."""
     tick: Entries
-    """Number of the tick of the fastest sensor since t = 0."""
+    """Tick number of the fastest sensor, counted from t = 0."""
     q: Entries
     """Configuration."""
     x: Entries
@@ -49,7 +49,7 @@ class SensingPlaces(NamedTuple):
     seed: Entries
     """Seed of the errors."""
     world: Entries
-    """Number of the world among those of the same seed."""
+    """Index of the world among those of the same seed."""
 
 
 class Sensing(Protocol):
@@ -58,7 +58,7 @@ class Sensing(Protocol):
     period: float
     """Time between two ticks [s]."""
     state: dict[str, Array]
-    """Kept arrays, with their initial values."""
+    """State arrays, with their initial values."""
     inputs: dict[str, Array]
     """Arrays for a run, with their values."""
     signals: dict[str, str]
@@ -69,7 +69,7 @@ class Sensing(Protocol):
     """Sensors by name, with values that are NaN."""
 
     def check(self, lanes: int) -> None:
-        """Raise the problems of a sensor on this plant. `lanes`: worlds per vector operation of the run."""
+        """Raise an error if a sensor does not fit this plant. `lanes`: worlds per vector operation of the run."""
 
     def add(self, routine: Routine, at: SensingPlaces) -> Any:
         """Append the operations of a tick; see `sensors.PlainSensing`."""
@@ -97,7 +97,7 @@ class SensingSource(Protocol):
 
 
 class BlockPart(NamedTuple):
-    """A controller of a mission."""
+    """Controller of a mission."""
 
     block: Controller
     """The controller; all but traced blocks run in Python."""
@@ -113,12 +113,12 @@ class BlockPart(NamedTuple):
 
 
 class TickPlaces(NamedTuple):
-    """Places of a tick's shared data."""
+    """Entries of a tick's shared data."""
 
     t: Entries
     """Time [s]."""
     tick: Entries
-    """Number of the tick since time 0."""
+    """Tick number, counted from time 0."""
     q: Entries
     """Configuration."""
     v: Entries
@@ -217,7 +217,7 @@ class Mission:
             before = f"{part.name}." if part.name else ""
             for name, unit in part.block.signals.items():
                 if before + name in self.signals:
-                    raise ValueError(f"two parts have the signal {before + name!r}; give one of them a name, as name: arm")
+                    raise ValueError(f"two parts have the signal {before + name!r}; give one of them a name, such as name: arm")
                 self.signals[before + name] = unit
         first = 0 if self.sensing is None else len(self.sensing.signals)
         self._shown = _slices([len(part.block.signals) for part in self.parts], first)
@@ -226,7 +226,7 @@ class Mission:
         self._sizes = [int(np.prod(shape)) for shape in self._shapes]
         kept: Mapping[str, Array] = {} if self.sensing is None else self.sensing.state
         self._kept = np.concatenate([np.zeros(0), *(np.ravel(x) for x in kept.values())])
-        ending = sum(bool(np.isfinite(part.phase.end)) for part in self.python)  # it is kept which actuators these moved
+        ending = sum(bool(np.isfinite(part.phase.end)) for part in self.python)  # remembers which actuators these moved
         self._flags = np.zeros(len(self._ending) + ending * len(self._plant.layout.commands))
         self._programs = [None if part.traced is None else _traced(part.traced) for part in self.parts]
 
@@ -248,7 +248,7 @@ class Mission:
             part.block.memory = x.reshape(shape)
 
     def show(self, signals: Array) -> None:
-        """Pass the parts the values of their signals, from those of all, shape (ns,)."""
+        """Pass each part the values of its signals, from those of all parts, shape (ns,)."""
         for part, at in zip(self.parts, self._shown, strict=True):
             part.block.signal_values = signals[at].copy()
 
@@ -314,7 +314,7 @@ class Mission:
         return given, said
 
     def _states(self, state: Mapping[str, Array], t: Array, worlds: Array) -> State:
-        """Return the states of some worlds as sensors and filter have them, shape (worlds, ...) each."""
+        """Return the states of some worlds as sensors and filter report them, shape (worlds, ...) each."""
         plant, inputs = self._plant, state["inputs"][worlds]
         nq, nv, na = plant.model.nq, plant.model.nv, len(plant.layout.commands)
         y, told = state["y"][worlds], na + len(plant.layout.held)
@@ -350,7 +350,7 @@ class Mission:
     ) -> tuple[Array, list[str]]:
         """Call the parts in Python that are due in one world; while control is off, they are idle.
 
-        `seen`: configuration and velocity as sensors and filter have them; None for the true ones; `measured`: last received
+        `seen`: configuration and velocity as reported by sensors and filter; None for the true ones; `measured`: last received
         values of all sensors; `batched`: commands and settings of batched parts, shape (parts, n). Returns commands and
         settings of each, NaN where it sets none, shape (parts, n), and messages.
         """
@@ -478,8 +478,8 @@ class Mission:
     def _settle(self, k: int, servos: Sequence[str]) -> Recipe:
         """Stop servo targets that part k moved, unless a part that runs now commands them.
 
-        A controller sets the target of a servo and its rate until the next tick. Without a next tick the
-        target would move on, past the stops.
+        A controller sets the target of a servo and its rate until the next tick. Without a next tick the target would move past
+        the stops.
         """
         traced = [(i, p.traced) for i, p in enumerate(self.parts) if i != k and p.traced]
         others = {x: [i for i, block in traced if x in block.commanded] for x in servos}
@@ -521,7 +521,7 @@ class Mission:
 
 
 def _traced(block: TracedBlock) -> Recipe:
-    """Return the recipe of a block, traced now: its problems are reported before a run, and lanes need no other trace."""
+    """Return the recipe of a block, traced now, so that errors are reported before a run and all lanes share the trace."""
     recipe = block.program().recipe
     program = recipe.program()
     return recipe._replace(rolled=lambda: program)

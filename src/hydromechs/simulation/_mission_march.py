@@ -32,7 +32,7 @@ from ._reduction import Guards, Reduction
 SNAP = 1e-10
 """Distance from the grid within which a time counts as on it [s]; a tenth of the accuracy of events."""
 REPORT = 5
-"""Numbers of a report: a condition, then four numbers of its text."""
+"""Number of values in a report: a condition and four numbers for its text."""
 ASKS, ANSWERED = 1.0, 2.0
 """Stages of a tick with parts in Python: due, or done; 0 before and after."""
 SAMPLED = ("n", "part", "y", "applied", "signals")
@@ -43,7 +43,7 @@ class GridTime(NamedTuple):
     """A time on the grid of multiples of a step: t = n h + part."""
 
     n: float
-    """Number of the last multiple."""
+    """Index of the last multiple."""
     part: float
     """Time since then [s]; 0 on the grid."""
 
@@ -62,20 +62,20 @@ class GridTime(NamedTuple):
 
 
 class Ticks(NamedTuple):
-    """Places of a tick's conditions."""
+    """Entries of a tick's conditions."""
 
     active: Entries
-    """Nonzero in worlds that are at a tick, and do not wait."""
+    """Nonzero in worlds that are at a tick and not waiting."""
     t: Entries
     """Time [s]."""
     ticks: Entries
     """Nonzero if blocks are due."""
     tick: Entries
-    """Number of their tick since t = 0."""
+    """Their tick number, counted from t = 0."""
     senses: Entries
     """Nonzero if sensors are due."""
     sense: Entries
-    """Number of their tick since t = 0."""
+    """Their tick number, counted from t = 0."""
 
 
 class MissionMarch:
@@ -117,13 +117,13 @@ class MissionMarch:
         self.guards = guards if guards is not None and guards.events else None
         self.reduction = reduction
         self.every = whole_steps(record, step, "record")
-        """Steps from sample to sample."""
+        """Steps per sample."""
         self.ticking = 0 if self.mission is None else whole_steps(self.mission.period, step, "period")
-        """Steps from tick to tick of the blocks; 0 without."""
+        """Steps per tick of the blocks; 0 without blocks."""
         self.sensing_every = (
             0 if self.sensing is None else whole_steps(self.sensing.period, step, "period of the fastest sensor")
         )
-        """Steps from tick to tick of the fastest sensor; 0 without."""
+        """Steps per tick of the fastest sensor; 0 without sensors."""
         self._step = programs.stepper.march.recipe
         self.code = self._coded(self._routine)
 
@@ -251,7 +251,7 @@ class MissionMarch:
             first, ends = REPORT * len(self.sensing.texts), len(self.sensing.signals)
             shown = r.part("signals", ends, self._sizes["signals"] - ends)
             said = r.part("reports", first, self._sizes["reports"] - first)
-        if self.sensing is not None and self.python:  # what was seen is kept until these have run
+        if self.sensing is not None and self.python:  # readings are kept until these have run
             with r.when(at.senses):
                 got = self._sense(r, at.t, at.sense)
                 q, v, measured = r.part("seen", 0, nq), r.part("seen", nq, nv), r["measured"]
@@ -272,7 +272,7 @@ class MissionMarch:
                 r.call(self._pause, [r["reports"], r["paused"]], [r["paused"]])
 
     def _sense(self, r: Routine, t: Entries, tick: Entries) -> Any:
-        """Add a tick of sensors and filter. Return the places of its results."""
+        """Add a tick of sensors and filter. Return the entries of its results."""
         assert self.sensing is not None
         nq, n = self.plant.model.nq, len(self.sensing.signals)
         x = r.part("y", nq, self._sizes["y"] - nq)
@@ -362,7 +362,7 @@ class MissionMarch:
 
     @cached_property
     def bare(self) -> MissionMarch:
-        """The same without blocks and guards, of the same machine code."""
+        """The same loop without blocks and guards, from the same machine code."""
         out = MissionMarch(
             self._programs, None, self.step, self.every * self.step, self._lanes, self._threads, target=self._target
         )
@@ -401,7 +401,7 @@ class MissionMarch:
 
     @cached_property
     def _ranges(self) -> Recipe:
-        """Count commands outside of their ranges; pause where it is the first time."""
+        """Count commands outside of their ranges; pause at the first occurrence."""
         slots = self.plant.layout.input_slots[: len(self.plant.layout.commands)]
         limits = np.array([s.limits for s in slots], dtype=float)
         room = 1e-9 * np.abs(np.where(np.isfinite(limits), limits, 0.0))
@@ -438,7 +438,7 @@ class MissionMarch:
     def new(self, worlds: int) -> Mapping[str, Array]:
         """Return arrays of the state of some worlds, shape (worlds, n) each.
 
-        Those of a GPU are taken by their names before each use: `state["y"]`.
+        Look up those of a GPU by name before each use: `state["y"]`.
         """
         out = {name: np.zeros((worlds, size)) for name, size in self._sizes.items()}
         out["alive"][:] = 1.0
@@ -454,7 +454,7 @@ class MissionMarch:
         return np.concatenate([*sensing, np.zeros(0) if self.mission is None else self.mission.block_memory])
 
     def remember(self, state: Mapping[str, Array], worlds: Any, memory: Array) -> None:
-        """Put the memory of sensors, filter and blocks, in one array (..., nm), into some worlds."""
+        """Put the memory of sensors, filter and blocks, in one array (..., nm), into given worlds."""
         at = 0
         for name in self._remembered:
             size = state[name].shape[1]

@@ -14,18 +14,18 @@ from ._plant import Plant
 from ._simulation import Simulation
 
 NEUTRAL = 1e-7
-"""Eigenvalue over the largest below which it counts as 0: a double one is as uncertain as the root of the rounding."""
+"""Eigenvalue over the largest below which it counts as 0: a double eigenvalue has an error of the square root of rounding."""
 UNDAMPED = 1e-6
 """Damping ratio within which a mode counts as undamped: the uncertainty of differences of rates."""
 SHARE = 0.1
-"""Part in a mode above which a name belongs to it."""
+"""Participation in a mode above which a name is listed."""
 
 
 class Mode(NamedTuple):
     """A motion x(t) = Re(shape e^{λ t})."""
 
     eigenvalue: complex
-    """λ [1/s]; of a pair the one that turns forward, Im λ ≥ 0."""
+    """λ [1/s]; of a complex pair, the one with Im λ ≥ 0."""
     shape: np.ndarray
     """Deviations of all states, complex; the largest displacement is 1, shape (n,)."""
     share: dict[str, float]
@@ -78,7 +78,7 @@ class Modes(NamedTuple):
     """All modes of a linear system."""
 
     modes: tuple[Mode, ...]
-    """The modes, the slowest first; of a pair, one."""
+    """The modes, slowest first; one for each complex pair."""
     linearization: Linearization
     """The linear system."""
 
@@ -101,7 +101,7 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
     the modes are those of the remaining freedom.
 
     Args:
-        what: A simulation, with its present state; a plant or a model; or the result of `linearize`.
+        what: A simulation, with its current state; a plant or a model; or the result of `linearize`.
         state: As of `linearize`.
         tolerance: Maximum rate of a velocity or an internal state at which the state counts as an equilibrium [SI/s].
 

@@ -57,7 +57,7 @@ def _outputs(plant: Plant) -> dict[str, tuple[str, Output]]:
 
 
 def _entries(plant: Plant) -> dict[str, list[str]]:
-    """Names along the dimension of each kind that records anything; the actuators are all that have commands."""
+    """Names along the dimension of each kind with records; actuators are all components with commands."""
     out: dict[str, dict[str, None]] = {"actuator": dict.fromkeys(plant.layout.commands)}
     for c in plant.components:
         if c.outputs:
@@ -66,7 +66,7 @@ def _entries(plant: Plant) -> dict[str, list[str]]:
 
 
 def coordinates(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, list[str]]:
-    """Names along each dimension of a recording; `signals` are those of its controller, name to unit."""
+    """Return the names along each dimension of a recording; `signals` are those of its controller, name to unit."""
     names_q, names_v = plant.model.coordinate_names
     return {
         "body": list(plant.model.body_names),
@@ -84,7 +84,7 @@ def coordinates(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[
 
 
 def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Variable]:
-    """The variables of a recording of this plant; `signals` are those of its controller, name to unit."""
+    """Return the variables of a recording of this plant; `signals` are those of its controller, name to unit."""
 
     def variable(name: str, dims: Sequence[str], units: str, long_name: str, dtype: str = "float64") -> Variable:
         return Variable(name=name, dims=("time", *dims), units=units, long_name=long_name, dtype=dtype)
@@ -92,7 +92,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
     out = [
         variable("q", ("coordinate",), "m, 1, m or rad", "configuration"),
         variable("v", ("dof",), "m/s, rad/s", "velocity in body axes, joint rates"),
-        variable("tau", ("dof",), "N, N m", "joint force of drives, friction, stops and given motions"),
+        variable("tau", ("dof",), "N, N m", "joint force of drives, friction, stops and prescribed motions"),
         variable("position", ("body", "xyz"), "m", "position of the body origin in world axes"),
         variable("orientation", ("body", "wxyz"), "1", "orientation, quaternion body to world"),
         variable("velocity", ("body", "nu"), "m/s, rad/s", "velocity of the body in its axes"),
@@ -133,7 +133,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         out.append(variable("internal_state", ("internal",), "N, A, Pa, m, J", "internal states of components, and work"))
     if plant.layout.held:
         units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if s.setting))
-        out.append(variable("held_input", ("held",), units, "inputs that are held until they are set"))
+        out.append(variable("held_input", ("held",), units, "inputs that hold their value until changed"))
     if signals:
         out.append(variable("signal", ("channel",), ", ".join(dict.fromkeys(signals.values())), "signal of the controller"))
     _check_outputs(plant, {v.name for v in out})
@@ -145,7 +145,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
 
 
 def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Dimensions, without time, of all quantities for `recording.find_quantity`: those of `schema`, the attitude, and time."""
+    """Return dimensions, without time, of all quantities for `recording.find_quantity`: `schema`, attitude, time."""
     return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}, **ATTITUDE}
 
 
@@ -162,13 +162,13 @@ def _check_outputs(plant: Plant, recorded: set[str]) -> None:
             taken = o.dimension in {"", *own, *outputs} - {*AXES}
             if o.labels and (taken or along.setdefault(o.dimension, o.labels) != o.labels):
                 raise ValueError(
-                    f"{who} has labels along the dimension {o.dimension!r}, which is empty or something else already; give it "
-                    f"another, as {o.name + '_entry'!r}"
+                    f"{who} has labels along the dimension {o.dimension!r}, which is empty or already in use; choose another, "
+                    f"such as {o.name + '_entry'!r}"
                 )
 
 
 FROM_STATE = {"q", "v", "orientation", "command", "internal_state", "work", "energy_residual", "held_input"}
-"""Variables that are not computed by `observed`: parts of the state, and what needs the start of the run."""
+"""Variables that are not computed by `observed`: parts of the state, and values relative to the start of the run."""
 
 
 def observed(
@@ -228,8 +228,8 @@ def observer(
 ) -> Compiled:
     """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants.
 
-    `loops`: makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`; `only`: names of the arrays
-    that are wanted; all if None; `lanes`: instants per vector operation.
+    `loops`: builds it from (inputs, outputs) as loops, for a large tree; None to trace `observed`; `only`: names of the
+    required arrays; all if None; `lanes`: instants per vector operation.
     """
     model, layout = plant.model, plant.layout
     nv, names = model.nv, coordinates(plant)

@@ -1,4 +1,4 @@
-"""Which numbers can stay open in a plant: its programs must read them, and must not need them to be made."""
+"""Checks of open parameters: the programs of a plant must read them, and must not need their values when they are built."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ._initial_instant import InitialInstant
 from ._plant import Plant
 
 NEEDED = (TypeError, ValueError, AttributeError, UnsupportedFeature)
-"""Errors of equations that want the value of a symbol."""
+"""Errors of equations that need the value of a symbol."""
 TIME = 0.37
-"""Of the instant that is looked at [s]."""
+"""Time of the examined instant [s]."""
 
 
 def opened_faults(plant: Plant) -> dict[str, str]:
@@ -30,7 +30,7 @@ def opened_faults(plant: Plant) -> dict[str, str]:
         read, out = _read(plant, plant.parameters), {}
     except NEEDED:
         if not _evaluates(plant):
-            return {}  # custom code that cannot be traced reports so when it is
+            return {}  # custom code that cannot be traced reports its own error later
         alone = {name: _alone(plant, name) for name in plant.parameters}
         read = {name: found for name, found in alone.items() if isinstance(found, bool)}
         out = {name: found for name, found in alone.items() if isinstance(found, str)}
@@ -38,7 +38,7 @@ def opened_faults(plant: Plant) -> dict[str, str]:
     if not unread:
         return out
     try:
-        whole = _read(plant, unread, state=True)  # what the programs do at other instants, too
+        whole = _read(plant, unread, state=True)  # other instants than the examined one
     except NEEDED:
         return out  # as above
     words = "has no effect: no program of the plant reads it; replace the number before the plant is built, or remove the path"
@@ -55,21 +55,21 @@ def _evaluates(plant: Plant) -> bool:
 
 
 def _alone(plant: Plant, name: str) -> bool | str:
-    """True if a parameter is read, if it alone is a symbol; a message where it cannot be one."""
+    """True if a parameter is read when it is the only symbol; a message if it cannot be a symbol."""
     try:
         return _read(plant, [name])[name]
     except NEEDED:
         return (
-            f"parameter {name!r} cannot stay open: the plant's programs need its value when they are made; replace the "
+            f"parameter {name!r} cannot stay open: the plant's programs need its value when they are built; replace the "
             "number before the plant is built"
         )
 
 
 def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[str, bool]:
-    """True if open parameters have an effect on anything in one instant: any one, or all of them.
+    """True if open parameters, one or all of them, affect any quantity at one instant.
 
     `names`: which parameters; others have the model's values; `state`: whether time, state and all other inputs are symbols,
-    too: slow, and complete.
+    too: slow but complete.
     """
     plant = _with_open(plant, names)
     start, layout, nv = plant.start, plant.layout, plant.model.nv
@@ -77,13 +77,13 @@ def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[st
     z = np.concatenate([now.states(), np.zeros(len(layout.causes))])
     data, _ = plant.data(plant.flow(), TIME, {})
     u = np.concatenate([now.inputs(), data])
-    v = 0.1 * np.random.default_rng(0).normal(size=nv)  # no zeros that hide what they are multiplied with
+    v = 0.1 * np.random.default_rng(0).normal(size=nv)  # no zeros, which would hide their factors
     shapes: dict[str, tuple[int, ...]] = {name: layout.data[f"parameter.{name}"][1] for name in names}
     if state:
         shapes |= {" t": (), " q": start.q.shape, " v": v.shape, " z": z.shape, " u": u.shape}
 
     def instant(**given: Array) -> tuple[Any, ...]:
-        inputs = np.array(given[" u"] if state else [compiler.Symbol(x) for x in u], dtype=object)  # NumPy wants one kind
+        inputs = np.array(given[" u"] if state else [compiler.Symbol(x) for x in u], dtype=object)  # NumPy needs one type
         for name in names:
             inputs[layout.data[f"parameter.{name}"][0]] = np.ravel(given[name])
         t: Scalar = np.asarray(given[" t"])[()] if state else TIME
@@ -93,7 +93,7 @@ def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[st
 
 
 def _with_open(plant: Plant, names: Sequence[str]) -> Plant:
-    """A copy of a plant in which only some parameters are open; it is not checked again."""
+    """Return an unchecked copy of a plant in which only some parameters are open."""
     new = object.__new__(Plant)
     new.__dict__.update({f.name: getattr(plant, f.name) for f in fields(plant)}, parameters=tuple(names))
     return new

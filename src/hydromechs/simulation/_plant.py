@@ -1,4 +1,4 @@
-"""Plant: a mechanism in its water with all its components. It knows components by their interface only."""
+"""Plant: a mechanism in water with all its components, which it accesses only through their interface."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ CAUSES = {"drag", "water", "surface"}
 LABELS = {"drag", "added_mass", "buoyancy", "fluid_acceleration", "weight"}
 """Labels of forces that do not come from components."""
 WAVE_ROWS = 7
-"""Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
+"""Values of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
 SURFACE_HEIGHT = "surface_height"
 """Name of the input that holds the height of the mean surface above the world's origin [m]."""
 STEADY = ("environment", "current", "velocity")
-"""Where the velocity of a steady current is."""
+"""Path of the velocity of a steady current."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class Plant:
     components: tuple[Component, ...] = ()
     """Forces and actuators on the mechanism."""
     seed: int = 0
-    """Of the waves' phases and the gusts."""
+    """Seed of the waves' phases and of the gusts."""
     parameters: tuple[str, ...] = ()
     """Paths of numbers that stay open: of the model, components, terrain and environment, as "vehicle.inertia.mass"."""
     form: Form | None = None
@@ -82,11 +82,11 @@ class Plant:
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
         named = (self.parameters,) if isinstance(self.parameters, str) else tuple(self.parameters)
         object.__setattr__(self, "parameters", named)
-        _ = self._open_values  # a KeyError that lists the known ones
+        _ = self._open_values  # a KeyError that lists the known names
         if "world.gravity" in named and self.environment.waves:
             raise ValueError(
-                "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
-                "leave the waves out"
+                "parameter 'world.gravity' cannot stay open with waves: it determines their lengths; set it in the model, or "
+                "remove the waves"
             )
         shaping = [name for name in named if self._shapes_wet_part(name)]
         if shaping and self.environment.surface is not None:
@@ -126,7 +126,7 @@ class Plant:
             raise FieldError(f"name of component {type(c).__name__}", c.name, "must be a text that is not empty")
         if not c.acts:
             raise ValueError(
-                f"component {c.name!r} ({type(c).__name__}) does not act itself; give the list to Simulation or Scenario, "
+                f"component {c.name!r} ({type(c).__name__}) exerts no force itself; pass the list to Simulation or Scenario, "
                 "or take the components of the plant from components_of(model, parts)"
             )
         c.check(self.model)
@@ -153,7 +153,7 @@ class Plant:
     # -- open numbers ---------------------------------------------------------------------------------------------------------
 
     def path_items(self) -> list[Item]:
-        """Items with which paths to numbers begin: bodies, the world, components, terrain, and fields of the environment."""
+        """Items at the start of paths to numbers: bodies, the world, components, terrain, and fields of the environment."""
         return plant_items(self.model, self.components, self.environment)
 
     @cached_property
@@ -189,10 +189,10 @@ class Plant:
         return any(keys[0] == "components" for keys in self._open_places[name])
 
     def flow(self, seed: int | None = None) -> UniformFlow:
-        """Return current and gusts over time, without what programs take as an open parameter.
+        """Return current and gusts over time, without the parts that are open parameters.
 
         Args:
-            seed: Of the gusts; defaults to the plant's.
+            seed: Seed of the gusts; defaults to the plant's.
         """
         still: dict[Keys, float] = {(*STEADY[1:], k): 0.0 for k in self._steady_axes}
         return UniformFlow(registry.edited(self.environment, still), self.seed if seed is None else seed)
@@ -233,7 +233,7 @@ class Plant:
         return new
 
     def _edits(self, values: Mapping[str, Any]) -> dict[Keys, Any]:
-        """New values by their places; a path with "*" scales the plant's own."""
+        """New values by path; a path with "*" scales the plant's value."""
         pairs = [(name, keys, x) for name, x in values.items() for keys in self._open_places[name]]
         return {
             keys: registry.scaled(registry.follow(self.closed, keys), x) if registry.is_factor(name) else x
@@ -242,16 +242,16 @@ class Plant:
 
     @cached_property
     def closed(self) -> Plant:
-        """The plant with its own numbers, if this one has symbols or other values in their place."""
+        """The plant with its original numbers, if this one has symbols or other values."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles have the description alone; programs are compiled again or taken from the cache."""
+        """Copies and pickles contain only the description; programs are compiled again or read from the cache."""
         return _plant, (self.model, self.environment, self.components, self.seed, self.parameters, self.form)
 
     @cached_property
     def orientations(self) -> Orientations:
-        """Quaternions of the bodies, as they are recorded."""
+        """Recorded quaternions of the bodies."""
         return Orientations(self.model)
 
     @cached_property
@@ -261,14 +261,14 @@ class Plant:
 
     @cached_property
     def rolled(self) -> RolledPlant | None:
-        """Loops over the bodies, if it is compiled that way."""
+        """Loops over the bodies, for a plant that is compiled as loops."""
         return rolled_plant(self)
 
     # -- what components do, seen once ----------------------------------------------------------------------------------------
 
     @cached_property
     def first_actions(self) -> tuple[Action, ...]:
-        """Actions of components at the model's start, in still water with inputs at rest: shows which forces there are."""
+        """Actions of components at the model's start, in still water with inputs at rest; they show which forces exist."""
         now = self._first_instant()
         return tuple(self._first_action(c, now) for c in self.components)
 
@@ -285,7 +285,7 @@ class Plant:
         return action
 
     def on_motions(self, state: State) -> State:
-        """A state with the joints whose motion is given on it, and with loops closed. `state`: where all others are."""
+        """Return a state with prescribed joints at their motion and loops closed. `state`: positions of the other joints."""
         q, v = state.q.copy(), state.v.copy()
         for c in self.components:
             for part, q_joint, v_joint in c.initial(self.model, float(state.t)):
@@ -294,7 +294,7 @@ class Plant:
 
     @property
     def start(self) -> State:
-        """The model's start, joints whose motion is given on it."""
+        """Initial state of the model, with prescribed joints at their motion."""
         return self.on_motions(self.model.initial())
 
     def check_start(self, now: Now) -> None:
@@ -313,12 +313,12 @@ class Plant:
 
     @cached_property
     def constraining(self) -> tuple[int, ...]:
-        """Numbers of the components that have constraints."""
+        """Indices of the components that have constraints."""
         return tuple(k for k, action in enumerate(self.first_actions) if action.constraints)
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Constraints that are solved together, as numbers in the order of components."""
+        """Constraints that are solved together, as indices of components."""
         return constraint_groups(self.model, [row for action in self.first_actions for row in action.constraints])
 
     @cached_property
@@ -343,7 +343,7 @@ class Plant:
 
     @cached_property
     def given_motion(self) -> tuple[int, ...]:
-        """Bodies whose joint moves as a component prescribes, by index."""
+        """Indices of bodies with prescribed joint motion."""
         owners: dict[int, int] = {}
         for k, action in enumerate(self.first_actions):
             for dof in (dof for moved in action.motions for dof in range(self.model.nv)[moved.dofs]):
@@ -351,7 +351,7 @@ class Plant:
                     names = [self.components[i].name for i in (owners[dof], k)]
                     with placed("components", k):
                         raise ValueError(
-                            f"components {names[0]!r} and {names[1]!r} both give the motion of "
+                            f"components {names[0]!r} and {names[1]!r} both prescribe the motion of "
                             f"{self.model.coordinate_names[1][dof]!r}; keep one"
                         )
                 owners[dof] = k
@@ -363,26 +363,26 @@ class Plant:
                 if lacking:
                     with placed("components", next(owners[dof] for dof in dofs if dof in owners)):
                         raise ValueError(
-                            f"joint of body {self.model.body_names[i]!r}: the motion of a part of it is given, but not that of "
-                            f"{', '.join(lacking)}; give all of them, or split the joint by a body of no mass"
+                            f"joint of body {self.model.body_names[i]!r}: only part of its motion is prescribed, without "
+                            f"{', '.join(lacking)}; prescribe all of it, or split the joint with a massless body"
                         )
                 out.append(i)
         return tuple(out)
 
     @cached_property
     def given_dofs(self) -> tuple[int, ...]:
-        """Places in v of joints whose motion is given."""
+        """Indices in v of joints with prescribed motion."""
         return tuple(dof for i in self.given_motion for dof in range(self.model.nv)[self.model.v_slices[i]])
 
     # -- layout ---------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def layout(self) -> Layout:
-        """Where states and inputs are."""
+        """Layout of states and inputs."""
         return self.laid_out()
 
     def laid_out(self) -> Layout:
-        """Return the layout with initial values that follow from the present numbers of the components."""
+        """Return the layout with initial values from the current numbers of the components."""
         acting = (
             c.cause
             for c, a in zip(self.components, self.first_actions, strict=True)
@@ -414,14 +414,14 @@ class Plant:
         waves: WaveComponents | None = None,
         replaced: Collection[str] = (),
     ) -> tuple[Array, float]:
-        """The run's data from a time on, shape (n,), and until when they hold [s].
+        """Return the run's data from a time on, shape (n,), and the time until which they are valid [s].
 
         Args:
             flow: Current and gusts over time.
             t: Time [s].
             parameters: Values of open parameters by name; the model's for those not named.
-            waves: Waves of another seed; defaults to its own.
-            replaced: Names of components whose numbers the caller puts others in place of, whenever they change.
+            waves: Waves of another seed; defaults to the plant's waves.
+            replaced: Names of components whose numbers the caller replaces whenever they change.
         """
         parts, until = [], np.inf
         if self.streams:
@@ -445,7 +445,7 @@ class Plant:
         return np.array([x for part in parts for x in part], dtype=float), until
 
     def parameter_values(self, given: Mapping[str, Any]) -> np.ndarray:
-        """Values of all open parameters in order, one after another, shape (np,).
+        """Return the values of all open parameters in order, concatenated, shape (np,).
 
         Args:
             given: Values by name; the model's for those not named.
@@ -478,7 +478,7 @@ class Plant:
                 raise ValueError(f"parameter {name!r} is {np.asarray(value).tolist()}: {message_of(error)}") from error
 
     def named_parameters(self, values: Array) -> dict[str, Any]:
-        """Open parameters by name, from their values one after another, shape (np,)."""
+        """Return open parameters by name, from their concatenated values, shape (np,)."""
         at = self.layout.size - len(values)  # they are the last of the inputs
         places = {name: self.layout.data[f"parameter.{name}"] for name in self.parameters}
         parts = {name: np.reshape(values[s.start - at : s.stop - at], shape) for name, (s, shape) in places.items()}
@@ -486,7 +486,7 @@ class Plant:
 
     @property
     def current_places(self) -> tuple[slice, ...]:
-        """Where a steady current is among the inputs, three numbers each: in the flow, and in what carries the waves."""
+        """Indices of a steady current among the inputs, three each: in the flow, and in the velocity that carries the waves."""
         places = [self.layout.data[name][0].start for name in ("flow", "carried") if name in self.layout.data]
         return tuple(slice(at, at + 3) for at in places) if self.streams else ()
 
@@ -496,7 +496,7 @@ class Plant:
         return None if self.environment.surface is None else self.layout.data[SURFACE_HEIGHT][0].start
 
     def waves_of(self, rows: Array | None, carried: Array | None) -> Waves:
-        """The waves from their rows among the inputs, shape (7, n); none if None.
+        """Return the waves from their rows among the inputs, shape (7, n); none if None.
 
         Args:
             rows: Amplitude, frequency, wavenumber, direction (2), phase and scale of each wave.
@@ -509,7 +509,7 @@ class Plant:
 
     @cached_property
     def identity(self) -> str | None:
-        """A text that fixes the plant's programs together with the package's source; None with custom code.
+        """Text that, with the package's source, identifies the plant's programs; None with custom code.
 
         It omits the numbers that are inputs.
         """
@@ -524,7 +524,7 @@ class Plant:
         waves = None if self.waves is None else (len(self.waves.amplitude), self.waves.water_depth)
         strips: Any = () if self.uniform else [s and (len(s.points), len(s.hull)) for s in self.samplings(self.model)]
         made = ""
-        if masked:  # what the masked numbers decide when programs are made
+        if masked:  # decisions that depend on masked numbers when programs are built
             layout, armature = self.layout, None if self.armature is None else self.armature.tolist()
             made = f" {layout.states} {layout.commands} {layout.held} {self.constraining} {self.groups} {armature}"
             if not self.uniform:
@@ -552,11 +552,11 @@ class Plant:
 
     @property
     def uniform(self) -> bool:
-        """True if the water moves alike at all bodies."""
+        """True if the water moves uniformly at all bodies."""
         return not self.environment.waves and isinstance(self.environment.profile, Uniform)
 
     def samplings(self, model: Model) -> tuple[WetSampling | None, ...]:
-        """Return the points at which each body feels non-uniform water; None for a dry body.
+        """Return the points at which non-uniform water acts on each body; None for a dry body.
 
         Args:
             model: The mechanism with its open parameters.

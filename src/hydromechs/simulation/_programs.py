@@ -28,7 +28,7 @@ class PlantPrograms:
         check_length(plant, method)
         self.plant, self.method, self.lanes, self.threads = plant, method, lanes, threads
         self.checks = StepChecks(plant, method)
-        """Which steps are short enough."""
+        """Checks of the step length."""
         self._observing: dict[frozenset[str], Compiled] = {}
 
     @cached_property
@@ -46,7 +46,7 @@ class PlantPrograms:
 
     def motion(self, plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Array, rate: Array) -> list[PointMotion]:
         """Return the water at points, see `fluid_at`; in parallel lanes if one world is simulated."""
-        if plant.opens_profile:  # its numbers are no inputs of the shared program
+        if plant.opens_profile:  # its numbers are not inputs of the shared program
             return fluid_at(plant, u, points, t, U, rate)
         given = [np.asarray(t), np.asarray(U), np.asarray(rate)]
         if plant.waves is not None:
@@ -89,11 +89,11 @@ class PlantPrograms:
 
     @cached_property
     def observer(self) -> Compiled:
-        """All that is recorded, of (t, q, x, inputs)."""
+        """Program of all recorded variables, from (t, q, x, inputs)."""
         return observer(self.plant, self.motion, None if self.looped is None else self.looped.observed)
 
     def observing(self, names: Iterable[str]) -> Compiled:
-        """Variables of the recording, or R_WB, of (t, q, x, inputs), for many worlds; the same bits for one as for many."""
+        """Program of recorded variables, or R_WB, from (t, q, x, inputs), bit-identical for any number of worlds."""
         wanted = frozenset(names)
         if wanted not in self._observing:
             loops = None if self.looped is None else self.looped.observed

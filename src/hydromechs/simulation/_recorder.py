@@ -116,7 +116,7 @@ class Recorder:
         self._newest = float(times[-1]) if len(times) else self._newest
 
     def commit(self) -> bool:
-        """Pass on all samples but the newest if there are many, or if it is time; return whether it did."""
+        """Pass on all samples but the newest if the block is full or time is up; return True if passed on."""
         due = self._count >= BLOCK or time.perf_counter() - self._flushed > FLUSH
         if due and self._rows:
             newest = self._newest_row()

@@ -63,13 +63,13 @@ SIZE = len(_Sums._fields)
 TILT = 4
 """Numbers of a vehicle: its initial vertical in body axes, and the minimum cosine of the angle from it to the current one."""
 CHECK = SIZE + 3
-"""Numbers of a check: those of its samples, then number, first and sum of the samples whose mean is subtracted."""
+"""Numbers of a check: those of its samples, then count, first and sum of the samples whose mean is subtracted."""
 
 
 class Reduction:
     """Accumulators of checks and quantities. Their number does not depend on the duration.
 
-    The numbers of a world are the number of its samples and the initial energy residual, then those of checks, quantities
+    The numbers of a world are the count of its samples and the initial energy residual, then those of checks, quantities
     and vehicles.
 
     `quantities`: quantities by name; `signals`: signals of the controllers, name to unit.

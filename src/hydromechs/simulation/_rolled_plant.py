@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WATER_FORCES = ("drag", "added_mass", "buoyancy", "fluid_acceleration", "weight")
 """Labels of forces that do not come from components."""
 OF_WATER = ("drag", "water")
-"""Causes of work that the loops book."""
+"""Causes of work that the loops account for."""
 
 
 def rolled_plant(plant: Plant) -> RolledPlant | None:
@@ -66,7 +66,7 @@ class RolledPlant:
 
     @property
     def work_causes(self) -> tuple[str, ...]:
-        """Causes of work that the loops book."""
+        """Causes of work that the loops account for."""
         return tuple(cause for cause in OF_WATER if cause in self.plant.layout.causes)
 
     @property
@@ -86,7 +86,7 @@ class RolledPlant:
 
     @cached_property
     def rates(self) -> Rolled:
-        """v̇ of (q, v, tau, ...), and the powers in the energy balance."""
+        """Compute v̇ from (q, v, tau, ...), and the powers in the energy balance."""
         return self.tree.forward_dynamics(self.extra, After(self._powers, {}, self.work_causes) if self.work_causes else None)
 
     @cached_property

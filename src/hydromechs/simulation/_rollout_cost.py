@@ -90,7 +90,7 @@ class RolloutCost:
     that of the side where the run was; for meaningful derivatives there, use smooth laws.
 
     Args:
-        plant: What is rolled out.
+        plant: Simulated plant.
         running: NumPy function (t, q, v, u) of one instant that returns a number; u are the commands. Defaults to 0.
         final: NumPy function (q, v) of the final state that returns a number. Defaults to 0.
 
@@ -289,7 +289,7 @@ class RolloutCost:
         return _Path(np.vstack([at.q, path.q[0]]), np.vstack([x0, path.x[0]]))
 
     def _checkpoints(self, start: State, inputs: np.ndarray, dt: float, firsts: list[int]) -> Iterator[State]:
-        """The states where stretches start, with the time of point 0."""
+        """States at the start of each stretch, with the time of point 0."""
         at = start
         for first, last in zip(firsts, [*firsts[1:], None], strict=True):
             yield at

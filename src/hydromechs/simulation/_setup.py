@@ -43,7 +43,7 @@ class Setup:
 
 
 class SimulationSource(abc.ABC):
-    """Something other than a model or a plant that a `Simulation` can be built from; `Scenario` is one."""
+    """Source of a `Simulation` other than a model or a plant, such as a `Scenario`."""
 
     @abc.abstractmethod
     def setup(self, parameters: Iterable[str] = ()) -> Setup:

@@ -51,7 +51,7 @@ from ._stiffness import divergence_hint, unstable_together
 from ._water import below_the_bed
 
 KEPT = 1e-9
-"""Error of a quaternion's length below which it is not normalised."""
+"""Error of a quaternion's norm below which it is not normalised."""
 
 
 class Simulation:
@@ -80,11 +80,11 @@ class Simulation:
             or a block method such as b4pc5. The last two restart at every sample and at every call of the controller.
         step: Step of the integrator [s]; of an adaptive one, the first attempt. Defaults to 1 ms.
         record: Time between two samples of the recording [s]. Defaults to 20 ms.
-        seed: Seed of gusts, waves and sensors. Defaults to 0; the same seed gives the same run to the last bit.
+        seed: Seed of gusts, waves and sensors. Defaults to 0; the same seed reproduces the run bit for bit.
         state: Initial state. Defaults to that of the model or scenario.
         commands: Initial commands, by actuator. Default to their rest values.
-        lanes: Worlds per vector operation of the compiled code. On the lanes and the target of `Worlds` a mission has the bits
-            of a world there. Defaults to 1, the fastest code for one world.
+        lanes: Worlds per vector operation of the compiled code. With the lanes and target of `Worlds` a mission is
+            bit-identical to a world there. Defaults to 1, the fastest code for one world.
         target: Machine on which a mission runs, one of `compiler.TARGETS`.
     """
 
@@ -123,7 +123,7 @@ class Simulation:
         self.mission = None if mission is None else mission.own()
         """Sensors, filter and controllers; None if there are none."""
         self.events: tuple[Event, ...] = ()
-        """Events that it watches for."""
+        """Watched events."""
         self.period = None if self.mission is None else self._multiple(self.mission.tick_period, "period")
         self.record = self._multiple(setup.record if record is None else record, "record")
         gusts = self.plant.environment.gusts
@@ -173,7 +173,7 @@ class Simulation:
     # -- construction -------------------------------------------------------------------------------------------------------
 
     def _multiple(self, value: Any, name: str) -> float:
-        """Return `value` if it is an integer number of (fixed) steps."""
+        """Return `value` if it is an integer multiple of a fixed step."""
         value = positive(value, name)
         if not self.method.adaptive:
             whole_steps(value, self.step_size, name)
@@ -298,7 +298,7 @@ class Simulation:
 
     @property
     def command(self) -> np.ndarray:
-        """Current commands of the actuators, shape (na,). Set them in order, or by name, which may also be a held input's."""
+        """Current commands of the actuators, shape (na,). Set them in order, or by name, including names of held inputs."""
         return self._command.copy()
 
     @command.setter
@@ -311,7 +311,7 @@ class Simulation:
             warnings.warn(text, stacklevel=2)
 
     def _taken(self, given: Commands) -> np.ndarray:
-        """Set held inputs that are given by name. Return commands and held inputs, NaN if not given, shape (na + nh,)."""
+        """Set held inputs by name. Return commands and held inputs, NaN if omitted, shape (na + nh,)."""
         na = len(self._command)
         out = np.full(na + len(self._held), np.nan)
         if isinstance(given, Mapping):
@@ -329,7 +329,10 @@ class Simulation:
 
     @property
     def held(self) -> np.ndarray:
-        """Inputs that events and the caller set: external wrenches, switches, shape (nh,). Set them by name or in order."""
+        """Inputs that events and the caller set, such as external wrenches and switches, shape (nh,).
+
+        Set them by name or in order.
+        """
         return self._held.copy()
 
     @held.setter
@@ -364,7 +367,7 @@ class Simulation:
         self._set_held(held)
 
     def grasp(self, name: str) -> float:
-        """Close a grasp; return the energy lost [J]. An impulse matches their velocities and conserves momentum.
+        """Close a grasp; return the energy lost [J]. An impulse equalises the frames' velocities and conserves momentum.
 
         The frames must meet within the grasp's tolerance.
 
@@ -554,13 +557,13 @@ class Simulation:
         }
         ledger = self._energy_ledger if self._energy_ledger.size else _energy_ledger.unknown(layout)
         got["work"], got["energy_residual"] = _energy_ledger.audited(layout, ledger, at.x, got)
-        if "orientation" in names:  # takes longer than everything else
+        if "orientation" in names:  # dominates the run time
             got["orientation"] = self.plant.orientations(got["R_WB"][None], at.q[None])[0]
         return {name: got[name] for name in names}
 
     @cached_property
     def layout_names(self) -> str:
-        """Names of everything in a state, which identify it."""
+        """Names of all entries of a state, which identify its layout."""
         q, v = self.model.coordinate_names
         layout, opened = self.plant.layout, self.plant.parameters
         groups = (q, v, layout.states, layout.commands, layout.held, *([opened] if opened else []))

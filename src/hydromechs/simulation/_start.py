@@ -1,4 +1,4 @@
-"""Checks of a state from which a simulation starts."""
+"""Checks of the start state of a simulation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +36,7 @@ def check_start(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
 
 
 def check_time(t: float, name: str, step: float) -> None:
-    """Reject a time, `name` in errors, at which steps would be lost in rounding."""
+    """Reject a time, called `name` in errors, at which steps would vanish in rounding."""
     if rounding(t) > LATEST * step:
         latest = LATEST * step / rounding(1.0)
         raise ValueError(

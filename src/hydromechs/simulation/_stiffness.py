@@ -22,13 +22,13 @@ from hydromechs.values import Array
 from ._plant import Plant
 
 DENSE = 600
-"""Degrees of freedom up to which the inertia matrix is inverted."""
+"""Maximum degrees of freedom for inverting the inertia matrix."""
 POWERS = 60
-"""Iterations of the power method for larger ones."""
+"""Iterations of the power method for larger systems."""
 SURE = 1.05
 """Safety factor for its result, which is a lower bound."""
 KEPT = 1000
-"""Number of valid pairs of step and parameters that are cached."""
+"""Maximum number of cached valid pairs of step and parameters."""
 
 
 class _Mobility:
@@ -250,7 +250,7 @@ BODY, CONTACT = 300, 114
 COLUMN = 1.25
 """Ratio of operations of the Jacobian to those of the derivative, per degree of freedom."""
 SQUARE, LINE = 9, 200
-"""Lines of the rest of the step per entry of the Jacobian, and per row."""
+"""Lines of the remaining step per entry of the Jacobian, and per row."""
 
 
 def implicit_length(plant: Plant) -> int:
@@ -289,7 +289,7 @@ def advice(plant: Plant, method: Integrator, step: float) -> str:
 Advanced: TypeAlias = Callable[[Point, Array, float], Point]
 """Function that returns the point at a time [s] from another, with held inputs."""
 NEAR = 10.0
-"""Longest stable step of a single part, in steps, below which parts are checked together."""
+"""Ratio of the longest stable step of a single part to the step, below which parts are checked together."""
 MAX_COORDINATES = 150
 """Maximum number of coordinates of a state for this check, which takes a step for each."""
 GROWTH_LIMIT = 0.01
@@ -329,7 +329,7 @@ def unstable_together(plant: Plant, method: Integrator, advanced: Advanced, at: 
     instead = other_method(plant, method)
     other = f", or {instead}" if instead else ""
     return [
-        f"a step of {step:g} s is too long for all parts together, though not for each on its own: with {method.name} a small "
+        f"a step of {step:g} s is too long for all parts together, although not for each alone: with {method.name} a small "
         f"motion of {', '.join(mover)} grows {growth:.3g}-fold in each; {remedy}{other}"
     ]
 
@@ -354,7 +354,7 @@ class _Slopes:
         return np.concatenate([end.q, end.x[: self.nx]])
 
     def fastest(self, h: float) -> tuple[float, list[str]]:
-        """Return the largest |eigenvalue| of ∂Φ_h for the step `h` [s], and what moves in it; inf if a step is not finite."""
+        """Return the largest |eigenvalue| of ∂Φ_h for a step `h` [s], inf if it is not finite, and the moving coordinates."""
         nv, nq, at = self.plant.model.nv, self.plant.model.nq, self.at
         try:
             end = self._after(at.q, at.x, h)

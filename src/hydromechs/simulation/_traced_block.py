@@ -50,7 +50,7 @@ class Site(NamedTuple):
     start_q: Array
     """Initial configuration of the mission, shape (nq,), also in a resumed run."""
     measured: Mapping[str, Measured] = NOTHING
-    """Sensors by name: frame and number of values, NaN each."""
+    """Sensors by name: frame, and values of the right number that are NaN."""
 
     @property
     def model(self) -> Model:
@@ -122,8 +122,8 @@ class TracedBlock(Controller):
     first_memory: Mapping[str, Any] = NOTHING
     """Initial values of what it remembers, numbers or arrays by name; `prepare` may set them."""
     design: Any = NOTHING
-    """Numbers or arrays by name, or a dataclass with arrays. `update` reads them from `tick.design`: they are inputs of the
-    program, so that other values need no compilation."""
+    """Numbers or arrays by name, or a dataclass with arrays. `update` reads them from `tick.design`; they are inputs of the
+    program, so that new values need no compilation."""
     commanded: tuple[str, ...] = ()
     """Names of the commands and settings that it sets; `prepare` may change them."""
     message_texts: Mapping[str, Callable[..., str]] = NOTHING

@@ -30,7 +30,7 @@ WEAK = 1e-5
 ZERO = 1e-12
 """Fraction of its typical value below which a sought command counts as 0."""
 KEPT = 1e-9
-"""Typical value of unknowns that should not change."""
+"""Typical value of unknowns that should stay constant."""
 BLIND = 1e-9
 """Fraction of the largest effect of any unknown below which an unknown has no effect in a direction."""
 LATER = (0.0, 0.31, 1.7, 13.0)
@@ -74,7 +74,7 @@ def trim(
 
     for the displacements δ of the degrees of freedom that are `free`, the internal states z and the commands u that are not
     given, by least squares on compiled derivatives. Of several solutions, the one with minimum thrust is chosen. Velocities are
-    those of `state`: a vehicle in steady motion is in equilibrium, too. The plant's water must be still or steady. Internal
+    those of `state`: steady motion is also an equilibrium. The plant's water must be still or steady. Internal
     states and commands that are part of the configuration, such as the length of a line, keep their values from `state`.
 
     The unknown of a thruster is its thrust in the moving water, in which the balance is linear; thrust at rest and command

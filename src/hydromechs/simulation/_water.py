@@ -71,10 +71,10 @@ def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -
     low, high = f"{min(depths, default=0.0):.3g}", f"{max(depths, default=0.0):.3g}"
     deep = f"all bodies are {low if low == high else f'{low} to {high}'} m deep"
     words = {
-        "current": f"there is no current where it starts: {deep}, the profile has its bed at {{:g}} m, and below the bed the "
-        "water rests; give profile.depth the depth of the bed below the mean surface",
-        "waves": f"it starts below the bed of its waves: {deep}, water_depth is {{:g}} m, and below it the waves mean nothing; "
-        "give water_depth the depth of the bed below the mean surface, or leave it out for deep water",
+        "current": f"there is no current at the start: {deep}, the profile has its bed at {{:g}} m, and below it the water "
+        "is still; set profile.depth to the depth of the bed below the mean surface",
+        "waves": f"the start is below the bed of the waves: {deep}, water_depth is {{:g}} m, and below it there are no waves; "
+        "set water_depth to the depth of the bed below the mean surface, or omit it for deep water",
     }
     return [words[what].format(bed) for what, bed in beds.items() if depths and min(depths) >= bed]
 
