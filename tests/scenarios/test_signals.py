@@ -125,7 +125,7 @@ def test_joint_rates_do_not_chatter_when_targets_come_seldom():
 @pytest.mark.parametrize(
     ("waypoints", "words"),
     [
-        ([{"t": 0.0}], r"waypoint 0 is \{'t': 0.0\}, must name at least one joint besides t, as \{t: 0, elbow: 0.5\}"),
+        ([{"t": 0.0}], r"waypoint 0 is \{'t': 0.0\}, must name at least one joint besides t"),
         ([{"t": 0.0}, {"t": 1.0, "arm": 0.2}], "waypoint 0 .* must name at least one joint"),
         ([{"t": 0.0, "arm": 0.0}, {"t": 1.0}], r"waypoint 1 is \{'t': 1.0\}, must have t, arm and no other keys"),
     ],

@@ -170,7 +170,7 @@ def test_what_thrusters_do_not_reach_is_refused_by_name():
     ):
         few(THREE, LqrSpeed(waypoints=[{}], controlled=["surge", "sway", "heave", "pitch"]))
     assert few(THREE, LqrSpeed(waypoints=[{}], controlled=["pitch"])).controller._loop.axes == (4,)  # in place of heave
-    with pytest.raises(ValueError, match=r"sway of 'hull', which is not controlled; controlled are surge, he"):
+    with pytest.raises(ValueError, match=r"sway of 'hull', which is not controlled; .* surge, he"):
         few(THREE, LqrSpeed(waypoints=[{"t": 0.0}, {"t": 1.0, "sway": 0.1}]))
     with pytest.raises(ValueError, match=r"pitch of 'hull', which is not controlled"):
         few(THREE, LqrFollowPath(waypoints=[{"t": 0.0, "position": (0, 0, 0), "pitch_deg": 5.0}]))
@@ -224,7 +224,7 @@ def test_places_out_of_reach_are_said_or_refused(hold, follow):
         return follow(waypoints=[{"t": 0.0, "position": (0, 0, 0)}, {"t": 9.0, "position": (0, 0, 0)} | second])
 
     with pytest.raises(
-        ValueError, match=r"waypoint 1 moves 'hull' to another place over ground; the thrusters do not reach surge, sway"
+        ValueError, match=r"waypoint 1 moves 'hull' to another horizontal position; the thrusters do not reach surge, sway"
     ):
         few(UPRIGHT, path(position=(1, 0, 0)))
     with pytest.raises(ValueError, match=r"waypoint 1 moves 'hull' to another heading; the thrusters do not reach yaw"):

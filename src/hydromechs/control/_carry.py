@@ -1,4 +1,4 @@
-"""Several arms carry one load by computed torques (thesis sec. 3.5: four PUMA 560 lift a load)."""
+"""Computed-torque control of several arms that carry one load (thesis sec. 3.5: four PUMA 560 lift a load)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,7 +31,7 @@ def carry_law(
     a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse
     dynamics, with the force that the load needs shared among the grasps so that the sum of squares is minimal.
 
-    `grasps`: the grasps that hold it; `arms`: for each grasp, places in v of the arm that holds; `gains`: of e and ė;
+    `grasps`: the grasps that hold it; `arms`: for each grasp, indices in v of the arm that holds; `gains`: of e and ė;
     `reference`: position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
     """
     at = list(range(model.nv)[model.v_slices[load]])
@@ -39,7 +39,7 @@ def carry_law(
     R = quaternion_matrix(q[iq + 3 : iq + 7])
     e, V, a = pose_error(q[iq : iq + 7], reference)
     own = v[at[0] : at[0] + 6]
-    # derivatives of the numbers of a velocity in body axes
+    # derivatives of velocity components in body axes
     a = a - np.concatenate([cross(own[3:], R.T @ reference[1, :3]), np.zeros(3)])
     wanted = a + gains[0] * e + gains[1] * (V - own)
     kin = dynamics.kinematics(model, q, v)

@@ -19,7 +19,7 @@ from ._pose_control import pose_waypoints
 from ._reference import Sample, Servos
 
 KEYS = ("sensor", "stiffness", "damping", "start", "touched")
-"""Keys of its section in a scenario file."""
+"""Keys of `admittance` in a scenario file."""
 ZEROING = 0.5
 """Time over which the force at rest is averaged [s]."""
 
@@ -34,17 +34,17 @@ class Given(NamedTuple):
 
 
 class Admittance:
-    """Moves the reference of a tool by the force on it, as if it hung on a spring and a damper.
+    """Moves the reference of a tool with the force on it, as if it were held by a spring and a damper.
 
         D δ̇ = f − K (δ − δ_0),    f = −R_WS (f_S − f_0)
 
     (admittance control; Hogan 1985). f_S is the measurement of a force-torque sensor outboard of the wrist: the force of the
-    arm on its body; f is the force of the surroundings on the tool. At rest δ − δ_0 = f/K. The law is solved exactly for a
+    arm on its body; f is the force of the environment on the tool. At rest δ − δ_0 = f/K. The law is solved exactly for a
     force that is constant over a period.
 
-    Before `start` it is rigid and estimates f_0, the weight of the hand in water, by a mean over half a second. From
-    then until `touched` it has no spring: a hand that holds something is drawn to its position, which is δ_0. So a path
-    starts at the touched object, and δ_0 contains the navigation error.
+    Before `start` it is rigid and estimates f_0, the weight of the hand in water, as a mean over half a second. From `start`
+    until `touched` it has no spring: a hand that holds an object follows it, and its displacement then is δ_0. So a path starts
+    at the touched object, and δ_0 contains the navigation error.
 
     Args:
         sensor: Name of a force-torque sensor on the tool's body.
@@ -66,11 +66,11 @@ class Admittance:
         self.start = number(start, "start")
         self.touched = self.start if touched is None else number(touched, "touched")
         if self.touched < self.start:
-            raise ValueError(f"touched is {self.touched:g} s, must not be before start, {self.start:g} s")
+            raise ValueError(f"touched is {self.touched:g} s, must be at least start, {self.start:g} s")
 
     @classmethod
     def of(cls, given: Mapping[str, Any], period: float) -> Admittance:
-        """Return it from a mapping with sensor, stiffness, damping, and optionally start and touched."""
+        """Return an admittance from a mapping with sensor, stiffness, damping, and optionally start and touched."""
         if not isinstance(given, Mapping) or set(given) - set(KEYS) or not {*KEYS[:3]} <= set(given):
             raise ValueError(f"admittance is {given!r}, must have {', '.join(KEYS[:3])}, may have {', '.join(KEYS[3:])}")
         try:
@@ -95,7 +95,7 @@ class Admittance:
         self._R_TS = there.R.T @ here.R
 
     def __call__(self, memory: Array, t: Scalar, R_WT: Array, force: Array) -> tuple[Given, Array]:
-        """Displacement of the compliant tool at a time, and its memory (9,) then, for its axes R_WT (3, 3) in the world.
+        """Return the displacement of the tool at a time, and the new memory (9,), for its axes R_WT (3, 3) in the world.
 
         `force` is the last measurement of the sensor in its axes [N], shape (3,); NaN if there is none yet.
         """
@@ -171,7 +171,7 @@ def slowed(rates: Array, most: float) -> Array:
 
 @lru_cache(maxsize=64)
 def _fewer(m: int, limits: tuple[tuple[float, float], ...], rate: float, period: float) -> compiler.Program:
-    """Return a program that computes rates of the free joints, and freezes those that would leave their limits."""
+    """Return a program that computes rates of the free joints, and freezes joints that would exceed their limits."""
     n = len(limits)
 
     def fewer(free: Array, out: Array, J: Array, wanted: Array, q: Array) -> tuple[Array, Array, Array]:
@@ -191,10 +191,10 @@ def _fewer(m: int, limits: tuple[tuple[float, float], ...], rate: float, period:
 def joint_rates(J: Array, wanted: Array, q: Array, limits: np.ndarray, rate: float, period: float) -> Array:
     """Return rates of joints that give a tool its velocity, within limits of position and rate [rad/s or m/s], shape (n,).
 
-    A joint that would leave its limits within a period stops, and the others compensate for it.
+    A joint that would exceed its limits within a period stops, and the others compensate for it.
 
-    `J`: jacobian of the tool for these joints, shape (m, n); `wanted`: wanted velocity of the tool from the joints, shape (m,);
-    `q`: present targets of the joints, shape (n,); `limits`: minimum and maximum positions, numbers, shape (n, 2); `rate`:
+    `J`: jacobian of the tool for these joints, shape (m, n); `wanted`: target velocity of the tool from the joints, shape (m,);
+    `q`: current targets of the joints, shape (n,); `limits`: minimum and maximum positions, numbers, shape (n, 2); `rate`:
     maximum rate [rad/s or m/s]; `period`: time for which the rates hold [s].
     """
     n = len(q)
@@ -210,7 +210,7 @@ class Led(NamedTuple):
     targets: Array
     """Targets of the joints at the next call [rad or m], shape (n,)."""
     error: Array
-    """Reference minus present pose in world axes [m, rad], 0 for rotations if none is controlled, shape (6,)."""
+    """Reference minus current pose in world axes [m, rad], 0 for rotations if none is controlled, shape (6,)."""
 
 
 class ToolLoop:
@@ -240,12 +240,12 @@ class ToolLoop:
     ) -> None:
         model = simulation.model
         self.tool = Tool(model, frame)
-        """Its kinematics."""
+        """Kinematics of the tool."""
         names = [n for n in self.tool.chain if n in simulation.actuators] if joints is None else list(joints)
         if not names:
             raise ValueError(f"cartesian control of {frame!r}: no joint between it and the root is driven; give it servos")
         self.servos = Servos(simulation, names)
-        """Its joints."""
+        """Servos of its joints."""
         self.limits = joint_limits(model, names)
         """Minimum and maximum positions of its joints [rad or m], shape (n, 2)."""
         self._iv = [model.joint_part(n).v.start for n in names]
@@ -255,7 +255,7 @@ class ToolLoop:
     def __call__(self, q: Array, v: Array, targets: Array, wanted: Array, rate: Array) -> Led:
         """Return rates and targets of the joints, in NumPy operations, from configuration and velocity or their estimates.
 
-        `targets` (n,) are the present ones, `wanted` (6,) position and roll, pitch, heading of the tool [m, rad],
+        `targets` (n,) are the current targets, `wanted` (6,) the target position and roll, pitch, heading of the tool [m, rad],
         `rate` (6,) the velocity of the reference in world axes [m/s, rad/s].
         """
         pose = self.tool.pose(q)
@@ -265,13 +265,13 @@ class ToolLoop:
         return Led(qd, targets + self._period * qd, off)
 
     def carried(self, v: Array) -> Array:
-        """Return the velocities of all but its joints, shape (nv,)."""
+        """Return velocities with those of its joints set to 0, shape (nv,)."""
         others = v.copy()
         others[self._iv] = 0.0
         return others
 
     def program(self) -> compiler.Compiled:
-        """Return the loop in machine code."""
+        """Return the loop as machine code."""
         model, n = self.tool.model, len(self._iv)
         inputs = {"q": (model.nq,), "v": (model.nv,), "targets": (n,), "wanted": (6,), "rate": (6,)}
         outputs = {"rates": (n,), "targets_after": (n,), "error": (6,)}

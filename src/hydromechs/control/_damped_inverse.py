@@ -1,4 +1,4 @@
-"""Inverse kinematics of a tool; damped inverses in NumPy operations: by rotations of rows (one-sided Jacobi), no branches."""
+"""Inverse kinematics of a tool; damped inverses in NumPy operations, by rotations of rows (one-sided Jacobi)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hydromechs.values import Array, Scalar
 SWEEPS = 16
 """Maximum number of sweeps over all pairs of rows; 4 to 8 are needed."""
 ORTHOGONAL = 1e-26
-"""Squared cosine of the angle between two rows below which they count as orthogonal, besides a last rotation."""
+"""Squared cosine of the angle between two rows below which they count as orthogonal after one more rotation."""
 NOISE = 1e-31
 """Squared length of a row, relative to all rows, that counts as rounding: its direction does not matter."""
 CONFLICT = 0.2
-"""Remaining part of a task below which it is damped."""
+"""Remaining fraction of a task below which it is damped."""
 RANK = 1e-12
 """Squared singular value, relative to the largest, below which a direction does not belong to a task."""
 ROUNDING = 1e-26
-"""Squared singular value of the rest of a task, relative to the task, that counts as rounding: nothing remains."""
+"""Squared singular value of the remaining task, relative to the task, that counts as rounding."""
 
 
 @cache
@@ -103,7 +103,8 @@ def damped_inverse(
     (Nakamura and Hanafusa 1986 for the damping, Chiaverini et al. 1994 for its size): exact away from singular configurations,
     and rates stay below 1/(2 λ) per error near them.
 
-    `J`: jacobian, shape (m, n); `wanted`: velocity, shape (m,); `columns`: number of columns that are used; all others are 0;
+    `J`: jacobian, shape (m, n); `wanted`: target velocity, shape (m,); `columns`: number of columns that are used; all others
+    are 0;
     defaults to n; `damping`: λ_0; `threshold`: σ_0, singular value below which the damping grows.
     """
     if not J.size:
@@ -116,14 +117,14 @@ def damped_inverse(
 def prioritised(
     tasks: Sequence[tuple[Array, Array]], n: int, held: Array | None = None, sizes: Sequence[Scalar] | Array | None = None
 ) -> Array:
-    """Return the velocity ζ that satisfies tasks J_k ζ = ẋ_k in order of priority, shape (n,).
+    """Return the velocity ζ that performs tasks J_k ζ = ẋ_k in order of priority, shape (n,).
 
         ζ_k = ζ_{k−1} + (J_k N_{k−1})⁺ (ẋ_k − J_k ζ_{k−1}),    N_k = N_{k−1} − (J_k N_{k−1})⁺ J_k N_{k−1},    ζ_0 = 0, N_0 = 1
 
-    (Siciliano and Slotine 1991): the contribution of task k is in the null space of all earlier ones and leaves their
-    velocities. The inverse is damped where earlier tasks leave little of a task.
+    (Siciliano and Slotine 1991): the contribution of task k is in the null space of all earlier ones and preserves their
+    velocities. The inverse is damped where earlier tasks leave little freedom.
 
-    `tasks`: jacobian (m_k, n) and wanted velocity (m_k,) of each, the most important first; `held`: mask of components that are
+    `tasks`: jacobian (m_k, n) and target velocity (m_k,) of each, the most important first; `held`: mask of components that are
     fixed before all tasks, 1 or 0, and their values, shape (2, n); defaults to none; `sizes`: smallest singular value of each
     Jacobian; computed if omitted.
     """
@@ -157,7 +158,7 @@ DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
 class ToolPose(NamedTuple):
-    """A frame of the mechanism at one state."""
+    """Pose and Jacobian of a frame at one state."""
 
     R: Array
     """Its axes in the world, shape (3, 3)."""
@@ -204,7 +205,7 @@ class Tool:
 
 
 def pose_off(pose: ToolPose, position: Array, R: Array | None) -> Array:
-    """Return the error of a pose in world axes: position, and the rotation vector to the wanted axes (or 0), shape (6,)."""
+    """Return the error of a pose in world axes: position, and the rotation vector to the target axes (or 0), shape (6,)."""
     turn = np.zeros(3)
     if R is not None:
         turn = pose.R @ rotation_between(quaternion_from_matrix(pose.R), quaternion_from_matrix(R))
@@ -229,9 +230,9 @@ def reach_pose(
 
     Args:
         frame: Name of the frame.
-        position: Wanted position, in world axes [m], shape (3,).
-        axes: Wanted axes in the world, shape (3, 3); if omitted, any.
-        state: Initial guess; defaults to the model's initial state. All but `joints` stay as they are there.
+        position: Target position, in world axes [m], shape (3,).
+        axes: Target axes in the world, shape (3, 3); any if omitted.
+        state: Initial guess; defaults to the model's initial state. All joints except `joints` keep their positions.
         joints: Names of the joints that move; defaults to all with one degree of freedom between the frame and the root.
         tolerance: Error at which the search stops [m, rad].
         steps: Maximum number of steps.

@@ -23,7 +23,7 @@ class LoopMargins:
     crossover: float
     """Frequency of that phase margin [rad/s]; NaN if there is none."""
     return_difference: float
-    """Smallest |1 + L(iω)|: it alone guarantees a phase margin of 2 asin(½ |1 + L|)."""
+    """Smallest |1 + L(iω)|; it guarantees a phase margin of 2 asin(½ |1 + L|)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class LqrDesign:
 
     @property
     def words(self) -> str:
-        """Return the smallest margins in words."""
+        """Return the smallest margins as text."""
         if not self.phase_margin_deg:
             return "unstable with the lag of its actuators and its period"
         gain, phase = (
@@ -91,7 +91,7 @@ def _blind(A: np.ndarray, B: np.ndarray) -> list[tuple[complex, np.ndarray]]:
     out = []
     scale = max(float(np.linalg.norm(A, 2)), 1e-12)
     sizes = np.linalg.norm(B, axis=0)
-    directions = B[:, sizes > 0.0] / sizes[sizes > 0.0]  # what B reaches does not depend on the units of its columns
+    directions = B[:, sizes > 0.0] / sizes[sizes > 0.0]  # reachability does not depend on the units of the columns of B
     for pole in np.linalg.eigvals(A):
         if pole.real < -SMALL * scale:
             continue  # it decays on its own
@@ -131,7 +131,7 @@ def servo_lqr(
     Raises:
         ValueError: A mode that does not decay is uncontrollable, or does not appear in the cost.
     """
-    from scipy.linalg import solve_continuous_are  # slow to import, and seldom needed
+    from scipy.linalg import solve_continuous_are  # slow to import and rarely needed
 
     A_, B_, n = _augmented(A, B, C)
     names = [*states, *(f"integral of {name}" for name in outputs)]
@@ -155,12 +155,12 @@ def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, poi
 
         L(iω) = (K_x + K_i C/iω) (iω − A)⁻¹ B e^(−iω T)/(1 + iω τ),    1 + L_k = 1/[(1 + L)⁻¹]_kk  (Schur complement)
 
-    The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist). Where lag and delay
+    The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist). If lag and delay
     make the closed loop unstable, both are 0: the locus of det(1 + L) then encircles the origin, unlike the one without them,
     det(1 + L) = Π (iω − λ_closed)/(iω − λ_open).
 
     `design`: the gains and their plant; `lag`: time constant of the actuators, τ [s]; `delay`: dead time of the loop, T: half a
-    period of a sampled controller, and more if it computes long [s].
+    period of a sampled controller, plus its computing time [s].
     """
     A, B, C = design.A, design.B, design.C
     m = B.shape[1]
@@ -189,7 +189,7 @@ def _margins(w: np.ndarray, L: np.ndarray) -> LoopMargins:
     real = L.real[at] + part * (L.real[at + 1] - L.real[at])
     gains = np.abs(20.0 * np.log10(-real[real < -1e-9])) if (real < -1e-9).any() else np.array([np.inf])
     at, part = crossings(np.abs(L) - 1.0)
-    angle = np.angle(-(L[at] + part * (L[at + 1] - L[at])))  # from the negative real axis, above 0 where lag is left
+    angle = np.angle(-(L[at] + part * (L[at + 1] - L[at])))  # from the negative real axis, above 0 if lag remains
     phases = np.where(angle > 0.0, angle, angle + 2.0 * np.pi)
     k = int(np.argmin(phases)) if len(phases) else -1
     return LoopMargins(

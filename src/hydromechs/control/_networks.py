@@ -1,6 +1,6 @@
 """Networks of dense layers from files: NumPy arrays (.npz), ONNX, and policies of Stable-Baselines3 (.zip).
 
-Files are data: nothing in them runs. Pickles are left to `torch.load(weights_only=True)`, which rejects code.
+Files are data; nothing in them is executed. Pickles are read by `torch.load(weights_only=True)`, which rejects code.
 """
 
 import io
@@ -29,7 +29,7 @@ MAX_LAYERS = 64
 MAX_NODES = 8 * MAX_LAYERS
 """Maximum number of operators of an ONNX file from its input to its output."""
 MAX_ENTRIES = 10_000
-"""Maximum number of entries of an archive, whose list takes memory before any is read."""
+"""Maximum number of entries of an archive; their list takes memory before any entry is read."""
 
 DAMAGED = (
     *(ValueError, LookupError, OverflowError, EOFError, SyntaxError, RuntimeError, MemoryError, TypeError, AttributeError),
@@ -68,7 +68,7 @@ def read_network(path: str, activation: str) -> tuple[Layer, ...]:
         raise ValueError(f"policy {path}: must be a file of the type {', '.join(readers)}")
     layers: list[Layer] = []
     try:
-        with files.one_load(), np.errstate(all="ignore"):  # `_check` finds what is not finite
+        with files.one_load(), np.errstate(all="ignore"):  # `_check` finds numbers that are not finite
             for layer in reader(files.read_bytes(path), activation):
                 _check(layers, layer)
                 layers.append(layer)
@@ -97,13 +97,13 @@ def _check(before: Sequence[Layer], layer: Layer) -> None:
 
 
 def _require_room(before: Sequence[Layer], size: int) -> None:
-    """Raise `ValueError` if a network has no room for one more layer with `size` weights."""
+    """Raise `ValueError` if one more layer with `size` weights would exceed the limits of a network."""
     if len(before) >= MAX_LAYERS or sum(x.weights.size for x in before) + size > MAX_NUMBERS:
         raise ValueError(f"has more than {MAX_LAYERS} layers or {MAX_NUMBERS:,} weights; use a smaller network")
 
 
 def _floats(data: Sequence[Any], dtype: Any, shape: Sequence[int], name: str) -> Array:
-    """Numbers of a shape from pieces of bytes."""
+    """Return an array of a shape from pieces of bytes."""
     dtype, size = np.dtype(dtype), sum(map(len, data))
     if math.prod(shape) > MAX_NUMBERS or math.prod(shape) * dtype.itemsize != size:
         raise ValueError(f"{name!r} has {size} bytes, must have those of shape {tuple(shape)}, at most {MAX_NUMBERS:,} numbers")
@@ -150,7 +150,7 @@ def _npz(data: bytes, activation: str) -> Iterator[Layer]:
 
 
 MAX_DATA = 8 * 2**20
-"""Maximum size of the description of a model [bytes]; its objects take many times as much memory."""
+"""Maximum size of the description of a model [bytes]; its objects take many times this memory."""
 
 
 def _stable_baselines(data: bytes, activation: str) -> Iterator[Layer]:
@@ -173,7 +173,7 @@ def _stable_baselines(data: bytes, activation: str) -> Iterator[Layer]:
     arrays = torch.load(io.BytesIO(weights), map_location="cpu", weights_only=True)
 
     def read(name: str) -> Array:
-        if math.prod(arrays[name].shape) > MAX_NUMBERS:  # few stored numbers can be repeated
+        if math.prod(arrays[name].shape) > MAX_NUMBERS:  # a few stored numbers can be broadcast to many
             raise ValueError(f"{name!r} has shape {tuple(arrays[name].shape)}, must have at most {MAX_NUMBERS:,} numbers")
         return np.asarray(arrays[name], dtype=float)
 
@@ -204,7 +204,7 @@ _TYPES = {1: "<f4", 11: "<f8", 10: "<f2", 7: "<i8", 6: "<i4"}
 MAX_DIMENSIONS = 8
 """Maximum number of dimensions of a tensor."""
 _SAME = {"Identity", "Flatten", "Cast", "Dropout"}
-"""Operators that change no number of one observation."""
+"""Operators that leave the numbers of one observation unchanged."""
 _NAMED = {"Tanh": "tanh", "Relu": "relu", "Elu": "elu", "Sigmoid": "sigmoid"}
 """Activations by their operators."""
 
@@ -234,7 +234,7 @@ def _message(data: memoryview) -> _Message:
             if kind == 2:
                 size, at = _varint(data, at)
             if size < 0 or at + size > len(data):
-                raise ValueError("is damaged or no ONNX file")
+                raise ValueError("is damaged or not an ONNX file")
             value, at = data[at : at + size], at + size
         files.count("values", 1)
         out.setdefault(key >> 3, []).append(value)
@@ -285,7 +285,7 @@ def _onnx(data: bytes, activation: str) -> Iterator[Layer]:
         sources = [x for x in given if x not in constants]
         if len(sources) != 1:
             names = ", ".join(("Gemm", "MatMul", "Add", "Sub", "Mul", "Div", "Clip", *_NAMED, *sorted(_SAME)))
-            raise ValueError(f"its first output {wanted!r} is no chain of dense layers; supported operators are {names}")
+            raise ValueError(f"its first output {wanted!r} is not a chain of dense layers; supported operators are {names}")
         path.append((makers[at], given, sources[0]))
         at = sources[0]
         if len(path) > MAX_NODES:
@@ -301,7 +301,7 @@ def _options(node: _Message) -> dict[str, _Message]:
 
 
 def _whole(chain: list[Layer]) -> list[Layer]:
-    """A chain whose last layer has a matrix, where `_applied` may leave the diagonal of one."""
+    """Return a chain whose last layer has a full matrix, where `_applied` may leave only its diagonal."""
     if not chain or chain[-1].weights.ndim != 1:
         return chain
     _require_room(chain[:-1], len(chain[-1].weights) ** 2)
@@ -309,7 +309,7 @@ def _whole(chain: list[Layer]) -> list[Layer]:
 
 
 def _dense(chain: list[Layer], name: str, W: Array, b: Array) -> list[Layer]:
-    """A chain after one more dense layer, which takes up a diagonal before it."""
+    """Return a chain with one more dense layer, which absorbs a diagonal before it."""
     if chain and chain[-1].activation == "none" and chain[-1].weights.ndim == 1 and W.ndim == 2:
         before = chain.pop()
         W, b = W * before.weights, b + W @ np.broadcast_to(before.bias, W.shape[1])
@@ -317,14 +317,14 @@ def _dense(chain: list[Layer], name: str, W: Array, b: Array) -> list[Layer]:
 
 
 def _applied(node: _Message, chain: list[Layer], numbers: Sequence[Array], first: bool) -> list[Layer]:
-    """A chain of layers after one more operator; `first` if the chain is its first argument."""
+    """Return a chain of layers with one more operator; `first` if the chain is its first argument."""
     operator, name, options = _text(node, 4), _text(node, 3) or _text(node, 4), _options(node)
     if operator in _SAME:
         return chain
     if operator == "Clip":
         if [float(np.ravel(x)[0]) for x in numbers] == [-1.0, 1.0]:
             return chain  # actions are clipped to this range
-        raise ValueError(f"node {name!r} clips to another range than -1 to 1; remove it, or scale the actions")
+        raise ValueError(f"node {name!r} clips to a range other than -1 to 1; remove it, or scale the actions")
     if operator in _NAMED:
         if chain and chain[-1].activation == "none":
             return [*chain[:-1], _whole(chain)[-1]._replace(activation=_NAMED[operator])]
@@ -352,4 +352,4 @@ def _applied(node: _Message, chain: list[Layer], numbers: Sequence[Array], first
             factor = np.broadcast_to(c if operator == "Mul" else 1.0 / c, len(b))
             W, b = (factor * W.T).T, factor * b
         return [*chain[:-1], chain[-1]._replace(weights=W, bias=b)]
-    raise ValueError(f"node {name!r} ({operator}) is no part of a chain of dense layers")
+    raise ValueError(f"node {name!r} ({operator}) does not belong to a chain of dense layers")

@@ -28,11 +28,11 @@ from ._networks import ACTIVATIONS, read_network
 from ._pose_control import pose_waypoints
 
 RATES = {"rad": 0.5, "m": 0.2}
-"""Rate of a target that an action of 1 stands for, by its unit [rad/s, m/s]."""
+"""Rate of a joint target for an action of 1, by unit [rad/s, m/s]."""
 LIMIT = 10.0
-"""Observations are clipped to ± this value, in SI units: farther away is far away."""
+"""Observations are clipped to ± this value, in SI units."""
 LIMIT_OF_READINGS = 1000.0
-"""The same for readings of sensors: a depth is no way to a goal."""
+"""The same for sensor readings, such as a depth, which can be larger than distances to goals."""
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "goal": ("x", "y", "z"),
     "goal.turn": ("x", "y", "z"),
@@ -42,15 +42,15 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "velocity": ("u", "v", "w"),
     "rate": ("p", "q", "r"),
 }
-"""Names of the numbers of an observation by group, as in "velocity.u"; all in axes of the vehicle."""
+"""Component names of an observation by group, as in "velocity.u"; all in vehicle axes."""
 OF_FRAME = ("tool_goal",)
-"""Groups of a policy with a frame, vectors."""
+"""Groups of vectors of a policy with a frame."""
 OF_GRIP = ("jaws_to_thing", "thing_to_goal")
-"""Groups of a policy with a grip, vectors."""
+"""Groups of vectors of a policy with a grip."""
 
 
 def thruster_commands(plant: Plant) -> tuple[str, ...]:
-    """Return the names of the commands of thrusters."""
+    """Return the names of the thruster commands."""
     names = {c.name for c in plant.components if isinstance(c, Thruster)}
     return tuple(name for name in plant.layout.commands if name in names)
 
@@ -63,7 +63,8 @@ def observed_joints(plant: Plant) -> list[JointPart]:
 def grips_object(before: Scalar, closed: Scalar, closing: Scalar, near: Scalar) -> Scalar:
     """Return 1 if jaws hold an object after an action, else 0; for numbers of one world or arrays of many.
 
-    They grip an object within reach when they close, until they open. `before`: result of the action before; `closed`: 1 if
+    They grip an object within reach when they close, and release it when they open. `before`: result of the previous action;
+    `closed`: 1 if
     they were closed; `closing`: 1 if they are closed now; `near`: 1 if the object is within reach.
     """
     return closing * (1.0 - (1.0 - before) * (1.0 - near * (1.0 - closed)))
@@ -72,8 +73,8 @@ def grips_object(before: Scalar, closed: Scalar, closing: Scalar, near: Scalar) 
 class ActionMap:
     """Commands from actions, one number from -1 to 1 each, for a period [s].
 
-    A command with a range goes from its lowest through its rest to its highest; `ranges` replace those of the plant. A target
-    of a joint, which has no range, moves with its rate, between the limits of the joint.
+    A command with a range goes from its minimum through its rest value to its maximum; `ranges` replace those of the plant. A
+    joint target, which has no range, moves at a rate, within the limits of the joint.
     """
 
     def __init__(self, plant: Plant, names: Iterable[str], ranges: Mapping[str, tuple[float, float]], period: float) -> None:
@@ -97,14 +98,14 @@ class ActionMap:
                 self.stride[k] = RATES[slot.unit] * period
             else:
                 raise ValueError(
-                    f"command {name!r} [{slot.unit}] has no range that ends; give one, ranges={{{name!r}: (low, high)}}"
+                    f"command {name!r} [{slot.unit}] has no finite range; give one, ranges={{{name!r}: (low, high)}}"
                 )
 
     def __len__(self) -> int:
         return len(self.names)
 
     def command(self, k: int, action: Scalar, before: Scalar) -> Scalar:
-        """Return a command for an action, after another command; numbers or symbols."""
+        """Return a command for an action, from the previous command; numbers or symbols."""
         if self.stride[k]:
             return clamp(before + self.stride[k] * action, self.low[k], self.high[k])
         return self.rest[k] + action * where(action > 0.0, self.high[k] - self.rest[k], self.rest[k] - self.low[k])
@@ -116,14 +117,17 @@ def _limits(joint: Any) -> tuple[float, float]:
 
 
 class Policy(TracedBlock):
-    """Gives commands from a trained network of dense layers. A controller.
+    """Controller that computes commands with a trained network of dense layers.
 
     The observation has the labels that an environment of `hydromechs.learning` has, `env.unwrapped.arena.labels`: goal.x, y, z,
-    the way to the goal; goal.turn.x, y, z, the rotation vector to its orientation; goal.velocity and goal.ahead, the velocity
-    of the goal and the way to where it will be; down.x, y, z; velocity.u, v, w; rate.p, q, r, all in axes of the vehicle;
-    height, above the initial position; joint.NAME and joint_rate.NAME; action.NAME, the last actions; SENSOR.CHANNEL, readings.
-    With `frame`, tool_goal.x, y, z is the way from there to the goal. With `grip`, jaws_to_thing.x, y, z is the way from the
-    jaws to the object, thing_to_goal.x, y, z from there to the goal, and grip is 1 while the jaws hold it. Actions from -1 to 1
+    the vector to the goal; goal.turn.x, y, z, the rotation vector to its orientation; goal.velocity and goal.ahead, the
+    velocity of the goal and the vector to its future position; down.x, y, z; velocity.u, v, w; rate.p, q, r, all in axes of the
+    vehicle;
+    height, above the initial position; joint.NAME and joint_rate.NAME; action.NAME, the previous actions; SENSOR.CHANNEL,
+    readings.
+    With `frame`, tool_goal.x, y, z is the vector from the frame to the goal. With `grip`, jaws_to_thing.x, y, z is the vector
+    from the jaws to the object, thing_to_goal.x, y, z that from the object to the goal, and grip is 1 while the jaws hold it.
+    Actions from -1 to 1
     are mapped to commands as in the environments, and clipped. The signals are the actions.
 
     Args:
@@ -136,7 +140,7 @@ class Policy(TracedBlock):
         ranges: Minimum and maximum of commands by name [in their units]. Default to those of the actuators.
         body: Name of the vehicle's body. Defaults to the first free one.
         frame: Frame or body that is to reach the goal, as in `Reach`.
-        grip: Grip that one more action, action.0, closes above 0 and opens otherwise, as in `PickAndPlace`.
+        grip: Grip driven by one more action, action.0, which closes it above 0 and opens it otherwise, as in `PickAndPlace`.
         period: Time between actions, as in training [s].
     """
 
@@ -240,7 +244,7 @@ class Policy(TracedBlock):
         return [at.p if at.body < 0 else kin.p_WB[at.body] + kin.R_WB[at.body] @ at.p for at in found]
 
     def _seen(self, tick: Tick) -> tuple[dict[str, Scalar], Scalar]:
-        """Everything that can be observed, by label; 1 if the object is within reach of the jaws."""
+        """Return all observable quantities by label, and 1 if the object is within reach of the jaws."""
         R = quaternion_matrix(tick.q[self._q][3:])
         p, quaternion, velocity = tick.q[self._q][:3], tick.q[self._q][3:], tick.v[self._v]
         place, rate, later, goal, near = self._goal, np.zeros(3), self._goal, self._home[3:], 0.0
@@ -279,7 +283,7 @@ class Policy(TracedBlock):
 
 
 def _turn(here: Array, there: Array) -> Array:
-    """Rotation vector in body axes from an orientation to another, unit quaternions of shape (4,) [rad], shape (3,)."""
+    """Return the rotation vector [rad], (3,), in body axes from one unit quaternion (4,) to another."""
     w, *part = quaternion_product(here * np.array([1.0, -1.0, -1.0, -1.0]), there)
     size = norm(np.array(part))
     angle = 2.0 * np.arctan2(size, abs(w)) * where(w < 0.0, -1.0, 1.0)

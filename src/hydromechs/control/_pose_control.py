@@ -35,7 +35,7 @@ def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
     """Return error in body axes (6,) of a pose (7,), velocity and acceleration (6,) of its reference x, y, z, rpy (3, 6)."""
     turn, R = pose[3:], quaternion_matrix(pose[3:])
     difference = quaternion_product(np.array([turn[0], -turn[1], -turn[2], -turn[3]]), _quaternion(reference[0, 3:]))
-    sign = where(difference[0] >= 0.0, 1.0, -1.0)  # the shorter way round
+    sign = where(difference[0] >= 0.0, 1.0, -1.0)  # the shorter rotation
     sine = norm(difference[1:]) + 1e-150
     angle = 2.0 * np.arctan2(sine, sign * difference[0]) / sine
     e = np.concatenate([R.T @ (reference[0, :3] - pose[:3]), sign * angle * difference[1:]])
@@ -77,7 +77,7 @@ def pose_law(
     rate = V - v[iv : iv + 6]
     R = quaternion_matrix(q[iq + 3 : iq + 7])
     summed = np.concatenate([R.T @ memory[:3], memory[3:]])
-    numbers = a - np.concatenate([cross(V[3:], V[:3]), np.zeros(3)])  # v̇_ref: the rate of the numbers in body axes
+    numbers = a - np.concatenate([cross(V[3:], V[:3]), np.zeros(3)])  # v̇_ref: the rate of the components in body axes
     wanted = [numbers[k] + _pid(gains[k // 3], e[k], rate[k], summed[k]) for k in range(6)]
     moving = np.array([V[k - iv] if iv <= k < iv + 6 else 0.0 for k in range(model.nv)])
     known = inverse_dynamics(model, q, moving, np.zeros(model.nv))
@@ -226,7 +226,7 @@ def _quaternion(rpy: Array) -> Array:
 TURN = 1e-4
 """Step of finite differences [rad]."""
 SLOW = 1e-6
-"""Speed below which the water counts as still [m/s]."""
+"""Speed below which water counts as still [m/s]."""
 DIGITS = 3
 """Decimals of the water's velocity in the vehicle's axes; waypoints with equal rounded values count as equal."""
 
@@ -293,14 +293,18 @@ def current_notes(
 def turning_rates(model: Model, body: int, inertia: np.ndarray, turn: np.ndarray, flow: np.ndarray) -> np.ndarray:
     """Return the angular acceleration of a current (3,) in world axes [m/s] per angle of rotation, in body axes [1/s²], (3, 3).
 
-    Positive values destabilise. Most of it is the Munk moment: flow past a body turns it across. `inertia` (6, 6) includes
+    Positive values destabilise. Most of it is the Munk moment, which turns a body broadside to the flow. `inertia` (6, 6)
+    includes
     all that the body carries; `turn` (4,) is its attitude.
     """
     at, q, rest = model.v_slices[body], model.initial().q, np.zeros(model.nv)
     initial = quaternion_matrix(q[model.q_slices[body]][3:])
 
     def needed(angle: np.ndarray) -> np.ndarray:
-        """Return the wrench that holds it there, shape (6,). The water is rotated instead of the vehicle: same weight."""
+        """Return the wrench that holds it there, shape (6,).
+
+        The water is rotated instead of the vehicle, so that its weight is unchanged.
+        """
         turned = quaternion_matrix(quaternion_product(turn, quaternion_exp(angle)))
         around = initial @ turned.T @ flow
         return np.array(inverse_dynamics(model, q, rest, rest, fluid_velocity=around), dtype=float)[at]

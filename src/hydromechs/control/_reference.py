@@ -33,14 +33,14 @@ class Sample(NamedTuple):
 def listed_waypoints(waypoints: Any, name: str = "waypoints") -> Sequence[Any]:
     """Return the waypoints of a caller: a non-empty list."""
     if not isinstance(waypoints, Sequence) or isinstance(waypoints, str):
-        raise FieldError(name, waypoints, "must be a list of waypoints, each as {t: 0, ...}")
+        raise FieldError(name, waypoints, "must be a list of waypoints, such as {t: 0, ...}")
     if not waypoints:
         raise FieldError(name, [], "must have at least one waypoint")
     return waypoints
 
 
 class Waypoints:
-    """Path through points at given times; with zero speed and acceleration at each.
+    """Path through points at given times; with zero velocity and acceleration at each.
 
         s(τ) = 10 τ³ − 15 τ⁴ + 6 τ⁵
 
@@ -65,7 +65,7 @@ class Waypoints:
         if last == 0:
             return Sample(self.points[0].copy(), np.zeros(n), np.zeros(n))
         inside = where(passed > 0.0, where(passed <= last, 1.0, 0.0), 0.0) != 0.0
-        k = clamp(passed - 1.0, 0.0, last - 1.0)  # number of the segment
+        k = clamp(passed - 1.0, 0.0, last - 1.0)  # index of the segment
         T = lookup(np.diff(self.times), k)
         s = where(inside, (t - lookup(self.times, k)) / T, 0.0)
         place = s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
@@ -92,12 +92,16 @@ class JointTrajectory(TracedBlock):
         self.period = positive(period, "period")
         for k, w in enumerate(listed_waypoints(waypoints)):
             if not isinstance(w, Mapping):
-                raise FieldError(f"waypoint {k}", w, "must map t and joints to numbers, as {t: 0, elbow: 0.5}")
+                raise FieldError(f"waypoint {k}", w, "must map t and joints to numbers, such as {t: 0, elbow: 0.5}")
             if "t" not in w:
-                raise FieldError(f"waypoint {k}", dict(w), "must have t, its time, and joints by name, as {t: 0, elbow: 0.5}")
+                raise FieldError(
+                    f"waypoint {k}", dict(w), "must have t, its time, and joints by name, such as {t: 0, elbow: 0.5}"
+                )
         self.names = tuple(name for name in waypoints[0] if name != "t")
         if not self.names:
-            raise FieldError("waypoint 0", dict(waypoints[0]), "must name at least one joint besides t, as {t: 0, elbow: 0.5}")
+            raise FieldError(
+                "waypoint 0", dict(waypoints[0]), "must name at least one joint besides t, such as {t: 0, elbow: 0.5}"
+            )
         for k, w in enumerate(waypoints):
             if set(w) != {"t", *self.names}:
                 must = (
@@ -141,9 +145,9 @@ class Servos:
     """Drives of some joints: their commands and setpoints.
 
     Args:
-        simulation: The simulation that they are in.
+        simulation: Simulation that contains the joints.
         names: Names of the joints.
-        drive: Required kind of drive; defaults to any that takes positions.
+        drive: Required kind of drive; defaults to any kind that accepts positions.
     """
 
     def __init__(self, simulation: Simulation | Site, names: Sequence[str], drive: type[drives.Drive] | None = None) -> None:
@@ -187,7 +191,7 @@ class Servos:
         return np.array([where(tick.first, given, kept) for given, kept in pairs])
 
     def commands(self, position: Array, rate: Array, t: Scalar) -> dict[str, Scalar]:
-        """Return commands for targets [rad or m] (n,) at a time, which then move at their rates [rad/s or m/s] (n,)."""
+        """Return commands for targets [rad or m] (n,) that move on at rates [rad/s or m/s] (n,)."""
         out: dict[str, Scalar] = {}
         for name, follows, r, rd in zip(self.names, self._follow, position, rate, strict=True):
             out |= {name: r, f"{name}.rate": rd, f"{name}.at": t} if follows else {name: r}
@@ -225,7 +229,7 @@ class TorqueControl(TracedBlock):
 
     @abc.abstractmethod
     def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:
-        """Return torques of the joints for wanted accelerations, in NumPy operations, shape (n,)."""
+        """Return torques of the joints for target accelerations, in NumPy operations, shape (n,)."""
 
     def prepare(self, site: Site) -> None:
         self._servos = Servos(site, self.names, drives.Torque)

@@ -24,14 +24,14 @@ class Serpenoid(TracedBlock):
         φ_i = α g_i sin(2π t/T − (i − 1) δ) + γ,     i = 1 ... n from the head on
 
     is lateral undulation of a snake for g = 1, and that of an eel for amplitudes that grow towards the tail (Kelasidi
-    et al. 2014, who count from the tail): g_i = h + (1 − h)(i − 1)/(n − 1) with `head_share` h. The offset γ bends the
-    whole body and so turns it: γ = −k (ψ_ref − ψ), at most 15°, where ψ is the mean direction of the modules, smoothed
+    et al. 2014, who count from the tail): g_i = h + (1 − h)(i − 1)/(n − 1) with `head_share` h. The offset γ bends and so turns
+    the whole body: γ = −k (ψ_ref − ψ), at most 15°, where ψ is the mean direction of the modules, smoothed
     with the time constant T. It starts smoothly within `ramp` seconds.
 
-    Its signals are "heading" ψ, "offset" γ, and the wanted angle of each joint, "reference.NAME".
+    Its signals are "heading" ψ, "offset" γ, and the reference angle of each joint, "reference.NAME".
 
     Args:
-        joints: Names of parallel revolute joints with servos, from the head on.
+        joints: Names of parallel revolute joints with servos, starting at the head.
         amplitude_deg: α, of a joint at the tail [degrees].
         frequency: 1/T [1/s]; below half the command rate, 1/(2 `period`).
         phase_deg: δ, phase lag of each joint behind the one before it [degrees]; below 0 it swims backwards.
@@ -56,7 +56,7 @@ class Serpenoid(TracedBlock):
         period: Positive = 0.02,
     ) -> None:
         if isinstance(joints, str) or len(joints) < 2:
-            raise FieldError("joints", joints, "must name at least two joints, from the head on")
+            raise FieldError("joints", joints, "must name at least two joints, starting at the head")
         self.joints = tuple(joints)
         self.omega = 2.0 * math.pi * positive(frequency, "frequency")
         self.delta = math.radians(finite(phase_deg, "phase_deg"))
@@ -107,7 +107,7 @@ class Serpenoid(TracedBlock):
         angles = self._servos.positions(tick)
         R = quaternion_matrix(tick.q[self._head][3:7])
         ahead, up = R @ self._forward, where((R @ self._axis)[2] < 0.0, -1.0, 1.0)
-        behind = np.concatenate([np.zeros(1), np.cumsum(angles)])  # of each module against the head
+        behind = np.concatenate([np.zeros(1), np.cumsum(angles)])  # of each module relative to the head
         seen = np.arctan2(ahead[1], ahead[0]) + up * (sum(behind) / len(behind))
         share = where(tick.first, 1.0, min(1.0, self.period * self.omega / (2.0 * math.pi)))
         heading = tick.memory["heading"] + share * smallest_angle(seen - tick.memory["heading"])

@@ -35,15 +35,15 @@ LEAST = (6.0, 30.0)
 FEEDBACK = ("X", "Y", "Z", "K", "M", "N")
 """Inputs of the design: forces and moments in body axes."""
 SLOW = 0.1
-"""Minimum decay rate of uncontrolled motion in a design, as a share of the bandwidth."""
+"""Minimum decay rate of uncontrolled motion in a design, as a fraction of the bandwidth."""
 NEUTRAL = 1e-6
-"""Righting moment per angle, as a share of m ω², below which an angle counts as free of restoring moments."""
+"""Righting moment per angle, as a fraction of m ω², below which an angle counts as free of restoring moments."""
 
 
 def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return A (8, 8) and M (6, 6) of a vehicle at rest with all other joints held: ẋ = A x + [0; M⁻¹] δτ, x = (φ, θ, ν).
 
-    The rows and columns of the vehicle of `Dynamics.linearize`, without the compilation of all others: where v̇ = 0, the
+    The rows and columns of the vehicle of `Dynamics.linearize`, without compiling the rest: where v̇ = 0, the
     derivatives of the accelerations are −M⁻¹ times those of the inverse dynamics' forces, h(q ⊕ δ, ν).
     """
     at = model.v_slices[body]
@@ -92,11 +92,11 @@ def speed_design(
 
     Bryson's rule: u_max is the wrench that the thrusters reach along each axis alone; the deviation of equal weight is the
     change by that wrench in the time 1/ω against inertia, damping d and righting moment s, ν_max = u_max/(m ω + d) for speeds,
-    φ_max = u_max/(m ω² + s) for roll and pitch; integrals ξ_max = k y_max/ω. Uncontrolled axes have no weight. Only
-    drag stops them, which is quadratic and often vanishes in a linearisation at rest: so a minimum rate of ω/10 is
-    assumed, also for an angle without a restoring moment.
+    φ_max = u_max/(m ω² + s) for roll and pitch; integrals ξ_max = k y_max/ω. Uncontrolled axes have no weight. Only drag stops
+    them; it is quadratic and often vanishes in a linearisation at rest. So a minimum decay rate of ω/10 is assumed, also for an
+    angle without a restoring moment.
 
-    `simulation`: the simulation that the vehicle is in; `controlled`: controlled axes, of surge, sway, heave, roll, pitch,
+    `simulation`: simulation that contains the vehicle; `controlled`: controlled axes, of surge, sway, heave, roll, pitch,
     yaw_rate; defaults to all that the thrusters reach; `bandwidth`: ω [rad/s]; `integral`: k; larger is weaker.
     """
     chosen = list(vehicle.axes) if controlled is None else axes_of(controlled)
@@ -143,7 +143,8 @@ def speed_law(
 
         τ = K_x (x_ref − x) + K_i ξ + g(q_ref) + D(ν_ref),    ξ̇ = y_ref − y
 
-    g is weight and buoyancy at the attitude of the reference with the present arm, D the damping of still water at its speed.
+    g is weight and buoyancy at the reference attitude with the current arm posture, D the damping in still water at the
+    reference speed.
 
     `body`: index of the vehicle's body; `K_x`: gains of the states, shape (m, 8); `K_i`: gains of the integrals, shape (m, m);
     `chosen`: controlled ones of the six axes; `memory`: ξ, shape (6,); `reference`: surge, sway, heave, roll, pitch, yaw rate,
@@ -156,7 +157,7 @@ def speed_law(
     y = np.array([nu[0], nu[1], nu[2], roll, pitch, nu[5]])
     off = reference - y
     e = np.array([off[k] if k in chosen else 0.0 for k in range(6)])
-    # states of what is not controlled have no reference: they are damped
+    # states of uncontrolled axes have no reference: they are damped
     wanted = [reference[k] if k in chosen else y[k] if k in (3, 4) else 0.0 for k in range(6)]
     x_off = np.array(
         [wanted[3] - roll, wanted[4] - pitch, *(wanted[k] - nu[k] for k in range(3)), -nu[3], -nu[4], wanted[5] - nu[5]]
@@ -179,11 +180,11 @@ class Driven(NamedTuple):
     memory: Array
     """The integrals after it, shape (6,)."""
     error: Array
-    """Reference minus present value of each axis, 0 where it is not controlled, shape (6,)."""
+    """Reference minus current value of each axis, 0 where it is not controlled, shape (6,)."""
 
 
 class SpeedLoop:
-    """Inner loop of controllers: from references of speed and attitude to commands of thrusters.
+    """Inner loop of controllers: from speed and attitude references to thruster commands.
 
     Args:
         simulation: The simulation that it controls.
@@ -267,7 +268,7 @@ class SpeedLoop:
         return compile_function("speed_loop", loop, shapes, outputs, rarely_called=True)
 
     def compile(self) -> SpeedLoop:
-        """Compile it before its first call, for controllers in Python; return it."""
+        """Compile the loop before its first call, for controllers in Python; return it."""
         self._code.code(1)
         return self
 
@@ -280,7 +281,7 @@ class SpeedLoop:
 
 
 class LqrSpeed(TracedBlock):
-    """Controller that keeps a vehicle at given speeds, level, by a servo LQR.
+    """Controller that keeps a vehicle level at given speeds by a servo LQR.
 
         τ = K_x (x_ref − x) + K_i ∫(y_ref − y) dt + g + D(ν_ref) + M ν̇_ref,    x = (φ, θ, ν),   y = (u, v, w, φ, θ, r)
 
@@ -289,7 +290,7 @@ class LqrSpeed(TracedBlock):
 
     Args:
         waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°],
-            all default 0; from each to the next smoothly.
+            all 0 by default; interpolated smoothly.
         arm: Waypoints of servo-driven joints, as `JointTrajectory` takes them; optional.
         body: Name of the vehicle's body; defaults to the first free one.
         controlled: Controlled axes, of surge, sway, heave, roll, pitch, yaw_rate; defaults to all that the thrusters
@@ -318,7 +319,7 @@ class LqrSpeed(TracedBlock):
         self.first_memory = {"integrals": np.zeros(6)}
 
     _asked: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
-    """Columns of the path that are references of the axes themselves."""
+    """Return the columns of the path that are direct references of the axes."""
 
     def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
         return speed_waypoints(waypoints)
@@ -332,7 +333,7 @@ class LqrSpeed(TracedBlock):
             if k in self._asked and k not in self._loop.axes and np.any(self.path.points[:, k]):
                 there = ", ".join(list(AXES)[i] for i in self._loop.axes)
                 own = self._loop.vehicle.name
-                raise ValueError(f"a waypoint sets {name} of {own!r}, which is not controlled; controlled are {there}")
+                raise ValueError(f"a waypoint sets {name} of {own!r}, which is not controlled; the controlled axes are {there}")
         self.design, self.notes = self._loop.design, self._loop.notes
         self.commanded = tuple(t.name for t in self._loop.vehicle.thrusters)
         self.signals = self._channels()
@@ -388,7 +389,8 @@ def speeds_towards(here: Array, wanted: Array, rate: Array, stiffness: float, sp
 
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
 
-    `here`: position and quaternion now, shape (7,); `wanted`: position and roll, pitch, heading [m, rad], shape (6,); `rate`:
+    `here`: current position and quaternion, shape (7,); `wanted`: target position and roll, pitch, heading [m, rad], shape
+    (6,); `rate`:
     their rates, shape (6,); `stiffness`: κ [1/s]; `speed`: v_max [m/s].
     """
     R = quaternion_matrix(here[3:])
@@ -407,15 +409,15 @@ class LqrFollowPath(LqrSpeed):
 
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
 
-    The inner loop tracks speeds over ground without a steady error, so the position is held in a current, too,
-    along the axes that are controlled; `notes` names the others, and a path that leads only along those is rejected.
+    The inner loop tracks speeds over ground without a steady error, so the position is held even in a current, along the
+    controlled axes; `notes` names the others, and a path that leads only along those is rejected.
     Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`, as are its further
     arguments.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
         stiffness: κ, decay rate of position errors [1/s]; defaults to a third of the bandwidth.
-        speed: v_max, maximum speed of the approach besides that of the path [m/s].
+        speed: v_max, maximum approach speed in addition to that of the path [m/s].
     """
 
     def __init__(

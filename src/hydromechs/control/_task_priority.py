@@ -24,7 +24,7 @@ from ._reference import Servos
 from ._speed_control import AXES, SpeedLoop
 
 WIDE = 1e12
-"""Default limit of joints without one [rad or m]."""
+"""Default limit of joints without limits [rad or m]."""
 APPROACH = 2.0
 """Maximum rate at which a joint approaches its limit, per distance [1/s]."""
 
@@ -35,13 +35,13 @@ class Body(NamedTuple):
     model: Model
     """The model."""
     vehicle: slice
-    """Places of the vehicle in q."""
+    """Indices of the vehicle in q."""
     places: list[int]
-    """Places in v of the controlled motion: the vehicle's six, then the joints."""
+    """Indices in v of the controlled motion: the vehicle's six, then the joints."""
     joints: tuple[str, ...]
     """Names of the joints."""
     positions: list[int]
-    """Places of the joints in q."""
+    """Indices of the joints in q."""
 
 
 class Asked(NamedTuple):
@@ -56,7 +56,7 @@ class Asked(NamedTuple):
 
 
 class KinematicTask(Described, abc.ABC):
-    """Task of vehicle and arm: its Jacobian and its wanted velocity."""
+    """Task of vehicle and arm: its Jacobian and target velocity."""
 
     @abc.abstractmethod
     def start(self, body: Body) -> None:
@@ -107,7 +107,7 @@ class ToolTask(KinematicTask):
 
 
 class VehicleTask(KinematicTask):
-    """The vehicle holds or changes its position or attitude: ẋ = κ (wanted − present), plus the rate of the path.
+    """The vehicle holds or changes its position or attitude: ẋ = κ (target − current), plus the rate of the path.
 
     Args:
         waypoints: As of `FollowPath`.
@@ -147,7 +147,7 @@ class VehicleTask(KinematicTask):
 
 
 class PostureTask(KinematicTask):
-    """Joints go to wanted positions: ẋ = κ (q_ref − q).
+    """Joints move to target positions: ẋ = κ (q_ref − q).
 
     Args:
         positions: Positions by joint [rad or m].
@@ -229,8 +229,10 @@ TASKS: dict[str, type[KinematicTask]] = {
 class TaskPriority(TracedBlock):
     """Controller that moves a vehicle and its arm together by tasks in order of priority.
 
-    Joint limits come first: a joint approaches a limit less a margin with at most 2/s of the distance, and the tasks use the
-    rest, in the order of `prioritised`. The vehicle's part of the velocity goes to its servo LQR (roll
+    Joint limits come first: the rate at which a joint approaches a limit is at most 2/s times the distance less a margin, and
+    the tasks use the remaining freedom, in the order of `prioritised`. The vehicle's share of the velocity goes to its servo
+    LQR
+    (roll
     and pitch as integrated angles). Since the vehicle is slow, the joints' rates, which go to their servos, are solved
     again for its actual velocity. Its signals are those of `LqrSpeed`, and reference and error of each tool, as
     "reference.tool.x".
@@ -260,7 +262,7 @@ class TaskPriority(TracedBlock):
     ) -> None:
         for k, task in enumerate(tasks):
             if not isinstance(task, KinematicTask):
-                raise FieldError("tasks", task, f"item {k} must be a task, as ToolTask(...)")
+                raise FieldError("tasks", task, f"item {k} must be a task, such as ToolTask(...)")
         self.tasks = tuple(tasks)
         self.joints, self.body, self.margin = joints, body, positive(margin, "margin")
         self.rates = floats(rates, 3, "rates")
@@ -289,7 +291,7 @@ class TaskPriority(TracedBlock):
             self.signals |= {f"{kind}.{task.frame}.{x}": u for kind in ("reference", "error") for x, u in shown.items()}
 
     def velocities(self, given: Sequence[Asked], own: Array, targets: Array) -> tuple[Array, Array]:
-        """Return the velocity (6,) of the vehicle for the tasks, and rates (n,) of the joints for its `own` present one (6,).
+        """Return vehicle velocity (6,) for the tasks, and joint rates (n,) for its `own` current velocity (6,).
 
         `given` are the targets of the tasks, `targets` (n,) those of the joints [rad or m].
         """
@@ -342,7 +344,7 @@ def _fewer_free(rows: tuple[int, ...], n: int, joints: int) -> Program:
 
 
 def within_limits(tasks: Sequence[tuple[Array, Array]], targets: Array, limits: np.ndarray, margin: float) -> Array:
-    """Solve the tasks (J (m_k, N), wanted velocity (m_k,)) in order, shape (N,), slowing down joints near a limit.
+    """Solve the tasks (J (m_k, N), target velocity (m_k,)) in order, shape (N,), slowing down joints near a limit.
 
     The joints, with `targets` (n,) and `limits` (n, 2), are the last entries; `margin` is kept [rad or m].
     """

@@ -1,4 +1,4 @@
-"""A vehicle with thrusters, as controllers see it: its places in the state, and the allocation of a wrench to commands."""
+"""Vehicle with thrusters, for controllers: its indices in the state, and the allocation of wrenches to commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAYS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 PRECEDENCE = (0, 2, 5, 1, 4, 3)
 """Priority of axes if the thrusters cannot move all of them independently: surge, heave, yaw, sway, pitch, roll."""
 LEAST = 0.01
-"""Share of the maximum force, or moment, below which an axis counts as unreachable."""
+"""Fraction of the maximum force or moment below which an axis counts as unreachable."""
 ROUNDING = 1e-6
 """Lever arm that counts as zero [m]."""
 
@@ -55,7 +55,7 @@ class Vehicle:
         """Index of its body."""
         check_free_in_world(model, self.body)
         self.q, self.v = model.q_slices[self.body], model.v_slices[self.body]
-        """Its places in q and v."""
+        """Its indices in q and v."""
         rigid = fixed_to(model, self.body)
         parts = simulation.plant.components
         self.thrusters = [c for c in parts if isinstance(c, Thruster) and model.locate(c.frame).body in rigid]
@@ -67,8 +67,8 @@ class Vehicle:
         self.B = allocation_matrix(model, self.thrusters, name)
         """Wrench per thrust [1, m], shape (6, nt)."""
         self.axes = reached_axes(self.B, [*first, *PRECEDENCE])
-        """Axes along and about which the thrusters push independently, of 0 to 5 in rising order."""
-        counted = np.array([float(k in self.axes) for k in range(6)])  # what comes along about all other axes is left as it is
+        """Axes along and about which the thrusters push independently, of 0 to 5 in ascending order."""
+        counted = np.array([float(k in self.axes) for k in range(6)])  # side effects about all other axes are accepted
         self._shares = np.linalg.pinv(counted[:, None] * self.B, rcond=1e-9) * counted
         self._allocator = Allocator(self.B, self.limits[:, 0], self.limits[:, 1], weights=counted)
 
@@ -86,7 +86,7 @@ class Vehicle:
 
     @property
     def reach(self) -> np.ndarray:
-        """Return the maximum force or moment along each of `axes` alone, in the stronger sense, or 0 [N, N·m], shape (6,)."""
+        """Return the maximum force or moment along each of `axes` in its stronger direction, else 0 [N, N·m], shape (6,)."""
         ways = np.abs(self.limits)
         most = np.where(ways.min(axis=1) > 0.0, ways.min(axis=1), ways.max(axis=1))
         used = (np.abs(self._shares) / most[:, None]).max(axis=0)
@@ -94,7 +94,7 @@ class Vehicle:
 
 
 def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
-    """Return axes of 0 to 5 that thrusters reach independently, rising, for B (6, nt); earlier ones in `order` have priority.
+    """Return the axes, 0 to 5 ascending, that thrusters reach independently, for B (6, nt), with priorities by `order`.
 
     An axis counts if the rest of its row, without its part in the span of the rows before it, is above a hundredth of the
     largest row of forces, or of moments.
@@ -117,7 +117,7 @@ def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
 def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) -> list[str]:
     """Message about positions and angles that are not controlled; a path that leads only along those is rejected.
 
-    A level vehicle reaches another depth by heave, another heading by yaw, and another place by surge or sway.
+    A level vehicle changes depth by heave, heading by yaw, and position by surge or sway.
 
     Args:
         controlled: Axes that are controlled, of 0 to 5.
@@ -135,7 +135,7 @@ def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) ->
     if not path[:, 3:5].any():
         off = path - path[0]
         asked |= {
-            "another place over ground": (off[:, :2], (0, 1)),
+            "another horizontal position": (off[:, :2], (0, 1)),
             "another depth": (off[:, 2:3], (2,)),
             "another heading": (off[:, 5:], (5,)),
         }
@@ -218,13 +218,13 @@ def _pass(A: Array, lower: Array, upper: Array, f: Array, free: Array, weight: A
     solved = _least_squares(A * free, b - A @ held, weight[0], SMALL * size)
     z = np.array([where(x != 0.0, new, old) for x, new, old in zip(free, solved, f, strict=True)])
     walls = [where(x < low, low, high) for x, low, high in zip(z, lower, upper, strict=True)]
-    part, first = 2.0, -1.0  # the share of the way to z at which the first limit is met, and whose it is
+    part, first = 2.0, -1.0  # the fraction of the path to z at which the first limit is reached, and its index
     for k in range(n):
         beyond = where(z[k] < lower[k], free[k], where(z[k] > upper[k], free[k], 0.0))
         share = where(beyond != 0.0, (walls[k] - f[k]) / where(beyond != 0.0, z[k] - f[k], 1.0), 2.0)
         first, part = where(share < part, float(k), first), where(share < part, share, part)
     met = first >= 0.0
-    slope = A.T @ (b - A @ z) - weight[0] * weight[0] * z  # where it is positive the force wants to rise
+    slope = A.T @ (b - A @ z) - weight[0] * weight[0] * z  # where it is positive, a larger force would reduce the error
     tolerance = 1e-13 * size * (norm(b) + size * norm(z))
     most, freed = tolerance, -1.0
     for k in np.flatnonzero(lower < upper).tolist():
