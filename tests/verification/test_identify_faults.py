@@ -64,9 +64,7 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
     far = [replace(DRAG, value=3.0), Number(name="plate.inertia.com", index=(0,), value=-0.2)]
     found = hm.identify(plant, [trial], [IMU], far, step=0.05, most=2, progress=lambda i, cost, damping: costs.append(cost))
     assert not found.converged and found.solution.cost == min(costs)
-    assert found.summary().startswith(
-        "NOT converged, the best so far after 2 iterations: the maximum of 2 iterations was reached, and another"
-    )
+    assert found.summary().startswith("NOT converged, best result so far after 2 iterations: ")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +89,7 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
         ),
         (
             lambda t, x: {"imu.pitch": ChannelSamples(1e3 * t, x)},
-            "imu.pitch: 60 of 61 samples, which go from 0 to 3000 s, are outside the trial, from 0 to 3 s; are times in ms",
+            "imu.pitch: 60 of 61 samples, from 0 to 3000 s, are outside the trial, from 0 to 3 s; are times in ms",
         ),
         (lambda t, x: {"imu.pitch": ChannelSamples(t[::-1], x)}, "times must increase: 2.95 s follows 3 s"),
         (lambda t, x: {"imu.pitch": ChannelSamples(t, x[1:])}, r"times have the shape \(61,\) and values \(60,\)"),
@@ -108,7 +106,7 @@ def test_samples_outside_the_trial_are_told(plant, trial):
     """A part of a log: some samples outside are told, most of them only if they are left out on purpose."""
     part = replace(trial, end=2.0)
     found = hm.identify(plant, [part], [IMU], [DRAG], step=0.05)
-    said = "trial 'decay': 20 of 61 samples of imu.pitch are outside of it and do not count"
+    said = "trial 'decay': 20 of 61 samples of imu.pitch are outside of it and are ignored"
     assert found.notes == (said,) and said in found.summary()
     short = replace(trial, end=1.0)
     with pytest.raises(ValueError, match="40 of 61 samples.*windowed"):
@@ -122,7 +120,7 @@ def test_other_things_that_make_no_sense_are_refused(plant, trial):
         hm.identify(plant, [], [IMU], [DRAG], step=0.05)
     with pytest.raises(ValueError, match="'decay' starts at 0 s and stops at -1 s"):
         hm.identify(plant, [replace(trial, end=-1.0)], [IMU], [DRAG], step=0.05)
-    with pytest.raises(ValueError, match="one number is unknown twice, as 'plate.inertia.mass' and 'plate.inertia.mass'"):
+    with pytest.raises(ValueError, match="listed twice.*as 'plate.inertia.mass' and 'plate.inertia.mass'"):
         hm.identify(plant, [trial], [IMU], [MASS, MASS], step=0.05)
     with pytest.raises(ValueError, match="cannot be simulated to their ends .*: decay; use a smaller step"):
         hm.identify(plant, [trial], [IMU], [replace(DRAG, value=1e6)], step=0.05)

@@ -73,7 +73,7 @@ def test_joints_by_name_and_by_number(tmp_path):
     [
         ({"topic": "/imv", "columns": COLUMNS}, "a.mcap: no topic '/imv'.*it has /imu, /joints"),
         ({"topic": "/imu", "columns": {"x": "orientation.q"}}, "no message of /imu has a number at 'orientation.q'"),
-        ({"topic": "/imu"}, "needs its topic and its columns"),
+        ({"topic": "/imu"}, "needs a topic and columns"),
         ({"topic": "/imu", "columns": COLUMNS, "units": {"y": "deg"}}, "units: no column 'y'"),
     ],
 )

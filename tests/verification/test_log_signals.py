@@ -27,10 +27,14 @@ def log_of(name="a.csv", **columns):
         (
             "joint elbow",
             5.0 * np.sin(T),
-            r"c turns by 4.9\d rad/s; is it in degrees\? give units: {c: deg} .*{c: rad} if it is not",
+            r"c turns at 4.9\d rad/s; is it in degrees\? give units: {c: deg} .*{c: rad} if it is not",
         ),
-        ("joint hand", 3.0 * np.sin(0.5 * T), r"c goes from -3 to 3 rad, and its joint from -1.5 to 1.5 rad; is it in degrees"),
-        ("x", 1e3 * 0.2 * np.sin(T), "a.csv: c moves by .* m/s; is it in millimetres\\? give units: {c: mm}"),
+        (
+            "joint hand",
+            3.0 * np.sin(0.5 * T),
+            r"c ranges from -3 to 3 rad, but its joint from -1.5 to 1.5 rad; is it in degrees",
+        ),
+        ("x", 1e3 * 0.2 * np.sin(T), "a.csv: c moves at .* m/s; is it in millimetres\\? give units: {c: mm}"),
         ("p", np.degrees(RATE), "c is 57.3 times the rate of the attitude; is it in degrees per second"),
     ],
 )
@@ -67,7 +71,7 @@ def test_a_time_far_ahead_costs_one_sample(tmp_path):
     (tmp_path / "a.csv").write_text("t,x\n" + "\n".join(f"{t},1" for t in times))
     log = validation.read_log(tmp_path / "a.csv", "t")
     assert len(log.time) == len(T) - 1
-    assert log.notes == ("a.csv: 1 samples are later than the next (a clock that jumps?); ignored",)
+    assert log.notes == ("a.csv: 1 samples are later than the next one (does the clock jump?); ignored",)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,7 @@ def test_a_time_far_ahead_costs_one_sample(tmp_path):
             -3.0,
             r"a.csv: the clock jumps back from 9.95 to 7.00 s at sample 200 and stays behind: (59|60) of 400 samples .* cut the log",
         ),
-        (500.0, r"a.csv: the clock jumps ahead from 9.95 to 510.00 s, longer than all the rest of the log; cut the log there"),
+        (500.0, r"a.csv: the clock jumps ahead from 9.95 to 510.00 s.*cut the log there"),
     ],
 )
 def test_a_clock_that_jumps_and_stays_there_is_refused(tmp_path, jump, said):
@@ -87,7 +91,7 @@ def test_a_clock_that_jumps_and_stays_there_is_refused(tmp_path, jump, said):
     with pytest.raises(ValueError, match=said):
         validation.read_log(tmp_path / "a.csv", "t")
     (tmp_path / "b.csv").write_text("t,x\n" + "\n".join(f"{t},1" for t in np.where(T >= 9.99, T + 8.0, T)))
-    assert validation.read_log(tmp_path / "b.csv", "t").notes == ("b.csv: nothing from 9.95 to 18.00 s",)
+    assert validation.read_log(tmp_path / "b.csv", "t").notes == ("b.csv: no samples from 9.95 to 18.00 s",)
 
 
 def test_suspect_samples_and_sensors_that_hang_are_told():
@@ -96,7 +100,7 @@ def test_suspect_samples_and_sensors_that_hang_are_told():
     spike[77] += 0.9
     (said,) = far_off(log_of(roll=spike), {"roll": "give outliers"}, 2.0)
     assert (
-        said.startswith("a.csv: 1 samples of roll are far off those around them, most at 3.85 s by 0.")
+        said.startswith("a.csv: 1 samples of roll deviate far from their neighbours, most at 3.85 s by 0.")
         and "give outliers" in said
     )
     (said,) = hanging(log_of(roll=held), ["roll"])
@@ -111,7 +115,7 @@ def test_clocks_are_aligned(shift):
     late = validation.LogFile("b.csv", slow + shift, {"roll": 0.3 + 1.2 * np.interp(slow, T, ROLL)})
     moved, found = aligned(late, late.column("roll"), log_of(), ROLL, 1.0)
     assert found == pytest.approx(-shift, abs=0.005)
-    assert f"b.csv: its clock was moved by {found:+.4f} s to that of a.csv" in moved.notes[0]
+    assert f"b.csv: its clock was shifted by {found:+.4f} s to that of a.csv" in moved.notes[0]
     with pytest.raises(ValueError, match="differ by 0.1 s or more; increase the range of align"):
         aligned(late, late.column("roll"), log_of(), ROLL, 0.1)
     noise = replace(late, columns={"roll": np.random.default_rng(0).normal(size=len(slow))})

@@ -147,7 +147,7 @@ def test_pieces_that_make_no_sense_are_refused(plant, angles):
     trial = recorded(angles, 1.0, 0)
     with pytest.raises(ValueError, match=r"shooting_interval is 0.001 s, must be at least the step, 0.02 s"):
         identified(plant, trial, shooting_interval=0.001)
-    with pytest.raises(ValueError, match="before is for trials that are simulated as a whole"):
+    with pytest.raises(ValueError, match="omit it with shooting_interval"):
         identified(plant, trial, shooting_interval=0.5, before=[0.5])
     found = identified(plant, replace(trial, end=0.6), shooting_interval=5.0)  # longer than the record: as a whole
     assert found.converged and len(found.states[0].times) == 1

@@ -62,8 +62,8 @@ def test_a_log_is_cleaned_and_says_so(tmp_path):
     assert len(log.time) == 43 and (np.diff(log.time) > 0.0).all()
     said = "\n".join(log.notes)
     assert "a.csv.gz: 1 of 45 rows have missing numbers; ignored" in said
-    assert "1 samples are not later than those before (a clock that jumps?)" in said
-    assert "nothing from 2.90 to 4.50 s" in said
+    assert "1 samples are not later than earlier ones (does the clock jump?)" in said
+    assert "no samples from 2.90 to 4.50 s" in said
     assert float(log.dataset().x.sel(time=0.2, method="nearest")) == 2.0
 
 
@@ -84,7 +84,7 @@ def test_repeated_values_are_no_samples(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "head", "said"),
     [
-        ([[0.0, 1.0]] * 3, "t,x", "1 samples are left, at least 10"),
+        ([[0.0, 1.0]] * 3, "t,x", "1 samples remain, at least 10"),
         ([[k, 1.0] for k in range(20)], "time,x", "no column 't' with the times"),
         ([[k, 1.0, 2.0] for k in range(20)], "t,x", "rows have 3 numbers, but 2 columns have names"),
     ],

@@ -1,4 +1,4 @@
-"""Estimate unknowns of a plant from recordings, with uncertainties and with the directions that the data do not determine."""
+"""Estimation of a plant's unknowns from recordings, with uncertainties and the directions that the data do not determine."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ WEAK = 1.0
 MAX_VARIANCE_GAIN = 1e10
 """Ratio to the variance with all other unknowns fixed above which an unknown counts as undetermined."""
 NAMED = 0.3
-"""Minimum part of an unknown in a direction for it to be named."""
+"""Minimum component of an unknown in a direction for it to be named."""
 LAGS = 20
 """Maximum lag of the residuals' correlation, in samples."""
 NOTED = 0.05
-"""Part of a channel's samples outside their trial above which a note is made."""
+"""Fraction of a channel's samples outside their trial above which a note is added."""
 
 
 class Found(NamedTuple):
@@ -55,11 +55,11 @@ class Direction(NamedTuple):
     information: float
     """Information in the data along it relative to the prior: 0 for none."""
     parts: tuple[tuple[str, float], ...]
-    """Unknowns with their parts, in units of their prior deviations."""
+    """Unknowns with their components, in units of their prior deviations."""
 
     @property
     def text(self) -> str:
-        """In words."""
+        """Description."""
         return " ".join(f"{part:+.2f} {name}" for name, part in self.parts)
 
 
@@ -208,7 +208,7 @@ class Identification:
 
     @cached_property
     def states(self) -> tuple[States, ...]:
-        """Of each trial the states at the starts of its pieces, that of the trial's start first."""
+        """For each trial, the states at the starts of its pieces, the trial's start first."""
         problem, s = self.problem, self.solution
         q, x, _ = problem.starts(s.at.shared, s.at.own)
         out = []
@@ -222,20 +222,20 @@ class Identification:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return warnings about the recordings: channels of which many samples are outside their trial."""
+        """Return warnings about the recordings: channels with many samples outside their trial."""
         out = []
         for trial in self.problem.trials:
             for name in trial.samples:
                 gone = outside(trial, name)
                 if gone.sum() > NOTED * len(gone):
-                    said = f"{gone.sum()} of {len(gone)} samples of {name} are outside of it and do not count"
+                    said = f"{gone.sum()} of {len(gone)} samples of {name} are outside of it and are ignored"
                     out.append(f"trial {trial.name!r}: {said}")
         return tuple(out)
 
     def summary(self) -> str:
-        """Return estimates, convergence, what the data cannot determine, and notes, as lines of text."""
+        """Return estimates, convergence, undetermined directions and notes as lines of text."""
         s = self.solution
-        ended = "converged" if s.converged else "NOT converged, the best so far"
+        ended = "converged" if s.converged else "NOT converged, best result so far"
         lines = [f"{ended} after {s.iterations} iterations: {s.reason}"]
         width = max((len(row.name) for row in self.found), default=0)
         for row in self.found:
@@ -287,15 +287,15 @@ def identify(
         instruments: The instruments of the recordings.
         unknowns: The unknowns, as `identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
         start: Standard deviations of the trials' starts, of the chart's coordinates and of the velocities, shape (2 nv,); 0
-            where they are exact. Defaults to exact for all.
+            where they are exact. Defaults to exact values.
         step: Step of the Runge-Kutta method [s].
         most: Maximum number of iterations.
-        gain: The search stops when a whole step promises less than this part of the cost.
-        before: Times up to which only the starts of the trials are fitted first, with priors of all else [s]; helps if
+        gain: The search stops when a full step is predicted to reduce the cost by less than this fraction.
+        before: Times up to which the starts of the trials alone are fitted first, with all else at its prior [s]; this helps if
             starts are poorly known.
         shooting_interval: Length of pieces into which trials are cut, each with an estimated start of its own, so that
-            the pieces join [s]: for long records of machines that are unstable or chaotic, whose simulation as a
-            whole diverges from any guess. Defaults to the whole trial.
+            the pieces join [s]: for long records of unstable or chaotic machines, where a simulation of the whole trial
+            diverges from any guess. Defaults to the whole trial.
         progress: Called after each iteration with its number, the cost and the damping.
 
     Raises:
@@ -306,7 +306,7 @@ def identify(
     own, nodes = None, None
     if len(problem.node_trials):
         if before is not None:
-            raise ValueError("before is for trials that are simulated as a whole; omit it with shooting_interval")
+            raise ValueError("before applies only to trials that are simulated in one piece; omit it with shooting_interval")
         own, nodes = first_nodes(problem, problem.within(problem.guess))
     elif before is not None:
         own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).at.own
@@ -317,17 +317,17 @@ def identify(
 TIMES = 8
 """Maximum number of corrections of a piece."""
 DAMPING = 1e-2
-"""Damping of the first of them, relative to the information of the samples on each coordinate."""
+"""Damping of the first correction, relative to the information of the samples on each coordinate."""
 ENOUGH = 1e-2
 """Minimum relative gain in the sum of squares for another correction."""
 
 
 def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes]:
-    """Estimate the trials' own unknowns, shape (n, l), and the nodes, along the trials with the shared ones fixed.
+    """Estimate the trials' own unknowns, shape (n, l), and the nodes, along the trials, with the shared unknowns fixed.
 
-    Each piece is simulated from the end of the one before; then its start is moved by damped Gauss-Newton steps to
-    where its own samples place it. Coordinates without information stay, and so do internal states, of which samples of a
-    body contain so little that a linear step can send them anywhere.
+    Each piece is simulated from the end of the previous one; then damped Gauss-Newton steps fit its start to its own samples.
+    Coordinates without information stay, and so do internal states: samples of a body contain so little information on them
+    that a linear step is unreliable.
     """
     own = np.zeros((len(problem.trials), len(problem.own_deviation)))
     count = len(problem.node_trials)
@@ -346,7 +346,7 @@ def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes
 def _corrected(
     problem: Problem, shared: np.ndarray, own: np.ndarray, nodes: Nodes, chosen: list[int]
 ) -> tuple[np.ndarray, Nodes, SensitiveState]:
-    """Starts of one piece of each trial moved to where their samples place them, and the ends of these pieces."""
+    """Fit the start of one piece of each trial to its samples; return the starts and the ends of these pieces."""
     pieces = [problem.pieces[p] for p in chosen]
     ns, moving = len(problem.free_start), 2 * problem.plant.model.nv
     deviation = problem.own_deviation[:ns]
@@ -380,7 +380,7 @@ def _corrected(
 
 
 class _Seen(NamedTuple):
-    """One piece of each trial."""
+    """One piece of each trial, simulated."""
 
     found: list[Evaluated]
     cost: np.ndarray
@@ -414,7 +414,7 @@ def _seen(problem: Problem, shared: np.ndarray, own: np.ndarray, nodes: Nodes, c
 
 
 def _step(J: np.ndarray, residual: np.ndarray, damping: float) -> np.ndarray:
-    """A damped Gauss-Newton step, shape (k,), 0 for coordinates without information."""
+    """Return a damped Gauss-Newton step, shape (k,), 0 for coordinates without information."""
     size = np.sqrt(np.sum(J * J, axis=0))
     if not np.isfinite(size).all():
         return np.zeros_like(size)

@@ -19,10 +19,10 @@ from ._sensitivity import on_lanes
 CHANNELS = ("roll", "pitch", "yaw", "x", "y", "z", "u", "v", "w", "p", "q", "r")
 """Measurable quantities: angles [rad], position in the world [m], velocity in the instrument's axes [m/s, rad/s]."""
 OWN = 4
-"""Numbers of an instrument: its rotation about z on its body [rad], and its position there [m]."""
+"""Parameters of an instrument: its rotation about z on its body [rad], and its position there [m]."""
 
 RAW = 14
-"""Numbers from which the channels of an instrument follow."""
+"""Quantities from which the channels of an instrument are computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +36,9 @@ class MeasuredChannel:
     offset: float = 0.0
     """Standard deviation of a constant error in each trial; 0 for none."""
     correlation: float = 0.0
-    """Correlation time of its errors [s]: model errors do not change from one sample to the next, so more
-    samples within it do not add information."""
+    """Correlation time of its errors [s]: model errors vary slowly, so that more samples within it add no information."""
     outlier: float = math.inf
-    """Errors of more deviations than this count linearly in place of squared (Huber 1964)."""
+    """Errors above this many deviations count linearly instead of squared (Huber 1964)."""
 
     def __post_init__(self) -> None:
         if self.quantity not in CHANNELS:
@@ -53,11 +52,11 @@ class Instrument:
     """Instrument on a body that measures attitude, position and motion."""
 
     name: str
-    """Name, as "imu"."""
+    """Name, such as "imu"."""
     body: str
     """Name of the body that it is fixed to."""
     channels: tuple[MeasuredChannel, ...]
-    """Measured quantity."""
+    """Measured quantities."""
     turn: float = 0.0
     """Standard deviation of its rotation about z on the body [rad]; 0 if it is known."""
     place: float = 0.0
@@ -74,7 +73,7 @@ class Measured(NamedTuple):
     by_state: np.ndarray
     """∂/∂(chart, x), shape (n, channels, nv + nx)."""
     by_own: np.ndarray
-    """∂/∂ the instruments' own numbers, shape (n, channels, OWN instruments)."""
+    """∂/∂ the instruments' parameters, shape (n, channels, OWN instruments)."""
 
 
 class Outputs:
@@ -111,7 +110,7 @@ class Outputs:
         return on_lanes(Recipe.of(program), program)
 
     def __call__(self, q: np.ndarray, x: np.ndarray, own: np.ndarray) -> Measured:
-        """Channels and derivatives of n states, with numbers of the instruments `own`, shape (OWN instruments,)."""
+        """Return channels and derivatives of n states, with parameters `own` of the instruments, shape (OWN instruments,)."""
         y = np.concatenate([np.zeros((len(q), self.model.nv)), x], axis=1)
         raw, *slopes = self._code([q, y, np.broadcast_to(own, (len(q), len(own))).copy()])
         values = np.zeros((len(q), len(self.channels)))

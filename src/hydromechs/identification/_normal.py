@@ -11,9 +11,9 @@ from ._problem import Evaluated, Problem
 from ._samples import Gaps, Nodes
 
 RIDGE = 1e-14
-"""Regularisation of squares that are scaled to 1, so that undetermined unknowns stay where they are."""
+"""Regularisation of squares that are scaled to 1, so that undetermined unknowns keep their values."""
 PASSES = 4
-"""Maximum number of active-set iterations, in numbers of bounds: more than problems without ties need."""
+"""Maximum number of active-set iterations per bound; more than problems without ties need."""
 
 
 class Point(NamedTuple):
@@ -51,7 +51,7 @@ class Normal:
     d: np.ndarray
     """The gaps, shape (gaps,)."""
     trials: tuple[slice, ...]
-    """Places of each trial's own unknowns and nodes."""
+    """Indices of each trial's own unknowns and nodes."""
     lower: np.ndarray
     """Minimum changes, not above 0, shape (size,)."""
     upper: np.ndarray
@@ -60,10 +60,10 @@ class Normal:
     def step(self, damping: float) -> Step:
         """Return the change within the bounds, by an active set (Nocedal and Wright 2006, 16.5).
 
-        On the way to the minimum with some unknowns held, the first bound that is reached holds its unknown, too;
-        at the minimum, the unknown with the largest inward multiplier is released; until there is none.
-        Levenberg-Marquardt damping is relative to the diagonal of H; gaps are closed by less accordingly, so that steps
-        become as short as needed.
+        On the path to the minimum with some unknowns held, the first bound reached holds its unknown, too. At the minimum, the
+        unknown with the largest inward multiplier is released, until there is none.
+        Levenberg-Marquardt damping is relative to the diagonal of H; gaps are closed by correspondingly less, so that steps
+        become as short as necessary.
         """
         pinned, size = self.lower == self.upper, self._size
         change, side = np.zeros(len(self.b)), np.where(pinned, 1, 0)
@@ -92,11 +92,11 @@ class Normal:
         return Step(change, push, side)
 
     def promised(self, change: np.ndarray) -> float:
-        """Return the predicted reduction of the cost by a change of all unknowns (size,), of the linear problem."""
+        """Return the reduction of the cost that the linear problem predicts for a change of all unknowns (size,)."""
         return -float(self.b @ change + 0.5 * change @ (self.H @ change))
 
     def covariance_times(self, columns: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """Covariance of all unknowns, 0 of those that are `held` (size,), times some columns, shape (size, n)."""
+        """Return the covariance of all unknowns, 0 for those `held` (size,), times some columns, shape (size, n)."""
         return self._solved(columns, np.zeros((len(self.d), columns.shape[1])), 0.0, held)[0]
 
     @property
@@ -119,7 +119,7 @@ class Normal:
         K = bmat([[csc_matrix(H) + (damping + RIDGE) * identity(n), C.T], [C, None]], format="csc")
         try:
             found = splu(K).solve(np.concatenate([top, rows * foot]))
-        except RuntimeError as error:  # no pivot is left
+        except RuntimeError as error:  # no pivots remain
             raise np.linalg.LinAlgError(str(error)) from None
         x[free] = scale * found[:n]
         return x, rows * found[n:]

@@ -19,7 +19,7 @@ from ._unknowns import JointOffset, Unknown, opened
 BLOCK = 32
 """Steps whose channels are computed at once."""
 Corrected = Callable[[np.ndarray, np.ndarray, SensitiveState], SensitiveState]
-"""Function of the numbers of trials, of their steps and their states after these; returns corrected states."""
+"""Function of the indices of trials, their step numbers and their states after these; returns corrected states."""
 
 
 class Evaluated(NamedTuple):
@@ -32,9 +32,9 @@ class Evaluated(NamedTuple):
     by_own: np.ndarray
     """∂/∂ the trial's own unknowns, shape (m, l)."""
     by_nodes: np.ndarray
-    """∂/∂ the nodes of the trial, one after the other, shape (m, nodes w)."""
+    """∂/∂ the concatenated nodes of the trial, shape (m, nodes w)."""
     channel: np.ndarray
-    """Number of the channel of each residual, shape (m,)."""
+    """Index of the channel of each residual, shape (m,)."""
     times: np.ndarray
     """Time of each residual [s], shape (m,)."""
     error: np.ndarray
@@ -75,7 +75,7 @@ class Problem:
             for k in u.places(self.plant):
                 if k in owners:
                     names = f"{u.labels()[0]!r} and {owners[k].labels()[0]!r}"
-                    raise ValueError(f"one number is unknown twice, as {names}; omit one of them")
+                    raise ValueError(f"one number is listed twice as unknown, as {names}; omit one of them")
                 owners[k] = u
         self.columns = dict.fromkeys(owners)
         self.dynamics = Sensitivities(self.plant, list(self.columns))
@@ -85,7 +85,7 @@ class Problem:
         self.take(trials)
 
     def of(self, trials: Sequence[Trial]) -> Problem:
-        """Return the same problem of other trials, with shared compiled programs."""
+        """Return the same problem for other trials, with shared compiled programs."""
         other = copy(self)
         other.take(trials)
         return other
@@ -119,7 +119,7 @@ class Problem:
             self.slices.append(slice(len(rows), len(rows) + len(theta)))
             self.labels += u.labels()
             rows += zip(theta, u.deviations(), *u.bounds(), strict=True)
-        self.instrument_places: list[tuple[int, int]] = []  # column, place among the instruments' own numbers
+        self.instrument_places: list[tuple[int, int]] = []  # column, index among the instruments' parameters
         self.delays: dict[int, int] = {}
         for i, instrument in enumerate(self.outputs.instruments):
             places = [(f"place {a}", instrument.place) for a in "xyz"]
@@ -144,7 +144,7 @@ class Problem:
         self.own_labels += [f"offset of {self.outputs.names[c]}" for c in self.offsets]
 
     def within(self, shared: np.ndarray) -> np.ndarray:
-        """Nearest values of the shared unknowns within the bounds, shape (g,)."""
+        """Return the nearest values of the shared unknowns within the bounds, shape (g,)."""
         return np.clip(shared, self.lower, self.upper)
 
     def inputs(self, shared: np.ndarray, parts: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
@@ -172,7 +172,7 @@ class Problem:
         derivatives: bool = True,
         corrected: Corrected | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Channels of all pieces at each step, shape (steps + 1, pieces, channels), and their derivatives, (..., g + starts).
+        """Return the channels of all pieces at each step, (steps + 1, pieces, channels), and derivatives, (..., g + starts).
 
         `corrected` is called after each step and returns the states from which the simulation continues, without derivatives.
         """
@@ -183,7 +183,7 @@ class Problem:
         return self.run(shared, own, nodes, everything, steps, derivatives=derivatives, corrected=corrected)[:2]
 
     def starts(self, shared: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """States at which trials begin, q, (n, nq), and x, (n, nx), and ∂/∂(shared, free start), shape (n, nv + nx, g + ns)."""
+        """Return initial states of trials, q (n, nq) and x (n, nx), and ∂/∂(shared, free start), (n, nv + nx, g + ns)."""
         model, n, g, ns = self.plant.model, len(self.trials), len(shared), len(self.free_start)
         nv = model.nv
         moved = np.zeros((n, 2 * nv))
@@ -214,7 +214,7 @@ class Problem:
         derivatives: bool,
         corrected: Corrected | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None, SensitiveState]:
-        """Chosen pieces, each for a number of steps: their channels, derivatives of these, and the states at their ends."""
+        """Simulate chosen pieces, each for a number of steps; return their channels, the derivatives, and the final states."""
         g, ns = len(shared), len(self.free_start)
         inputs, P = self.inputs(shared)
         pieces = [self.pieces[p] for p in chosen]
@@ -251,7 +251,7 @@ class Problem:
             if len(waiting) == BLOCK or not goes_on.all():
                 self._seen(waiting, live, own_numbers, values, slopes, i + 1 - len(waiting))
                 waiting = []
-            if not goes_on.all():  # pieces that have ended cost nothing more
+            if not goes_on.all():  # finished pieces cost nothing
                 for end, now in zip(ends, at_state, strict=True):
                     end[live[~goes_on]] = now[~goes_on]
                 live, at_state = live[goes_on], SensitiveState(*(x[goes_on] for x in at_state))
@@ -264,7 +264,7 @@ class Problem:
     def _stepped(
         self, at: SensitiveState, trial: np.ndarray, step: np.ndarray, inputs: np.ndarray, P: np.ndarray
     ) -> SensitiveState:
-        """States of some trials after a step of each, in parts where inputs bend within it."""
+        """Return the states of some trials after a step of each, which is split where the slope of inputs changes."""
         line = self.timeline
         part, end = line.first[trial, step], line.first[trial, step + 1]
         out = self.dynamics.step(line.begins[part], at, inputs[part], P[: len(part)], line.lengths[part])
@@ -309,12 +309,12 @@ class Problem:
         until: Sequence[float] | None = None,
         derivatives: bool = True,
     ) -> tuple[list[Evaluated], Gaps | None]:
-        """Residuals of all trials with their derivatives, and the gaps between pieces, None if there are none.
+        """Return the residuals of all trials with their derivatives, and the gaps between pieces, None without gaps.
 
-        Samples later than `until` [s] of their trial, which has one piece then, do not count.
+        Samples later than `until` [s] are ignored; their trial then has one piece.
         """
         steps = [p.steps for p in self.pieces]
-        if until is not None:  # no longer than it takes
+        if until is not None:  # no longer than necessary
             early = -min([0.0, *(float(shared[k]) for k in self.delays.values())])
             last = [int(np.ceil((t + early - x.start) / self.h)) + 1 for t, x in zip(until, self.trials, strict=True)]
             steps = [max(1, min(k, most)) for k, most in zip(last, steps, strict=True)]
@@ -335,10 +335,10 @@ class Problem:
         pieces: Sequence[int],
         until: Sequence[float] | None = None,
     ) -> Evaluated:
-        """Residuals of trial j within those of its pieces that were simulated.
+        """Return the residuals of trial j within its simulated pieces.
 
-        `values` are channels, shape (steps + 1, simulated pieces, channels); `pieces` has the place of each piece of the trial
-        in it, −1 if it was not simulated; `until` as in `joined`.
+        `values` are channels, shape (steps + 1, simulated pieces, channels); `pieces` has the index of each piece of the trial
+        there, −1 if it was not simulated; `until` as in `joined`.
         """
         trial, g, ns, h = self.trials[j], len(shared), len(self.free_start), self.h
         mine = [p for p in self.pieces if p.trial == j]
@@ -399,7 +399,7 @@ class Problem:
         return Evaluated(np.concatenate(rows), ds, dl, dn, channels, times, error)
 
     def _gaps(self, nodes: Nodes, ends: SensitiveState, g: int) -> Gaps:
-        """Gaps between the ends of pieces and the nodes where the next ones begin."""
+        """Return the gaps between the ends of pieces and the nodes at which the next ones start."""
         nv = self.plant.model.nv
         before = [p - 1 for p, piece in enumerate(self.pieces) if piece.node >= 0]
         u, slopes, by_u = self.dynamics.between(nodes.q, ends.q[before], ends.S[before][:, :nv])
@@ -412,7 +412,7 @@ class Problem:
         return Gaps(size, by_all[..., :g], by_before, by_node)
 
     def moved_nodes(self, nodes: Nodes, change: np.ndarray) -> Nodes:
-        """Nodes moved by a change of chart coordinates, velocities and internal states, shape (nodes, w)."""
+        """Return the nodes moved by a change of chart coordinates, velocities and internal states, shape (nodes, w)."""
         nv = self.plant.model.nv
         nothing = np.zeros((len(change), nv, 0))
         q, _ = self.dynamics.moved(nodes.q, np.ascontiguousarray(change[:, :nv]), nothing)

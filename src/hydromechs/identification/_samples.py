@@ -20,21 +20,21 @@ from hydromechs.values import nearest
 STEEPEST = 1.7
 """Maximum plausible pitch [rad]."""
 MAX_OUTSIDE = 0.5
-"""Maximum part of a channel's samples outside the trial."""
+"""Maximum fraction of a channel's samples outside the trial."""
 
 
 class ChannelSamples(NamedTuple):
     """Measurements of a channel in a trial."""
 
     times: np.ndarray
-    """Times [s], shape (m,), rising."""
+    """Increasing times [s], shape (m,)."""
     values: np.ndarray
     """Values in the channel's unit, shape (m,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """Recording of the plant, with its start and end."""
+    """Recording of the plant between a start and an end time."""
 
     name: str
     """Name, for tables."""
@@ -47,18 +47,18 @@ class Trial:
     v: np.ndarray
     """Guess of the velocity at the start, shape (nv,)."""
     samples: Mapping[str, ChannelSamples]
-    """Measurements by channel, as "imu.roll"."""
+    """Measurements by channel, such as "imu.roll"."""
     motions: Mapping[str, motions.Motion] = field(default_factory=dict)
     """Motion of joints with prescribed motion, by name."""
 
     def windowed(self) -> Trial:
-        """Return the trial with only those samples that lie within it: a part of a long log."""
+        """Return the trial with only the samples within it, for a section of a long log."""
         kept = {name: ~outside(self, name) for name in self.samples}
         return replace(self, samples={k: ChannelSamples(*(np.asarray(x)[kept[k]] for x in s)) for k, s in self.samples.items()})
 
 
 def outside(trial: Trial, channel: str) -> np.ndarray:
-    """Return a mask of the samples of a channel, by its name, that lie outside the trial and do not count, shape (m,)."""
+    """Return a mask of the samples of a channel, by its name, that lie outside the trial and are ignored, shape (m,)."""
     t = np.asarray(trial.samples[channel].times)
     return (t < trial.start) | (t > trial.end)
 
@@ -66,14 +66,14 @@ def outside(trial: Trial, channel: str) -> np.ndarray:
 def check_trial(trial: Trial, channels: Sequence[str]) -> None:
     """Reject a trial with unusable samples, or without any of the instruments' `channels`, with the remedy."""
     if not trial.start < trial.end:
-        raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and stops at {trial.end:g} s; it must stop later")
+        raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and stops at {trial.end:g} s; set a later end")
     for name, (times, values) in trial.samples.items():
         what = f"trial {trial.name!r}: {name}"
         if name not in channels:
             raise ValueError(f"{what} is not a channel of an instrument{nearest(name, channels)}")
         t, x = np.asarray(times), np.asarray(values)
         if t.shape != x.shape or t.ndim != 1:
-            raise ValueError(f"{what}: times have the shape {t.shape} and values {x.shape}, must be the same and (m,)")
+            raise ValueError(f"{what}: times have the shape {t.shape} and values {x.shape}; both must be (m,)")
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
             bad = int((~(np.isfinite(t) & np.isfinite(x))).sum())
             raise ValueError(f"{what}: {bad} of {len(t)} samples are not finite; remove them")
@@ -89,8 +89,8 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
             )
         if out.sum() > MAX_OUTSIDE * len(t):
             raise ValueError(
-                f"{what}: {out.sum()} of {len(t)} samples, which go from {t[0]:g} to {t[-1]:g} s, are outside the trial, from "
-                f"{trial.start:g} to {trial.end:g} s; are times in ms? of a long log, trial.windowed() keeps what is within"
+                f"{what}: {out.sum()} of {len(t)} samples, from {t[0]:g} to {t[-1]:g} s, are outside the trial, from "
+                f"{trial.start:g} to {trial.end:g} s; are times in ms? for a section of a long log use trial.windowed()"
             )
         if name.endswith(".pitch") and len(x) and np.percentile(np.abs(x), 90) > STEEPEST:
             raise ValueError(f"{what} is {np.abs(x).max():.4g} rad; is it in degrees? convert it with np.radians")
@@ -100,16 +100,16 @@ class Piece(NamedTuple):
     """Part of a trial that is simulated without interruption."""
 
     trial: int
-    """Number of the trial."""
+    """Index of the trial."""
     first: int
-    """Number of its first step in the trial."""
+    """Index of its first step in the trial."""
     steps: int
     node: int
-    """Number of its first node; −1 for the start of the trial."""
+    """Index of its first node; −1 for the start of the trial."""
 
 
 class Nodes(NamedTuple):
-    """States at the starts of pieces, of all trials in order."""
+    """States at the starts of the pieces of all trials, in order."""
 
     q: np.ndarray
     """Configurations, shape (nodes, nq)."""
@@ -118,20 +118,20 @@ class Nodes(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """Gaps between the ends of pieces and the nodes where the next ones begin, and derivatives."""
+    """Gaps between the ends of pieces and the nodes at which the next ones start, with derivatives."""
 
     size: np.ndarray
     """End − node, chart coordinates, velocities and internal states, shape (nodes, w)."""
     by_shared: np.ndarray
     """∂/∂ the shared unknowns, shape (nodes, w, g)."""
     by_before: np.ndarray
-    """∂/∂ the start of the piece before, a node or in the first columns a free start, shape (nodes, w, w)."""
+    """∂/∂ the start of the previous piece, a node or, in the first columns, a free start, shape (nodes, w, w)."""
     by_node: np.ndarray
     """∂/∂ the node, shape (nodes, w, w)."""
 
 
 def cut(steps: Sequence[int], every: int | None) -> list[Piece]:
-    """Return trials as pieces of `every` steps, the last of a trial at least half as long; one piece each for None."""
+    """Return trials as pieces of `every` steps, of which the last is at least half as long; one piece each for None."""
     out: list[Piece] = []
     node = 0
     for j, count in enumerate(steps):
@@ -143,7 +143,7 @@ def cut(steps: Sequence[int], every: int | None) -> list[Piece]:
 
 
 class Timeline(NamedTuple):
-    """Parts of the steps of all trials, one after the other; most steps are one part."""
+    """Parts of the steps of all trials in sequence; most steps have one part."""
 
     inputs: np.ndarray
     """Inputs of the plant with its own numbers, shape (parts, nu)."""
@@ -152,7 +152,7 @@ class Timeline(NamedTuple):
     lengths: np.ndarray
     """Duration [s], shape (parts,)."""
     first: np.ndarray
-    """Of each trial, the first part of each of its steps, and after the last of them its end, shape (n, most + 1)."""
+    """For each trial, the first part of each of its steps, then its end, shape (n, most + 1)."""
     steps: tuple[int, ...]
 
 
@@ -163,13 +163,16 @@ def motion_names(plant: Plant, trial: Trial) -> dict[str, str]:
         if joint not in timed:
             raise KeyError(
                 f"trial {trial.name!r} gives the motion of {joint!r}, but the plant has no recorded motion of that joint to "
-                f"replace{nearest(joint, timed)}; give the plant one: motions.Recorded"
+                f"replace{nearest(joint, timed)}; add motions.Recorded to the plant"
             )
     return {f"{joint}.motion": joint for joint in trial.motions}
 
 
 def timeline(plant: Plant, trials: Sequence[Trial], h: float) -> Timeline:
-    """Inputs of all trials, with steps cut at bends of current, gusts or motions; recorded motions are cubic over each part."""
+    """Return the inputs of all trials, with steps cut where slopes of current, gusts or motions change.
+
+    Recorded motions are cubic over each part.
+    """
     steps = tuple(int(np.ceil((t.end - t.start) / h - 1e-9)) for t in trials)
     rows: list[np.ndarray] = []
     begins: list[float] = []
@@ -200,7 +203,7 @@ def timeline(plant: Plant, trials: Sequence[Trial], h: float) -> Timeline:
 
 
 def _moved(plant: Plant, trial: Trial, row: np.ndarray, t: float, length: float) -> np.ndarray:
-    """Inputs with the motions of a trial from a time on, shape (nu,)."""
+    """Return the inputs with the motions of a trial from a time on, shape (nu,)."""
     if not trial.motions:
         return row
     out = row.copy()

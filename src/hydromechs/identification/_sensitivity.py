@@ -1,7 +1,7 @@
-"""Trajectories of a plant and its initial internal states, with derivatives by starts and inputs, for many trials.
+"""Trajectories of a plant and its initial internal states for many trials, with derivatives with respect to starts and inputs.
 
 The equations and their exact Jacobians are one compiled program; the steps are those of the classical Runge-Kutta method in
-the chart, as in `integrators`, with the derivative of each of them:
+the chart, as in `integrators`, each with its derivative:
 
     ẏ = f(t, q, y, p),    S = ∂y/∂θ,    Ṡ = ∂f/∂y S + ∂f/∂p P,    P = ∂p/∂θ
 """
@@ -23,7 +23,7 @@ from ._samples import Trial, motion_names
 
 
 def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
-    """Machine code on lanes, also for a single trial: it is compiled once, and a trial's bits do not depend on others."""
+    """Return machine code on lanes, even for one trial: it is compiled once, and a trial's bits do not depend on others."""
     code = Compiled(recipe, compiler.native_lanes(), 1, program)
     code.single_lanes = code.lanes
     return code
@@ -32,7 +32,7 @@ def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
 def _on_lanes(
     name: str, function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]], outputs: Mapping[str, tuple[int, ...]]
 ) -> Compiled:
-    """The same of a function, with the shapes of its inputs and of its outputs by name."""
+    """Do the same for a function, with the shapes of its inputs and of its outputs by name."""
     return on_lanes(compiler.compile_function(name, function, inputs, outputs).recipe)
 
 
@@ -48,7 +48,7 @@ class SensitiveState(NamedTuple):
 
 
 class Sensitivities:
-    """Steps of a plant without contact or friction, with derivatives by the inputs at `places`, the numbers p."""
+    """Steps of a plant without contact or friction, with derivatives with respect to p, the inputs at `places`."""
 
     def __init__(self, plant: Plant, places: Sequence[int]) -> None:
         self.plant, self.places = plant, tuple(int(k) for k in places)
@@ -92,7 +92,7 @@ class Sensitivities:
         return _on_lanes("chart_turn", rates, {"here": (model.nq,), "u": (nv,)}, {"there": (nv, nv), "centre": (nv, nv)})
 
     def moved(self, q: np.ndarray, u: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Configurations q ⊕ u, with u of shape (n, nv), and S = ∂u/∂θ in the chart around them, shape (n, nv, k)."""
+        """Return configurations q ⊕ u, with u of shape (n, nv), and S = ∂u/∂θ in the chart around them, shape (n, nv, k)."""
         (here,) = self._retract([q, u])
         if not S.shape[2]:
             return here, S
@@ -100,9 +100,10 @@ class Sensitivities:
         return here, centre @ np.linalg.solve(there, S)
 
     def between(self, q: np.ndarray, other: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Chart coordinates u of other configurations around q, shape (n, nv), and their derivatives.
+        """Return the chart coordinates u of other configurations around q, shape (n, nv), and their derivatives.
 
-        From S in the chart around the others, shape (n, nv, k): ∂u/∂θ, and ∂u by the chart around q, shape (n, nv, nv).
+        From S in the chart around the others, shape (n, nv, k): ∂u/∂θ, and ∂u with respect to the chart around q, shape (n, nv,
+        nv).
         """
         (u,) = self._difference([q, other])
         there, centre = self._turn([other, u])
@@ -151,8 +152,8 @@ DIFFERENCE = 1e-6
 class InternalStarts:
     """Internal states at the starts of trials.
 
-    Most start as a number. Some are functions of the instant, as the places of the masses of a tether, which hang between
-    its ends: they are computed again for every start, with their derivatives by differences.
+    Most start at a constant. Some depend on the initial instant, such as the positions of the masses of a hanging tether: they
+    are computed again for every start, with derivatives by differences.
     """
 
     def __init__(self, dynamics: Sensitivities, trials: Sequence[Trial]) -> None:
@@ -175,7 +176,7 @@ class InternalStarts:
     def __call__(
         self, q: np.ndarray, v: np.ndarray, inputs: np.ndarray, S: np.ndarray, P: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Internal states, shape (n, nz), and ∂/∂θ, shape (n, nz, k).
+        """Return internal states, shape (n, nz), and ∂/∂θ, shape (n, nz, k).
 
         From the inputs at the start, shape (n, nu), S = ∂(chart of q, v)/∂θ, shape (n, 2 nv, k), and P = ∂p/∂θ, shape (np, k).
         """
@@ -195,7 +196,7 @@ class InternalStarts:
     def _away(
         self, q: np.ndarray, v: np.ndarray, inputs: np.ndarray, along: np.ndarray, change: np.ndarray, h: float
     ) -> np.ndarray:
-        """States that follow, h along a direction, shape (n, len(follow))."""
+        """Return the dependent states after a displacement h along a direction, shape (n, len(follow))."""
         nv = self.dynamics.nv
         there, _ = self.dynamics.moved(q, np.ascontiguousarray(h * along[:, :nv]), np.zeros((len(q), nv, 0)))
         other = inputs.copy()

@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt for problems in which trials share some unknowns and have separate ones besides."""
+"""Levenberg-Marquardt for problems in which trials have shared and separate unknowns."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -45,12 +45,12 @@ class _Tried(NamedTuple):
     cost: float
 
     def dear(self, price: np.ndarray) -> float:
-        """Return the cost including a penalty on gaps, shape (gaps,)."""
+        """Return the cost including a penalty on gaps."""
         return self.cost + (0.0 if self.gaps is None else float(price @ np.abs(self.gaps.size.ravel())))
 
     @property
     def gap(self) -> float:
-        """The largest."""
+        """Largest gap."""
         return 0.0 if self.gaps is None else float(np.abs(self.gaps.size).max())
 
 
@@ -66,18 +66,19 @@ def solve(
     gain: float = 1e-4,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
-    """Minimise residuals and priors in least squares within bounds, with continuous pieces of trials.
+    """Minimise the squares of residuals and priors within bounds, with continuous pieces of trials.
 
     Args:
         problem: Unknowns and measurements.
         shared: Initial values; defaults to the problem's guess.
         own: Initial values of the trials' own unknowns; defaults to 0.
-        nodes: Initial values of the states at the starts of pieces; needed if trials have several.
-        fixed: Whether the shared unknowns stay as they are.
-        until: Time of each trial after which samples do not count [s].
+        nodes: Initial values of the states at the starts of pieces; required if trials have several pieces.
+        fixed: True to keep the shared unknowns fixed.
+        until: Time of each trial after which samples are ignored [s].
         most: Maximum number of iterations.
-        gain: The search stops when a whole Gauss-Newton step promises less than this part of the cost, or when three
-            steps have gained less than a tenth of it each; pieces of trials must be continuous, too. Steps are within
+        gain: The search stops when a full Gauss-Newton step is predicted to reduce the cost by less than this fraction, or when
+            three steps in a row have reduced it by less than a tenth of that; pieces of trials must also be continuous. Steps
+            are within
             the bounds.
         progress: Called after each iteration with its number, the cost and the damping.
     """
@@ -109,7 +110,7 @@ def solve(
         promised = linear.promised(whole) + float(price @ np.abs(linear.d))
         settled = np.count_nonzero(_held(problem, now.at, side, fixed)) == np.count_nonzero(side)
         if promised <= gain * now.cost and joined and settled:
-            reason, converged = f"another step promises {promised / max(now.cost, 1e-300):.1e} of the cost", True
+            reason, converged = f"another step is predicted to save {promised / max(now.cost, 1e-300):.1e} of the cost", True
             break
         better = None
         while damping < 1e9:
@@ -119,7 +120,7 @@ def solve(
                 break
             damping *= 10.0
         if better is None:
-            reason, converged = "no step lowers the cost further", joined
+            reason, converged = "no step reduces the cost further", joined
             break
         gained = 1.0 - better.dear(price) / now.dear(price)
         now, damping = better, max(damping / 10.0, 1e-9)
@@ -133,7 +134,7 @@ def solve(
     last = linear.step(0.0)
     if not reason:
         left = linear.promised(last.change) / max(now.cost, 1e-300)
-        reason = f"the maximum of {most} iterations was reached, and another one promises {left:.1e} of the cost"
+        reason = f"the maximum of {most} iterations was reached, and another one is predicted to save {left:.1e} of the cost"
     if not converged and now.gap > JOINED:
         reason += f"; pieces of trials are discontinuous, the maximum gap is {now.gap:.1e}"
     held = _held(problem, now.at, last.side, fixed)

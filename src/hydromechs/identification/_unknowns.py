@@ -1,7 +1,7 @@
-"""Unknowns of a plant: numbers of its model, held inputs, offsets of joints; each a few free coordinates.
+"""Unknowns of a plant: numbers of its model, held inputs, joint offsets; each with a few free coordinates.
 
-Free coordinates are unbounded or within simple bounds, and whatever they are, the resulting values are physical: a mass
-is above 0, an inertia is that of some body, an added mass is positive semi-definite.
+Free coordinates are unbounded or within simple bounds. Any values of them are physical: a mass is above 0, an inertia belongs
+to a possible body, an added mass is positive semi-definite.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEP = 1e-30
 
 
 class Unknown(abc.ABC):
-    """Unknown: free coordinates θ, and the inputs of the plant that follow from them."""
+    """Unknown: free coordinates θ, and the plant inputs that depend on them."""
 
     name: str
     deviation: Any
@@ -44,18 +44,18 @@ class Unknown(abc.ABC):
 
     @abc.abstractmethod
     def places(self, plant: Plant) -> list[int]:
-        """Return the places of its values in the plant's inputs."""
+        """Return the indices of its values in the plant's inputs."""
 
     @abc.abstractmethod
     def start(self, plant: Plant) -> np.ndarray:
-        """Return θ of the plant's present values, shape (k,)."""
+        """Return θ for the plant's current values, shape (k,)."""
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """Values that it sets, in the order of `places`, also for complex θ, shape (n,); θ itself unless overridden."""
+        """Return the values that it sets, in the order of `places`, also for complex θ, shape (n,); by default θ."""
         return theta
 
     def labels(self) -> list[str]:
-        """Names of the free coordinates; its own name unless overridden."""
+        """Return the names of the free coordinates; by default its own name."""
         return [self.name]
 
     def deviations(self) -> np.ndarray:
@@ -68,20 +68,20 @@ class Unknown(abc.ABC):
         return -none, none
 
     def sizes(self, theta: np.ndarray) -> np.ndarray:
-        """Return changes of the free coordinates that count as large without a prior: 1, as of logarithms, shape (k,)."""
+        """Return changes of the free coordinates that count as large without a prior; 1 for logarithms, shape (k,)."""
         return np.ones(len(theta))
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
-        """Values shown in tables, of complex numbers, too; its values unless overridden, shape (r,)."""
+        """Return the values shown in tables, also for complex θ; by default its values, shape (r,)."""
         return self.values(theta)
 
     def reported(self) -> list[tuple[int, str]]:
-        """Return the shown values that deserve a row of a table, and their names; the free coordinates' unless overridden."""
+        """Return the values with a row in tables, and their names; by default all free coordinates."""
         return list(enumerate(self.labels()))
 
     @property
     def adds(self) -> bool:
-        """True if values are added to the inputs of a trial, in place of setting them."""
+        """True if values are added to the inputs of a trial instead of replacing them."""
         return False
 
     def derivatives(self, theta: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ class Unknown(abc.ABC):
 
 
 def derived(function: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> np.ndarray:
-    """Derivatives by complex differences, shape (n, k), of a function that takes complex θ, shape (k,)."""
+    """Return derivatives by complex differences, shape (n, k), of a function of complex θ, shape (k,)."""
     columns = []
     for k in range(len(theta)):
         moved = theta.astype(complex)
@@ -100,7 +100,7 @@ def derived(function: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> 
 
 
 def _slots(plant: Plant, path: str) -> tuple[int, tuple[int, ...]]:
-    """Where a parameter or held input begins in the inputs, and its shape."""
+    """Return the index in the inputs at which a parameter or held input begins, and its shape."""
     layout = plant.layout
     if path in layout.held:
         return len(layout.commands) + layout.held.index(path), ()
@@ -142,11 +142,11 @@ class Number(_Bounded):
     """One number of the model, or a held input."""
 
     name: str
-    """Its path, as "vehicle.hydro.volume" or "tether.weight"."""
+    """Its path, such as "vehicle.hydro.volume" or "tether.weight"."""
     index: tuple[int, ...] = ()
-    """Index in an array, as (4, 2) of a matrix; empty for a single number."""
+    """Index in an array, such as (4, 2) in a matrix; empty for a single number."""
     deviation: Limit = math.inf
-    """Prior standard deviation, in its unit; relative if it is positive, 0.5 for ±50 %. Unknown if omitted."""
+    """Prior standard deviation, in its unit; relative for `Positive`, 0.5 for ±50 %. Unknown if omitted."""
     lower: values.Number = -math.inf
     """Minimum; optional."""
     upper: values.Number = math.inf
@@ -208,18 +208,18 @@ class Positive(Number):
 
 @dataclass(frozen=True, kw_only=True)
 class Factor(Unknown):
-    """One factor above 0 on several numbers of the model, as on the drag of all links: θ is its logarithm."""
+    """One factor above 0 on several numbers of the model, for example on the drag of all links: θ is its logarithm."""
 
     name: str
     """Name of the factor."""
     names: tuple[str, ...]
-    """Paths of the numbers, arrays as a whole, as ("wrist.hydro.drag.0.quadratic",)."""
+    """Paths of the numbers, where arrays are scaled as a whole, such as ("wrist.hydro.drag.0.quadratic",)."""
     deviation: Limit = math.inf
     """Relative prior standard deviation, 0.5 for ±50 %. Unknown if omitted."""
     value: values.Positive = 1.0
     """Prior value."""
     numbers: Annotated[tuple[float, ...], Hidden()] = ()
-    """Factored numbers; default to those of the plant's model."""
+    """Scaled numbers; default to those of the plant's model."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -247,19 +247,19 @@ class Factor(Unknown):
 class CurrentOf(Unknown):
     """A steady horizontal current; the plant's environment must have one, of any speed.
 
-    Gusts and a table of currents over time remain: it replaces the steady part, 0 for a table.
+    It replaces the steady part, which is 0 for a table of currents over time; gusts and the table remain.
     """
 
     deviation: values.Positive = 0.02
     """Prior standard deviation of each component [m/s]."""
     own: Annotated[tuple[float, float], Hidden()] = (0.0, 0.0)
-    """Current of the plant [m/s]."""
+    """Current in the plant [m/s]."""
 
     name = "current"
 
     @property
     def adds(self) -> bool:
-        """True: the difference from the plant's current is added."""
+        """True: the difference to the plant's current is added."""
         return True
 
     def on(self, plant: Plant) -> CurrentOf:
@@ -267,9 +267,9 @@ class CurrentOf(Unknown):
         return replace(self, own=(float(x), float(y)))
 
     def places(self, plant: Plant) -> list[int]:
-        """x and y among the numbers of the flow, and of the current that carries waves, if any."""
+        """Return the indices of x and y of the flow, and of the current that carries waves, if any."""
         if not plant.current_places:
-            raise KeyError("the plant's environment has no current; give it one with speed 0")
+            raise KeyError("the plant's environment has no current; add one with speed 0")
         return [at.start + k for at in plant.current_places for k in (0, 1)]
 
     def start(self, plant: Plant) -> np.ndarray:
@@ -277,7 +277,7 @@ class CurrentOf(Unknown):
         return np.zeros(2) if current is None else np.array(current.velocity[:2], dtype=float)
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """θ minus the plant's current, of the flow and of the waves."""
+        """Return θ minus the plant's current, for the flow and for the waves."""
         return np.concatenate([theta - np.array(self.own)] * 2)
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
@@ -327,7 +327,7 @@ class SurfaceHeight(_Bounded):
 class JointOffset(Unknown):
     """A constant that is added to the recorded positions of a joint: the zero of its encoder.
 
-    The joint's start moves with it: `Trial.q` of the joint is the encoder's value, too.
+    It also applies to `Trial.q`, whose entry of the joint is the encoder's value.
     """
 
     joint: str
@@ -348,7 +348,7 @@ class JointOffset(Unknown):
         """The position among the numbers of the recorded motion."""
         key = f"timed.{self.joint}.motion"
         if key not in plant.layout.data:
-            raise KeyError(f"joint {self.joint!r} has no recorded motion, to which an offset could be added")
+            raise KeyError(f"joint {self.joint!r} has no recorded motion to which an offset can be added; add motions.Recorded")
         return [plant.layout.data[key][0].start + 1]
 
     def start(self, plant: Plant) -> np.ndarray:
@@ -357,7 +357,7 @@ class JointOffset(Unknown):
 
 @dataclass(frozen=True, kw_only=True)
 class InertiaOf(Unknown):
-    """Mass, centre of mass and tensor of a body, as the log-Cholesky factors of its pseudo-inertia (Rucker and Wensing 2022).
+    """Mass, centre of mass and tensor of a body, by the log-Cholesky factors of its pseudo-inertia (Rucker and Wensing 2022).
 
         J = ∫ (r, 1)(r, 1)ᵀ dm = U Uᵀ,   U upper triangular with exp θ on its diagonal
 
@@ -367,7 +367,7 @@ class InertiaOf(Unknown):
     body: str
     """Name of the body."""
     deviation: values.Positive = 0.3
-    """Prior standard deviation of θ [-]; 0.3 lets masses and tensors change by some 60 %."""
+    """Prior standard deviation of θ [-]; 0.3 allows changes of masses and tensors by about 60 %."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -414,7 +414,7 @@ class InertiaOf(Unknown):
         return [f"{self.name}[{kind}]" for kind in kinds]
 
     def deviations(self) -> np.ndarray:
-        """As given; the off-diagonal factors are lengths, of which 0.05 m is large."""
+        """Return the given deviations; the off-diagonal factors are lengths, for which 0.05 m is large."""
         return np.array([self.deviation] * 4 + [0.2 * self.deviation] * 6)
 
 
@@ -429,9 +429,11 @@ class AddedMass(Unknown):
     diagonal: Annotated[tuple[float, ...], Bound(above=0.0, size=6)] | None = None
     """Prior diagonal [kg, kg·m²]; defaults to that of the model."""
     coupled: bool = False
-    """True if entries off the diagonal are unknown, too."""
+    """True if off-diagonal entries are unknown, too."""
     averaged: bool = False
-    """True if it is the same in all directions: one number for translation and one for rotation, the means of the diagonal."""
+    """True if it is the same in all directions, with the means of the diagonal: one number for translation and one for
+    rotation.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -450,11 +452,11 @@ class AddedMass(Unknown):
     def places(self, plant: Plant) -> list[int]:
         first, shape = _slots(plant, self.name)
         if shape != (6, 6):
-            raise ValueError(f"{self.name!r} has the shape {shape}, an added mass has (6, 6)")
+            raise ValueError(f"{self.name!r} has the shape {shape}, but an added mass has (6, 6)")
         return list(range(first, first + 36))
 
     def start(self, plant: Plant) -> np.ndarray:
-        """Logarithms of the diagonal of L, then its other entries over the root of the product of their diagonals."""
+        """Return logarithms of the diagonal of L, then its other entries over the root of the product of their diagonals."""
         before = registry.value(plant, self.name) if self.diagonal is None else np.diag(self.diagonal)
         if self.averaged:
             return 0.5 * np.log(np.diag(before).reshape(2, 3).mean(axis=1))

@@ -1,4 +1,4 @@
-"""Validation: a model is fitted to some trials and predicts others that were held out."""
+"""Validation: fits a model to some trials and predicts held-out trials."""
 
 from ._baseline import Decay, StaticBalance, decay_of
 from ._campaign import Campaign, RecordedTrial, read_campaign

@@ -1,9 +1,9 @@
-"""Free decay, and the prediction of statics alone: at rest, the vector from total weight to total buoyancy is upright.
+"""Free decay, and a baseline prediction from statics: at rest, the vector from total weight to total buoyancy is upright.
 
     d(q) = d_0 + Σ (ρ V_i b_i − m_i c_i)   in axes of the vehicle
     roll = atan2(d_y, d_z),   pitch = atan2(−d_x, √(d_y² + d_z²))
 
-with the moving bodies i of the model and three numbers d_0 of everything that is fixed to the vehicle. World axes with
+with the moving bodies i of the model and three numbers d_0 for all parts fixed to the vehicle. World axes with
 z up; for z down the vector points the other way.
 """
 
@@ -76,13 +76,13 @@ class StaticBalance:
 STILL = 0.02
 """Maximum distance of a joint from its final position [rad]."""
 PERIODS, CLEAR, LARGE = 1.5, 5.0, math.radians(0.1)
-"""Minimum number of periods, ratio of amplitude to residual, and amplitude [rad] for a swing to be detected."""
+"""Minimum number of periods, ratio of amplitude to residual, and amplitude [rad] for an oscillation to be detected."""
 FREQUENCIES, RATES = np.geomspace(0.5, 8.0, 60), np.array([0.0, 0.1, 0.2, 0.4, 0.8])
 """Initial frequency [rad/s] and decay rate [1/s] of the search."""
 
 
 class Decay(NamedTuple):
-    """A swing a + b t + A e^(−σt) cos(ωt + φ), in a signal."""
+    """An oscillation a + b t + A e^(−σt) cos(ωt + φ) in a signal."""
 
     frequency: float
     """ω [rad/s]."""
@@ -95,7 +95,7 @@ class Decay(NamedTuple):
 
     @property
     def detected(self) -> bool:
-        """True if it is clearly above its residual, and not too small."""
+        """True if it is large enough and clearly above its residual."""
         return self.amplitude > max(CLEAR * self.left, LARGE)
 
 
@@ -111,7 +111,7 @@ def still_from(given: Mapping[str, motions.Motion], start: float, end: float) ->
 
 
 def decay_of(samples: ChannelSamples, start: float, end: float) -> Decay | None:
-    """Return the swing of a signal from `start` to `end` [s]; None if there is too little of it."""
+    """Return the oscillation of a signal from `start` to `end` [s]; None for too short a record."""
     from scipy.optimize import least_squares
 
     within = (samples.times >= start) & (samples.times <= end)

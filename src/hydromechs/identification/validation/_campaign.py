@@ -25,15 +25,15 @@ from ._study import ValidationStudy
 from ._variants import varied
 
 REPEATED = 0.2
-"""Maximum time for which a joint may repeat its last position before that counts as a sample [s]."""
+"""Maximum time for which a joint may repeat its last position before the repetition counts as a sample [s]."""
 MEDIAN = 2.0
-"""Length of the median filter for detecting outliers [s]."""
+"""Length of the median filter that detects outliers [s]."""
 LONG_AGO, NEAR = 1e6, 100.0
 """Time from which a clock counts as absolute, and the time before the motion to which it is shifted [s]."""
 SLOW = 5.0
-"""Time between two samples above which a log is no record of a motion [s]."""
+"""Sampling interval above which a log does not count as a record of motion [s]."""
 CUT = 0.1
-"""Part of a trial that may be lost to a log that stops early without a note."""
+"""Maximum fraction of a trial lost to a log that stops early without a note."""
 LONGER = 100.0
 """Maximum duration of a log relative to another log of the same trial."""
 FASTEST = 0.1
@@ -42,11 +42,11 @@ FASTEST = 0.1
 
 @dataclass(frozen=True, eq=False)
 class RecordedTrial:
-    """Trial with the data that a prediction of it may use."""
+    """Trial with the data that its prediction may use."""
 
     trial: Trial
     group: str
-    """The motion that it shares with others."""
+    """Motion that it shares with others."""
     begins: float
     """Start time of its motion [s]."""
     notes: tuple[str, ...]
@@ -76,7 +76,7 @@ class Campaign:
         return sorted({r.group for r in self.trials})
 
     def problem_of(self, recorded: Sequence[RecordedTrial]) -> Problem:
-        """Unknowns of some of the trials."""
+        """Problem of some of the trials."""
         return self._problem.of([r.trial.windowed() for r in recorded])
 
     @cached_property
@@ -161,7 +161,7 @@ def _file(folder: Path, pattern: str, trial: str) -> Path:
 def _recorded(
     study: ValidationStudy, model: Model, base: str, folder: Path, name: str, *, last: float | None = None
 ) -> RecordedTrial:
-    """Return one trial, or the last seconds of a record without motion."""
+    """Return one trial, or the final section of a record without motion."""
     logs = _logs(study, model, folder, name)
     begins, logs = _from_zero(_begins(study, folder, name) if last is None else _end(study, logs), logs)
     if last is not None:  # no motion: the initial state is fitted to the first seconds of the used part
@@ -170,7 +170,7 @@ def _recorded(
         begins = first + min(study.window, 0.5 * (end - first))
     notes = [note for log in logs.values() for note in log.notes]
     start, end = _span(study, name, logs, begins)
-    _refuse_sparse(logs, start, end)
+    _reject_sparse(logs, start, end)
     notes += _cut_short(logs, start, end)
     given: dict[str, motions.Motion] = {}
     for joint, how in study.joints.items():
@@ -178,7 +178,7 @@ def _recorded(
         if how.outliers:
             log = without_outliers(log, {how.column: how.outliers}, MEDIAN)
             notes += log.notes[len(logs[how.log].notes) :]
-        notes += far_off(log, {how.column: f"give joint {joint} outliers, the largest distance that is believed"}, MEDIAN)
+        notes += far_off(log, {how.column: f"set outliers of joint {joint}, the largest plausible distance"}, MEDIAN)
         at = changed(log, how.column, REPEATED)
         given[joint] = motions.Recorded.of(
             log.time[at], how.scale * log.column(how.column)[at] + how.offset, smoothing=study.smoothing
@@ -189,7 +189,7 @@ def _recorded(
         cleaned = without_outliers(log, entry.outliers, MEDIAN)
         notes += cleaned.notes[len(log.notes) :]
         named = sorted({channel.column or quantity for quantity, channel in entry.channels.items()})
-        notes += far_off(cleaned, {c: f"give outliers: {{{c}: largest distance that is believed}}" for c in named}, MEDIAN)
+        notes += far_off(cleaned, {c: f"give outliers: {{{c}: largest plausible distance}}" for c in named}, MEDIAN)
         notes += hanging(cleaned, named)
         for quantity, channel in entry.channels.items():
             values = cleaned.column(channel.column or quantity)
@@ -243,7 +243,7 @@ def _limits(model: Model, joint: str, offset: float) -> tuple[float, float] | No
 
 
 def _from_zero(begins: float, logs: dict[str, LogFile]) -> tuple[float, dict[str, LogFile]]:
-    """Return times of absolute clocks, counted from a whole second before the motion, where floats are dense."""
+    """Return times of absolute clocks, counted from a whole second before the motion, where floats resolve them well."""
     if abs(begins) < LONG_AGO:
         return begins, logs
     zero = np.floor(begins) - NEAR
@@ -264,8 +264,8 @@ def _span(study: ValidationStudy, name: str, logs: dict[str, LogFile], begins: f
     if not start <= begins < end:
         spans = ", ".join(f"{log.name} from {log.time[0]:.2f} to {log.time[-1]:.2f} s" for log in logs.values())
         raise ValueError(
-            f"{name}: its motion starts at {begins:.2f} s, which is not within all of its logs: {spans}; is a clock off? "
-            "align puts a log on the clock of another"
+            f"{name}: its motion starts at {begins:.2f} s, which is not within all logs: {spans}; is a clock wrong? align "
+            "shifts a log to the clock of another"
         )
     return start, end
 
@@ -276,8 +276,8 @@ def _end(study: ValidationStudy, logs: dict[str, LogFile]) -> float:
     return min(float(log.time[-1]) for key, log in logs.items() if key in needed)
 
 
-def _refuse_sparse(logs: dict[str, LogFile], start: float, end: float) -> None:
-    """Reject logs that cover hardly any of a trial, or that are far longer than others: their times are in another unit."""
+def _reject_sparse(logs: dict[str, LogFile], start: float, end: float) -> None:
+    """Reject logs with hardly any samples in a trial, or far longer than others: their time unit is probably wrong."""
     lengths = {key: float(np.ptp(log.time)) for key, log in logs.items()}
     shortest = min(lengths, key=lambda key: lengths[key])
     for key, log in logs.items():
@@ -311,7 +311,7 @@ def _guess(
     """Return configuration and velocity at the start, from measurements before the motion."""
 
     def before(quantity: str) -> tuple[float, float]:
-        """Return initial value and rate of a quantity, by a line through its samples."""
+        """Return initial value and rate of a quantity from a line fitted to its samples."""
         for i in study.instruments:
             found = samples.get(f"{i}.{quantity}")
             if found is None:

@@ -1,4 +1,4 @@
-"""Sensitivity to assumptions: the same cross-validation with other models, and what each of them costs."""
+"""Sensitivity to assumptions: the same cross-validation with other models, and the increase of their errors."""
 
 import hashlib
 import os
@@ -47,21 +47,21 @@ def compare_variants(
     on_message: Callable[[str], None] = lambda text: None,
     progress: Progress = lambda iteration: None,
 ) -> dict[str, Any]:
-    """Predict all trials with the model of a study and with each of its variants, in the same way; a report for JSON.
+    """Predict all trials with the model of a study and with each of its variants; return a report for JSON.
 
     A variant is fitted to the same trials as the model of the study, and its search starts at that model's estimates.
 
     Args:
         data: Folder of the logs.
-        folds: Number of parts into which motions are divided, each held out once; 0 for one per motion.
-        kept: Folder in which each completed fit is stored, and from which fits of the same study, model and logs are taken:
-            an interrupted run continues there. If omitted, none are kept.
+        folds: Number of groups of motions, each held out once; 0 for one per motion.
+        kept: Folder that stores each completed fit; fits of the same study, model and logs are reused, so that an interrupted
+            run continues. If omitted, fits are not stored.
         workers: Processes that share the work; defaults to the number of processors.
         on_message: Called with lines of progress.
         progress: Called after each iteration of a fit.
     """
     if not study.variants:
-        raise ValueError(f"{study.name} has no variants; its key variants names them")
+        raise ValueError(f"{study.name} has no variants; add the key 'variants'")
     began = time.perf_counter()
     campaign = read_campaign(study, data)
     groups = campaign.groups
@@ -92,7 +92,7 @@ def compare_variants(
 
 
 def _rows(study: ValidationStudy, found: Sequence[Fold]) -> list[dict[str, Any]]:
-    """Results of each model, and their cost relative to that of the study."""
+    """Return the results of each model, with errors relative to those of the study."""
     rows = [_row(study, name, found) for name in (BASE, *study.variants)]
     for row in rows:
         differences = {c: _differences(row, rows[0], c) for c in row["mean"]}
@@ -102,7 +102,7 @@ def _rows(study: ValidationStudy, found: Sequence[Fold]) -> list[dict[str, Any]]
 
 
 def _row(study: ValidationStudy, name: str, found: Sequence[Fold]) -> dict[str, Any]:
-    """Return means and medians of a model over all trials that it could predict, in degrees and metres."""
+    """Return means and medians of a model over all predicted trials, in degrees and metres."""
     of_model = [f for f in found if f.model == name]
     trials = {
         trial: {c: unit_of(c)[0] * x for c, x in errors.items()} for f in of_model for trial, errors in sorted(f.errors.items())
@@ -119,12 +119,12 @@ def _row(study: ValidationStudy, name: str, found: Sequence[Fold]) -> dict[str, 
 
 
 def _differences(row: dict[str, Any], base: dict[str, Any], channel: str) -> np.ndarray:
-    """Errors of each trial relative to the study, nan for those that it could not predict, shape (n,)."""
+    """Return the errors of each trial relative to the study, nan for unpredicted ones, shape (n,)."""
     return np.array([row["trials"].get(t, {}).get(channel, np.nan) - e.get(channel, np.nan) for t, e in base["trials"].items()])
 
 
 def _fold(study: ValidationStudy, data: str, kept: Path | None, left_out: tuple[str, ...], progress: Progress) -> list[Fold]:
-    """All models, each fitted to all trials but those of some motions, and their predictions of these."""
+    """Fit all models to all trials except those of some motions; return their predictions of these."""
     out: list[Fold] = []
     start: dict[str, Any] = {}
     for name in (BASE, *study.variants):
@@ -155,7 +155,7 @@ def _kept(file: Path) -> Fold:
 
 
 def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[str, Any]) -> str:
-    """Return a name for a fit that changes with everything that the fit depends on."""
+    """Return a name for a fit that depends on all its inputs."""
     logs = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(Path(data).iterdir())]
     trials = [r.trial.name for r in (*campaign.trials, *campaign.fit_only)]
     what = (repr(replace(campaign.study, variants={})), repr(campaign.plant), logs, trials, left_out, start)
@@ -163,7 +163,7 @@ def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[s
 
 
 def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dict[str, Any], progress: Progress) -> Fold:
-    """Fit and judge one model; its search starts at the estimates of another one, for common unknowns."""
+    """Fit and evaluate one model; the search starts at the estimates of another model for common unknowns."""
     known = [r for r in campaign.trials if r.group not in left_out]
     unseen = [r for r in campaign.trials if r.group in left_out]
     empty = campaign.problem_of(known[:1])

@@ -1,4 +1,4 @@
-"""Logs of a vehicle: tables and messages over time, with their problems found and reported."""
+"""Logs of a vehicle: tables and messages over time, with detection of problems."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ UNITS = {
 """Units of columns, and their factors."""
 
 GAP = 10.0
-"""Length of a pause, in usual times between two samples."""
+"""Minimum length of a pause, in usual sampling intervals."""
 JUMPED, LONG = 0.05, 100.0
-"""Maximum part of all samples that may come too early, and maximum pause, in usual times between two samples."""
+"""Maximum fraction of samples that come too early, and maximum pause, in usual sampling intervals."""
 SELDOM, HOUR = 0.5, 3600.0
-"""Time between two samples and length of a log from which its times are suspect [s]."""
+"""Sampling interval and length above which the times of a log are suspect [s]."""
 FEW = 10
 """Minimum number of samples of a log."""
 
@@ -63,7 +63,7 @@ class LogFile:
 
     name: str
     time: np.ndarray
-    """Times [s], shape (n,), rising."""
+    """Increasing times [s], shape (n,)."""
     columns: dict[str, np.ndarray]
     """Values by the name of the column, shape (n,) each."""
     notes: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class LogFile:
         return np.abs(x - median_filter(x, n, mode="nearest"))
 
     def keeping(self, good: np.ndarray, note: str) -> LogFile:
-        """Return the log without some samples, with the reason as a note."""
+        """Return the log with selected samples only, with the reason as a note."""
         kept = {name: x[good] for name, x in self.columns.items()}
         return LogFile(self.name, self.time[good], kept, (*self.notes, note) if note else self.notes)
 
@@ -109,13 +109,13 @@ def read_log(
     Tables, plain or compressed, have the names of their columns in the first line.
 
     Incomplete rows, and samples whose time is not after all earlier ones, as of a clock that jumps back, are
-    ignored; pauses of more than ten times the usual time between two samples are reported.
+    ignored; pauses of more than ten usual sampling intervals are reported.
 
     Args:
         path: The file, or the folder of a bag.
-        time: Name of the column with the times [s]; of messages the path of their time, "" for the logging time.
-        columns: Names for columns, and their names in the file; of messages their paths, as "orientation.x".
-        units: Units of columns, and of "time", that are not in m, rad and s, or that should not be checked: those of `UNITS`.
+        time: Name of the column with the times [s]; for messages, the path of their time, "" for the logging time.
+        columns: Names for columns, with their names in the file; for messages, paths such as "orientation.x".
+        units: Units of columns, and of "time", that are not in m, rad and s, or that should not be checked; one of `UNITS`.
     """
     path = Path(path)
     if is_messages(path):
@@ -176,33 +176,33 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
     ahead = np.zeros(len(t), dtype=bool)
     ahead[1:-1] = (t[1:-1] > t[2:]) & (t[2:] > t[:-2])
     if ahead.any():
-        notes.append(f"{file}: {int(ahead.sum())} samples are later than the next (a clock that jumps?); ignored")
+        notes.append(f"{file}: {int(ahead.sum())} samples are later than the next one (does the clock jump?); ignored")
         rows, t = rows[~ahead], t[~ahead]
     latest = np.maximum.accumulate(t) if len(t) else t
     late = np.concatenate([[True], t[1:] > latest[:-1]]) if len(t) else np.zeros(0, dtype=bool)
-    _refuse_jumps(file, t, latest)
+    _reject_jumps(file, t, latest)
     if not late.all():
-        notes.append(f"{file}: {int((~late).sum())} samples are not later than those before (a clock that jumps?); ignored")
+        notes.append(f"{file}: {int((~late).sum())} samples are not later than earlier ones (does the clock jump?); ignored")
         rows, t = rows[late], t[late]
     if len(t) < FEW:
-        raise ValueError(f"{file}: {len(t)} samples are left, at least {FEW} are needed")
+        raise ValueError(f"{file}: {len(t)} samples remain, at least {FEW} are needed")
     steps = np.diff(t)
     usual = float(np.median(steps))
     if usual > SELDOM and t[-1] - t[0] > HOUR:
         notes.append(f"{file}: {usual:g} s between two samples; {time_unit_hint(usual)}")
     pauses = np.flatnonzero(steps > GAP * usual)
     if len(pauses):
-        notes.append(f"{file}: nothing from {', '.join(f'{t[k]:.2f} to {t[k + 1]:.2f}' for k in pauses)} s")
+        notes.append(f"{file}: no samples from {', '.join(f'{t[k]:.2f} to {t[k + 1]:.2f}' for k in pauses)} s")
     return LogFile(file, t, {name: rows[:, k] for k, name in enumerate(names)}, tuple(notes))
 
 
 def time_unit_hint(gap: float) -> str:
-    """Return the question whether times are in another unit, for a gap between two samples that is too long [s]."""
+    """Return a hint that times may be in another unit, for too long a sampling interval [s]."""
     unit = "ms" if gap < 1e3 else "us" if gap < 1e6 else "ns"
     return f"are times in {unit}? give units: {{time: {unit}}} for this log"
 
 
-def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
+def _reject_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
     """Reject a clock that jumps and does not return; `latest` is the latest time up to each, shape (n,)."""
     remedy, behind = "cut the log there, or use another clock for its times", t < latest
     if len(t) >= FEW and np.mean(behind) > JUMPED:
@@ -218,7 +218,7 @@ def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
     if steps[k] > max(LONG * float(np.median(steps)), 2.0 * float(steps.sum() - steps[k])):
         first = latest[0] + float(steps[:k].sum())
         raise ValueError(
-            f"{file}: the clock jumps ahead from {first:.2f} to {first + steps[k]:.2f} s, longer than all the rest of the log; "
+            f"{file}: the clock jumps ahead from {first:.2f} to {first + steps[k]:.2f} s, longer than the rest of the log; "
             f"{remedy}"
         )
 
@@ -233,9 +233,9 @@ def without_outliers(log: LogFile, limits: dict[str, float], span: float) -> Log
 
 
 def changed(log: LogFile, name: str, longest: float) -> np.ndarray:
-    """Return the places of samples with a new value, and of others after a time without one.
+    """Return the indices of samples with a new value, and of others after a time without one.
 
-    A bus that repeats the last value between two updates makes a staircase of a slope; only its corners are valid.
+    A bus that repeats the last value between two updates turns a slope into a staircase, of which only the corners are valid.
     """
     x, keep, last = log.column(name), [0], log.time[0]
     for k in range(1, len(x)):
@@ -259,18 +259,18 @@ NANO = 1e-9
 
 
 def is_messages(path: Path) -> bool:
-    """True if a file or folder is one of messages: MCAP, a bag of ROS 1, or the folder of a bag of ROS 2."""
+    """True if a file or folder contains messages: MCAP, a bag of ROS 1, or the folder of a bag of ROS 2."""
     return path.suffix in (".mcap", ".bag") or (path / "metadata.yaml").is_file()
 
 
 def read_messages(path: Path, topic: str, time: str, columns: Mapping[str, str]) -> tuple[list[str], np.ndarray]:
     """Return names and rows of a table of the messages of a topic, times first; missing values are NaN.
 
-    The path of their time is as "header.stamp", "" for the time at which they were logged. Those of columns are as
-    "orientation.x", "position.2" or, in messages with a list `name` beside it, "position.elbow".
+    The path of their time is, for example, "header.stamp", or "" for the logging time. Paths of columns are, for example,
+    "orientation.x", "position.2" or, in messages that also have a list `name`, "position.elbow".
     """
     if not topic or not columns:
-        raise ValueError(f"{path.name}: a log of messages needs its topic and its columns, as columns: {{x: orientation.x}}")
+        raise ValueError(f"{path.name}: a log of messages needs a topic and columns, such as columns: {{x: orientation.x}}")
     rows = []
     for logged, message in _messages(path, topic):
         stamp = logged * NANO if not time else _number(_at(message, time))
@@ -283,9 +283,9 @@ def read_messages(path: Path, topic: str, time: str, columns: Mapping[str, str])
 
 
 def _messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
-    """Time of logging [ns] and content of each message of a topic."""
+    """Yield logging time [ns] and content of each message of a topic."""
     if not path.exists():
-        raise ValueError(f"{path} is not there")
+        raise ValueError(f"{path} does not exist")
     for part in [p for p in path.iterdir() if not p.is_dir()] if path.is_dir() else [path]:
         files.require_file(part, 2**50)  # libraries would wait for a pipe
     return _mcap_messages(path, topic) if path.suffix == ".mcap" else _bag_messages(path, topic)
@@ -332,7 +332,7 @@ def _decoder(path: Path, encoding: str, schema: Any) -> Any:
     for text in others:
         first, rest = text.split("\n", 1)
         types |= get_types_from_msg(rest, first.removeprefix("MSG: ").strip())
-    basic = get_typestore(Stores.LATEST).fielddefs  # time and duration are not among a message's definitions
+    basic = get_typestore(Stores.LATEST).fielddefs  # the definitions of a message omit time and duration
     types |= {name: basic[name] for name in ("builtin_interfaces/msg/Time", "builtin_interfaces/msg/Duration")}
     store.register(types)
     name = schema.name if "/msg/" in schema.name else schema.name.replace("/", "/msg/")
@@ -364,7 +364,7 @@ def _bag_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
 
 
 def _at(message: Any, path: str) -> Any:
-    """Return the value of a message at a path, None for nothing."""
+    """Return the value of a message at a path, None if missing."""
     here, parent = message, None
     for part in path.split("."):
         before = parent
@@ -381,7 +381,7 @@ def _at(message: Any, path: str) -> Any:
 
 
 def _entry(row: Any, part: str, parent: Any) -> Any:
-    """Return an entry of a list by its number, or by the list `name` beside it, as in messages of joints."""
+    """Return an entry of a list by its index, or by the list `name` of the same message, as in joint messages."""
     if part.isdigit():
         return row[int(part)] if int(part) < len(row) else None
     names = list((parent.get("name") if isinstance(parent, Mapping) else getattr(parent, "name", None)) or [])

@@ -19,7 +19,7 @@ from ._validate import Predicted, Validation
 
 
 def report_of(v: Validation) -> dict[str, Any]:
-    """All numbers of a validation, for JSON: errors in degrees and metres."""
+    """Return all numbers of a validation, for JSON: errors in degrees and metres."""
     channels = []
     for name in v.study.judged:
         scale, unit = unit_of(name)
@@ -61,7 +61,7 @@ def report_of(v: Validation) -> dict[str, Any]:
 
 
 def found_cells(found: dict[str, Any]) -> list[str]:
-    """Name, value, both deviations, and value and deviation before, of a row of `found`; a bound that holds it is named."""
+    """Return name, value, both deviations, and prior value and deviation, of a row of `found`, with an active bound."""
     cells = [f"{found[k]:.4g}" for k in ("value", "deviation", "clustered", "before", "deviation_before")]
     if found["bound"]:
         cells[1:3] = [f"at {found['bound']} bound", "–"]
@@ -69,13 +69,13 @@ def found_cells(found: dict[str, Any]) -> list[str]:
 
 
 def channel_cells(channel: dict[str, Any]) -> list[str]:
-    """Name with unit, and the errors, of a row of `channels`: mean, median, 9 of 10, largest, whole, both of the statics."""
+    """Return name, unit and errors of a row of `channels`: mean, median, 9 of 10, largest, whole, both of the statics."""
     keys = ("mean", "median", "ninth", "largest", "whole", "static", "static_all")
     return [f"{channel['channel']} [{channel['unit']}]", *(f"{channel[k]:.3f}" if k in channel else "–" for k in keys)]
 
 
 def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[dict[str, Any]]:
-    """Swings of channels, by name, after the joints have stopped, measured and predicted, for JSON."""
+    """Return oscillations of channels, by name, after the joints have stopped, measured and predicted, for JSON."""
     rows = []
     for p in predicted:
         for name in channels:
@@ -86,7 +86,7 @@ def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[d
 
 
 def write_validation(v: Validation, folder: str | Path) -> Path:
-    """Write results.json, predictions.csv, pictures and report.html into a folder, made if needed; the path of the last."""
+    """Write results.json, predictions.csv, pictures and report.html to a folder; return the path of the report."""
     folder = Path(folder)
     report = report_of(v)
     files.write_json(folder / "results.json", report, indent=1)
@@ -137,7 +137,7 @@ def _spread(v: Validation, path: Path) -> Path:
             ax.bar(at - 0.2, errors, 0.4, color=COLOURS[0], label="predicted, motion not seen")
             if name in v.study.baseline:
                 static = [scale * p.static[name] for p in v.predicted]
-                ax.bar(at + 0.2, static, 0.4, color="#c9d2d8", label="quasi-static balance, motion not seen")
+                ax.bar(at + 0.2, static, 0.4, color="#c9d2d8", label="quasi-static balance, motion held out")
             ax.set_xticks(at, [p.trial for p in v.predicted], rotation=60, fontsize=7)
             ax.set_ylabel(f"{name} [{unit}]")
             ax.legend()

@@ -1,4 +1,4 @@
-"""Possible problems of the signals of a log, and of different clocks."""
+"""Likely problems of the signals of a log, and differences of clocks."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -9,15 +9,16 @@ import numpy as np
 from ._logs import LogFile
 
 TURNS = {"roll": 3.3, "pitch": 1.7}
-"""Maximum plausible angles [rad], of nine of ten samples; yaw may turn twice."""
+"""Maximum plausible angles [rad], of nine in ten samples; yaw may turn twice."""
 QUICK, BEYOND = 4.0, 0.3
-"""Maximum plausible speed of a joint [rad/s], and excess over its limits [rad], of nine of ten samples."""
+"""Maximum plausible speed of a joint [rad/s], and excess over its limits [rad], of nine in ten samples."""
 FAR, RARE = 20.0, 0.05
-"""Ratio to the usual distance from the median around it above which a sample is suspect, and maximum part of such samples."""
+"""Ratio to the usual distance from the median around it above which a sample is suspect, and maximum fraction of such samples.
+"""
 HANGS = 0.2
-"""Part of a log over which a signal may be constant to the last digit."""
+"""Maximum fraction of a log over which a signal may be constant to the last digit."""
 FAST = 10.0
-"""Maximum plausible speed [m/s], of nine of ten samples."""
+"""Maximum plausible speed [m/s], of nine in ten samples."""
 NEAR_DEGREES = (30.0, 110.0)
 """Range of the ratio of rates to those of the attitude that indicates degrees per second [-]."""
 MOVES = math.radians(0.5)
@@ -47,7 +48,7 @@ def check_units(
         elif quantity in "xyz":
             speed = _speed(log, x)
             if speed > FAST:
-                raise ValueError(f"{log.name}: {name} moves by {speed:.3g} m/s; is it in millimetres? {_remedy(name, 'mm')}")
+                raise ValueError(f"{log.name}: {name} moves at {speed:.3g} m/s; is it in millimetres? {_remedy(name, 'mm')}")
     for rate, angle in (("p", "roll"), ("q", "pitch"), ("r", "yaw")):
         if rate in quantities and angle in angles:
             _check_rate(log, quantities[rate], angles[angle], quantities.get(angle, angle))
@@ -58,15 +59,15 @@ def _check_angle(log: LogFile, quantity: str, name: str, limits: tuple[float, fl
     if np.percentile(np.abs(x), 90) > TURNS.get(quantity, 4.0 * math.pi):
         why = f"is {np.abs(x).max():.4g} rad"
     elif limits is not None and np.percentile(np.maximum(limits[0] - x, x - limits[1]), 90) > BEYOND:
-        why = f"goes from {x.min():.4g} to {x.max():.4g} rad, and its joint from {limits[0]:.4g} to {limits[1]:.4g} rad"
+        why = f"ranges from {x.min():.4g} to {x.max():.4g} rad, but its joint from {limits[0]:.4g} to {limits[1]:.4g} rad"
     elif quantity.startswith("joint") and _speed(log, x) > QUICK:
-        why = f"turns by {_speed(log, x):.3g} rad/s"
+        why = f"turns at {_speed(log, x):.3g} rad/s"
     if why:
         raise ValueError(f"{log.name}: {name} {why}; is it in degrees? {_remedy(name, 'deg')} ({{{name}: rad}} if it is not)")
 
 
 def _check_rate(log: LogFile, name: str, angle: np.ndarray, of: str) -> None:
-    """Reject a rate and an angle of which one is in degrees and the other is not."""
+    """Reject a rate and an angle if only one of them is in degrees."""
     turns, rate = float(np.std(np.gradient(angle, log.time))), float(np.std(log.column(name)))
     if NEAR_DEGREES[0] * turns < rate < NEAR_DEGREES[1] * turns and turns > MOVES:
         raise ValueError(
@@ -84,7 +85,7 @@ def _speed(log: LogFile, x: np.ndarray) -> float:
 
 
 def far_off(log: LogFile, columns: Mapping[str, str], span: float) -> tuple[str, ...]:
-    """Notes on samples far off the median over a `span` of time [s] around them."""
+    """Return notes on samples far from the median over a `span` of time [s] around them."""
     notes = []
     for name, remedy in columns.items():
         x, off = log.column(name), log.off_median(name, span)
@@ -93,14 +94,14 @@ def far_off(log: LogFile, columns: Mapping[str, str], span: float) -> tuple[str,
         if 0 < far.sum() <= RARE * len(x):
             k = int(np.argmax(off))
             notes.append(
-                f"{log.name}: {int(far.sum())} samples of {name} are far off those around them, most at {log.time[k]:.2f} s by "
-                f"{off[k]:.3g}; are they outliers? {remedy}"
+                f"{log.name}: {int(far.sum())} samples of {name} deviate far from their neighbours, most at "
+                f"{log.time[k]:.2f} s by {off[k]:.3g}; are they outliers? {remedy}"
             )
     return tuple(notes)
 
 
 def hanging(log: LogFile, columns: Iterable[str]) -> tuple[str, ...]:
-    """Notes on signals, by the names of their columns, that have one value to the last digit for long, but not always."""
+    """Return notes on signals, by column name, that are constant to the last digit for a long time, but not always."""
     notes = []
     for name in columns:
         x = log.column(name)
@@ -125,9 +126,9 @@ def _remedy(column: str, unit: str) -> str:
 
 
 def resampled(log: LogFile, rate: float) -> LogFile:
-    """The log with one sample for each tick of a regular grid, that nearest to it; ticks without one stay empty.
+    """Return the log with the nearest sample to each tick of a regular grid; ticks without one stay empty.
 
-    Samples stay as they were measured, with their times: pauses are not filled.
+    Samples keep their measured values and times; pauses are not filled.
     """
     tick = np.round((log.time - log.time[0]) * rate)
     off = np.abs(log.time - log.time[0] - tick / rate)
@@ -144,7 +145,7 @@ def resampled(log: LogFile, rate: float) -> LogFile:
 def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndarray, most: float) -> tuple[LogFile, float]:
     """Return the log on the clock of another, and its shift [s]: the one of maximum correlation of two signals.
 
-    One of its signals, shape (n,), and a reference of the other log, shape (m,), are alike up to a constant and a factor. The
+    One of its signals, shape (n,), and a reference of the other log, shape (m,), agree up to a constant and a factor. The
     shift, of at most `most` [s], is found on a fine grid, and refined by a parabola.
     """
     h = 0.5 * min(float(np.median(np.diff(log.time))), float(np.median(np.diff(other.time))))
@@ -153,7 +154,9 @@ def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndar
     start, end = max(log.time[0], other.time[0]) + most, min(log.time[-1], other.time[-1]) - most
     grid = np.arange(start, end, h)
     if len(grid) < 10:
-        raise ValueError(f"{log.name} and {other.name} share {max(0.0, end - start + 2 * most):.2f} s; too few to align clocks")
+        raise ValueError(
+            f"{log.name} and {other.name} share {max(0.0, end - start + 2 * most):.2f} s, which is too short to align clocks"
+        )
     r = np.interp(grid, other.time, reference)
     alike = np.array([_correlation(np.interp(grid - s, log.time, column), r) for s in shifts])
     if not np.isfinite(alike).any() or np.nanmax(np.abs(alike)) < ALIKE:
@@ -165,7 +168,7 @@ def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndar
     a, b, c = alike[best - 1 : best + 2]
     bend = a - 2.0 * b + c
     shift += 0.5 * h * float((a - c) / bend) if bend else 0.0
-    note = f"{log.name}: its clock was moved by {shift:+.4f} s to that of {other.name} (correlation {alike[best]:.3f})"
+    note = f"{log.name}: its clock was shifted by {shift:+.4f} s to that of {other.name} (correlation {alike[best]:.3f})"
     return replace(log, time=log.time + shift, notes=(*log.notes, note)), shift
 
 

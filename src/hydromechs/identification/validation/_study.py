@@ -1,4 +1,4 @@
-"""A validation study and its file: model, logs, unknowns, and the channels that are judged."""
+"""A validation study and its file: model, logs, unknowns, and the evaluated channels."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class LogSource(Checked):
     topic: str = ""
     """Topic of the messages of an MCAP file or a bag."""
     columns: dict[str, str] = field(default_factory=dict)
-    """Names used here of columns of the file; for messages of paths such as orientation.x."""
+    """Names of columns used here, with their names in the file; for messages, paths such as orientation.x."""
     units: dict[str, Unit] = field(default_factory=dict)
     """Units of columns, and of "time", that are not m, rad and s. Columns listed here are not checked for likely units."""
     rate: NotNegative = 0.0
@@ -96,17 +96,17 @@ class MotionStart:
     file: str
     """Name of a YAML file, with {trial} and {number} as in a log."""
     key: str
-    """Key of the time [s]."""
+    """Key under which the file has the time [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitOnly(Checked):
-    """Records without motion that every fit uses and that are never predicted, for example of the drifting vehicle."""
+    """Records without motion that every fit uses and no prediction covers, for example those of the drifting vehicle."""
 
     names: str
-    """Pattern of their names, for example "baseline*"."""
+    """Pattern of the record names, for example "baseline*"."""
     last: AboveZero = 20.0
-    """Length of the part that is used, at the end of the record [s]."""
+    """Length of the section used at the end of the record [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,11 +114,11 @@ class TrialFiles:
     """Names of the trials."""
 
     names: str
-    """Pattern of their names, for example "traj*"."""
+    """Pattern of the trial names, for example "traj*"."""
     find: LogName
     """Log whose files list the trials."""
     group: str = "-"
-    """Text that ends the part of a name that trials of one motion share."""
+    """Separator after the part of a name that trials of one motion share."""
     begins: MotionStart
     """Start of the motion; a prediction may use everything before it."""
     fit_only: FitOnly | None = None
@@ -134,7 +134,7 @@ class RecordedJoint(Checked):
     column: str
     """Column with its positions."""
     scale: Finite = 1.0
-    """Factor on the positions [-]."""
+    """Factor applied to the positions [-]."""
     offset: Annotated[Finite, Degrees()] = 0.0
     """Offset added to the positions [rad]."""
     outliers: NotNegative = 0.0
@@ -146,7 +146,7 @@ class LoggedChannel(Checked):
     """A measured quantity: its column and its errors. Angles and their rates can be in degrees."""
 
     column: str = ""
-    """Column; defaults to the quantity, which roll, pitch and yaw of a quaternion are, too."""
+    """Column; defaults to the quantity. Roll, pitch and yaw of a quaternion are columns, too."""
     deviation: Annotated[AboveZero, Degrees()]
     """Standard deviation of its errors [m, m/s, rad, rad/s]."""
     offset: Annotated[NotNegative, Degrees()] = 0.0
@@ -162,7 +162,7 @@ class LoggedInstrument(Checked):
     """An instrument on a body, and its log."""
 
     log: LogName
-    """Its log."""
+    """Log of the instrument."""
     body: str
     """Body to which it is fixed."""
     quaternion: tuple[str, str, str, str] | None = None
@@ -206,7 +206,7 @@ class ValidationStudy(Checked):
     model: str
     """Library model, or path of a model file relative to this file, with one free body."""
     data: str = ""
-    """Folder with the logs, relative to this file; the option --data names another."""
+    """Folder with the logs, relative to this file; the option --data overrides it."""
     trials: TrialFiles
     """Names of the trials."""
     logs: dict[str, LogSource]
@@ -214,7 +214,7 @@ class ValidationStudy(Checked):
     joints: dict[str, RecordedJoint]
     """Joints whose motion was recorded, by name."""
     smoothing: NotNegative = 0.0
-    """Period of a sine that smoothing of the joints halves [s], see `motions.Recorded.of`."""
+    """Period of a sine whose amplitude the smoothing of joint motions halves [s], see `motions.Recorded.of`."""
     instruments: dict[str, LoggedInstrument]
     """Instruments, by name."""
     line: LiftedLine | None = None
@@ -228,9 +228,9 @@ class ValidationStudy(Checked):
     step: AboveZero = 0.05
     """Step of the integration [s]."""
     judged: tuple[Annotated[str, Ref("channel")], ...]
-    """Channels that are judged, for example "imu.roll"."""
+    """Evaluated channels, for example "imu.roll"."""
     baseline: tuple[Annotated[str, Ref("channel")], ...] = ()
-    """Channels roll and pitch that are compared with a quasi-static balance; optional."""
+    """Roll and pitch channels to compare with a quasi-static balance; optional."""
     variant: Variant | None = None
     """Changes of the model; optional."""
     variants: dict[str, Variant] = field(default_factory=dict)
@@ -249,7 +249,7 @@ class ValidationStudy(Checked):
         ]
         if named:
             absent = next(iter(named.values()))
-            raise ValueError(f"variant {name!r} of {self.name}: no such unknown {absent.name!r} in it; list it under more")
+            raise ValueError(f"variant {name!r} of {self.name}: it has no unknown {absent.name!r}; list it under more")
         moving = {joint: how for joint, how in self.joints.items() if joint not in variant.without}
         return replace(self, variant=variant, unknowns=(*kept, *variant.more), joints=moving, baseline=())
 
@@ -287,7 +287,7 @@ def load_validation_study(path: str | Path, *, code: bool = False) -> Validation
             reader.add(
                 at, f"{reader.label(at)}: no quantity {quantity!r}{suggestion(quantity, CHANNELS)}, {must}", quantity, must
             )
-            channels += [f"{name}.{known}" for known in CHANNELS]  # one of them is meant
+            channels += [f"{name}.{known}" for known in CHANNELS]  # one of them is intended
     logs = document.data.get("logs")
     reader.check_names({"log": logs if isinstance(logs, dict) else (), "channel": channels})
     for name in study.variants if study is not BROKEN else ():

@@ -1,4 +1,4 @@
-"""Cross-validation: each motion is predicted by a model that was fitted to all others.
+"""Cross-validation: a model fitted to all other motions predicts each motion.
 
 A prediction uses the joint angles of its trial, and the measurements before the motion, which determine its start and the
 constant offsets of its instruments. Nothing else of a trial enters its prediction.
@@ -27,7 +27,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 OFTEN = 0.25
-"""Time between two checks for progress of processes [s]."""
+"""Time between two checks of the progress of processes [s]."""
 
 
 class Iteration(NamedTuple):
@@ -35,7 +35,7 @@ class Iteration(NamedTuple):
 
     fit: str
     number: int
-    """Iterations that are done."""
+    """Completed iterations."""
     cost: float
     """Half the sum of squares."""
 
@@ -49,7 +49,7 @@ def in_processes(
 ) -> Iterator[tuple[Job, Result]]:
     """Yield jobs and their results as they complete; after a failure, jobs that have not started are dropped.
 
-    `work` is a module-level function, as other processes need it; with a `count` of one, all runs in this process.
+    `work` is a module-level function, as other processes need it; with a `count` of one, all work runs in this process.
     """
     if count == 1:
         for job in jobs:
@@ -65,7 +65,7 @@ def in_processes(
                 _drain(updates, progress)
                 for future in done:
                     yield waiting.pop(future), future.result()
-        finally:  # where one has failed, the others need not begin
+        finally:  # after a failure the others need not start
             pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -80,7 +80,7 @@ def _drain(updates: Any, progress: Progress) -> None:
 ITERATIONS, GAIN = 30, 1e-3
 """Maximum number of iterations of a fit, and the minimum predicted gain of another step."""
 TOLD = 20
-"""Notes on logs that are reported before the fits."""
+"""Maximum number of notes on logs that are reported before the fits."""
 
 
 class Predicted(NamedTuple):
@@ -88,15 +88,15 @@ class Predicted(NamedTuple):
 
     trial: str
     group: str
-    """Its motion, which was held out of the fit."""
+    """Its motion, held out of the fit."""
     begins: float
     """Start time of its motion [s]."""
     errors: dict[str, float]
     """Root mean square error of each judged channel from then to its end, in the channel's unit."""
     whole: dict[str, float]
-    """The same including the time before, to which the start was fitted."""
+    """The same including the time before the motion, to which the start was fitted."""
     static: dict[str, float]
-    """Errors of the quasi-static balance, fitted to the same other trials, with offsets from before the motion."""
+    """Errors of the quasi-static balance, fitted to the same trials as the model, with offsets from before the motion."""
     simulated: dict[str, ChannelSamples]
     """Predictions by channel, with the offsets of the instruments."""
     measured: dict[str, ChannelSamples]
@@ -106,14 +106,14 @@ class Predicted(NamedTuple):
     """End time [s]."""
 
     def decays(self, channel: str) -> tuple[Decay, Decay] | None:
-        """The swing of a channel after the joints have stopped, measured and predicted; None if none is detected."""
+        """Oscillation of a channel after the joints have stopped, measured and predicted; None if not detected."""
         measured = decay_of(self.measured[channel], self.still, self.end)
         predicted = decay_of(self.simulated[channel], self.still, self.end)
         return (measured, predicted) if measured and predicted and measured.detected else None
 
 
 class Fitted(NamedTuple):
-    """Fit to some trials."""
+    """Result of a fit to some trials."""
 
     left_out: str
     """Held-out motion; empty for a fit to all."""
@@ -139,7 +139,7 @@ class Validation:
     predicted: tuple[Predicted, ...]
     """All trials, each predicted by a fit without its motion."""
     fits: tuple[Fitted, ...]
-    """The fits, without each motion; the last is that to all."""
+    """The fits, each without one motion; the last one is to all trials."""
     static_all: dict[str, float]
     """Mean error of the quasi-static balance fitted to all trials, over whole trials, without offsets."""
     notes: tuple[str, ...]
@@ -147,7 +147,7 @@ class Validation:
     """Computing time [s]."""
 
     def mean(self, channel: str, of: str = "errors") -> float:
-        """Mean over trials of the error of a channel; `of` is "errors", "whole" or "static"."""
+        """Return the mean error of a channel over all trials; `of` is "errors", "whole" or "static"."""
         return float(np.nanmean([getattr(p, of).get(channel, np.nan) for p in self.predicted]))
 
 
@@ -159,7 +159,7 @@ def validate(
     on_message: Callable[[str], None] = lambda text: None,
     progress: Progress = lambda iteration: None,
 ) -> Validation:
-    """Fit to all motions but one and predict that, for each of them; then fit to all.
+    """Predict each motion by a fit to all others; then fit to all motions.
 
     `data`: folder of the logs; `workers`: processes that share the fits; defaults to the number of processors;
     `on_message`: called with lines of progress; `progress`: called after each iteration of a fit.
@@ -212,7 +212,7 @@ def _fold_alone(study: ValidationStudy, data: str, group: str, progress: Progres
 
 
 def _fold(campaign: Campaign, group: str, progress: Progress) -> tuple[Fitted, list[Predicted]]:
-    """The fit to all trials but those of a motion, and the predictions of these."""
+    """Fit to all trials except those of one motion; return the fit and its predictions of these."""
     began = time.perf_counter()
     known = [r for r in campaign.trials if r.group != group]
     unseen = [r for r in campaign.trials if r.group == group]
@@ -241,7 +241,7 @@ def fit(
 ) -> Identification:
     """Fit some trials and the records that every fit uses: first the initial states, from before the motion, then all unknowns.
 
-    The search starts at the unknowns `shared` by all and `own` of each trial. They default to prior values and to a fit to the
+    The search starts at the unknowns `shared` by all and `own` of each trial. They default to prior values, and to a fit to the
     data before the motion. `progress` is called after each iteration with its number, the cost and the damping.
     """
     fitted = [*known, *campaign.fit_only]
@@ -262,7 +262,7 @@ def _correlated(found: Identification) -> list[tuple[str, str, float]]:
 def predictions(
     campaign: Campaign, known: Sequence[RecordedTrial], unseen: Sequence[RecordedTrial], shared: np.ndarray
 ) -> list[Predicted]:
-    """Predictions of unseen trials by the `shared` unknowns of a fit, and by a quasi-static balance of the known trials."""
+    """Predict held-out trials from the `shared` unknowns of a fit, and from a quasi-static balance of the fitted trials."""
     study = campaign.study
     problem = campaign.problem_of([blinded(r) for r in unseen])
     own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).at.own
@@ -313,7 +313,7 @@ def _error(r: RecordedTrial, name: str, simulated: ChannelSamples) -> ChannelSam
 
 
 def blinded(r: RecordedTrial) -> RecordedTrial:
-    """Return the trial without measurements after its motion starts; its joint angles stay."""
+    """Return the trial without measurements after the start of its motion; its joint angles remain."""
     samples = {}
     for name, (times, values) in r.trial.samples.items():
         before = (times >= r.trial.start) & (times <= r.begins)

@@ -1,4 +1,4 @@
-"""Models that are simpler, or other, than that of a study: what do their predictions cost?"""
+"""Variants: models simpler than that of a study, or different, whose prediction errors are compared with it."""
 
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from hydromechs.values import Checked, Finite, NotNegative, Positive, nearest
 from .. import Unknown
 
 NEXT_TO_NOTHING = 1e-9
-"""Mass [kg] and moment of inertia [kg·m²] of a body of which only weight and buoyancy are felt."""
+"""Mass [kg] and moment of inertia [kg·m²] of a body that contributes only weight and buoyancy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +36,10 @@ class Strip(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """Changes of the model of a study, by the names of bodies, and of its unknowns."""
+    """Changes of a study's model, by body names, and of its unknowns."""
 
     strips: dict[str, Strip] = field(default_factory=dict)
-    """Bodies whose drag is replaced by that of a cylinder, by strips."""
+    """Bodies whose drag is replaced by strip drag of a cylinder."""
     no_drag: tuple[str, ...] = ()
     """Bodies without drag."""
     no_added_mass: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Variant:
     averaged_added_mass: tuple[str, ...] = ()
     """Bodies whose added mass is the same in all directions."""
     only_weight: tuple[str, ...] = ()
-    """Bodies of which others feel only weight and buoyancy, not inertia, added mass or drag."""
+    """Bodies that contribute only weight and buoyancy, without inertia, added mass or drag."""
     without: tuple[str, ...] = ()
     """Bodies that are removed, with their joints and unknowns."""
     unknowns: tuple[Unknown, ...] = ()
@@ -63,7 +63,7 @@ class Variant:
 
 
 def varied(model: Model, variant: Variant) -> Model:
-    """The model of the study with a variant's changes."""
+    """Return the model of the study with a variant's changes."""
     for name in variant.bodies:
         if name not in model.body_names:
             raise ValueError(f"{model.name} has no body {name!r}{nearest(name, model.body_names)}")
@@ -96,7 +96,7 @@ def _changed(body: Body, variant: Variant, model: Model) -> Body:
 
 @dataclass(frozen=True)
 class OnlyWeight:
-    """Weight and buoyancy of a body, as forces on what carries it."""
+    """Weight and buoyancy of a body, as forces on its carrier."""
 
     mass: float
     """[kg]"""
@@ -119,7 +119,7 @@ class OnlyWeight:
 
 
 def averaged(matrix: np.ndarray) -> np.ndarray:
-    """An added mass that is the same in all directions: means of the three of translation and of rotation about its centre.
+    """Return an isotropic added mass: means over translation and over rotation about its centre.
 
     The centre is the point about which translation and rotation couple least. Both matrices are about the body's origin,
     linear first [kg, kg·m, kg·m²], shape (6, 6).
