@@ -688,7 +688,7 @@ def test_parameters_that_make_no_sense():
         assert words in str(raised.value)
     assert list(hm.compile(CHAIN, parameters="link1.inertia.mass").parameters) == ["link1.inertia.mass"]
     q, v = CHAIN.neutral()
-    with pytest.raises(hm.UnsupportedFeature, match=rf"{link}\.shape\.origin\.xyz decides the structure"):
+    with pytest.raises(hm.UnsupportedFeature, match=rf"{link}\.shape\.origin\.xyz determines the structure"):
         hm.compile(CHAIN, parameters=[f"{link}.shape.origin.xyz"]).forward_dynamics(q, v, v)
     derivative = hm.compile(CHAIN, parameters=["link1.inertia.mass"]).differentiate("forward_dynamics", "v")
     with pytest.raises(KeyError, match=r"no parameter 'link1\.inertia\.mas'"):

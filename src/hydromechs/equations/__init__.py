@@ -1,4 +1,4 @@
-"""Equations of motion with hydrodynamics, as functions of a model and its state, and compiled."""
+"""Equations of motion with hydrodynamics, as functions of a model and its state, plain and compiled."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

@@ -1,4 +1,4 @@
-"""Quantities that the loop over the bodies of a large tree computes for each body once its acceleration is known."""
+"""Quantities of each body of a large tree that loops compute once its acceleration is known."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -11,7 +11,7 @@ from hydromechs.values import Array
 
 
 def model_of(model: Any) -> Model:
-    """Return `model` if it is a Model."""
+    """Return `model` if it is a Model, otherwise raise an error."""
     if not isinstance(model, Model):
         raise TypeError(f"model must be a hydromechs.Model, got {type(model).__name__}; hm.load gives one")
     return model
@@ -36,7 +36,7 @@ def array(value: ArrayLike, shapes: tuple[tuple[int, ...], ...], name: str, mean
 
 
 def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
-    """Return a configuration with its quaternions, which must have unit length up to rounding, normalised, shape (nq,)."""
+    """Return a configuration with normalised quaternions, shape (nq,); their length must be 1 up to rounding."""
     given = array(q, ((model.nq,),), name, f"configuration of {model.name}, nq = {model.nq}")
     if given.dtype == object:
         return given

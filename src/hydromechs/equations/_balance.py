@@ -17,7 +17,7 @@ from . import _arguments as arguments
 
 
 class WaterOptions(TypedDict, total=False):
-    """Motion of the water: optional keywords of `closed_form` and its relatives."""
+    """Motion of the water: optional keywords of `closed_form` and related functions."""
 
     fluid_velocity: ArrayLike | None
     """Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); still if None."""
@@ -26,7 +26,7 @@ class WaterOptions(TypedDict, total=False):
 
 
 class FlowOptions(WaterOptions, total=False):
-    """Motion of the water and external wrenches: optional keywords of `forward_dynamics` and its relatives."""
+    """Motion of the water and external wrenches: optional keywords of `forward_dynamics` and related functions."""
 
     wrench: ArrayLike | None
     """External wrench on each body in its axes about its origin [N, N·m], shape (nb, 6); none if None."""
@@ -42,10 +42,10 @@ def balance(
     surface: Sequence[LocalSurface] | None = None,
     motions: list[WetMotion] | None = None,
 ) -> tuple[Balance, list[WetMotion] | None]:
-    """Kinematics, inertias and forces (hydrodynamic and external) of all bodies, and their motions in the water, if any.
+    """Return kinematics, inertias and forces (hydrodynamic and external) of all bodies, and their motions in the water, if any.
 
     `fluid_velocity`, `fluid_acceleration` and `wrench` are as in `FlowOptions`; `surface` is the free surface at each body.
-    `motions` of each body in non-uniform water replace the water's velocity, acceleration and surface.
+    In non-uniform water, `motions` of each body replace the water's velocity, acceleration and surface.
     """
     if motions is not None and model.wet:
         return _with_wrench(model, dynamics.kinematics(model, q, v), motions, False, wrench)
@@ -84,7 +84,7 @@ def in_water(
     fluid_acceleration: Array,
     surface: Sequence[LocalSurface] | None = None,
 ) -> tuple[Kinematics, list[WetMotion]]:
-    """Kinematics, and the motion of every body and of the water around it; arguments as in `WaterOptions`.
+    """Return kinematics, and the motion of every body and of the water around it; arguments as in `WaterOptions`.
 
     A uniform fluid velocity is propagated along the chains, as in the papers; otherwise each body rotates it into its own axes.
     """
@@ -105,9 +105,9 @@ def in_water(
 def forces_on_bodies(
     model: Model, kin: Kinematics, motions: Sequence[WetMotion] | None, *, uniform: bool
 ) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
-    """Bias accelerations, inertias and forces of all bodies; the mechanism is dry if there are no motions in the water.
+    """Return bias accelerations, inertias and forces of all bodies; without motions in the water the mechanism is dry.
 
-    A dry mechanism uses the papers' spatial accelerations, which need no linear velocities. In water these are needed anyway,
+    A dry mechanism uses the papers' spatial accelerations, which need no linear velocities. In water these are required anyway,
     and with derivatives of components as accelerations, rigid and added inertia share one velocity product: −V ×* (I + I^A) V.
     `uniform`: `kin` has velocities relative to the water, whose motion is the same at all bodies.
     """
@@ -120,7 +120,7 @@ def forces_on_bodies(
 
 
 def dry_force(rigid: RigidBody | None, V: Array) -> tuple[Array | None, Array]:
-    """Inertia (6, 6) or None, and force (6,), of a body in a dry mechanism, for spatial accelerations; of V only ω matters."""
+    """Inertia (6, 6) or None, and force (6,), of a dry body, for spatial accelerations; V enters only through ω."""
     return (None, np.zeros(6)) if rigid is None else (rigid.matrix, dynamics.rigid_bias(rigid, V))
 
 
@@ -139,7 +139,7 @@ def force_in_water(
             F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(V[3:], carried)
             F = F if I is None else F + dynamics.velocity_force(I, V)
         I = M_A if I is None else I + M_A
-        if uniform:  # in a frame that drifts with the water, one velocity serves both inertias
+        if uniform:  # in a frame that drifts with the water, both inertias have the same velocity
             F = F + dynamics.velocity_force(I, V)
     elif I is not None:
         F = dynamics.velocity_force(I, V)

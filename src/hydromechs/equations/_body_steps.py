@@ -1,7 +1,7 @@
-"""Steps of the recursions for one body of a kind, as programs; large trees run them body by body.
+"""Programs for the recursion steps of one body of a kind; large trees run them body by body.
 
-They are traced from the same functions as the specialised programs. A row of numbers, `carry`, passes values that depend on
-the state from one step to later ones; values that depend only on the body's parameters are computed in advance.
+They are traced from the same functions as the specialised programs. A row of numbers, `carry`, passes state-dependent values
+from one step to later ones; values that depend only on the body's parameters are computed in advance.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Flow(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Motion of a body as its children and the forces on it need it, in a row of numbers."""
+    """Motion of a body in a row of numbers, as required by its children and the forces on it."""
 
     water: bool
     """True if it includes the acceleration of the water minus that of gravity."""
@@ -81,7 +81,7 @@ class Record(NamedTuple):
 
 
 class _Carry:
-    """Passes values from one program to later ones; all have the body's parameters."""
+    """Passes values from one program to later ones; all programs have the body's parameters."""
 
     def __init__(self, numbers: Array) -> None:
         self.known = {str(x.sx) for x in numbers}

@@ -1,7 +1,7 @@
 """Spatial parallelism (McMillan 1994, 3.2): equal branches on one body, evaluated side by side on the lanes of one core.
 
 The legs of a walker and the arms of a vehicle have the same joints but different parameters. One program serves all;
-parameters in which branches differ are inputs, one set per lane, and shared ones are constants of the code. One evaluation:
+parameters that differ between branches are inputs, one set per lane; shared ones are constants of the code. One evaluation:
 
     inward     all branches on lanes: kinematics, forces of the water, articulated inertia and force at the base,
     base       once: the sum over branches, and the acceleration of the base and of its other children,
@@ -47,7 +47,7 @@ class BranchesOnLanes:
     """Forward dynamics of a body that carries at least two branches of the same joints, with the branches on lanes.
 
         star = BranchesOnLanes(model)
-        vdot = star.forward_dynamics(q, v, tau)        # with numbers, or with symbols in a function that is compiled
+        vdot = star.forward_dynamics(q, v, tau)        # with numbers, or with symbols in a compiled function
 
     The parameters of the branches may differ.
     """
@@ -58,7 +58,7 @@ class BranchesOnLanes:
         if (joint.nq, joint.nv) != (7, 6):
             raise UnsupportedFeature(f"the base of {model.name} has no free joint; use form='specialised' or 'rolled'")
         self.groups = _branches(model)
-        """Indices of the bodies of each branch that is on lanes."""
+        """Indices of the bodies of each branch on lanes."""
         on_lanes = {i for group in self.groups for i in group}
         self.trunk = [i for i in range(model.nb) if i not in on_lanes]
         """Indices of all other bodies, the base first."""
@@ -119,7 +119,7 @@ class BranchesOnLanes:
 
     @cached_property
     def _differing(self) -> list[tuple[float, ...]]:
-        """Parameters of joints and inertias in which branches differ, one value per branch."""
+        """Parameters of joints and inertias that differ between branches, one value per branch."""
         found: dict[tuple, float] = {}
         self._merged(lambda values: found.setdefault(values, values[0]), 0)
         return list(found)
@@ -165,7 +165,7 @@ class BranchesOnLanes:
             )  # only the contribution of its children
             got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), *known, members=range(1, branch.nb))
             carry: list[Any] = []
-            # hydrodynamic parameters are constants that may differ between branches: none may come from the template
+            # hydrodynamic parameters are constants that may differ between branches: the template must not provide any
             template[:] = [_packed(part, carry, constants=not self.model.wet) for part in (got.gains, got.parts, bias)]
             if k and template != first:
                 raise UnsupportedFeature(f"{self.model.name}: the forces on its branches differ in more than parameters")

@@ -1,7 +1,7 @@
 """The equations of motion in closed form,  M(q) v̇ + C(q, v) v + D + N + F = τ + Jᵀ w,  for any tree in moving water.
 
-From, Pettersen and Gravdahl 2010, eq. (31), with body Jacobians in place of recursions. It costs more than the
-articulated-body algorithm, O(n³); it serves uses that need the matrices: control design, passivity, analysis. In still water
+From, Pettersen and Gravdahl 2010, eq. (31), with body Jacobians in place of recursions. It costs more than the articulated-body
+algorithm, O(n³); use it for the matrices: control design, passivity, analysis. In still water
 F = 0.
 """
 
@@ -32,11 +32,13 @@ class ClosedForm(NamedTuple):
     C_A: Array
     """Coriolis matrix of the added mass, with the momentum M_A V_r; Ṁ_A − 2 C_A is skew, shape (..., nv, nv)."""
     D: Array
-    """Damping force by the velocity relative to the water, shape (..., nv)."""
+    """Damping force due to the velocity relative to the water, shape (..., nv)."""
     N: Array
     """Restoring force: weight, and buoyancy in water at rest, shape (..., nv)."""
     F: Array
-    """Inertia forces of a current, by velocity and acceleration, beside C and D; zero in still water, shape (..., nv)."""
+    """Inertia forces of a current due to its velocity and acceleration, in addition to C and D; zero in still water, shape
+    (..., nv).
+    """
 
     @property
     def M(self) -> Array:
@@ -106,20 +108,20 @@ def _coriolis_matrix(b: _Bodies) -> Array:
 
 
 def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
-    """C(q, v) with added mass, of the factorisation for which Ṁ − 2C is skew, shape (nv, nv).
+    """C(q, v) with added mass, in the factorisation for which Ṁ − 2C is skew, shape (nv, nv).
 
         C = Σ J_iᵀ ((I_i + I^A_i) J̇_i + B_i J_i),   B = −[[0, p̂], [p̂, l̂]],   (p, l) = I_i V_i + I^A_i V_r,i
 
     With custom added mass that depends on the configuration, Ṁ has a part that C does not include.
 
-    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`. Ṁ − 2C is skew in a current too, where
-    `flow_force` adds to C v.
+    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`. Ṁ − 2C is skew even in a current, where `flow_force`
+    adds to C v.
     """
     return _coriolis_matrix(_bodies(model, q, v, fluid_velocity))
 
 
 def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
-    """C(q, v) with added mass, as Lagrange's equations in quasi-velocities give it, shape (nv, nv).
+    """C(q, v) with added mass, according to Lagrange's equations in quasi-velocities, shape (nv, nv).
 
         C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k − Σ J_iᵀ B(I^A_i (u_i, 0)) J_i
 
@@ -200,9 +202,9 @@ def damping_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: 
 
         D = Σ J_iᵀ D_i(V_r,i) J_i,     D_i V_r,i = −(drag, damping and lift of body i)
 
-    The part of drag is symmetric and positive semi-definite, that of lift skew; that of Fossen's damping follows from
-    its coefficients. In a current D_i is that of the velocity relative to the water, but D still multiplies v: then
-    `damping_force` is D v − Σ J_iᵀ D_i (u_i, 0), with u_i the velocity of the water at body i in its axes. If all roots are
+    The part due to drag is symmetric and positive semi-definite, that due to lift is skew; that of Fossen's damping follows
+    from its coefficients. In a current D_i is that of the velocity relative to the water, but it multiplies v: `damping_force`
+    is then D v − Σ J_iᵀ D_i (u_i, 0), with u_i the velocity of the water at body i in its axes. If all roots are
     free and the current is uniform, this is D v_r with v_r as in `closed_form`.
 
     `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`; custom hydrodynamics needs a method
@@ -270,7 +272,7 @@ def restoring_force(model: Model, q: ArrayLike) -> Array:
 def velocity_coupling(model: Model, q: Array, v: Array) -> Array:
     """K with d/dt δ = δv + K δ for a displacement δ in tangent coordinates: −[v, ·] of each joint's own group, shape (nv, nv).
 
-    A displacement exp(δ) in front of a moving frame is carried along by the frame's velocity: δ̇ = δv − v × δ for a free
+    A displacement exp(δ) relative to a moving frame changes with the frame's velocity: δ̇ = δv − v × δ for a free
     joint, δ̇ = δv − ω × δ for a ball, δ̇ = δv for the others.
     """
     rows: list[list[Any]] = [[0.0] * model.nv for _ in range(model.nv)]

@@ -12,9 +12,9 @@ from hydromechs.spatial import ldl
 from hydromechs.values import Array, Scalar
 
 DEPENDENT = 1e-12
-"""Part of a row's mobility that other rows must leave: the square of the sine of an angle."""
+"""Minimum fraction of a row's mobility that is independent of other rows: the squared sine of an angle."""
 ROUNDING = 1e-6
-"""Part of the mobility of its degrees of freedom, Σ 1/M_jj, that is added to a row's own: with `DEPENDENT`,
+"""Fraction of the mobility of its degrees of freedom, Σ 1/M_jj, that is added to a row's mobility: with `DEPENDENT`,
 entries of J below 1e-9 (a lever arm of 1e-9 m) count as zero."""
 
 
@@ -28,12 +28,12 @@ class Response(NamedTuple):
     pivot: Array
     """Smallest pivot over the largest of each group's scaled rows, about the inverse condition number, shape (ng,)."""
     forces: tuple[Array, ...]
-    """λ of each constraint, shape (c,); 0 while it is open."""
+    """λ of the constraints, shape (c,); 0 for open ones."""
 
 
 def constraint_groups(model: Model, constraints: Sequence[Constraint]) -> tuple[tuple[int, ...], ...]:
-    """Numbers of the constraints, open ones too, that share a movable tree, directly or through others; group by group."""
-    tree: dict[int, int] = {}  # of each degree of freedom: the outermost body that carries it and moves
+    """Return the indices of constraints, open or closed, in groups that share a movable tree directly or through others."""
+    tree: dict[int, int] = {}  # for each degree of freedom: the outermost moving body that carries it
     roots: list[int] = []
     for i, dofs in enumerate(model.v_slices):
         parent = model.parent[i]
@@ -59,8 +59,8 @@ def constrained(
 ) -> Response:
     """Contribution of all active constraints to the accelerations, M⁻¹ Jᵀ λ, so that J v̇ + J̇ v = −2 α J v − α² error.
 
-    `M`: Joint-space inertia, shape (nv, nv); `vdot`: accelerations without constraints, shape (nv,); `groups`: numbers of those
-    that are solved together; `given`: places in v of joints with prescribed motion: no force changes it.
+    `M`: Joint-space inertia, shape (nv, nv); `vdot`: accelerations without constraints, shape (nv,); `groups`: indices of
+    constraints that are solved together; `given`: indices in v of joints with prescribed motion, which forces do not change.
     """
     lacking = []
     for c in constraints:
@@ -70,7 +70,7 @@ def constrained(
 
 
 def with_loops(model: Model, q: Array, v: Array, M: Array, vdot: Array) -> Array:
-    """Return accelerations (nv,) with the forces of the model's loops, from those of the open tree and its inertia (nv, nv)."""
+    """Return accelerations (nv,) including loop forces, from those of the open tree and its inertia (nv, nv)."""
     kin = dynamics.kinematics(model, q, v)
     rows = [dynamics.loop_constraint(model, kin, q, v, loop) for loop in model.loops]
     return vdot + constrained(M, v, vdot, rows, constraint_groups(model, rows)).change
@@ -85,17 +85,18 @@ def constraint_response(
 ) -> Response:
     """Return forces λ along the active constraints with J M⁻¹ Jᵀ λ = −lacking, and their accelerations (or jumps).
 
-    M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and W = L⁻¹ Jᵀ as in `dynamics.closed_chain_dynamics`; blocks of separate trees are zeros that fold away.
+    M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and W = L⁻¹ Jᵀ as in `dynamics.closed_chain_dynamics`; blocks between separate trees are zeros, which are
+    eliminated.
     Each row is divided by the root of its mobility a = (Wᵀ D⁻¹ W)_ii, so that masses and units do not matter, and the system
-    is solved with full pivoting, so that rows may depend on each other: a pivot is the part of a row's mobility that is left.
-    Where a itself is rounding, as for a plane mechanism's motion out of its plane, a + ROUNDING Σ 1/M_jj replaces it.
+    is solved with full pivoting, so that rows may depend on each other: a pivot is the remaining fraction of a row's mobility.
+    If a is itself rounding, as for out-of-plane motion of a planar mechanism, a + ROUNDING Σ 1/M_jj replaces it.
 
-    `M`: Joint-space inertia, shape (nv, nv); `lacking`: missing acceleration of each, shape (c,); `groups`: numbers of
-    those that are solved together; `given`: places in v of joints with prescribed motion: no force changes it.
+    `M`: Joint-space inertia, shape (nv, nv); `lacking`: missing acceleration of each, shape (c,); `groups`: indices of
+    constraints that are solved together; `given`: indices in v of joints with prescribed motion, which forces do not change.
     """
     nv = len(M)
     held = set(given)
-    if held:  # of infinite inertia: a separate row and column, and no mobility
+    if held:  # infinite inertia: a separate row and column, without mobility
         M = np.array([[float(i == j) if i in held or j in held else M[i, j] for j in range(nv)] for i in range(nv)])
         still = np.array([0.0 if j in held else 1.0 for j in range(nv)])
         constraints = [c._replace(J=c.J * still) for c in constraints]

@@ -1,4 +1,4 @@
-"""A model in machine code: each of its equations is a method, for single states and for batches."""
+"""Compiled equations of a model: each equation is a method, for single states and for batches."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Dynamics(CompiledEquations):
     For speed, values are not checked: NaN in gives NaN out, and quaternions must have unit length. Divide them by their
     length, or get them from `hm.integrate`, which preserves it.
 
-    The arguments are those of `hm.compile`.
+    Constructor arguments are those of `hm.compile`.
     """
 
     _fast: Callable[..., bool] | None = None
@@ -110,7 +110,7 @@ class Dynamics(CompiledEquations):
         return self._run("decoupled_dynamics", (q, v, tau), more)[0]
 
     def arm_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, vdot_base: ArrayLike, **more: Unpack[Loaded]) -> Array:
-        """Return v̇ for accelerations `vdot_base` of the base's joint, shape (..., nv); τ of the base has no effect."""
+        """Return v̇ for given accelerations `vdot_base` of the base's joint, shape (..., nv); τ of the base has no effect."""
         return self._run("arm_dynamics", (q, v, tau, vdot_base), more)[0]
 
     def closed_chain_dynamics(
@@ -129,7 +129,7 @@ class Dynamics(CompiledEquations):
         return self._run("mass_matrix", (q,), more)[0]
 
     def _mass_matrix_by_columns(self, q: Array, out: Array | None) -> Array:
-        """Return M, column by column, from the forces of unit accelerations on lanes."""
+        """Return M, whose columns are the forces of unit accelerations, evaluated on lanes."""
         function = lambda m, q, vdot: equations.mass_matrix(m, q) @ vdot  # noqa: E731
         made = self._compiled("inertia_times", Equation(function, ("q", "vdot"), ("tau",), "M(q) times accelerations."))
         M = made([q[..., None, :], np.eye(self.model.nv)])[0]
@@ -164,7 +164,7 @@ class Dynamics(CompiledEquations):
         return self._run("damping_force", (q, v), more)[0]
 
     def damping_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
-        """D(q, v) as a matrix: D v is the damping force in still water, shape (..., nv, nv).
+        """Return D(q, v) as a matrix: D v is the damping force in still water, shape (..., nv, nv).
 
         In a current it is evaluated at the velocities relative to the water; see `hm.equations.damping_matrix`.
         """

@@ -1,6 +1,6 @@
 """Equations of motion of a model with its hydrodynamics, as functions of its state.
 
-Each function uses NumPy operations: floats give numbers, arrays of symbols are traced.
+Each function uses NumPy operations: floats give numbers, symbols are traced.
 """
 
 from typing import NamedTuple, Unpack
@@ -70,7 +70,7 @@ def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *
 def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
     """Return the generalised force that gives the accelerations `vdot`, the time derivative of `v`'s components, shape (nv,).
 
-    Forces in loops are part of it: any forces of joints that do the same work on motions that keep the loops closed will do.
+    It includes loop forces and is not unique: joint forces that do the same work on motions with closed loops are equivalent.
 
     `model`, `q`, `v` and the options `flow` are those of `forward_dynamics`.
     """
@@ -142,7 +142,7 @@ def bias_acceleration(model: Model, q: ArrayLike, v: ArrayLike, name: str, point
 def _moving(
     model: Model, q: ArrayLike, v: ArrayLike, fluid_velocity: ArrayLike | None
 ) -> tuple[dynamics.Kinematics, list[WetMotion], list[tuple[list[Array | None], list[Array]]]]:
-    """Kinematics, motions in the water, and inertias and velocities of the bodies and of the water around them."""
+    """Return kinematics, motions in the water, and inertias and velocities of the bodies and of the water around them."""
     model, q, v = arguments.state(model, q, v)
     kin = dynamics.kinematics(model, q, v)
     _, motions = in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
@@ -191,7 +191,7 @@ def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Array:
 def difference(model: Model, q0: ArrayLike, q: ArrayLike) -> Array:
     """Return the velocity that leads from `q0` to `q` in unit time: integrate(q0, difference(q0, q), 1) = q, shape (nv,).
 
-    Orientations turn the shorter way, by at most π, so quaternions agree up to their sign.
+    Orientations take the shorter rotation, by at most π, so quaternions agree up to their sign.
 
     Args:
         model: The mechanism.

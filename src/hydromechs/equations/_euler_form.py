@@ -1,6 +1,6 @@
 """The equations of a vehicle with arms in Euler angles, eqs. (27)-(30) of From, Pettersen and Gravdahl 2010.
 
-They are singular at a pitch of ±90° and cost more than the closed form. They are there for comparison with other work.
+They are singular at a pitch of ±90° and cost more than the closed form. They serve for comparison with other work.
 """
 
 from typing import NamedTuple, Unpack
@@ -26,7 +26,7 @@ class EulerForm(NamedTuple):
     v: Array
     """Velocity of the model, v = J⁻¹ ξ̇, shape (..., nv)."""
     J: Array
-    """J(ξ) of (28), (30), infinite at a pitch of ±90°, shape (..., nv, nv)."""
+    """J(ξ) of (28), (30), singular at a pitch of ±90°, shape (..., nv, nv)."""
     J_inverse: Array
     """J⁻¹(ξ), finite everywhere, singular at a pitch of ±90°, shape (..., nv, nv)."""
     M: Array
@@ -55,7 +55,9 @@ def euler_form(model: Model, xi: ArrayLike, xi_rate: ArrayLike, **water: Unpack[
     model = arguments.model_of(model)
     dynamics.check_vehicle(model)
     if model.nq != model.nv + 1:
-        raise ValueError(f"{model.name}: a ball or free joint on the vehicle has no rates of coordinates; use closed_form")
+        raise ValueError(
+            f"{model.name}: a ball or free joint on the vehicle has velocities that are not coordinate rates; use closed_form"
+        )
     xi = arguments.array(xi, ((model.nv,),), "xi", "position, Euler angles and joints")
     xi_rate = arguments.array(xi_rate, ((model.nv,),), "xi_rate", "rates of xi")
     R, (T, W, W_rate) = matrix_from_rpy(xi[3:6]), _rates(xi[3:6], xi_rate[3:6])

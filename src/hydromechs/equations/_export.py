@@ -30,7 +30,7 @@ FORMATS = tuple(key for key, backend in BACKENDS.items() if backend.exports)
 """File formats."""
 DEFAULT = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "kinematics")
 CASES = 3
-"""Number of calls of each function in the generated check."""
+"""Number of calls to each function in the generated check."""
 
 MARK = "written by HydroMechs"
 """Mark in the first lines of every exported file: only such files are overwritten."""
@@ -73,7 +73,7 @@ for _name in ("forward_dynamics", "inverse_dynamics"):
 
 
 def _recipe(model: Model, name: EquationName) -> Equation:
-    """Return the recipe named `name`; the ValueError for an unknown name lists all."""
+    """Return the recipe named `name`; the ValueError for an unknown name lists all names."""
     if isinstance(name, HeldLoad):
         return equation_of(name)[1]
     kind, _, place = name.partition(":")
@@ -125,7 +125,7 @@ def export_source(
 
 
 def _function_name(name: str, taken: Container[str]) -> str:
-    """Return a name as a new identifier, also for CasADi (no two adjacent underscores)."""
+    """Return a name as an unused identifier that CasADi also accepts (no two adjacent underscores)."""
     out = identifier = re.sub(r"_+", "_", c_identifier(name)).strip("_")
     n = 1
     while out in taken:
@@ -159,7 +159,10 @@ def _configuration(model: Model, rng: np.random.Generator) -> Array:
 
 
 def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], seed: int) -> Case:
-    """A call with random arguments and its results in Python. Tolerance: inertia matrices amplify rounding about 100 times."""
+    """Return a call with random arguments and its results in Python.
+
+    Tolerance: inertia matrices amplify rounding about 100 times.
+    """
     rng = np.random.default_rng(seed)
     inputs = {x: _configuration(model, rng) if x == "q" else rng.normal(size=shape) for x, shape in shapes.items()}
     results = recipe.function(model, **inputs)
@@ -172,7 +175,7 @@ def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], se
 
 
 def _about(model: Model) -> list[str]:
-    """Description of the model, and the layout of q, v and of arrays with a row per body."""
+    """Return a description of the model, and the layout of q, v and of arrays with a row per body."""
     world = model.world
     q_rows: list[str] = []
     v_rows: list[str] = []
@@ -205,7 +208,7 @@ def _range(letter: str, start: int, n: int) -> str:
 def to_casadi(
     model: Model, functions: Sequence[EquationName] = DEFAULT, *, inputs: Sequence[str] = (), parameters: Sequence[str] = ()
 ) -> dict[str, casadi.Function]:
-    """Equations in water as CasADi functions with named arguments, by name; from the same trace as machine code.
+    """Return equations in water as CasADi functions with named arguments, from the same trace as machine code.
 
     Vectors are columns; M is nv × nv; poses `X_WB` are stacked, 4 nb × 4; velocities `V_WB_B` are nb × 6. Derivatives are
     finite at rest, where the square root in drag is not differentiable. In calls by name omitted arguments are 0, so `q` must
@@ -221,7 +224,7 @@ def to_casadi(
             dots in their names.
 
     Raises:
-        UnsupportedFeature: An equation uses a look-up table, which custom hydrodynamics can do.
+        UnsupportedFeature: An equation uses a look-up table, as custom hydrodynamics can.
     """
     functions = (functions,) if isinstance(functions, str | HeldLoad) else tuple(functions)
     inputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)

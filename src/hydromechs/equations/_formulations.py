@@ -52,7 +52,7 @@ def arm_dynamics(
 def decoupled_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
     """Accelerations without reaction on the base: its own equation first, then `arm_dynamics`, shape (nv,).
 
-    The arm's reaction, weight and buoyancy are all missing from the base's equation: trim the base alone.
+    The base's equation omits the reaction, weight and buoyancy of the arm: trim the base alone.
 
     The model has one base that carries all other bodies; arguments are those of `forward_dynamics`.
     """
@@ -60,12 +60,12 @@ def decoupled_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
 
 
 def _prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: FlowOptions) -> tuple[Model, Balance, Array]:
-    dynamics.base_bodies(arguments.without_loops(model))  # report several bases before any work
+    dynamics.base_bodies(arguments.without_loops(model))  # report several bases before any computation
     return prepared(model, q, v, tau, flow)
 
 
 class Grip(Protocol):
-    """Properties of a grasp that the equations need; `contact.Grasp` has them."""
+    """Properties of a grasp that the equations use; `contact.Grasp` has them."""
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class Grip(Protocol):
 
     @property
     def held(self) -> str:
-        """Frame or body that is held."""
+        """Held frame or body."""
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -103,7 +103,7 @@ class HeldMotion(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldLoad:
-    """A load in the grasps of a model, as methods of compiled equations take it in place of an equation's name.
+    """A load held by grasps of a model, which replaces the name of an equation in methods of compiled equations.
 
     Its equation is `closed_chain_dynamics` of `q`, `v` and `tau`, with the outputs `vdot` and `forces`.
     """
@@ -118,7 +118,7 @@ class HeldLoad:
         return f"{self.load}: {', '.join(places)}"
 
     def holdings(self, model: Model) -> tuple[int, list[Holding]]:
-        """Index of the load and its grips."""
+        """Return the index of the load and its grips."""
         body, out = model.body_index(self.load), []
         if not self.grasps:
             raise ValueError(f"nothing holds {self.load!r}; give at least one grasp whose `held` is on it")
@@ -130,7 +130,7 @@ class HeldLoad:
         return body, out
 
     def motion(self, model: Model, motion: dynamics.ClosedChains) -> HeldMotion:
-        """The forces of the trees, grasp by grasp."""
+        """Return the motion and the forces of each grasp."""
         load, holdings = self.holdings(model)
         forces: dict[int, Array] = {}
         for (_, grips), f, D in zip(dynamics.held_trees(model, load, holdings), motion.forces, motion.directions, strict=True):
@@ -143,11 +143,11 @@ class HeldLoad:
 
 
 def held_by_tips(model: Model) -> HeldLoad:
-    """The last free body without children, held in all directions by every other body without children at its origin."""
+    """Return the last free body without children, held in all directions at the origin of every other body without children."""
     tips = [i for i in range(model.nb) if i not in model.parent]
     free = [i for i in tips if model.parent[i] < 0 and model.free_rows[i] == (0, 1, 2, 3, 4, 5)]
     if not free or len(tips) < 2:
-        raise ValueError(f"model {model.name!r} has no arms and a free body for them to hold; give `load` and `grasps`")
+        raise ValueError(f"model {model.name!r} has no arms with a free body to hold; give `load` and `grasps`")
     name = model.body_names[free[-1]]
     return HeldLoad(name, tuple(_Hand(model.body_names[i], model.body_names[i], name) for i in tips if i != free[-1]))
 

@@ -1,6 +1,6 @@
 """Bodies of the same kind: their joints and forces have the same structure and differ only in parameters.
 
-One program serves all bodies of a kind. Parameters in which they differ are its input; shared ones are constants.
+One program serves all bodies of a kind. Differing parameters are inputs; shared ones are constants.
 """
 
 from collections.abc import Callable, Sequence
@@ -89,10 +89,10 @@ class Alike:
 
 
 class JointOf(NamedTuple):
-    """Joint of a body as its kind represents it."""
+    """Joint of a body in the form of its kind."""
 
     steps: tuple
-    """Steps from the parent's frame, with indices of q and v relative to the joint's first."""
+    """Steps from the parent's frame, with indices of q and v relative to the start of the joint."""
     rows: tuple[int, ...] | None
     """As in `Model.free_rows`."""
     armature: Array | None
@@ -104,7 +104,7 @@ class JointOf(NamedTuple):
 
 
 class Water(NamedTuple):
-    """Built-in hydrodynamics of a body, as numbers."""
+    """Built-in hydrodynamics of a body in numbers."""
 
     volume: float
     """Displaced volume [m³]."""
@@ -117,7 +117,7 @@ class Water(NamedTuple):
 
 
 class ActingOn(NamedTuple):
-    """Source of force or inertia of a body as its kind represents it."""
+    """Source of force or inertia of a body in the form of its kind."""
 
     rigid: RigidBody | None
     """Its inertia, including bodies fixed to it."""
@@ -199,9 +199,9 @@ def _structure(thing: Any) -> Any:
 
 
 def _plain(joint: JointOf) -> JointOf:
-    """A joint whose constant steps are one turn before each moving one, and one at the end if there was any.
+    """Return a joint whose constant steps are one `Turn` before each moving step, and one at the end if there was any.
 
-    In this form hinges turn about z and slides are along vectors, whatever axes they had.
+    In this form hinges rotate about z and slides move along vectors, whatever their axes.
     """
     composed = sum(isinstance(s, MovingStep) for s in joint.steps) > 1
     steps: list[Any] = []

@@ -47,14 +47,14 @@ class CompiledEquations:
             raise ValueError(f"threads is {threads!r}, must be an integer of at least 1")
         parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
         if len(set(parameters)) < len(parameters):
-            raise ValueError(f"parameters is {list(parameters)}, must name each number once")
+            raise ValueError(f"parameters is {list(parameters)}, must not repeat a number")
         self.parameters = {name: parameter_value(self.model, name) for name in parameters}
-        edits_of(self.model, self.parameters)  # raises if two name the same number
+        edits_of(self.model, self.parameters)  # raises an error if two name the same number
         """Names and values of the open parameters."""
         self._wanted = form
         self.form: Form = form_of(self.model, form, parameters)
         """Compiled form of the equations of motion: "specialised", "rolled" or "branches"."""
-        # custom code, in a class or a handler, is identified only by its trace
+        # custom code in a class or handler can be identified only by its trace
         self._identity = open_identity(self.model, parameters)
         self._made: dict[tuple, Compiled] = {}
         self._kept: dict[tuple, Any] = {}
@@ -66,7 +66,7 @@ class CompiledEquations:
         return f"<{type(self).__name__} of {self.model.name}: {size}; lanes {self.lanes}, threads {self.threads}{form}{opened}>"
 
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
-        """Pickle it as its arguments: another process compiles it, or reads the cache."""
+        """Pickle only the arguments: another process compiles the equations again, or reads the cache."""
         parameters = tuple(self.parameters)
         make = partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters, form=self._wanted)
         return make, (self.model,)
@@ -110,7 +110,7 @@ class CompiledEquations:
                 return equation.function(with_parameters(self.model, values), **arrays)
             except (TypeError, ValueError) as error:
                 raise UnsupportedFeature(
-                    f"one of {', '.join(values)} decides the structure of the program; do not open it"
+                    f"one of {', '.join(values)} determines the structure of the program; remove it from parameters"
                 ) from error
 
         inputs = [Argument(x, shape_of(x, self.model)) for x in equation.inputs]
@@ -159,7 +159,7 @@ class CompiledEquations:
         parameters: Parameters | None = None,
         out: Array | Sequence[Array] | None = None,
     ) -> list[Array]:
-        """Run with the parameters' values appended; calls machine code directly if all arrays fit."""
+        """Run with the parameters' values appended; calls machine code directly if the form of all arrays is suitable."""
         arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
         outs: list[Any] | None = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
         recipe = compiled.recipe

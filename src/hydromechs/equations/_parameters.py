@@ -16,9 +16,9 @@ Form: TypeAlias = Literal["specialised", "rolled", "branches"]
 """Compiled form of equations: straight-line code of all bodies; a loop over them; straight-line code in which forward dynamics
 of one state evaluates equal branches side by side on lanes."""
 LARGE = 40
-"""Number of bodies from which trees are rolled by default: LLVM needs seconds for straight-line code of more."""
+"""Number of bodies from which trees are rolled by default: straight-line code of larger trees takes LLVM seconds."""
 LARGER = 64
-"""Number of bodies from which batches are rolled, too: smaller ones run in a quarter less time as straight-line code."""
+"""Number of bodies from which batches are also rolled: as straight-line code, smaller trees take a quarter less time."""
 
 ROLLED = ("forward_dynamics", "inverse_dynamics", "kinematics", "inertia_times")
 """Equations that can be rolled."""
@@ -55,16 +55,16 @@ def _branched(model: Model) -> bool:
 
 
 OPEN = "open"
-"""Placeholder in an identity for a number that programs take as an input."""
+"""Placeholder in an identity for a number that is an input of programs."""
 OF_COMPONENTS = ("limits", "limit", "damping", "friction", "position", "velocity", "orientation")
 """Joint data for drives, stops and the initial state; no equation reads them."""
 
 
 def identity_of(thing: Any) -> str | None:
-    """Return a text with every number and class of a model, or of a dataclass that holds models; equal texts, equal equations.
+    """Return a text with every number and class of a model, or of a dataclass that holds models.
 
-    None if a custom class is inside, or a custom handler computes the added mass of a built-in element: then only the traced
-    program identifies the equations.
+    Equal texts mean equal equations. It is None with a custom class, or with a custom handler for the added mass of a built-in
+    element: then only the traced program identifies the equations.
     """
     for element, handler in added_mass_matrix.registry.items():
         if element.__module__.startswith("hydromechs.") and not handler.__module__.startswith("hydromechs."):
@@ -93,7 +93,9 @@ def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
     try:
         _ = new.steps, new.rigid
     except TypeError as error:
-        raise UnsupportedFeature(f"one of {', '.join(values)} decides the structure of programs; do not open it") from error
+        raise UnsupportedFeature(
+            f"one of {', '.join(values)} determines the structure of programs; remove it from parameters"
+        ) from error
     return new
 
 

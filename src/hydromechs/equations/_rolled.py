@@ -42,7 +42,7 @@ class _Table:
         return int(ends[-1])
 
     def hoisted(self, name: str, kinds: Kinds, programs: Sequence[Program]) -> list[Program]:
-        """Return the programs without the part that depends only on parameters; its results go into the table of parameters."""
+        """Return the programs without the part that depends only on parameters; its results enter the parameter table."""
         out, begin = [], np.zeros(len(kinds.of), dtype=int)
         for k, (program, alike) in enumerate(zip(programs, kinds.alike, strict=True)):
             before, after = compiler.hoist(program, "numbers")
@@ -90,7 +90,7 @@ class RolledTree:
         return kinds_of([acting_on(self.model, i, sampling) for i, sampling in enumerate(self.samplings)])
 
     def forward_dynamics(self, extra: Sequence[Argument] = (), after: After | None = None) -> Rolled:
-        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`, and the quantities `after` of the bodies."""
+        """Return v̇ from (q, v, tau, ...), see `hm.forward_dynamics`, and the quantities `after` of the bodies."""
         loop = _Loop(self, extra, after)
         inward, outward = zip(*(s.articulated() for s in loop.steps), strict=True)
         loop.work["star"] = (self.model.nb + 1) * STAR
@@ -104,11 +104,11 @@ class RolledTree:
         return loop.rolled("forward_dynamics", ("q", "v", "tau"), ("vdot",), sweeps)
 
     def inverse_dynamics(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """τ of (q, v, vdot, ...) with the optional arguments `extra`, see `hm.inverse_dynamics`."""
+        """Return τ from (q, v, vdot, ...) with the optional arguments `extra`, see `hm.inverse_dynamics`."""
         return self._loading("inverse_dynamics", ("q", "v", "vdot"), _Loop(self, extra, None))
 
     def inertia_times(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """M(q) v̇ of (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity."""
+        """Return M(q) v̇ from (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity."""
         return self._loading("inertia_times", ("q", "vdot"), _Loop(self, extra, None, rest=True))
 
     def _loading(self, name: str, inputs: tuple[str, ...], loop: _Loop) -> Rolled:
@@ -118,7 +118,7 @@ class RolledTree:
         return loop.rolled(name, inputs, ("tau",), (loop.world(), Sweep(outward), Sweep(inward, backward=True)))
 
     def kinematics(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """Poses and velocities of (q, v), see `hm.kinematics`."""
+        """Return poses and velocities from (q, v), see `hm.kinematics`."""
         loop = _Loop(self, extra, None, posed=True)
         outward = (
             loop.of_joints("motion", loop.motion),
@@ -127,7 +127,7 @@ class RolledTree:
         return loop.rolled("kinematics", ("q", "v"), ("X_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
 
     def poses(self) -> Rolled:
-        """Axes (nb, 3, 3), origins (nb, 3) and velocities (nb, 6) of (q, v), in the world."""
+        """Return axes (nb, 3, 3), origins (nb, 3) and velocities (nb, 6) from (q, v), in the world."""
         loop = _Loop(self, (), None, posed=True)
         outward = (
             loop.of_joints("motion", loop.motion),
@@ -136,7 +136,7 @@ class RolledTree:
         return loop.rolled("poses", ("q", "v"), ("R_WB", "p_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
 
     def instant(self, extra: Sequence[Argument], after: After) -> Rolled:
-        """Compute all bodies' quantities of (q, v, vdot, ...) with the optional arguments `extra`."""
+        """Compute the quantities of all bodies from (q, v, vdot, ...) with the optional arguments `extra`."""
         loop = _Loop(self, extra, after)
         return loop.rolled("instant", ("q", "v", "vdot"), (), (loop.world(), Sweep((*loop.accelerating(), *loop.after()))))
 
@@ -175,7 +175,7 @@ class _Loop:
         """Working arrays and their sizes."""
 
     def gains(self, sizes: Sequence[int]) -> None:
-        """Space for the results of the inward sweep: that of the body's inertia, no longer needed, if it is large enough."""
+        """Space for the results of the inward sweep; reuses that of the body's inertia if it is large enough."""
         if max(sizes) > STAR:
             self.work["gain"] = self.table.ragged("gain", self.tree.joints, sizes)
 
@@ -204,7 +204,7 @@ class _Loop:
     def places(self) -> dict[str, Address]:
         """Addresses of the steps' arguments, by their names in the programs."""
         own, parent, record, given = compiler.ROW, "parent", self.record, self.given
-        none = Address("motion", own, record.size)  # for arguments that no program uses
+        none = Address("motion", own, record.size)  # for arguments without a program that uses them
         out = {
             "q": Address("q", "q"),
             "v": none if self.rest else Address("v", "v"),
@@ -243,7 +243,7 @@ class _Loop:
         return out
 
     def _fluid(self, name: str, none: Address) -> Address:
-        """The water's motion at a body: its own row, or the shared one."""
+        """The water's motion at a body: a separate row, or the shared one."""
         if name not in self.given:
             return none
         return Address(name) if _uniform(self.given, name) else Address(name, compiler.ROW, self.given[name].shape[1])
@@ -267,7 +267,7 @@ class _Loop:
         return Sweep((Stage((program,), (places,)),), once=True)
 
     def rolled(self, name: str, inputs: Sequence[str], outputs: Sequence[str], sweeps: tuple[Sweep, ...]) -> Rolled:
-        """The whole loop."""
+        """Return the complete loop."""
         m, table = self.model, self.table
         results = [Argument(x, shape_of(x, m)) for x in outputs]
         cleared: tuple[str, ...] = ()
@@ -292,7 +292,7 @@ class _Loop:
 
 
 def _load_program(rest: bool = False) -> Program:
-    """Inertia and force, a' → net force on a body; at rest, the force of its inertia alone."""
+    """Inertia and force, a' → net force on a body; at rest, only the force of its inertia."""
 
     def load(star: Array, a: Array) -> Array:
         I, F = full(star)

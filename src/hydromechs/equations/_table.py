@@ -33,11 +33,11 @@ class Equation(NamedTuple):
     options: tuple[str, ...] = ()
     """Names of its optional arrays, zero if omitted."""
     rarely_called: bool = False
-    """True if called so rarely that single calls are compiled quickly, not made fast."""
+    """True for rarely called equations, whose single calls are compiled quickly instead of for speed."""
     variant: str = ""
-    """Tells apart equations of one name and different results."""
+    """Distinguishes equations with the same name and different results."""
     rows: Mapping[str, tuple[int, ...]] = MappingProxyType({})
-    """Shapes of results that do not follow from the model."""
+    """Shapes of results that the model does not determine."""
 
 
 EQUATIONS = {
@@ -79,7 +79,7 @@ FORMULATIONS = {
         closed.closed_form, ("q", "v"), closed.ClosedForm._fields, "All terms of the closed form on SE(3).", FLUID
     ),
     "closed_form_dynamics": Equation(
-        closed.closed_form_dynamics, ("q", "v", "tau"), ("vdot",), "The same by the closed form on SE(3).", FLOW
+        closed.closed_form_dynamics, ("q", "v", "tau"), ("vdot",), "The same accelerations by the closed form on SE(3).", FLOW
     ),
     "coriolis_matrix_lagrange": Equation(
         closed.coriolis_matrix_lagrange, ("q", "v"), ("C",), "Coriolis matrix of Lagrange's equations.", CURRENT
@@ -92,7 +92,7 @@ FORMULATIONS = {
         FLUID,
     ),
 }
-"""Other formulations, some for models that have the structure that they need; compiled like the rest."""
+"""Other formulations, some for models with a special structure; compiled like the rest."""
 ALL = EQUATIONS | FORMULATIONS
 
 
