@@ -170,7 +170,7 @@ BODY_FAULTS = {
     ),
     "mdh and axis": (
         ("joint: {type: revolute, placement: {type: mdh, a: 1}, axis: [1, 0, 0]} # <-", MASS),
-        ["axis is [1, 0, 0]", "leave axis out"],
+        ["axis is [1, 0, 0]", "omit axis"],
     ),
     "negative mass": (
         (FREE, "inertia:", "  com: [0, 0, 0]", "  mass: -5 # <-"),

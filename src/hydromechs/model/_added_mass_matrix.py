@@ -62,7 +62,7 @@ def _(element: added_mass.ShapeAddedMass, density: Scalar) -> Array:
 
 
 def added_mass_strips(solid: Placed, density: Scalar, count: int = 1, *, points: int = 1) -> list[Array]:
-    """Return the added mass of equal segments of a cylinder, from its lower end on; they sum to that of the whole.
+    """Return the added mass of equal segments of a cylinder, starting at its lower end; they sum to that of the whole.
 
     With two points each segment becomes two masses at ±1/√12 of its length from its middle, which keep its moment of inertia.
     The end discs belong to the first and the last. The density is in kg/m³; matrices are about the body origin in body axes,

@@ -56,7 +56,7 @@ def attach(
     sources = dict(vehicle.sources)
     sources |= {f"{before}{key}" if f"{before}{key}" not in sources else f"{part.name}: {key}": x for key, x in part.sources}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the parts warned when they were built
+        warnings.simplefilter("ignore")  # the parts issued their warnings when they were built
         try:
             return Model(
                 name=name or f"{vehicle.name}_{part.name}",
@@ -77,7 +77,7 @@ def mount_point(vehicle: Model, frame: str) -> tuple[str, Origin]:
 
 
 def mount_problem(part: Model) -> str:
-    """Return why a model cannot be mounted; empty if it can."""
+    """Return the reason why a model cannot be mounted; empty if it can."""
     roots = [body for body in part.bodies if body.parent is None]
     if len(roots) < 2 or not any(isinstance(root.joint, Free) for root in roots):
         return ""
@@ -86,7 +86,7 @@ def mount_problem(part: Model) -> str:
 
 
 def mounted_bodies(part: Model, before: str, carrier: str, mount: Origin) -> list[Body]:
-    """Return the bodies of a model on a pose of a body of another, with a prefix of all their names."""
+    """Return the bodies of a model mounted at a pose on a body of another, with prefixed names."""
     stand = f"{before}{part.name}.mount"
     mounted = [_renamed(body, before) for body in part.bodies]
     extra: list[Body] = []
@@ -105,7 +105,7 @@ def _check_worlds(vehicle: Model, part: Model) -> None:
     other = [f"{what} {mine}, {vehicle.name} {theirs}" for what, mine, theirs in both if mine != theirs]
     if not other:
         return
-    turn = "; this does not turn the part, so set `at` if its up direction must be kept" if "axes" in other[0] else ""
+    turn = "; this does not rotate the part, so set `at` to keep its up direction" if "axes" in other[0] else ""
     raise ValueError(
         f"attach: {part.name} has {'; '.join(other)}; use the same world: dataclasses.replace(part, world=vehicle.world){turn}"
     )
@@ -122,7 +122,7 @@ def _prefix(vehicle: Model, part: Model, prefix: str | None) -> str:
         if not used:
             return before
     listed = ", ".join(map(repr, used[:5])) + (", ..." if len(used) > 5 else "")
-    raise ValueError(f"attach: {vehicle.name} already has {listed}; set another prefix for {part.name}, as prefix='left'")
+    raise ValueError(f"attach: {vehicle.name} already has {listed}; set another prefix for {part.name}, such as prefix='left'")
 
 
 def _renamed(body: Body, before: str) -> Body:

@@ -74,12 +74,12 @@ class Hydro:
 
     @property
     def own_shapes(self) -> dict[str, Placed]:
-        """Inline shapes of elements, by the path of the element, such as "drag.0"."""
+        """Inline shapes of elements, by the element's path, such as "drag.0"."""
         elements = [(f"{key}.{k}", e) for key in ("added_mass", "drag") for k, e in enumerate(getattr(self, key))]
         return {key: e.shape for key, e in elements if isinstance(getattr(e, "shape", None), Placed)}
 
     def on(self, shapes: Iterable[BodyShape]) -> Hydro:
-        """Return the data with their references resolved to the shapes of a body; unknown names stay unresolved."""
+        """Return the data with references resolved to shapes of a body; unknown names stay unresolved."""
         known = {shape.name: Placed(shape=shape.shape, origin=shape.origin) for shape in shapes}
         new: dict[str, Any] = {}
         for name in ("added_mass", "drag"):
@@ -96,7 +96,7 @@ class Hydro:
 
 @runtime_checkable
 class HydroModel(Protocol):
-    """Custom hydrodynamics of a `Body` in place of `Hydro`, in NumPy operations, for a `hydromechs.hydro.WetMotion`."""
+    """Custom hydrodynamics of a `Body` that replace `Hydro`; NumPy operations on a `hydromechs.hydro.WetMotion`."""
 
     def added_mass(self, body: Body, motion: Any) -> np.ndarray:
         """Added mass about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6), symmetric."""

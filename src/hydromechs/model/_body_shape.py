@@ -15,7 +15,7 @@ Color = Annotated[tuple[float, float, float], Bound(least=0.0, most=1.0, size=3)
 Part = Annotated[float, Bound(least=0.0, most=1.0)]
 """A number from 0 to 1."""
 Role = Literal["contact", "wetting", "appearance"]
-"""Use of a shape: it touches, the free surface cuts it, it is drawn."""
+"""Use of a shape: contact, wetting (the free surface cuts it), or appearance."""
 Style = Literal[
     "hull",
     "float",
@@ -105,7 +105,7 @@ def named_shapes(given: Iterable[Any]) -> tuple[BodyShape, ...]:
 
 
 def own_shape(given: Any, owner: str) -> str | Placed:
-    """Return a name as it is, and a shape of an element at its place; a plain shape is at the body's origin."""
+    """Return a name unchanged, and a shape of an element with its pose; a plain shape is at the body's origin."""
     if isinstance(given, Shape):
         return Placed(shape=given)
     if isinstance(given, Placed):
@@ -116,7 +116,7 @@ def own_shape(given: Any, owner: str) -> str | Placed:
 
 
 def solid_of(element: Any) -> Placed:
-    """Return the shape of an element on its body."""
+    """Return the shape of an element, placed on its body."""
     found = element.shape if isinstance(element.shape, Placed) else element.placed
     if found is None:
         raise ValueError(f"shape {element.shape!r} is a name; use the element in the hydro of a body with this shape")

@@ -45,7 +45,7 @@ def world_faults(world: object) -> list[Fault]:
 
 
 def _value_fault(path: tuple, name: str, thing: Any, label: str, must: str, remedies: dict[str, str], which: int = 0) -> Fault:
-    """A field that does not have the value that it must have; its unit is in its text (`which` of those joined by "or")."""
+    """Describe an invalid field; the unit is from its docstring (`which` selects one of several)."""
     value = getattr(thing, name)
     kind: Any = type(thing)
     unit = (unit_in(field_texts(kind).get(name, "")).split(" or ") * 2)[which]
@@ -97,7 +97,7 @@ def body_faults(index: int, body: Any) -> list[Fault]:
     _joint(c, ("joint",), body.joint)
     _inertia(c, body.inertia)
     if isinstance(body.hydro, Hydro):
-        carried = isinstance(body.joint, Fixed)  # counts with its carrier
+        carried = isinstance(body.joint, Fixed)  # counts as part of its carrier
         _hydro(c, body.hydro, None if carried else body.inertia, [shape.name for shape in body.shapes])
     elif body.hydro is not None and (isinstance(body.hydro, type) or not isinstance(body.hydro, HydroModel)):
         c.add(("hydro",), f"hydro is {body.hydro!r}, must be a Hydro or an object with the methods added_mass and wrench")
@@ -164,7 +164,7 @@ def _inertia(c: _Collector, inertia: Any) -> None:
             "is the order xx yy zz xy xz yz, and is it about the centre of mass?",
         )
     elif inertia.mass == 0 and d > 0:
-        c.add(("inertia", "tensor"), f"the mass is 0 but the tensor is not ({moments}); give the mass, or leave both out")
+        c.add(("inertia", "tensor"), f"the mass is 0 but the tensor is not ({moments}); give the mass, or omit both")
 
 
 def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[str]) -> None:
@@ -193,7 +193,7 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[st
         c.add(("hydro", "added_mass"), f"added mass has an entry of {np.abs(given).max():.6g}, {TOO_LARGE}")
         clean = False
     if not isinstance(inertia, Inertia) or not is_finite((inertia.mass, inertia.com, inertia.tensor)):
-        inertia = None  # its problems are reported elsewhere
+        inertia = None  # its errors are reported elsewhere
     if clean and inertia is not None and is_small(inertia.matrix) and given.any() and not shaped:
         scale = np.abs(given).max()
         lowest = float(np.linalg.eigvalsh(given + inertia.matrix)[0])
@@ -216,7 +216,7 @@ def is_small(I: np.ndarray) -> bool:
 
 
 def _element(c: _Collector, path: tuple, element: Any, remedies: dict[str, str] | None = None) -> None:
-    """Check what elements of added mass and drag share: their fields, and an origin or a shape."""
+    """Check the common parts of added mass and drag elements: their fields, and an origin or a shape."""
     c.fields(path, element, remedies)
     if hasattr(element, "origin"):
         c.placement((*path, "origin"), element.origin)
@@ -278,7 +278,7 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
 
 
 def _rings(links: list[tuple]) -> list[Fault]:
-    """Return one error for each loop of bodies that are their own ancestors."""
+    """Return one error for each cycle of bodies that are their own ancestors."""
     place = {name: i for i, (name, _) in reversed(list(enumerate(links))) if isinstance(name, str)}
     out, done = [], set()
     for at, _ in links:

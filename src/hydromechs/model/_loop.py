@@ -1,4 +1,4 @@
-"""Loops: what joins the bodies of a tree besides the joints that carry them, and the states in which all loops are closed."""
+"""Loops: connections of bodies in addition to the joints of the tree, and states in which all loops are closed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
 DIRECTIONS: tuple[Direction, ...] = ("x", "y", "z", "rx", "ry", "rz")
 """All relative directions, in the order of rows."""
 ROUNDS = 100
-"""Maximum steps to a closed configuration; from within a turn of it, 5 to 10 are enough."""
+"""Maximum steps to a closed configuration; from within one revolution of it, 5 to 10 are enough."""
 LONGEST = 0.5
 """Maximum length of one of these steps [m, rad]."""
 SINGULAR = 1e-6
-"""Ratio of singular values below which rows of loops repeat each other: rounded axes of files differ by less."""
+"""Ratio of singular values below which rows of loops count as redundant: rounded axes of files differ by less."""
 MET = 1e-12
 """Misfit below which a loop is closed [m, rad]."""
 
@@ -56,17 +56,17 @@ class Loop:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Directions that are held, as numbers of x, y, z, rx, ry, rz."""
+        """Held directions, as indices into x, y, z, rx, ry, rz."""
         return held_rows(self.free)
 
     def renamed(self, before: str) -> Loop:
-        """Return the loop of a model whose names have a prefix, as "arm."."""
+        """Return the loop of a model whose names have a prefix such as "arm."."""
         return replace(self, name=before + self.name, holder=before + self.holder, held=before + self.held)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coupling:
-    """A joint whose coordinate follows that of another, as with gears:  q = c_0 + c_1 q_of + c_2 q_of² + ..."""
+    """A joint whose coordinate follows that of another, as in a gear train:  q = c_0 + c_1 q_of + c_2 q_of² + ..."""
 
     name: str
     """Name, unique among the loops."""
@@ -86,11 +86,11 @@ class Coupling:
         check_fields(self, f"coupling {self.name!r}")
 
     def renamed(self, before: str) -> Coupling:
-        """Return the coupling of a model whose names have a prefix, as "arm."."""
+        """Return the coupling of a model whose names have a prefix such as "arm."."""
         return replace(self, name=before + self.name, joint=before + self.joint, of=before + self.of)
 
     def values(self, q_of: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """The coordinate, its first and its second derivative by the other joint's coordinate."""
+        """Return the coordinate, and its first and second derivative with respect to the other joint's coordinate."""
         value: Scalar = 0.0
         slope: Scalar = 0.0
         curvature: Scalar = 0.0
@@ -102,7 +102,7 @@ class Coupling:
 
 
 def check_free(free: Sequence[str], who: str) -> None:
-    """Raise `ValueError` unless directions are known ones that leave some held."""
+    """Raise `ValueError` for unknown directions, and if no direction remains held."""
     for direction in free:
         if direction not in DIRECTIONS:
             raise ValueError(f"{who}: free has {direction!r}, must be of {', '.join(DIRECTIONS)}")
@@ -111,18 +111,18 @@ def check_free(free: Sequence[str], who: str) -> None:
 
 
 def held_rows(free: Sequence[str]) -> tuple[int, ...]:
-    """Directions that are not free, as numbers of x, y, z, rx, ry, rz."""
+    """Return the directions that are not free, as indices into x, y, z, rx, ry, rz."""
     return tuple(k for k, name in enumerate(DIRECTIONS) if name not in free)
 
 
 def _only_turn(rows: Sequence[int]) -> tuple[int, int, int] | None:
-    """The rotation held alone, and the free ones before it in R = R_i R_j R_k: i, j, k; None if another number is held."""
+    """Return the only held rotation k and the free ones before it in R = R_i R_j R_k: i, j, k; None for other numbers."""
     turns = [k for k in range(3) if k + 3 in rows]
     return ((turns[0] + 1) % 3, (turns[0] + 2) % 3, turns[0]) if len(turns) == 1 else None
 
 
 def frame_error(p: Array, T: Array, rows: Sequence[int]) -> tuple[Array, Scalar]:
-    """Error of two joined frames in the holder's axes (6,), and the cosine of its angle.
+    """Return the error of two joined frames in the holder's axes (6,), and the cosine of its angle.
 
     With position p (3,) and axes T (3, 3) of the held frame in the holder's. Rotations all held: the vector part of T,
     (T − Tᵀ)/2. For a hinge: z_A × z_B of its axes, which is independent of its rotation. Both are the rotation vector to
@@ -199,7 +199,7 @@ def _reference_fault(model: Model, loop: Loop | Coupling) -> str:
             part = model.joint_parts.get(name)
             if part is None or part.joint.nv != 1:
                 known = ", ".join(n for n, p in model.joint_parts.items() if p.joint.nv == 1)
-                return f"coupling {loop.name!r}: {name!r} is no joint with one coordinate; there are {known}"
+                return f"coupling {loop.name!r}: {name!r} is not a joint with one coordinate; there are {known}"
         return f"coupling {loop.name!r} couples {loop.joint!r} to itself; remove it" if loop.joint == loop.of else ""
     try:
         a, b = (model.locate(name).body for name in (loop.holder, loop.held))
@@ -211,7 +211,7 @@ def _reference_fault(model: Model, loop: Loop | Coupling) -> str:
 
 
 def _open_loops(model: Model) -> list[tuple[int, str]]:
-    """Numbers of loops that no configuration near the initial one closes, each with a message."""
+    """Return the indices of loops that no configuration near the initial one closes, each with a message."""
     q, v = model.joint_start()
     q, _ = closed_state(model, q, v)
     out = []
@@ -228,7 +228,7 @@ def _open_loops(model: Model) -> list[tuple[int, str]]:
             out.append(
                 (
                     k,
-                    f"loop {loop.name!r}: {loop.holder!r} and {loop.held!r} cannot meet; the nearest they come is {shown}; "
+                    f"loop {loop.name!r}: {loop.holder!r} and {loop.held!r} cannot meet; the smallest misfit is {shown}; "
                     "correct lengths, axes or initial positions, or free directions that joints already hold",
                 )
             )
@@ -238,10 +238,10 @@ def _open_loops(model: Model) -> list[tuple[int, str]]:
 def closed_state(model: Model, q: np.ndarray, v: np.ndarray, held: Collection[int] = ()) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest configuration (nq,) that closes all loops, and the nearest velocity (nv,) that keeps them closed.
 
-    Gauss-Newton steps of minimum length in the joints' own coordinates [m, rad]. Loops that nothing can close stay open, as
-    little as possible.
+    Gauss-Newton steps of minimum length in the joints' own coordinates [m, rad]. Loops that cannot be closed stay open with
+    minimum error.
 
-    `held`: places in v that do not change.
+    `held`: indices in v of fixed coordinates.
     """
     moving = np.array([float(k not in held) for k in range(model.nv)])
     for _ in range(ROUNDS):
@@ -273,7 +273,7 @@ def _rows(model: Model, q: np.ndarray) -> list[_Rows]:
 
 
 def _placed_bodies(model: Model, q: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Axes (3, 3) and origin (3,) of each body in the world, and J with V = J v in its axes, shape (6, nv)."""
+    """Return axes (3, 3) and origin (3,) of each body in the world, and J with V = J v in its axes, shape (6, nv)."""
     out: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for parent, steps, at_v in zip(model.parent, model.steps, model.v_slices, strict=True):
         R_p, p_p, J_p = (np.eye(3), np.zeros(3), np.zeros((6, model.nv))) if parent < 0 else out[parent]

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @np.errstate(over="ignore", invalid="ignore")
 def mechanism_faults(model: Model) -> list[Fault]:
-    """Return the errors that only the complete mechanism shows, so that no acceleration is undefined later."""
+    """Return the errors that only the complete mechanism reveals, so that all accelerations are defined later."""
     inertia = _total_inertias(model)
     faults = _negative_inertias(model, inertia)
     configurations = _configurations(model)
     for which, q in configurations.items():
         if not faults:
             faults = _dependent_motions(model, q, which)
-    # with independent motions M cannot be singular where every moving body has a positive definite inertia
+    # with independent motions M is regular if every moving body has a positive definite inertia
     moving = [I for I, body in zip(inertia, model.bodies, strict=True) if body.joint.nv]
     if not faults and any(_relative_lowest(I, np.diag(I)) <= 1e-12 for I in moving):
         for q in configurations.values():
@@ -41,8 +41,8 @@ def mechanism_faults(model: Model) -> list[Fault]:
 def dry_faults(model: Model) -> list[Fault]:
     """Return the joints that move added mass but no rigid mass: out of the water their accelerations are undefined.
 
-    A model is accepted if rigid and added inertia together are positive definite, since it does not know whether there is a
-    free surface. Where there is one, bodies can leave the water, and the rigid inertia alone must be positive definite.
+    A model is accepted if rigid and added inertia together are positive definite, since a model does not specify a free
+    surface. With a free surface, bodies can leave the water, and the rigid inertia alone must be positive definite.
     """
     inertia = [np.zeros((6, 6)) if rigid is None else rigid.matrix for rigid in model.rigid]
     out: list[Fault] = []
@@ -52,14 +52,14 @@ def dry_faults(model: Model) -> list[Fault]:
                 text = f"{fault.text}; its added mass acts only under water, and there is a free surface"
                 out.append(Fault(fault.path, text))
                 i = fault.path[1]
-                inertia[i] = inertia[i] + np.eye(6)  # as if it were repaired, to find the next one
+                inertia[i] = inertia[i] + np.eye(6)  # treated as repaired, to find the next one
     return out
 
 
 def _total_inertias(model: Model) -> list[np.ndarray]:
     """Return rigid and added inertia of each moving body with those fixed to it; zero for fixed bodies, shape (6, 6) each.
 
-    Custom hydrodynamics counts as a unit inertia, because its value is not known here.
+    Custom hydrodynamics counts as a unit inertia, because its value is unknown here.
     """
     total = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
     for i in reversed(range(model.nb)):
@@ -94,7 +94,7 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
 
 def _configurations(model: Model) -> dict[str, np.ndarray]:
     """Return the configurations at which accelerations must be defined, by name, shape (nq,) each."""
-    rng = np.random.default_rng(0)  # a configuration without special angles
+    rng = np.random.default_rng(0)  # a generic configuration
     general = [p.random_q(rng, 1)[0] for body in model.bodies for p in body.joint.parts]
     return {"the initial": model.initial().q, "a general": np.concatenate([np.zeros(0), *general])}
 

@@ -1,4 +1,4 @@
-"""The model: a forest of bodies in a world, with the tables that the equations need."""
+"""The model: a forest of bodies in a world, with tables for the equations."""
 
 import hashlib
 import itertools
@@ -51,7 +51,7 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class State:
-    """Everything needed to restart a run, and nothing else. Two states are equal if all their numbers are."""
+    """Complete data to restart a run. Two states are equal if all their numbers are."""
 
     t: float = 0.0
     """Time [s]."""
@@ -64,13 +64,13 @@ class State:
     command: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Commands of the actuators, shape (na,)."""
     held: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Inputs that events and the caller set: external wrenches, switches, shape (nh,)."""
+    """Inputs that events and the caller set, such as external wrenches and switches, shape (nh,)."""
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Memory of the controller, shape (nm,)."""
     signal: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Signals of the controller at its last call, NaN before the first, shape (ns,)."""
     parameters: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Values of the model's open parameters, one after another, shape (np,)."""
+    """Concatenated values of the model's open parameters, shape (np,)."""
     control: float = 1.0
     """1 while the controller is on, 0 after an event has turned it off [-]."""
     energy_ledger: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -106,11 +106,11 @@ class JointPart(NamedTuple):
     body: int
     """Index of that body."""
     joint: Joint
-    """Its data."""
+    """The joint."""
     q: slice
-    """Its place in q."""
+    """Its slice of q."""
     v: slice
-    """Its place in v."""
+    """Its slice of v."""
 
 
 class RigidBody(NamedTuple):
@@ -181,7 +181,7 @@ class Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of 16 characters that changes with any number or text of the model; "own classes" with custom classes."""
+        """Fingerprint of 16 characters, of all numbers and texts of the model; "own classes" with custom classes."""
         text = definition(self)
         return "own classes" if text is None else hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -213,12 +213,12 @@ class Model:
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
-        """Place of each body's joint in `q`."""
+        """Slice of `q` of each body's joint."""
         return _slices([b.joint.nq for b in self.bodies])
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
-        """Place of each body's joint in `v` and `tau`."""
+        """Slice of `v` and `tau` of each body's joint."""
         return _slices([b.joint.nv for b in self.bodies])
 
     @cached_property
@@ -255,7 +255,7 @@ class Model:
 
     @cached_property
     def scenery(self) -> tuple[bool, ...]:
-        """True for each body of a tree in which nothing can move, if something else in the model can."""
+        """True for each body of a tree without moving bodies, if other trees have some."""
         roots: list[int] = []
         for i, parent in enumerate(self.parent):
             roots.append(i if parent < 0 else roots[parent])
@@ -284,7 +284,7 @@ class Model:
 
     @cached_property
     def joint_parts(self) -> dict[str, JointPart]:
-        """Moving joints by name, that of the body that they carry; "body.1", "body.2", ... for the parts of a composite."""
+        """Moving joints by the name of the body that they carry; "body.1", "body.2", ... for the parts of a composite."""
         out = {}
         for i, body in enumerate(self.bodies):
             parts = body.joint.parts
@@ -327,19 +327,19 @@ class Model:
         return np.array([x for b in self.bodies for x in b.joint.neutral_q]), np.zeros(self.nv)
 
     def initial(self) -> State:
-        """Return the state at time 0 with the model's initial positions and velocities, on which its loops are closed."""
+        """Return the state at time 0 with the model's initial positions and velocities, adjusted to close its loops."""
         q, v = self._initial
         return State(q=q.copy(), v=v.copy())
 
     def on_loops(self, state: State, held: Collection[int] = ()) -> State:
-        """Return the nearest state in which all loops are closed; places in v that are `held` do not change."""
+        """Return the nearest state in which all loops are closed; coordinates at the indices `held` of v are fixed."""
         if not self.loops:
             return state
         q, v = closed_state(self, state.q, state.v, held)
         return replace(state, q=q, v=v)
 
     def joint_start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the initial positions and velocities of all joints, whether they close the loops or not: q (nq,), v (nv,)."""
+        """Return the initial positions and velocities of all joints, without closing loops: q (nq,), v (nv,)."""
         q = np.array([x for b in self.bodies for x in b.joint.initial_q])
         return q, np.array([x for b in self.bodies for x in b.joint.initial_v])
 

@@ -1,4 +1,4 @@
-"""The present instant for components: frames, joints and water, and forces on them."""
+"""The current instant for components: frames, joints and water, and forces on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class JointForce(NamedTuple):
 
 
 class FrameNow:
-    """A frame of the mechanism at the present instant."""
+    """A frame of the mechanism at the current instant."""
 
     def __init__(self, now: Now, name: str) -> None:
         self.now, self.name = now, name
@@ -86,13 +86,13 @@ class FrameNow:
         return self.force_B(R.T @ f, None if torque is None else R.T @ torque)
 
     def force_B(self, f: Array, torque: Array | None = None) -> Wrench:
-        """Return the same as `force`, in the axes of its body."""
+        """Return the same as `force`, with arguments in the axes of its body."""
         moment = np.cross(self.p_B, f)
         return Wrench(self.body, np.concatenate([f, moment if torque is None else moment + torque]))
 
 
 class JointNow(NamedTuple):
-    """A joint of the mechanism at the present instant."""
+    """A joint of the mechanism at the current instant."""
 
     part: JointPart
     q: Array
@@ -121,7 +121,7 @@ class WaterPoint(NamedTuple):
 
 
 class WaterNow(Protocol):
-    """The undisturbed water at the present instant."""
+    """The undisturbed water at the current instant."""
 
     def point(self, p: Array) -> WaterPoint:
         """Return the water at any point p in world axes [m], shape (3,)."""
@@ -157,9 +157,9 @@ def _in_turn(function: Callable[..., Any], *rows: Sequence[Any]) -> list[Any]:
 
 
 class Now:
-    """The present instant t [s] for a component: configuration q (nq,), velocity v (nv,), kinematics, undisturbed water.
+    """The current instant t [s] for a component: configuration q (nq,), velocity v (nv,), kinematics, undisturbed water.
 
-    `each` evaluates a function at several points, as `compiler.each` where nobody asks for derivatives.
+    `each` evaluates a function at several points, like `compiler.each` if no derivatives are required.
     """
 
     def __init__(

@@ -1,20 +1,19 @@
-"""Complete description without visuals, as a text: two things with the same text behave the same."""
+"""Complete description without visuals, as a text: objects with the same text behave identically."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 SEEN = {"seen": True}
-"""Metadata of a field that is for the eye only: what it holds changes nothing that is computed."""
+"""Metadata of a purely visual field, which does not affect any computation."""
 GIVEN = {"given": True}
-"""Metadata of a field that programs take as an input: what it holds is not part of the compiled code."""
+"""Metadata of a field that is an input of programs, and not part of compiled code."""
 
 
 def definition(thing: Any) -> str | None:
-    """The classes and values of all fields that count (`compare`), of a model, a part of one or what is built on models alike.
+    """Return classes and values of all relevant fields (`compare`) of a model, of a part, or of objects built on models.
 
-    Visuals, and data that programs take as inputs, do not count. None where a class from outside this package is inside, whose
-    behaviour
-    no text can tell.
+    Visuals, and data that are inputs of programs, are ignored. Returns None for objects with a class from outside this package,
+    whose behaviour a text cannot capture.
     """
     if thing is None or type(thing) in (bool, int, float, str):
         return repr(thing)

@@ -77,7 +77,7 @@ def placement_mistakes(bodies: Sequence[Body]) -> list[str]:
 
 
 def angle_mistake(what: str, angles: tuple[float, ...]) -> str:
-    """Return a warning about angles [rad], such as "frame 'camera' rpy", if one is more than a turn; empty if none is."""
+    """Return a warning about angles [rad], such as "frame 'camera' rpy", if one exceeds a full turn; empty if none does."""
     most = max(map(abs, angles))
     if most <= FULL_TURN:
         return ""

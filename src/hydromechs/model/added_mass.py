@@ -1,4 +1,4 @@
-"""Added mass of a body, as a matrix or from shapes. The data are here, the formulas in `hydromechs.hydro`."""
+"""Added mass of a body, as a matrix or from shapes. This module has the data; the formulas are in `hydromechs.hydro`."""
 
 from dataclasses import dataclass, field
 from typing import Annotated

@@ -1,8 +1,8 @@
 """Components: the common interface of thrusters, drives, friction, stops, contacts, and custom classes.
 
-A component is a frozen dataclass with a method `act`, written in NumPy operations so that it can be traced. It sees the present
-instant (`Now`), its own states and inputs by name, and returns an `Action`; omitted entries of an action are zero. The
-plant, the recording, the energy audit and the file format know components through this interface only.
+A component is a frozen dataclass with a method `act`, written in NumPy operations so that it can be traced. It receives the
+current instant (`Now`) and its own states and inputs by name, and returns an `Action`; omitted entries of an action are zero.
+Plant, recording, energy audit and file format use only this interface of components.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ Values: TypeAlias = Mapping[str, Scalar]
 
 
 class Slot(NamedTuple):
-    """A number that a component stores (a state) or takes (an input)."""
+    """A number that a component stores (a state) or receives (an input)."""
 
     name: str
-    """Name within the component; empty for an input that has the component's own name."""
+    """Name within the component; empty for an input with the component's name."""
     start: float | Callable[[Now], float] = 0.0
     """Initial value, or a function of the initial instant that returns it."""
     unit: str = "1"
     """Unit, such as "N"."""
     setting: bool = False
-    """True for an input that is not a command but set by name (a switch, an external force, the rate of a target)."""
+    """True for an input that is set by name and is not a command (a switch, an external force, the rate of a target)."""
     limits: tuple[float, float] = (-math.inf, math.inf)
     """Minimum and maximum of an input; values outside are rejected, and commands of a controller are reported."""
     frozen_in_trim: bool = False
-    """True if it is part of the configuration, which `trim` does not change, as the length of a line on a winch."""
+    """True if it is part of the configuration, which `trim` does not change, such as the length of a line on a winch."""
 
     def full_name(self, component: str) -> str:
-        """Its name in a plant: the component's name and its own."""
+        """Name in a plant: the component's name and its own."""
         return f"{component}.{self.name}" if self.name else component
 
     def value_at(self, now: Now) -> float:
@@ -102,25 +102,25 @@ class Constraint(NamedTuple):
     error: Array
     """Error [m, rad], shape (c,)."""
     active: Scalar
-    """1 while it holds, else 0."""
+    """1 while the constraint is closed, else 0."""
     stabilisation: float
-    """α, rate at which errors decay [1/s]."""
+    """Decay rate α of errors [1/s]."""
     apart: tuple[Scalar, Scalar]
     """Distance [m] and angle [rad] of the error."""
     tolerance: float
-    """Maximum distance and angle at which it can close [m, rad]."""
+    """Maximum distance and angle at which the constraint can close [m, rad]."""
     between: tuple[str, str]
     """Names of the joined frames."""
     dofs: tuple[int, ...] | None = None
-    """Degrees of freedom with possible entries in J, at any configuration; None for all. Constraints whose degrees of
-    freedom belong to separate trees are solved apart."""
+    """Degrees of freedom with nonzero columns of J at some configuration; None for all. Constraints on separate trees are
+    solved separately."""
     record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
-    """Outputs that follow from the forces λ, shape (c,)."""
+    """Function of the forces λ, shape (c,), that returns outputs."""
     wrenches: Callable[[Array], Sequence[Wrench]] = lambda force: ()
-    """Return the wrenches on bodies from the forces λ, shape (c,), as a sensor in a holding arm measures them."""
+    """Return the wrenches on bodies from the forces λ, shape (c,), as measured by a sensor in a holding arm."""
 
     def check_closure(self, t: float, component: Component) -> None:
-        """Raise `ValueError` if it cannot close because the joined frames do not meet; `component` owns the constraint."""
+        """Raise `ValueError` if the joined frames are too far apart to close; `component` owns the constraint."""
         distance, angle = (float(x) for x in self.apart)
         if max(distance, angle) > self.tolerance:
             raise ValueError(
@@ -134,11 +134,11 @@ class MovedJoint(NamedTuple):
     """A joint with prescribed acceleration; the required force is computed."""
 
     dofs: slice
-    """Its place in v."""
+    """Its indices in v."""
     vdot: Array
     """Its acceleration [m/s², rad/s²], shape (n,)."""
     record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
-    """Outputs that follow from the force in the joint besides those of other components [N, N·m], shape (n,)."""
+    """Function of the joint force, without those of other components [N, N·m], shape (n,), that returns outputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,11 +177,11 @@ class FastMode(NamedTuple):
     decay: float
     """c/m, or 1/T of a lag [1/s]."""
     meets: bool = False
-    """True if it starts with an impact, as for contacts and stops."""
+    """True if the mode starts with an impact, as in contacts and stops."""
     internal: bool = False
     """True if the spring's deflection is an internal state, as for friction and the oil of a drive."""
     remedy: str = "soften it"
-    """Advice that slows it down, as text."""
+    """Advice for slowing the mode down, as text."""
 
     @property
     def fastest(self) -> float:
@@ -197,9 +197,9 @@ def fastest_root(frequency: float, decay: float) -> float:
 
 
 def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False, internal: bool = False) -> FastMode:
-    """The mode of a stiffness [N/m or N·m/rad] and a damping [N·s/m or N·m·s/rad] that move an inertia, see `FastMode`.
+    """Return the mode of a stiffness [N/m or N·m/rad] and a damping [N·s/m or N·m·s/rad] on an inertia, see `FastMode`.
 
-    The mobility is the acceleration per force of what they move [1/kg or 1/(kg·m²)].
+    The mobility is the acceleration per force of that inertia [1/kg or 1/(kg·m²)].
     """
     return FastMode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets, internal)
 
@@ -221,7 +221,7 @@ class Mobility(Protocol):
 
 
 class Order(enum.IntEnum):
-    """Order of components in a plant; components of one rank are in the order of the model's joints, or of the list."""
+    """Order of components in a plant; components of the same rank follow the order of the model's joints, or of the list."""
 
     THRUSTER = 0
     DRIVE = 1
@@ -234,7 +234,7 @@ class Order(enum.IntEnum):
     OTHER = 8
 
     def of_joint(self, model: Model, joint: str) -> tuple[int, int]:
-        """Return the place of a component that acts in a joint."""
+        """Return the order of a component that acts in a joint."""
         return self, model.joint_parts[joint].v.start if joint in model.joint_parts else 0
 
 
@@ -255,7 +255,7 @@ class Component(abc.ABC):
     name: str
     """Name in files and recordings, unique in a plant."""
     kind: ClassVar[str] = "component"
-    """Dimension of the recording along which it is an entry; defaults to spring_line for a class SpringLine."""
+    """Dimension of its entry in the recording; defaults to the class name, for example spring_line for SpringLine."""
     cause: ClassVar[str] = "component"
     """Cause of its work in the energy audit; defaults to its kind."""
     label: ClassVar[str] = "component"
@@ -274,7 +274,7 @@ class Component(abc.ABC):
                 setattr(cls, name, cls.kind)
 
     def unknown_names(self, model: Model) -> list[tuple[str, str]]:
-        """Return the fields that name what the model does not have, each with a message."""
+        """Return the fields with names that are missing from the model, each with a message."""
         out = []
         for key, what in self.refers.items():
             given, known = getattr(self, key), _names_of(model, what)
@@ -286,7 +286,7 @@ class Component(abc.ABC):
         return out
 
     def renamed(self, before: str) -> Component:
-        """Return it for a model whose names have a prefix, as "rov.", in a scenario of several models."""
+        """Return the component for a model whose names have a prefix such as "rov.", in a scenario of several models."""
         if not before or not self.refers:
             return self
         own = ("name",) if "name" in {f.name for f in fields(self)} else ()  # type: ignore[arg-type]  # a dataclass
@@ -304,7 +304,7 @@ class Component(abc.ABC):
 
     @property
     def timed(self) -> Sequence[str]:
-        """Names of further numbers that change at known times; none by default."""
+        """Names of additional numbers that change at known times; none by default."""
         return ()
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
@@ -317,12 +317,12 @@ class Component(abc.ABC):
 
     @property
     def acts(self) -> bool:
-        """False for a part from which others are derived, such as terrain, and for one that disables a default."""
+        """False for a part from which components are derived, such as terrain, and for one that disables a default."""
         return True
 
     @property
     def replaces(self) -> Sequence[str]:
-        """Names of derived components that it replaces, such as "elbow.stops", besides its own name."""
+        """Names of derived components that it replaces, such as "elbow.stops", in addition to its own name."""
         return ()
 
     @property
@@ -332,22 +332,22 @@ class Component(abc.ABC):
 
     @property
     def external_body(self) -> str | None:
-        """Name of the body on which its held inputs are a wrench; None by default."""
+        """Body on which its held inputs act as a wrench, by name; None by default."""
         return None
 
     def as_force(self, given: bool) -> Component:
-        """Return it with its force as its command, as the search for an equilibrium takes it; itself unless overridden.
+        """Return a copy whose command is its force, to find an equilibrium; by default the component itself.
 
-        Its limits hold if the command is given, not if it is sought.
+        Limits apply to given commands, not to sought ones.
         """
         return self
 
     def closing(self, model: Model, kin: Any) -> str | None:
-        """Return the message of an event that closes it; None for the message of an impact."""
+        """Return the message of an event that closes the component; None for the message of an impact."""
         return None
 
     def order(self, model: Model) -> tuple[int, int]:
-        """Return its place in a plant, which decides the order of commands, states and sums; see `Order`."""
+        """Return its position in a plant, which determines the order of commands, states and sums; see `Order`."""
         return Order.OTHER, 0
 
     def owns(self, model: Model, component: Component) -> bool:
@@ -355,7 +355,7 @@ class Component(abc.ABC):
         return component is self
 
     def check_beside(self, parts: Sequence[Component]) -> None:  # noqa: B027  nothing to check is the usual case
-        """Raise `ValueError` if it does not fit the other parts, such as a prescribed motion beside a drive."""
+        """Raise `ValueError` if it conflicts with other parts, such as a prescribed motion with a drive."""
 
     @abc.abstractmethod
     def act(self, now: Now, z: Values, u: Values) -> Action:
@@ -363,20 +363,20 @@ class Component(abc.ABC):
 
     @property
     def alike(self) -> Hashable:
-        """Key of components that `act_together` can handle at once; None for one that acts alone."""
+        """Key shared by components that `act_together` handles at once; None for separate evaluation."""
         return None
 
     @classmethod
     def act_together(cls, components: Sequence[Component], now: Now, z: Sequence[Values], u: Sequence[Values]) -> list[Action]:
-        """Return the effects of components with one key, the same as those of `act`, in less code."""
+        """Return the same effects as `act` for components with the same key, with less code."""
         return [c.act(now, own, given) for c, own, given in zip(components, z, u, strict=True)]
 
     def entries(self, model: Model) -> Sequence[str]:
-        """Its names along the dimension `kind` of the recording: its own, unless it records several values of a kind."""
+        """Its names along the dimension `kind` of the recording: its name, unless it records several values of a kind."""
         return (self.name,)
 
     def check(self, model: Model) -> None:  # noqa: B027  nothing to check is the usual case
-        """Raise `ValueError` or `KeyError` if it does not fit a model; by default `act` itself must do."""
+        """Raise `ValueError` or `KeyError` if it does not fit a model; by default `act` must do so."""
 
     def check_start(self, now: Now) -> None:  # noqa: B027  as above
         """Raise `ValueError` if a run cannot start at an instant with its initial states."""
@@ -387,7 +387,7 @@ class Component(abc.ABC):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Return notes for the run, such as assumed values; none by default."""
+        """Return notes for a run, such as assumed values; none by default."""
         return ()
 
 
@@ -399,14 +399,14 @@ class Law(NamedTuple):
     energy: Scalar
     """Energy stored there [J]."""
     power: Scalar
-    """As of `Action` [W]."""
+    """As in `Action` [W]."""
 
 
 class InJoints(Component):
     """A component with the same law in many joints. Simulations of large trees run its law in a loop.
 
-    This requires that the joints have equally many coordinates, each is named once, and the class has no `act`, states,
-    separate inputs or outputs; other ones run as all components do.
+    This requires joints with equally many coordinates, each named once, and a class without its own `act`, states, inputs or
+    outputs. Otherwise the component is evaluated like any other.
     """
 
     __slots__ = ()
@@ -417,11 +417,11 @@ class InJoints(Component):
 
     @abc.abstractmethod
     def numbers(self, model: Model) -> Array:
-        """Numbers in which the joints differ, shape (joints, n)."""
+        """Parameters in which the joints differ, shape (joints, n)."""
 
     @abc.abstractmethod
     def law(self, q: Array, v: Array, numbers: Array) -> Law:
-        """Return force and energy in a joint with its numbers (n,), in NumPy operations."""
+        """Return force and energy in a joint from its parameters (n,), in NumPy operations."""
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """Return the law in all joints."""

@@ -1,4 +1,4 @@
-"""Choices without branching, for functions that are traced: both sides are computed, one is taken."""
+"""Selection without branching, for traced functions: both sides are computed, one is selected."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -56,7 +56,7 @@ def nearest_integer(x: Scalar) -> Scalar:
 
 
 def smallest_angle(angle: Scalar) -> Scalar:
-    """The same angle from −π to π [rad], a float or symbol."""
+    """Return the equivalent angle from −π to π [rad], a float or symbol."""
     return angle - 2.0 * math.pi * nearest_integer(angle / (2.0 * math.pi))
 
 

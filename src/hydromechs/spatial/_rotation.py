@@ -15,10 +15,10 @@ from hydromechs.values import Array, Scalar
 from ._choice import where
 
 Vector: TypeAlias = Array | Sequence[Scalar]
-"""A row of floats or symbols."""
+"""Sequence of floats or symbols."""
 
 SNAP = 1e-15
-"""Magnitude below which a cosine or sine counts as 0: the angle is a multiple of 90°, the rest is rounding."""
+"""Magnitude below which a cosine or sine counts as 0: at multiples of 90° it is only rounding."""
 
 TINY = 1e-300
 """Negligible next to the square of any number above 1e-142; keeps √ and division finite at 0."""
@@ -147,7 +147,7 @@ def _traced_quaternion(*entries: Scalar) -> Array:
 
 
 def _one_quaternion(*entries: float) -> Array:
-    """As `quaternion_from_matrix` for one matrix, with Python floats, which is ten times as fast."""
+    """As `quaternion_from_matrix` for one matrix, with Python floats, ten times as fast."""
     rows = _products(*entries)
     q = rows[max(range(4), key=lambda k: rows[k][k])]
     size = math.hypot(*q) if q[0] >= 0.0 else -math.hypot(*q)
@@ -179,12 +179,12 @@ def axis_frame(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array, float, f
     """Axes, foot and ends of the line from `start` to `end` [m], shape (3,) each.
 
     Returns:
-        R with the line's direction as its third column, exact where that is a coordinate axis, shape (3, 3); the foot of
+        R with the line's direction as its third column, exact if it is a coordinate axis, shape (3, 3); the foot of
         the perpendicular from the body origin on the line, shape (3,); the positions of start and end from that foot.
     """
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     e = (end - start) / np.linalg.norm(end - start)
-    n1 = np.eye(3)[int(np.argmax(np.abs(e))) - 1]  # the coordinate axis before the nearest
+    n1 = np.eye(3)[int(np.argmax(np.abs(e))) - 1]  # the coordinate axis that cyclically precedes the nearest
     n1 = n1 - (n1 @ e) * e
     n1 = n1 / np.linalg.norm(n1)
     R = np.array([n1, cross(e, n1), e]).T
@@ -204,10 +204,10 @@ def rotation_between(a: Array, b: Array) -> Array:
 def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
     """Rotation vector (3,) that leads from one unit quaternion to another, in the axes of the first, and (θ/2) cot(θ/2).
 
-    With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ comes from tan(θ/4) = |ε|/(1 + w), halved
-    twice more by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, truncated at rounding for
-    tan(θ/16) < 0.2. So it is smooth at θ = 0, where θ/|ε| is not divided out, and needs no function that lanes would have to
-    compute one by one.
+    With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ is computed from tan(θ/4) = |ε|/(1 + w),
+    halved twice by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, truncated at rounding for
+    tan(θ/16) < 0.2. So it is smooth at θ = 0, without the quotient θ/|ε|, and needs no function that lanes would evaluate one
+    by one.
     """
     w, x, y, z = quaternion_product(np.array([a[0], -a[1], -a[2], -a[3]]), b)
     sign = where(w >= 0.0, 1.0, -1.0)
@@ -225,7 +225,7 @@ def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
 
 
 def turning_rate(u: Array, w: Array) -> Array:
-    """Rate of the exponential coordinates u of an orientation that turns with ω, shape (3,).
+    """Rate of the exponential coordinates u of an orientation that rotates with ω, shape (3,).
 
     u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|, the inverse of the derivative of the
     exponential map.

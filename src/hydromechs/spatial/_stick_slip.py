@@ -14,8 +14,8 @@ def stick_slip(stiffness: Scalar, damping: Scalar, limit: Scalar, s: Vector, v: 
         trial = k s + c v,    f = trial · min(1, limit / |trial|),    ṡ = (f − k s) / c
 
     While it sticks, ṡ = v and the spring is anchored: no creep. While it slips, |f| = limit and the deflection settles with
-    the time constant c/k. The force on the moving body is −f; of its power f · v, c |ṡ|² + f · (v − ṡ) ≥ 0 is lost and the
-    rest stored, ½ k |s|².
+    the time constant c/k. The force on the moving body is −f; of its power f · v, c |ṡ|² + f · (v − ṡ) ≥ 0 is lost and the rest
+    is stored in ½ k |s|².
 
     Returns:
         f [N] and ṡ [m/s] for a deflection s [m] and the velocity v [m/s] of the body over the ground, shape (n,) each.

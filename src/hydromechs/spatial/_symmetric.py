@@ -68,7 +68,7 @@ class PivotedSolution(NamedTuple):
     """A solution of A x = b."""
 
     x: Array
-    """One solution: unknowns that can have any value are 0, shape (n,)."""
+    """One solution: undetermined unknowns are 0, shape (n,)."""
     rank: float
     """Number of pivots used."""
     pivot: float
@@ -78,8 +78,8 @@ class PivotedSolution(NamedTuple):
 def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12, least: float = 0.0) -> PivotedSolution:
     """A solution of A x = b for a symmetric positive semidefinite matrix (n, n) and b in its range (n,).
 
-    The largest remaining diagonal entry is the next pivot; elimination ends where it falls below `tolerance` times the
-    first or is not above `least`, the size of rounding if the scale is known. The remaining unknowns are set to 0.
+    The largest remaining diagonal entry is the next pivot; elimination ends when it falls below `tolerance` times the first, or
+    is at most `least`, the size of rounding errors if known. The remaining unknowns are set to 0.
     """
     n = np.size(b)
     M = np.column_stack([np.reshape(A, (n, n)), np.ravel(b)]).astype(float)
@@ -108,8 +108,8 @@ SWEEPS = 12
 def principal_axes(S: Array) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues in ascending order (3,) and eigenvectors as columns (3, 3), by cyclic Jacobi rotations, of S (3, 3).
 
-    LAPACK's routines use other kernels on other processors and differ in the last bits; constants of compiled programs that
-    follow from principal axes would, too. See Golub & Van Loan 2013, sec. 8.5.2.
+    LAPACK's results differ in the last bits between processors, and so would constants of compiled programs. See Golub & Van
+    Loan 2013, sec. 8.5.2.
     """
     A = np.asarray(S, dtype=float).tolist()
     V = np.eye(3).tolist()

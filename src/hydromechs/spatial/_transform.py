@@ -7,9 +7,9 @@ takes a parent frame to a child frame that sits at `p` with axes `R` (child to p
     force:     F = Xᵀ F',    f = R f',              n = R n' + p × f
     inertia:   I = Xᵀ I' X
 
-Three kinds are enough. An axial `Screw` turns and slides about one coordinate axis (McMillan 1994, App. A: a pair of
-them is a set of modified Denavit-Hartenberg parameters, and each changes only the two other components); a `Shift` moves
-without turning; a `Turn` turns by a general matrix. A `Path` is a sequence of them.
+There are three kinds. An axial `Screw` rotates about and translates along one coordinate axis (McMillan 1994, App. A: a pair of
+them is a set of modified Denavit-Hartenberg parameters, and each changes only the two other components); a `Shift` only
+translates; a `Turn` rotates by a general matrix. A `Path` is a sequence of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,17 +23,17 @@ from ._rotation import Vector, cross, planar_rotation, skew
 
 
 def shift_motion(V: Array, p: Vector) -> Array:
-    """Velocity or acceleration of the point `p` of a rigid body: (v + ω × p, ω), shape (6,)."""
+    """Return the velocity or acceleration of the point `p` of a rigid body: (v + ω × p, ω), shape (6,)."""
     return np.concatenate([V[:3] + cross(V[3:], p), V[3:]])
 
 
 def shift_wrench(F: Array, p: Vector) -> Array:
-    """Wrench about the point O of the wrench `F` that is given about the point P at `p` from O: (f, n + p × f), shape (6,)."""
+    """Return the wrench about O of a wrench `F` about the point P at `p` from O: (f, n + p × f), shape (6,)."""
     return np.concatenate([F[:3], F[3:] + cross(p, F[:3])])
 
 
 def shift_inertia(inertia: Array, p: Vector) -> Array:
-    """6×6 inertia about O of the inertia given about the point P at `p` from O: Xᵀ I X with X = [[1, −p̃], [0, 1]].
+    """Return the 6×6 inertia about O of an inertia about the point P at `p` from O: Xᵀ I X with X = [[1, −p̃], [0, 1]].
 
     With I = [[A, B], [Bᵀ, D]]:  A' = A,  B' = B − A p̃,  D' = D + p̃ B' − Bᵀ p̃  (p̃ᵀ = −p̃). Shape (6, 6), symmetric.
     """
@@ -121,7 +121,7 @@ class Screw(NamedTuple):
 
 
 class Shift(NamedTuple):
-    """Translation alone."""
+    """Pure translation."""
 
     p: Vector
     """Origin of the child in the parent [m], shape (3,)."""
@@ -181,39 +181,39 @@ class Path(NamedTuple):
     """From parent to child."""
 
     def motion(self, V: Array) -> Array:
-        """X V: a motion vector of the parent frame to the child frame, shape (6,)."""
+        """Return X V: a motion vector transformed from the parent frame to the child frame, shape (6,)."""
         for step in self.steps:
             V = shift_motion(V, step.p)
             V = np.concatenate([step.rotate(V[:3]), step.rotate(V[3:])])
         return V
 
     def rotate(self, a: Array) -> Array:
-        """Rᵀ a: a 3-vector in the parent's axes to the child's, shape (3,)."""
+        """Return Rᵀ a: a 3-vector from the parent's axes to the child's, shape (3,)."""
         for step in self.steps:
             a = step.rotate(a)
         return a
 
     def rotate_back(self, a: Array) -> Array:
-        """R a: a 3-vector in the child's axes to the parent's, shape (3,)."""
+        """Return R a: a 3-vector from the child's axes to the parent's, shape (3,)."""
         for step in reversed(self.steps):
             a = step.rotate_back(a)
         return a
 
     def point_back(self, x: Array) -> Array:
-        """p + R x: a point of the child frame in the parent frame [m], shape (3,)."""
+        """Return p + R x: a point of the child frame in the parent frame [m], shape (3,)."""
         for step in reversed(self.steps):
             x = np.asarray(step.p) + step.rotate_back(x)
         return x
 
     def force_back(self, F: Array) -> Array:
-        """Xᵀ F: a wrench in the child frame to the parent frame, shape (6,)."""
+        """Return Xᵀ F: a wrench transformed from the child frame to the parent frame, shape (6,)."""
         for step in reversed(self.steps):
             F = np.concatenate([step.rotate_back(F[:3]), step.rotate_back(F[3:])])
             F = shift_wrench(F, step.p)
         return F
 
     def inertia_back(self, inertia: Array) -> Array:
-        """Xᵀ I X: a symmetric 6×6 inertia in the child frame to the parent frame, shape (6, 6)."""
+        """Return Xᵀ I X: a symmetric 6×6 inertia transformed from the child frame to the parent frame, shape (6, 6)."""
         for step in reversed(self.steps):
             A, D = (step.rotate_symmetric_back(block) for block in (inertia[:3, :3], inertia[3:, 3:]))
             inertia = shift_inertia(_blocks(A, step.rotate_general_back(inertia[:3, 3:]), D), step.p)
@@ -276,6 +276,6 @@ def rigid_inertia(mass: Scalar, com: Vector, tensor_com: Array) -> Array:
     """
     s = np.asarray(com)
     h = skew(mass * s)
-    square = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]  # not by BLAS, whose bits depend on the processor
+    square = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]  # without BLAS, whose bits depend on the processor
     origin = tensor_com + mass * (square * np.eye(3) - np.outer(s, s))
     return np.concatenate([np.concatenate([mass * np.eye(3), -h], axis=1), np.concatenate([h, origin], axis=1)])

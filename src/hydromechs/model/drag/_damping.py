@@ -47,7 +47,7 @@ class DragElement:
         """Return the damping matrix D about the body origin in body axes [N·s/m, N·s, N·m·s], shape (6, 6): wrench = −D V_r.
 
         A force that opposes the velocity a V_r of a point or strip along some directions (the rows of a),
-        f = −k |a V_r| a V_r, has D = k |a V_r| aᵀ a: symmetric and positive semi-definite. Arguments as of `wrench`.
+        f = −k |a V_r| a V_r, has D = k |a V_r| aᵀ a: symmetric and positive semi-definite. Arguments as in `wrench`.
         """
         raise UnsupportedFeature(f"{self!r} has no method matrix(V_r, density); add it, or use damping_force")
 
@@ -57,11 +57,11 @@ class DragElement:
         return None
 
     def surface(self) -> Triangles | None:
-        """Return the surface that is drawn, in body axes from the body origin; None for none."""
+        """Return the surface to draw, in body axes from the body origin; None for none."""
         return None
 
     def problems(self, label: str) -> Iterator[Fault]:
-        """Yield the errors of its numbers beyond the annotated bounds; `label` is its path, such as "hydro.drag.0"."""
+        """Yield errors of its numbers in addition to violated bounds; `label` is its path, such as "hydro.drag.0"."""
         yield from ()
 
 
@@ -165,7 +165,7 @@ class Coefficients(NamedTuple):
     quadratic: Array
     """Q, shape (6,) or (6, 6)."""
     names: tuple[str, ...]
-    """Coupled terms, as "Y|r|v"."""
+    """Coupled terms, such as "Y|r|v"."""
     coupled: Array
     """Coefficients of the coupled terms."""
 

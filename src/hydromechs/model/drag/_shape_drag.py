@@ -110,9 +110,9 @@ class Strips(NamedTuple):
 
         v(s) = v_r + ω × (c + s e),   f = −ρ C_D r ∫ |vⁿ| vⁿ ds,   n = c × f − ρ C_D r ∫ |vⁿ| s e × vⁿ ds,
 
-    by Gauss quadrature, c the middle of the axis; the end faces together feel the velocity along it,
+    by Gauss quadrature, c the middle of the axis; the velocity along it acts on both end faces together,
     f_e = −½ ρ C_e π r² |v_e| v_e (eq. 22). Shear drag is neglected, as in the papers. Gauss points lie in pairs at ±s with one
-    weight, which share s ω, and add up their forces before the weight and the lever are applied.
+    weight, which share s ω; their forces are added before the weight and the lever are applied.
     """
 
     R: Array
@@ -196,8 +196,8 @@ class Faces(NamedTuple):
 
         v_k(x) = v_k + ω_i x_j − ω_j x_i,   f_k = −½ ρ C_k ∬ |v_k(x)| v_k(x) dx_i dx_j,   n = ∬ x × df,
 
-    by Gauss quadrature along the strips of both directions. Like the cylinder's, it is pressure drag from the normal
-    velocity alone (independence principle), on one face area per pair, so C_k is the usual coefficient of a box.
+    by Gauss quadrature along the strips of both directions. As for the cylinder, only the normal velocity causes pressure drag
+    (independence principle), on one face area per pair, so C_k is the usual coefficient of a box.
     """
 
     R: Array

@@ -1,14 +1,14 @@
-"""Joints: the motion of a body on its parent, and where it is attached.
+"""Joints: the motion of a body on its parent, and its placement.
 
 A joint is data. For the equations it becomes a sequence of *steps* from the parent's frame to the body's frame: constant
-transformations and moving ones (`MovingStep`), which name their places in the configuration `q` and the velocity `v`. A
+transformations and moving ones (`MovingStep`), which store their indices in the configuration `q` and the velocity `v`. A
 composition is one joint with several moving steps and one motion subspace.
 
-A joint type is one class in one file and one row of `TYPES`. It derives from `Joint` and is described by its pose, motion
-subspace and chart, or from `SteppedJoint` and writes its steps, which gives shorter programs.
+A joint type is one class in one file and one row of `TYPES`. It either derives from `Joint` and defines pose, motion subspace
+and chart, or derives from `SteppedJoint` and defines steps, which gives shorter programs.
 
-Damping, friction, stiffness and limits act in simulations, as friction, springs and stops; forward dynamics takes the joint
-force as given.
+Damping, friction, stiffness and limits act in simulations, as friction, springs and stops; in forward dynamics the joint force
+is an input.
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ from ._joint import Coordinates, Joint, SteppedJoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed(SteppedJoint):
-    """No motion: the body is merged with its parent for the dynamics and keeps its name, frame and outputs."""
+    """No motion: dynamics merge the body with its parent; it keeps its name, frame and outputs."""
 
     kind = "fixed"
     neutral_q = ()

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ._joint import Joint
 
 STEP = 1e-5
-"""Half step of the differences: rounding contributes 1e-11, the curvature of a function 1e-10 of its size."""
+"""Half step of the differences: rounding errors are about 1e-11, truncation errors 1e-10 of a function's size."""
 AGREE = 1e-5
-"""Relative tolerance of agreement: above errors of differences, below typical mistakes."""
+"""Relative tolerance of agreement, above the errors of differences and below typical mistakes."""
 RANDOM = 4
 """Number of random configurations."""
 
@@ -96,7 +96,7 @@ class _Checked:
         )
 
     def _moved(self, v: Array) -> Array:
-        """Velocity of the pose while it moves with v, shape (6,)."""
+        """Return the velocity of the pose while the joint moves with v, shape (6,)."""
         ahead, behind = (self._pose(self._retract(self.q, s * STEP * v)) for s in (1.0, -1.0))
         return _velocity(self._pose(self.q)[0], ahead, behind)
 
@@ -118,7 +118,7 @@ class _Checked:
             raise _Disagreement(f"{what} has the shape {out.shape}, must have {shape}")
         out = out.astype(float)
         if not is_finite(tuple(out.ravel().tolist())):
-            remedy = "set limits between which it can move, or another initial position"
+            remedy = "set limits within which the joint can move, or another initial position"
             raise _Disagreement(f"{what} {self.where} is not finite; {remedy}")
         return out
 
@@ -133,7 +133,7 @@ class _Checked:
 
 
 def _velocity(R: Array, ahead: tuple[Array, Array], behind: tuple[Array, Array]) -> Array:
-    """Velocity in body axes from two poses `STEP` before and after, shape (6,)."""
+    """Return the velocity in body axes from two poses, `STEP` before and after, shape (6,)."""
     turn, way = (R.T @ (a - b) / (2.0 * STEP) for a, b in zip(ahead, behind, strict=True))
     w = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
     if np.abs(turn - skew(w)).max() > 1e-4 * max(1.0, np.abs(w).max()):

@@ -1,4 +1,4 @@
-"""Joints in third-party formats and engines: one table each, from class to its counterpart there."""
+"""Joints in third-party formats and engines: one table for each, from class to counterpart."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def missing(table: Mapping[type[Joint], Any], joint: Joint, where: str, remedy: str, kind: str = "") -> str:
-    """The message about a joint whose class has no row in the table of a third-party format or engine; empty if it has one.
+    """Return the message about a joint whose class is missing from the table of a third-party format or engine, else "".
 
     `where` names the format or engine with its article; the remedy is an imperative; `kind` defaults to that of the joint.
     """
@@ -22,7 +22,7 @@ def missing(table: Mapping[type[Joint], Any], joint: Joint, where: str, remedy: 
 
 
 def foreign(table: Mapping[type[Joint], T], joint: Joint, name: str, where: str, remedy: str) -> T:
-    """The row of a joint's class in the table of a format or engine; `UnsupportedFeature` naming the owner if there is none."""
+    """Return the row of a joint's class in the table of a format or engine; `UnsupportedFeature` names the owner otherwise."""
     if text := missing(table, joint, where, remedy):
         raise UnsupportedFeature(f"{name}: {text}")
     return table[type(joint)]

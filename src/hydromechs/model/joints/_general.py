@@ -33,7 +33,7 @@ class _OfJoint(MovingStep):
     joint: Joint
 
     def _asked(self, name: str, *given: Array) -> Any:
-        """Return the result of a method of the joint; raise `UnsupportedFeature` if it needs numbers and gets symbols."""
+        """Return the result of a method of the joint; raise `UnsupportedFeature` if it fails on symbols."""
         try:
             return getattr(self.joint, name)(*given)
         except (TypeError, AttributeError) as e:
@@ -65,7 +65,7 @@ class _OfJoint(MovingStep):
 
     @property
     def chart_key(self) -> object:
-        """Key that differs for every joint, because the chart may depend on its numbers."""
+        """Unique key of the joint, because the chart may depend on its numbers."""
         return type(self), id(self.joint)
 
     def transformation(self, q: Array) -> Turn:
@@ -79,11 +79,11 @@ class _OfJoint(MovingStep):
         return _plain(self._asked("subspace_rate", q, v))
 
     def subspace_changes(self, q: Array) -> Array:
-        """dS/dt for one velocity at a time."""
+        """Return dS/dt for one velocity at a time."""
         return np.stack([self.subspace_rate(q, unit) for unit in np.eye(self.nv)])
 
     def brackets(self, q: Array) -> Array | None:
-        """From S c_ij = ∂_i S_j − ∂_j S_i + S_i × S_j, which holds as poses are a group; 0 for rates of coordinates."""
+        """From S c_ij = ∂_i S_j − ∂_j S_i + S_i × S_j, which holds because poses form a group; 0 for rates of coordinates."""
         n = self.nv
         if n == 1 or self.joint.adds:
             return None
@@ -135,7 +135,7 @@ class _OpenFields(NamedTuple):
 
 
 class OpenStep(_OpenFields, _OfJoint):
-    """The same with its fields apart, to separate numbers of several joints of a class from what they share."""
+    """The same with separate fields, which distinguishes numbers of several joints from their common parts."""
 
     __slots__ = ()
 

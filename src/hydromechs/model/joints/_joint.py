@@ -26,7 +26,7 @@ Problem = tuple[tuple[str | int, ...], str]
 
 
 class Coordinates(NamedTuple):
-    """Neighbouring coordinates or velocities of a joint that belong together."""
+    """Adjacent coordinates or velocities of a joint that form a group."""
 
     names: tuple[str, ...]
     """Suffix of each name after the joint's; empty for the joint's own name."""
@@ -49,7 +49,7 @@ class Joint(abc.ABC):
     on them, traced and compiled with the rest. In body axes at the body's origin the joint moves with V_J = S(q) v, linear
     first. When a model is built, pose, subspace, derivative and chart are compared at several configurations.
 
-    The default chart is that of numbers: as many coordinates as velocities, and v their rates.
+    The default chart adds coordinates: there are as many coordinates as velocities, and v are their rates.
     """
 
     placement: Origin | Mdh = field(default_factory=Origin)
@@ -60,7 +60,7 @@ class Joint(abc.ABC):
     neutral_q: ClassVar[tuple[float, ...]] = (0.0,)
     """Configuration at zero, shape (nq,)."""
     velocities: ClassVar[int | None] = None
-    """Number of its velocities; defaults to that of its coordinates."""
+    """Number of its velocities; defaults to the number of its coordinates."""
     quaternion: ClassVar[int | None] = None
     """Index of the first entry of a unit quaternion in its coordinates; None if there is none."""
     unit: ClassVar[str] = "rad"
@@ -86,11 +86,11 @@ class Joint(abc.ABC):
         """dS/dt while it moves with v: Σ_k ∂S/∂q_k q̇_k, shape (6, nv)."""
 
     def retract(self, q: Array, u: Array) -> Array:
-        """The configuration q ⊕ u with the coordinates u (nv,) in the chart around q, where u = 0, shape (nq,)."""
+        """Return the configuration q ⊕ u with the coordinates u (nv,) in the chart around q, shape (nq,)."""
         return q + u
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
-        """u̇ of the configuration q, which has the coordinates u and moves with v; v itself where u = 0, shape (nv,)."""
+        """Return u̇ at the configuration q, which has the coordinates u and moves with v; v for u = 0, shape (nv,)."""
         return v
 
     def difference(self, q: Array, q_other: Array) -> Array:
@@ -99,7 +99,7 @@ class Joint(abc.ABC):
 
     @property
     def adds(self) -> bool:
-        """True if its chart is that of numbers: q ⊕ u = q + u."""
+        """True if its chart adds coordinates: q ⊕ u = q + u."""
         own = type(self)
         return own.retract is Joint.retract and own.chart_rate is Joint.chart_rate
 
@@ -156,12 +156,12 @@ class Joint(abc.ABC):
     def steps(self, iq: int, iv: int) -> tuple:
         """Transformations from the parent's frame to the body's, constant ones and those that move (`MovingStep`).
 
-        Its coordinates start at iq in the mechanism's q, its velocities at iv in v.
+        Its coordinates start at index iq of the mechanism's q, its velocities at iv of v.
         """
         return (*self.placement.steps(2), GeneralStep(self, iq, iv))
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Random configurations: within its limits, or up to 1 from the initial one in its chart, shape (n, nq)."""
+        """Return random configurations within its limits, or up to 1 from the initial one in its chart, shape (n, nq)."""
         if self.limits is not None and self.nq == 1:
             return rng.uniform(*self.limits, (n, 1))
         start = np.array(self.initial_q)
@@ -169,7 +169,7 @@ class Joint(abc.ABC):
         return np.array(rows).reshape(n, self.nq)
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Yield further problems of its data: path below the joint, and message with the path `where`."""
+        """Yield other errors of its data: path below the joint, and message with the path `where`."""
         if not is_dataclass(self) or "__dataclass_fields__" not in vars(type(self)):
             yield (), f"{where}: {type(self).__name__} must be a dataclass: write @dataclass(frozen=True) before it"
             return
@@ -188,7 +188,7 @@ class Joint(abc.ABC):
                 yield ("position",), f"the quaternion in its position has norm {length:.9g}, must be a unit quaternion"
 
     def disagreements(self) -> Iterator[str]:
-        """Return inconsistencies of its pose, subspace, derivative and chart; its data are valid."""
+        """Return inconsistencies of its pose, subspace, derivative and chart, given valid data."""
         return disagreements(self)
 
 
@@ -203,7 +203,7 @@ class CustomJoint(Joint):
     friction: NotNegative = 0.0
     """Coulomb friction, data for joint drives [N·m or N]."""
     position: Row = ()
-    """Initial coordinates, a number if there is one [rad or m], shape (nq,); defaults to the neutral ones."""
+    """Initial coordinates, a number if there is one [rad or m], shape (nq,); defaults to neutral coordinates."""
     velocity: Row = ()
     """Initial velocities, a number if there is one [rad/s or m/s], shape (nv,); defaults to zero."""
 
@@ -225,7 +225,7 @@ class CustomJoint(Joint):
         return self.velocity or (0.0,) * self.nv
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Yield also problems of its initial state; see `Joint.problems`."""
+        """Yield errors, including those of its initial state; see `Joint.problems`."""
         for name, n in (("position", self.nq), ("velocity", self.nv)):
             row = getattr(self, name)
             if not isinstance(row, tuple):

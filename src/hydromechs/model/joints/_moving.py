@@ -1,4 +1,4 @@
-"""The interface of a step that moves: transformation, motion subspace and chart; the same of a sequence of steps."""
+"""The interface of a moving step: transformation, motion subspace and chart; the same for a sequence of steps."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from hydromechs.values import Array, Scalar
 
 
 class StepPlace(NamedTuple):
-    """Fields of a step without numbers: where its coordinates and velocities start."""
+    """Indices of a step without numbers: the start of its coordinates and velocities."""
 
     iq: int
     iv: int
 
 
 class MovingStep(abc.ABC):
-    """A step of a joint that moves: the equations know joints through this interface only.
+    """A moving step of a joint: equations use only this interface of joints.
 
     `q` (nq,), `v` (nv,) and `u` (nv,) are its own coordinates, velocities and chart coordinates, floats or symbols. In axes of
-    the frame right after it, it moves with V_J = S(q) v, so that V = X V_before + S v.
+    the frame after the step, V_J = S(q) v, so that V = X V_before + S v.
     """
 
     __slots__ = ()
 
     iq: int
-    """Where its coordinates start in the mechanism's q."""
+    """Index of its first coordinate in the mechanism's q."""
     iv: int
-    """Where its velocities start in the mechanism's v."""
+    """Index of its first velocity in the mechanism's v."""
     nq: int
     """Number of its coordinates."""
     nv: int
     """Number of its velocities."""
     rows: tuple[int, ...] | None = None
-    """Components of V_J that are its velocities up to sign; None where the subspace is general."""
+    """Components of V_J that are its velocities up to sign; None if the subspace is general."""
     quaternion: int | None = None
-    """Where a unit quaternion starts in its coordinates; None where there is none."""
+    """Index of the first entry of a unit quaternion in its coordinates; None without one."""
     turning: tuple[int, ...] = ()
-    """Coordinates on which the rate of its chart depends; none where chart coordinates just add."""
+    """Coordinates on which the rate of its chart depends; none if chart coordinates add."""
 
     @property
     def at_q(self) -> slice:
-        """Its place in the mechanism's q."""
+        """Its slice of the mechanism's q."""
         return slice(self.iq, self.iq + self.nq)
 
     @property
     def at_v(self) -> slice:
-        """Its place in the mechanism's v."""
+        """Its slice of the mechanism's v."""
         return slice(self.iv, self.iv + self.nv)
 
     @property
     def chart_key(self) -> object:
-        """Equal for steps with the same chart."""
+        """Key that is equal for steps with the same chart."""
         return type(self)
 
     @abc.abstractmethod
@@ -71,11 +71,11 @@ class MovingStep(abc.ABC):
         return self.subspace(q) @ v
 
     def subspace_rate(self, q: Array, v: Array) -> Array | None:
-        """dS/dt while it moves with v, shape (6, nv); None where S is constant."""
+        """dS/dt while it moves with v, shape (6, nv); None if S is constant."""
         return None
 
     def subspace_changes(self, q: Array) -> Array | None:
-        """∂_k S along its velocities, [k, :, :], shape (nv, 6, nv); None where S is constant."""
+        """∂_k S along its velocities, [k, :, :], shape (nv, 6, nv); None if S is constant."""
         return None
 
     def brackets(self, q: Array) -> Array | None:
@@ -83,11 +83,11 @@ class MovingStep(abc.ABC):
         return None
 
     def integrate(self, q: Array, v: Array, dt: Scalar) -> Array:
-        """Coordinates after moving with the constant velocity `v` for `dt` [s], shape (nq,)."""
+        """Return the coordinates after motion with the constant velocity `v` for `dt` [s], shape (nq,)."""
         return self.retract(q, v * dt)
 
     def displacement(self, q: Array, q_other: Array) -> Array:
-        """The velocity that leads from `q` to `q_other` in unit time, shape (nv,)."""
+        """Return the velocity that leads from `q` to `q_other` in unit time, shape (nv,)."""
         return self.difference(q, q_other)
 
     def retract(self, q: Array, u: Array) -> Array:
@@ -107,20 +107,20 @@ class MovingStep(abc.ABC):
         return None
 
     def opened(self) -> MovingStep:
-        """The step with its numbers apart from its structure, so that loops over joints can share a program."""
+        """Return the step with its numbers separate from its structure, so that loops over joints can share a program."""
         return self
 
     def without_axis(self) -> tuple[tuple, MovingStep, tuple]:
-        """The same motion without a coordinate axis in its structure: constant steps, the step that moves, constant steps."""
+        """Return the same motion without a coordinate axis in its structure: constant, moving and constant steps."""
         return (), self, ()
 
     def without_offset(self) -> tuple[MovingStep, float]:
-        """The step without its constant angle, and what its coordinate adds instead."""
+        """Return the step without its constant angle, and the offset of its coordinate that replaces it."""
         return self, 0.0
 
 
 def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
-    """The transformation that a step is at configuration `q` (nq,), floats or symbols."""
+    """Return the transformation of a step at configuration `q` (nq,), floats or symbols."""
     return step.transformation(np.asarray(q[step.at_q])) if isinstance(step, MovingStep) else step
 
 
@@ -135,7 +135,7 @@ def motion_subspace(steps: Sequence[Any], transformations: Sequence[Any], q: Arr
 
 
 def free_rows(steps: Sequence[Any]) -> tuple[int, ...] | None:
-    """Components of the body's motion that are the joint's own velocities up to sign, or None if the subspace is general."""
+    """Return the components of the body's motion that equal joint velocities up to sign; None if the subspace is general."""
     moving = [s for s in steps if isinstance(s, MovingStep)]
     if not moving:
         return ()

@@ -57,7 +57,7 @@ class OneAxis(SteppedJoint):
         return (Coordinates(("",), "speed" if self.unit == "m" else "rate", f"{self.unit}/s"),)
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Return random positions within its limits, or within a turn or 1 m on both sides of zero; see `Joint.random_q`."""
+        """Return random positions within limits, or within one revolution or 1 m of zero; see `Joint.random_q`."""
         most = 1.0 if self.unit == "m" else math.pi
         return rng.uniform(*(self.limits or (-most, most)), (n, 1))
 
@@ -66,20 +66,20 @@ class OneAxis(SteppedJoint):
         if is_finite(self.axis) and not 1e-6 < length < 1e6:
             yield ("axis",), f"joint axis {plain(self.axis)} must be finite and not zero (its length from 1e-6 to 1e6)"
         elif isinstance(self.placement, Mdh) and self.axis != (0.0, 0.0, 1.0):
-            remedy = "leave axis out or use origin"
+            remedy = "omit axis or use origin"
             yield ("axis",), f"joint axis is {plain(self.axis)}, but a joint placed by mdh moves about z; {remedy}"
         yield from limit_problems(self)
 
 
 def axis_turn(axis: int, angle: Array) -> Array:
-    """Unit quaternions of turns by angles [rad], shape (n,), about a coordinate axis, shape (4, n)."""
+    """Return unit quaternions of rotations by angles [rad], shape (n,), about a coordinate axis, shape (4, n)."""
     out = np.zeros((4, len(angle)))
     out[0], out[1 + axis] = np.cos(0.5 * angle), np.sin(0.5 * angle)
     return out
 
 
 def coordinate_axis(axis: tuple[float, float, float]) -> tuple[int, float] | None:
-    """Index and sign if `axis` lies along a coordinate axis."""
+    """Return index and sign if `axis` lies along a coordinate axis."""
     nonzero = [k for k in range(3) if axis[k] != 0.0]
     return (nonzero[0], math.copysign(1.0, axis[nonzero[0]])) if len(nonzero) == 1 else None
 
@@ -98,7 +98,7 @@ def _frame_with_z(z: np.ndarray) -> np.ndarray:
 
 
 def about_axis(joint: OneAxis) -> tuple[tuple, int, float, Screw, tuple]:
-    """Motion about a joint's axis: steps before, coordinate axis, sense, constant screw to absorb, steps after."""
+    """Return the motion about a joint's axis: steps before, coordinate axis, sign, constant screw to absorb, steps after."""
     along = coordinate_axis(joint.axis)
     if along is not None:
         k, sign = along
@@ -106,7 +106,7 @@ def about_axis(joint: OneAxis) -> tuple[tuple, int, float, Screw, tuple]:
         return before, k, sign, last, ()
     if isinstance(joint.placement, Mdh):
         raise ValueError(f"joint axis is {joint.axis}, but a joint placed by mdh moves about z; omit axis or use origin")
-    A = _frame_with_z(joint.unit_axis)  # turn the axis onto z, move about z, turn back
+    A = _frame_with_z(joint.unit_axis)  # rotate the axis onto z, move about z, rotate back
     aligned = tuple(s for s in joint.placement.steps(2) if isinstance(s, Shift))
     before, last = split_last((*aligned, *rotation_steps(joint.placement.R @ A, 2)), 2)
     return before, 2, 1.0, last, rotation_steps(A.T, 2)

@@ -1,4 +1,4 @@
-"""The slide."""
+"""Prismatic joints."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -48,7 +48,7 @@ class PrismaticStep(_Prismatic, MovingStep):
 
     @property
     def rows(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Moves along the axis."""
+        """Translation along the axis."""
         return (self.axis,)
 
     def transformation(self, q: Array) -> Screw:
@@ -64,7 +64,7 @@ class PrismaticStep(_Prismatic, MovingStep):
         return axis_turn(self.axis, np.full(q.shape[1], np.arctan2(self.sin, self.cos)))
 
     def without_axis(self) -> tuple[tuple, MovingStep, tuple]:
-        """A slide along a vector after the constant screw."""
+        """Return a slide along a vector after the constant screw."""
         direction = tuple((self.sign * np.eye(3)[self.axis]).tolist())
         return (Screw(self.axis, self.distance, self.cos, self.sin),), SlideStep(direction, self.iq, self.iv), ()
 
@@ -76,7 +76,7 @@ class _Slide(NamedTuple):
 
 
 class SlideStep(_Slide, MovingStep):
-    """Translation by `direction · q`, for a prismatic joint along no coordinate axis."""
+    """Translation by `direction · q`, for a prismatic joint whose axis is not a coordinate axis."""
 
     __slots__ = ()
     nq = nv = 1
