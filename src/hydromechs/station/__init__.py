@@ -7,10 +7,11 @@ from ._channel import AcousticChannel, AcousticLink, Message
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {  # compile with CasADi and LLVM
+        "._camera": ("camera_place",),
         "._configuration": ("Catalog", "Changes", "Configured", "configured"),
         "._delayed": ("Delayed",),
         "._ghost": ("Ghost", "Telemetry", "advance", "as_commands"),
-        "._helm": ("HELM_MODES", "Helm", "OperatorInputs", "helmed"),
+        "._helm": ("HELM_MODES", "Helm", "OperatorInputs", "carrier", "helmed"),
         "._lookahead": ("LookAhead", "Outlook", "Predictions", "SetPoint", "Strategies"),
         "._operator": ("InputLog", "Inputs", "LiveInputs", "Operator", "RecordedInputs"),
         "._pilot": ("Pilot",),

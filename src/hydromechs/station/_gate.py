@@ -95,6 +95,7 @@ STATIC = {
     "link.js": ("link.js", "application/javascript; charset=utf-8"),
     "station.css": ("station.css", "text/css; charset=utf-8"),
     "instruments.js": ("instruments.js", "application/javascript; charset=utf-8"),
+    "steering.js": ("steering.js", "application/javascript; charset=utf-8"),
     "instruments.css": ("instruments.css", "text/css; charset=utf-8"),
 }
 """Files of the page, by their path behind the token; those of the viewer are shared with its other pages."""

@@ -1,10 +1,10 @@
 """Display of models and recordings: scenes in a browser and in pictures, plots, reports."""
 
-from ._client import SCENE_SAMPLES, page_asset
+from ._client import SCENE_SAMPLES, PageContent, PageProgram, page_asset, page_html
 from ._compare import plot_comparison, write_comparison
 from ._distributions import Distribution, interval_text, write_distributions
 from ._gate import Gate, answer, viewer_html
-from ._live import LivePage, live_scene
+from ._live import LivePage, live_scene, propellers, with_force_arrows
 from ._looks import DrawingWarning, drawing_notes
 from ._messages import LARGEST, Guard, Rejected
 from ._modes import ShownMode, plot_modes
@@ -15,7 +15,7 @@ from ._raster import Camera, camera_for, raster
 from ._recorded import recording_scene
 from ._replay import ReplayPage, replay, replay_html
 from ._report import report_page, write_report
-from ._scene import Arrows, Line, MovingFrame, Scene, SceneSolid, Surface, model_scene
+from ._scene import Arrows, Line, MovingFrame, Scene, SceneSolid, Surface, bodies_at, model_scene
 from ._style import COLOURS, figure
 from ._video import VIDEOS, chosen_layers, follow, video_moments, write_video
 from ._view import ModelPage, view
@@ -36,6 +36,8 @@ __all__ = [
     "ModelPage",
     "MovingFrame",
     "Page",
+    "PageContent",
+    "PageProgram",
     "Rejected",
     "ReplayPage",
     "Scene",
@@ -43,6 +45,7 @@ __all__ = [
     "ShownMode",
     "Surface",
     "answer",
+    "bodies_at",
     "browser_picture",
     "camera_for",
     "chosen_layers",
@@ -53,10 +56,12 @@ __all__ = [
     "live_scene",
     "model_scene",
     "page_asset",
+    "page_html",
     "plot_comparison",
     "plot_modes",
     "plot_recording",
     "plot_variable",
+    "propellers",
     "raster",
     "recording_scene",
     "replay",
@@ -66,6 +71,7 @@ __all__ = [
     "video_moments",
     "view",
     "viewer_html",
+    "with_force_arrows",
     "write_comparison",
     "write_distributions",
     "write_picture",

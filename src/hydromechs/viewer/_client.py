@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
@@ -81,6 +81,8 @@ class PageContent:
     """Layers to show at first. Defaults to all but hidden ones."""
     follow: str = ""
     """Body that the camera follows at first; none if empty."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further data for the scripts, plain."""
     groups: dict[str, PlotGroup] = field(init=False)
     """Plots of the first recording by name."""
 
@@ -98,7 +100,7 @@ class PageContent:
         if self.scene is not None:
             data["scene"] = _scene(self.scene, pack, set(self.scene.layers) - HIDDEN if self.layers is None else self.layers)
         data["plots"] = {name: _group(name, self._several, pack) for name in self.groups}
-        return json.dumps(data, allow_nan=False), pack.text()
+        return json.dumps(data | dict(self.more), allow_nan=False), pack.text()
 
 
 class _Pack:
@@ -262,34 +264,57 @@ def plots_section(content: PageContent) -> str:
     return f'<p class="caption hint">{hint}</p>{"".join(out)}'
 
 
-def page_html(title: str, body: str, *, content: PageContent | None = None, kind: str = "report") -> str:
+class PageProgram(NamedTuple):
+    """Scripts of a page with their style sheets, data and rights."""
+
+    scripts: Mapping[str, str]
+    """Texts of the scripts by the ids of their elements, in order."""
+    sheets: Sequence[str]
+    """Texts of style sheets, in order, after the style of all pages."""
+    blocks: Mapping[str, str] = {}
+    """Texts of further data by the ids of their elements, without "<"."""
+    sources: str = ""
+    """Further sources of scripts in the content security policy."""
+    rules: str = ""
+    """Further rules of this policy."""
+
+
+@cache
+def recorded_program() -> PageProgram:
+    """Return the program of reports and replays."""
+    sheets = [page_asset(name) for name in ("vendor/uplot.min.css", "client.css")]
+    return PageProgram({name: page_asset(name) for name in SCRIPTS}, sheets)
+
+
+def page_html(
+    title: str, body: str, *, content: PageContent | None = None, kind: str = "report", program: PageProgram | None = None
+) -> str:
     """Return a page that needs no network and whose policy permits its own scripts only.
 
     `title`: title, as plain text; `body`: HTML of the page; `content`: data for the scripts; defaults to a page without
-    scripts; `kind`: class of the body: "report", "replay", or "picture" for the scene alone.
+    scripts; `kind`: class of the body: "report", "replay", or "picture" for the scene alone; `program`: its scripts; defaults
+    to those of reports and replays.
     """
-    sheets, scripts, policy = ["base.css"], "", "'none'"
+    sheets, scripts, policy, rules = [page_asset("base.css")], "", "'none'", ""
     if content is not None:
+        program = program or recorded_program()
         data, block = content.packed()
         data = data.replace("<", r"\u003c")  # text from files cannot end the element
-        sheets += ["vendor/uplot.min.css", "client.css"]
+        sheets += program.sheets
+        blocks = {"block": block, **program.blocks}
         scripts = (
             f'<script type="application/json" id="data">{data}</script>'
-            f'<script type="application/octet-stream" id="block">{block}</script>'
-            + "".join(f"<script>{page_asset(name)}</script>" for name in SCRIPTS)
+            + "".join(f'<script type="application/octet-stream" id="{name}">{text}</script>' for name, text in blocks.items())
+            + "".join(f'<script id="{name}">{text}</script>' for name, text in program.scripts.items())
         )
-        policy = " ".join(_script_hash(name) for name in SCRIPTS)
+        policy = " ".join([*map(_script_hash, program.scripts.values()), program.sources]).strip()
+        rules = program.rules
     return page_asset("page.html").format(
-        title=escape(title),
-        css="\n".join(page_asset(name) for name in sheets),
-        body=body,
-        scripts=scripts,
-        policy=policy,
-        kind=kind,
+        title=escape(title), css="\n".join(sheets), body=body, scripts=scripts, policy=policy, rules=rules, kind=kind
     )
 
 
 @cache
-def _script_hash(name: str) -> str:
+def _script_hash(text: str) -> str:
     """Return the source expression of a script for a content security policy."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(page_asset(name).encode()).digest()).decode()}'"
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

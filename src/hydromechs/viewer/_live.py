@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from hydromechs.values import Array
 
 from ._page import Page, node_name, put, segments
 from ._raster import Camera, scene_camera
-from ._recorded import AROUND, CURRENT, FASTEST, NEAR_SURFACE, SEA, _ground, tether_strand, wave_heights
-from ._scene import Arrows, Scene, SceneSolid, Surface, _frame_at, body_parts
+from ._recorded import AROUND, CURRENT, FASTEST, FORCES, NEAR_SURFACE, OTHER, SEA, _ground, tether_strand, wave_heights
+from ._scene import Arrows, MovingFrame, Scene, SceneSolid, Surface, _frame_at, body_parts
 from ._solids import turn_about_z
 
 ROOM = 15.0
@@ -76,6 +77,22 @@ def live_scene(
     )
 
 
+def with_force_arrows(scene: Scene, labels: Sequence[str], bodies: int, thrusters: int) -> Scene:
+    """Return a scene with arrows of forces by cause on each body, and of the thrust of each thruster, of length 0.
+
+    `labels`: causes, such as "added_mass".
+    """
+
+    def arrows(name: str, cause: str, count: int) -> Arrows:
+        ends = np.zeros((1, count, 2, 3))
+        color, width = FORCES.get(cause, OTHER), 0.006 * _size(scene)
+        return Arrows(name=f"force {name}", ends=ends, color=color, layer=f"force: {name}", width=width)
+
+    words = {label: "sum of thrust" if thrusters and label == "thrust" else label.replace("_", " ") for label in labels}
+    own = [arrows("thrust", "thrust", thrusters)] if thrusters else []
+    return replace(scene, arrows=(*own, *(arrows(name, label, bodies) for label, name in words.items()), *scene.arrows))
+
+
 def _pebbles(terrain: Sequence[Terrain], center: Array, upright: Array) -> Iterator[SceneSolid]:
     """Yield stones on the ground around a point with z up, so that pilots see motion over plain ground."""
     rng, down = np.random.default_rng(1), upright.T @ (0.0, 0.0, -1.0)
@@ -94,6 +111,13 @@ def _pebbles(terrain: Sequence[Terrain], center: Array, upright: Array) -> Itera
 def _size(scene: Scene) -> float:
     low, high = scene.bounds(0)
     return float(np.linalg.norm(high - low))
+
+
+def propellers(model: Model, scene: Scene, actuators: Collection[str]) -> list[tuple[MovingFrame, str]]:
+    """Return the frames of a scene that are propellers, with the names of their actuators, those of frames of the model."""
+    frames = [frame for frame in scene.frames if frame.parent]
+    found = [(frame, _frame_at(model.bodies[model.body_index(frame.parent)], frame.position[0])) for frame in frames]
+    return [(frame, name) for frame, name in found if name in actuators]
 
 
 class LivePage(Page):
@@ -210,16 +234,11 @@ class LivePage(Page):
 
     def _find_propellers(self, actuators: list[str]) -> list[tuple[Any, int, Array]]:
         """Return handle, actuator index and axes at rest of each propeller."""
-        out = []
-        for frame in self.scene.frames:
-            if not frame.parent:
-                continue
-            body = self.model.bodies[self.model.body_index(frame.parent)]
-            name = _frame_at(body, frame.position[0])
-            if name in actuators:
-                handle = self.server.scene.get_handle_by_name(self.paths[frame.name])
-                out.append((handle, actuators.index(name), quaternion_matrix(frame.wxyz[0])))
-        return out
+        handle = self.server.scene.get_handle_by_name
+        return [
+            (handle(self.paths[frame.name]), actuators.index(name), quaternion_matrix(frame.wxyz[0]))
+            for frame, name in propellers(self.model, self.scene, actuators)
+        ]
 
     def _turn(self, force: Array, passed: float) -> None:
         """Turn the propellers at rates proportional to √|force|."""

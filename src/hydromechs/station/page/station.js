@@ -4,24 +4,14 @@
 const $ = (id) => document.getElementById(id);
 const base = location.pathname.replace(/\/?$/, "/");
 const SEND_EVERY = 50;      // ms between messages of the pilot
-const SLOW = 0.3;           // deflection of a key with Shift
-const DEAD = 0.12;          // stick deflection that counts as none
 
 const PLAIN = location.hash === "#numbers";   // a page without pictures
 
-// key code -> [axis, deflection]; axes 0..5 are the vehicle's
-const VEHICLE = { KeyW: [0, 1], KeyS: [0, -1], KeyA: [1, -1], KeyD: [1, 1], KeyR: [2, -1], KeyF: [2, 1],
-  ArrowLeft: [3, -1], ArrowRight: [3, 1], ArrowUp: [4, -1], ArrowDown: [4, 1], KeyQ: [5, -1], KeyE: [5, 1] };
-const TOOL = { KeyI: [0, 1], KeyK: [0, -1], KeyJ: [1, -1], KeyL: [1, 1], KeyU: [2, -1], KeyO: [2, 1] };
-const JOINTS = { KeyJ: [0, -1], KeyL: [0, 1], KeyI: [1, 1], KeyK: [1, -1], KeyU: [2, 1], KeyO: [2, -1],
-  KeyT: [3, 1], KeyY: [3, -1], KeyG: [4, 1], KeyH: [4, -1], KeyN: [5, 1], KeyM: [5, -1] };
-
 const link = new Worker("link.js");   // holds the connection, so that a busy page still sends heartbeats
 let hello = null, frame = null, scene = -1, gripping = false;
-const held = new Set();      // keys that are down
-const pressed = new Map();   // on-screen buttons that are down: element -> key code
+const steering = new Steering({ 0: () => grip("close"), 1: () => grip("open"), 2: () => mode("hold"), 3: () => mode("speed"), 9: () => toggle() });
 const history = [];          // [t, depth, speed, heading]
-let frames = 0, padButtons = [];
+let frames = 0;
 
 // -- the link ---------------------------------------------------------------------------------------------------------------
 
@@ -50,33 +40,11 @@ const steers = () => frame !== null && frame.steers;
 
 // -- what the operator asks for -----------------------------------------------------------------------------------------------
 
-function deflections() {
-  const axes = [0, 0, 0, 0, 0, 0], arm = [0, 0, 0, 0, 0, 0];
-  const arms = frame && frame.operator.arm_mode === "tool" ? TOOL : JOINTS;
-  const size = held.has("ShiftLeft") || held.has("ShiftRight") ? SLOW : 1;
-  for (const code of [...held, ...pressed.values()]) {
-    if (VEHICLE[code]) axes[VEHICLE[code][0]] += size * VEHICLE[code][1];
-    if (arms[code]) arm[arms[code][0]] += size * arms[code][1];
-  }
-  gamepad(axes, arm);
-  const limit = (x) => Math.max(-1, Math.min(1, x));
-  return { axes: axes.map(limit), arm_axes: arm.map(limit) };
+function tick() {
+  if (!steers()) return;
+  const { axes, arm } = steering.deflections(frame.operator.arm_mode === "tool" ? TOOL : JOINTS);
+  send({ type: "operator", axes, arm_axes: arm });
 }
-
-function gamepad(axes, arm) {
-  const pad = [...(navigator.getGamepads ? navigator.getGamepads() : [])].find((p) => p && p.connected);
-  if (!pad) { padButtons = []; return; }
-  const stick = (k) => (Math.abs(pad.axes[k] || 0) < DEAD ? 0 : pad.axes[k]);
-  const down = (k) => Boolean(pad.buttons[k] && pad.buttons[k].pressed);
-  const to = down(4) ? arm : axes;
-  to[0] -= stick(1); to[1] += stick(0); to[2] += stick(3);
-  if (to === axes) axes[5] += stick(2); else arm[3] += stick(2);
-  const act = { 0: () => grip("close"), 1: () => grip("open"), 2: () => mode("hold"), 3: () => mode("speed"), 9: () => toggle() };
-  for (const [k, f] of Object.entries(act)) if (down(k) && !padButtons[k]) f();
-  padButtons = pad.buttons.map((b) => b.pressed);
-}
-
-function tick() { if (steers()) send({ type: "operator", ...deflections() }); }
 setInterval(tick, SEND_EVERY);
 
 const mode = (name) => send({ type: "operator", mode: name });
@@ -109,24 +77,24 @@ function delay() {
 const PRESS = { Digit1: () => mode("manual"), Digit2: () => mode("speed"), Digit3: () => mode("hold"),
   Digit4: () => armMode("joints"), Digit5: () => armMode("tool"), Digit6: swing, Digit7: nextArm, Digit8: lookAhead, Digit9: delay,
   KeyC: () => grip("close"), KeyV: () => grip("open"), KeyP: toggle, Period: () => send({ type: "step" }),
-  Backspace: () => send({ type: "reset" }), Space: () => { held.clear(); mode("hold"); } };
+  Backspace: () => send({ type: "reset" }), Space: () => { steering.keys.clear(); mode("hold"); } };
 
 function keyDown(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|TEXTAREA/.test(event.target.tagName || "")) return;
   if (VEHICLE[event.code] || TOOL[event.code] || JOINTS[event.code] || PRESS[event.code]) event.preventDefault();
   event.stopPropagation();
   if (event.repeat) return;
-  held.add(event.code);
+  steering.keys.add(event.code);
   if (PRESS[event.code] && steers()) PRESS[event.code]();
   tick();
 }
-function keyUp(event) { held.delete(event.code); tick(); }
+function keyUp(event) { steering.keys.delete(event.code); tick(); }
 function listen(target) {
   target.addEventListener("keydown", keyDown, true);
   target.addEventListener("keyup", keyUp, true);
 }
 listen(window);
-window.addEventListener("blur", () => setTimeout(() => { if (!document.hasFocus()) { held.clear(); tick(); } }, 0));
+window.addEventListener("blur", () => setTimeout(() => { if (!document.hasFocus()) { steering.keys.clear(); tick(); } }, 0));
 
 // -- buttons ------------------------------------------------------------------------------------------------------------------
 
@@ -149,8 +117,8 @@ const PADS = [["KeyQ", "⟲"], ["KeyW", "▲"], ["KeyE", "⟳"], ["KeyJ", "arm �
 for (const [code, label] of PADS) {
   const b = document.createElement("button");
   b.textContent = label; b.title = code.replace("Key", "");
-  b.onpointerdown = (e) => { pressed.set(b, code); b.setPointerCapture(e.pointerId); tick(); };
-  b.onpointerup = b.onpointercancel = () => { pressed.delete(b); tick(); };
+  b.onpointerdown = (e) => { steering.pressed.set(b, code); b.setPointerCapture(e.pointerId); tick(); };
+  b.onpointerup = b.onpointercancel = () => { steering.pressed.delete(b); tick(); };
   $("pads").append(b);
 }
 document.addEventListener("click", (e) => { if (e.target.tagName === "BUTTON") e.target.blur(); });

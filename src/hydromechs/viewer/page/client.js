@@ -84,27 +84,7 @@
   }
 
   function addLayers() {
-    const swatches = new Map(data.scene.arrows.map(arrows => [arrows.layer, css(arrows.color)]));
-    const legend = () => {
-      by("legend").replaceChildren(...[...swatches].filter(([name]) => view.layers.get(name).on).map(([name, colour]) => {
-        const entry = element("span", "", name.replace("force: ", ""));
-        entry.style.setProperty("--colour", colour);
-        return entry;
-      }));
-    };
-    for (const [name, layer] of view.layers) {
-      const label = element("label", "", ""), box = element("input");
-      box.type = "checkbox";
-      box.checked = layer.on;
-      box.addEventListener("change", () => { view.switch(name, box.checked); legend(); });
-      const text = element("span", swatches.has(name) ? "swatch" : "", name === "looks" ? "bodies" : name);
-      text.style.setProperty("--colour", swatches.get(name) ?? "transparent");
-      label.append(box, text);
-      by("layers").append(label);
-    }
-    legend();
-    const [top, bottom] = data.scene.water;
-    by("scene").style.background = `linear-gradient(${css(top)}, ${css(bottom)})`;
+    layerSwitches(view, by("layers"), by("legend"));
     new ResizeObserver(() => { view.resize(); view.draw(); }).observe(by("scene"));
     view.resize();
   }

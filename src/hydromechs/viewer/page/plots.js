@@ -63,13 +63,11 @@ class Plots {
 
   plot(body, value, panel, small, below) {
     const style = getComputedStyle(document.body), ink = style.getPropertyValue("--soft"), line = style.getPropertyValue("--line");
-    const tables = panel.tables.map(table => [this.array(table.t), ...table.curves.map(curve => values(this.array(curve.values)))]);
-    const joined = tables.length > 1 ? uPlot.join(tables.map(table => table.map(row => Array.from(row)))) : tables[0];
-    const single = joined.length === 2;
+    const joined = this.read(panel), single = joined.length === 2;
     const series = [{ label: "time", value: (u, t) => t == null ? "–" : `${t.toFixed(2)} s` }];
     for (const table of panel.tables) for (const curve of table.curves) series.push({
       label: curve.name + (this.runs.length > 1 ? ` · ${this.runs[table.run]}` : ""), stroke: curve.colour, points: { show: false },
-      width: curve.reference ? 1 : 1.5, dash: curve.reference ? [2, 3] : table.run ? [7, 4] : undefined, spanGaps: tables.length > 1,
+      width: curve.reference ? 1 : 1.5, dash: curve.reference ? [2, 3] : table.run ? [7, 4] : undefined, spanGaps: panel.tables.length > 1,
       value: (u, x) => number(x),
     });
     const axis = { stroke: ink, font: "11px system-ui, sans-serif", grid: { stroke: line, width: 1 }, ticks: { stroke: line, size: 4 } };
@@ -106,6 +104,7 @@ class Plots {
       },
     };
     const plot = new uPlot(options, joined, body);
+    plot.panel = panel;
     plot.marker = plot.over.appendChild(element("div", "marker"));
     let from = 0;
     plot.over.addEventListener("mousedown", event => { from = event.clientX; });
@@ -117,11 +116,26 @@ class Plots {
     return plot;
   }
 
+  // Times and curves of a panel, for uPlot.
+  read(panel) {
+    const tables = panel.tables.map(table => [this.array(table.t), ...table.curves.map(curve => values(this.array(curve.values)))]);
+    return tables.length > 1 ? uPlot.join(tables.map(table => table.map(row => Array.from(row)))) : tables[0];
+  }
+
+  // Draws plots in view again after their arrays have changed.
+  update() {
+    for (const plot of this.plots) {
+      const { top, bottom } = plot.root.getBoundingClientRect();
+      if (bottom > 0 && top < innerHeight) plot.setData(this.read(plot.panel), !this.zoom);
+    }
+  }
+
   zoomed(from) {
     if (this.zooming || !this.plots.includes(from)) return;
     this.zooming = true;
-    this.zoom = { min: from.scales.x.min, max: from.scales.x.max };
-    for (const plot of this.plots) if (plot !== from) plot.setScale("x", this.zoom);
+    const { min, max } = from.scales.x, all = from.data[0];
+    this.zoom = min === all[0] && max === all[all.length - 1] ? null : { min, max };
+    for (const plot of this.plots) if (plot !== from) plot.setScale("x", { min, max });
     this.zooming = false;
   }
 

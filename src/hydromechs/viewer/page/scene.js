@@ -295,6 +295,29 @@ class SceneView {
   }
 }
 
+// Adds a switch for each layer to an element, the colours of the shown arrows to another, and the water behind the scene.
+function layerSwitches(view, place, legend) {
+  const swatches = new Map(view.data.arrows.map(arrows => [arrows.layer, css(arrows.color)]));
+  const show = () => legend.replaceChildren(...[...swatches].filter(([name]) => view.layers.get(name).on).map(([name, colour]) => {
+    const entry = element("span", "", name.replace("force: ", ""));
+    entry.style.setProperty("--colour", colour);
+    return entry;
+  }));
+  for (const [name, layer] of view.layers) {
+    const label = element("label"), box = element("input");
+    box.type = "checkbox";
+    box.checked = layer.on;
+    box.addEventListener("change", () => { view.switch(name, box.checked); show(); });
+    const text = element("span", swatches.has(name) ? "swatch" : "", name === "looks" ? "bodies" : name);
+    text.style.setProperty("--colour", swatches.get(name) ?? "transparent");
+    label.append(box, text);
+    place.append(label);
+  }
+  show();
+  const [top, bottom] = view.data.water;
+  view.canvas.style.background = `linear-gradient(${css(top)}, ${css(bottom)})`;
+}
+
 const mix = (a, b, part) => a + part * (b - a);
 const color = rgb => new THREE.Color().setRGB(...rgb, THREE.SRGBColorSpace);
 const css = rgb => `rgb(${rgb.map(x => Math.round(255 * x)).join(" ")})`;
