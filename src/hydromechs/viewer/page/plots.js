@@ -124,10 +124,12 @@ class Plots {
 
   // Draws plots in view again after their arrays have changed.
   update() {
+    this.zooming = true;  // until uPlot has set its scales, which it does after this task
     for (const plot of this.plots) {
       const { top, bottom } = plot.root.getBoundingClientRect();
       if (bottom > 0 && top < innerHeight) plot.setData(this.read(plot.panel), !this.zoom);
     }
+    setTimeout(() => { this.zooming = false; });
   }
 
   zoomed(from) {
