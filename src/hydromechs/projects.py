@@ -86,7 +86,7 @@ def create_project(robot: Model | Imported, folder: Path) -> Project:
         litres = 1e3 * (mass + added) / model.world.water_density
         warnings.append(
             f"ballast: the shapes displace {litres:.3g} L, so {added:.3g} kg was added to {mass:.3g} kg; if the real robot is "
-            f"smaller or flooded, correct 'volume' in {name}.yaml"
+            f"smaller or flooded, correct 'volume' and 'mass' in {name}.yaml together"
         )
     thrusters = [part for part in given if isinstance(part, Thruster)]
     if thrusters:
@@ -147,7 +147,7 @@ def _wet(model: Model, notes: list[str]) -> Model:
     if model.bodies[0].joint.nv != 6:
         return model
     try:
-        level = ballast(model, stability=LEVEL * float(np.subtract(*box_of(model.bodies[0])[::-1]).max()))
+        level = ballast(model, stability=LEVEL * float(np.subtract(*_extent(model)[::-1]).max()))
     except ValueError as error:
         notes.append(f"ballast: none found ({error}); the robot may float, sink or capsize")
         return model
@@ -193,11 +193,12 @@ def _with_thrusters(model: Model, notes: list[str], headlines: list[str]) -> tup
 
 
 def _eight_frames(model: Model) -> list[Frame]:
-    """Return frames of thrusters around the first body: 1 to 4 horizontal, so that they translate and turn, 5 to 8 vertical."""
-    body = model.bodies[0]
-    low, high = box_of(body)
+    """Return frames of thrusters around the hull: 1 to 4 horizontal, so that they translate and turn, 5 to 8 vertical."""
+    low, high = _extent(model)
     center, edges = 0.5 * (low + high), high - low
-    center[2] = body.inertia.com[2]  # thrust through the centre of mass tilts least
+    whole = model.rigid[0]
+    if whole is not None and whole.mass:
+        center[2] = whole.first_moment[2] / whole.mass  # thrust through the centre of mass tilts least
     half = 0.5 * np.maximum(edges, 0.1 * edges.max())
     level, upright = [], []
     for x, y in ((1, 1), (1, -1), (-1, -1), (-1, 1)):
@@ -205,6 +206,25 @@ def _eight_frames(model: Model) -> list[Frame]:
         level.append(Origin(tuple((center + half * (x, y, 0.0)).tolist()), (0.0, 0.0, yaw)))
         upright.append(Origin(tuple((center + half * (0.6 * x, 0.6 * y, 0.0)).tolist()), (0.0, -np.pi / 2, 0.0)))
     return [Frame(name=f"thruster_{k}", origin=origin) for k, origin in enumerate([*level, *upright], start=1)]
+
+
+def _extent(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return minimum and maximum x, y, z of the first body and all bodies fixed to it, in its frame [m], shape (3,) each."""
+    at = kinematics(model, model.initial().q, np.zeros(model.nv))
+    hull, corners = {0}, []
+    for k, (body, parent) in enumerate(zip(model.bodies, model.parent, strict=True)):
+        if k and (parent not in hull or body.joint.nv):
+            continue
+        hull.add(k)
+        box = np.array(box_of(body))
+        if np.array_equal(*box):  # a link without shape and mass
+            continue
+        ends = np.array([[box[i, 0], box[j, 1], box[l, 2]] for i in (0, 1) for j in (0, 1) for l in (0, 1)])
+        corners.append(
+            (np.asarray(at.p_WB[k]) + ends @ np.asarray(at.R_WB[k]).T - np.asarray(at.p_WB[0])) @ np.asarray(at.R_WB[0])
+        )
+    points = np.concatenate(corners)
+    return points.min(axis=0), points.max(axis=0)
 
 
 def _with_tool(model: Model, notes: list[str]) -> Model:

@@ -1,9 +1,11 @@
 """`hydromechs new`: a project from a robot that runs at once and lists its assumptions."""
 
+import numpy as np
 import pytest
 
 import hydromechs as hm
 from hydromechs.actuation import JointSpring, drives
+from hydromechs.cli._main import _warning_texts
 from hydromechs.formats import Imported
 from hydromechs.library import load_scenario
 from hydromechs.projects import create_project
@@ -99,3 +101,37 @@ def test_own_thrusters_are_kept(run, tmp_path, monkeypatch):
     assert code == 0 and "thrusters of the robot file: propeller_joint" in text
     scenario = load_scenario(str(tmp_path / "mine" / "mission.yaml"))
     assert [t.name for t in scenario.parts(hm.Thruster)] == ["propeller_joint"] and not scenario.controllers
+
+
+BARE_ROOT = """<robot name="sub"><link name="footprint"/>
+<link name="hull"><inertial><mass value="30"/><inertia ixx="1" iyy="2" izz="2" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="1 0.5 0.4"/></geometry></collision></link>
+<joint name="j" type="fixed"><parent link="footprint"/><child link="hull"/><origin xyz="0 0 0.5"/></joint></robot>"""
+
+
+def test_thrusters_surround_the_hull_that_is_fixed_to_a_bare_root(run, tmp_path, monkeypatch):
+    """Around the root alone, all eight would be at one point, and the vehicle could not turn."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub.urdf").write_text(BARE_ROOT)
+    assert run("new", "sub.urdf")[0] == 0
+    model = hm.load("sub/sub.yaml")
+    places = np.array([model.locate(f"thruster_{k}")[1] for k in range(1, 9)])
+    assert places.min(axis=0) == pytest.approx([-0.5, -0.25, model.rigid[0].first_moment[2] / model.rigid[0].mass], abs=0.02)
+    assert places.max(axis=0) == pytest.approx([0.5, 0.25, places[0, 2]], abs=0.02)
+    code, text, _ = run("run", "sub/mission.yaml", "--no-pictures")
+    assert code == 0 and "do not reach" not in text
+
+
+def test_a_warning_is_printed_once_and_similar_ones_together(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    links = "".join(
+        f"""<link name="s{k}"><inertial><mass value="0.00{k}"/><inertia ixx="1e-6" iyy="1e-6" izz="1e-6" ixy="0" ixz="0" iyz="0"/>
+        </inertial><collision><geometry><sphere radius="1e-6"/></geometry></collision></link>
+        <joint name="f{k}" type="fixed"><parent link="hull"/><child link="s{k}"/></joint>"""
+        for k in range(1, 7)
+    )
+    (tmp_path / "sub.urdf").write_text(BARE_ROOT.replace("</robot>", links + "</robot>"))
+    with pytest.warns(UserWarning, match="body 's1': .* denser than any metal.* \\(and 5 similar\\)") as issued:
+        assert run("new", "sub.urdf")[0] == 0
+    text = _warning_texts()
+    assert "".join(text(w.message, w.category, "", 0) for w in issued).count("denser") == 1 < len(issued)

@@ -287,6 +287,12 @@ def test_files_of_something_else(text, words):
     assert words in problems(text=text)[0]
 
 
+def test_a_misspelt_run_is_the_only_problem():
+    text = "hydromechs_scenario: 2\nname: x\nmodels: {rov: {model: bluerov2_heavy, position: [0, 0, 5]}}\nrn: {duration: 1, step: 0.01}"
+    [found] = problems(text=text)
+    assert "unknown key 'rn'" in found and "did you mean 'run'" in found
+
+
 def test_faults_of_model_files_are_told(tmp_path):
     (tmp_path / "m.yaml").write_text("hydromechs_model: 2\nname: m\nbodies:\n  a: {joint: {type: fre}, inertia: {mass: 1}}\n")
     (tmp_path / "s.yaml").write_text("hydromechs_scenario: 2\nname: s\nrun: {duration: 1}\nmodels: {m: {model: m.yaml}}\n")

@@ -29,6 +29,20 @@ def simulation(period=0.05, **options) -> hm.Simulation:
     return hm.Simulation(pendulum(), components=[drives.Servo(joint="arm", stiffness=200.0, damping=20.0)], **options)
 
 
+def test_checks_have_units_of_joints_and_of_axes():
+    ds = simulation().run(0.1).recording
+    slide = hm.Body(
+        name="slide", joint=hm.joints.Prismatic(axis=(1.0, 0.0, 0.0)), inertia=hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0))
+    )
+    straight = hm.Simulation(hm.Model(name="m", bodies=[slide])).run(0.01).recording
+    units = {"q.arm": "rad", "v.arm": "rad/s", "tau.arm": "N m", "actuator_force.arm": "N m", "command.arm": "rad"}
+    units |= {"velocity.arm.u": "m/s", "velocity.arm.q": "rad/s", "force_weight.arm.Z": "N", "force_weight.arm.M": "N m"}
+    units |= {"force_weight.*.Z": "", "depth.arm": "m", "orientation.arm.z": "", "tilt_deg.arm": "deg"}
+    assert {q: Check(name="c", quantity=q, below=1e9).judge(ds).unit for q in units} == units
+    of_slide = {"q.slide": "m", "v.slide": "m/s", "tau.slide": "N"}
+    assert {q: Check(name="c", quantity=q, below=1e9).judge(straight).unit for q in of_slide} == of_slide
+
+
 def test_signals_are_recorded_with_their_units_and_hold_between_ticks():
     sim = simulation(period=0.05)
     ds = sim.run(0.4).recording

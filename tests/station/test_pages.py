@@ -179,6 +179,12 @@ def test_messages_are_seen_without_scrolling_and_headings_do_not_jump(browser, s
     turned = """() => { history.length = 0; const at = frame.t; for (const [k, h] of [350, 358, 6, 14, 3, 352].entries()) {
         frame.t = at + k; frame.hud.heading = h; show(); } return history.map((row) => row[3]); }"""
     assert tab.page.evaluate(turned) == [350, 358, 366, 374, 363, 352]
+    # on the right of the tape are the headings after a turn to starboard: larger in NED, smaller in ENU
+    marks = """(axes) => [...headingTape(30, axes).matchAll(/<text x="([-.0-9]+)" y="24">(15|NE)</g)]
+        .map((m) => [m[2], m[1] > 0])"""
+    assert tab.page.evaluate(marks, "NED") == [["15", False], ["NE", True]]
+    assert tab.page.evaluate(marks, "ENU") == [["15", True], ["NE", False]]
+    assert tab.page.evaluate("[degrees(359.96, 1), degrees(359.94, 1), decimals(-0.001)]") == ["0.0", "359.9", "0.00"]
     tab.close()
 
 

@@ -130,7 +130,13 @@ def _make_recording():
 
 CHECKS = (
     CheckResult(
-        "position error", True, 0.183, "below 0.25", "maximum distance from the target after 20 s [m]", "position.vehicle.x"
+        "position error",
+        True,
+        0.183,
+        "below 0.25",
+        "maximum distance from the target after 20 s [m]",
+        "position.vehicle.x",
+        "m",
     ),
     CheckResult("heading error", False, 0.121, "below 0.1", "maximum |heading error| after 20 s [rad]"),
     CheckResult("energy audit", True, 3.1e-9, "below 1e-06", "residual over energy exchanged"),

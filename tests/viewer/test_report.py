@@ -214,7 +214,7 @@ def test_a_report_is_one_file_that_loads_nothing(tmp_path, make_recording, make_
     ds = make_recording(samples=101)
     text = write_report(ds, make_summary(ds), tmp_path / "r.html").read_text(encoding="utf-8")
     page = Page(text)
-    assert not page.targets and {"link", "iframe", "object", "form"}.isdisjoint(page.tags)
+    assert set(page.targets) == {"#checks"} and {"link", "iframe", "object", "form"}.isdisjoint(page.tags)
     assert not re.search(r"url\(|@import", text.partition("</style>")[0])
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
     assert "default-src 'none'" in policy and "connect-src" not in policy and "unsafe-eval" not in policy
@@ -241,8 +241,8 @@ def test_all_text_is_escaped(tmp_path, make_recording, make_summary):
 def test_a_card_shows_a_position_and_not_what_is_called_one(tmp_path, make_recording, make_summary):
     ds = make_recording(samples=11)
     checks = (
-        CheckResult("servo position of the elbow", True, 0.5, "below 1", "last value of q.elbow", "q.elbow"),
-        CheckResult("final depth", True, 2.0, "above 1", "last value of position.vehicle.z", "position.vehicle.z"),
+        CheckResult("servo position of the elbow", True, 0.5, "below 1", "last value of q.elbow", "q.elbow", "rad"),
+        CheckResult("final depth", True, 2.0, "above 1", "last value of position.vehicle.z", "position.vehicle.z", "m"),
     )
     page = Page(write_report(ds, make_summary(ds, checks=checks), tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "Final depth 2 m must be above 1 m" in page.text and "0.5 m" not in page.text

@@ -1,6 +1,7 @@
 """Commands of `hydromechs`; each command has its own module."""
 
 import warnings
+from collections.abc import Callable
 from signal import SIGINT
 from typing import Annotated, Any, Literal
 
@@ -247,7 +248,7 @@ def _print_error(message: str) -> None:
 def main() -> None:
     """Run the command line; expected errors end it with a message and status 1."""
     usual = warnings.formatwarning
-    warnings.formatwarning = _warning_text
+    warnings.formatwarning = _warning_texts()
     try:
         app(standalone_mode=True)
     except (ModelError, OSError, ModuleNotFoundError, ValueError, KeyError) as error:
@@ -259,6 +260,14 @@ def main() -> None:
         warnings.formatwarning = usual
 
 
-def _warning_text(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
-    """Return a warning without the source line that issues it, which does not help users of the command line."""
-    return plain(f"warning: {message}\n")
+def _warning_texts() -> Callable[..., str]:
+    """Return a format for warnings: without the source line, which does not help users of the command line, and each once."""
+    seen = set[str]()
+
+    def text(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
+        if str(message) in seen:
+            return ""
+        seen.add(str(message))
+        return plain(f"warning: {message}\n")
+
+    return text

@@ -244,7 +244,8 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("energy residual", f"{summary.residual:.3g} J{part}, {relative}")
     for check in summary.checks:
         mark = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
-        table.add_row(mark, Text(f"{check.name}: {check.value:.3g}, {check.limit} ({check.text})"))
+        unit = f" {'°' if check.unit == 'deg' else check.unit}" if check.unit else ""
+        table.add_row(mark, Text(f"{check.name}: {check.value:.3g}{unit}, {check.limit}{unit} ({check.text})"))
     for warning in summary.warnings:
         mark = Text("expected", "dim") if warning.expected else Text("WARNING", "bold yellow")
         table.add_row(mark, Text(warning.text))

@@ -198,7 +198,7 @@ class _ScenarioReader(Reader):
         """Report further problems of an object that cannot be built; for a file, of all readable sections."""
         if cls is not ScenarioFile:
             return super().unmade(cls, values, path)
-        given = {"name": "?", "run": RunKeys(duration=1e5, step=1e-9)} | {k: v for k, v in values.items() if v is not BROKEN}
+        given = {"name": "?", "run": RunKeys(duration=1e5, step=1e-6)} | {k: v for k, v in values.items() if v is not BROKEN}
         return self._made(given) if "models" in given else BROKEN
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:

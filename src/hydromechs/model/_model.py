@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from hydromechs.errors import ModelError
+from hydromechs.errors import ModelError, grouped
 from hydromechs.registry import Item, Required
 from hydromechs.spatial import Path
 from hydromechs.values import NotNegative, convert_fields, nearest
@@ -113,6 +113,10 @@ class JointPart(NamedTuple):
     """Its slice of v."""
 
 
+SINGLE_WARNINGS = 4
+"""Maximum number of a model's warnings that are issued one by one; if there are more, similar ones are grouped."""
+
+
 class RigidBody(NamedTuple):
     """Inertia of a body with all bodies that are fixed to it, about its origin in its axes."""
 
@@ -170,7 +174,8 @@ class Model:
             faults = [replace(f, path=("bodies", order[f.path[1]], *f.path[2:])) for f in mechanism_faults(self)]
         if faults:
             raise ModelError(str(self.name), faults)
-        for text in warnings_of(self.bodies, self.world.water_density):
+        found = warnings_of(self.bodies, self.world.water_density)
+        for text in found if len(found) <= SINGLE_WARNINGS else grouped(found):
             warnings.warn(f"{self.name}: {text}", stacklevel=3)
 
     def __repr__(self) -> str:

@@ -192,11 +192,9 @@ def _programme(
 ) -> Array | None:
     """Return minimum masses of pieces at all places, with m_f/m of the last round [kg], shape (n,); None if there are none.
 
-    The pieces displace `lift` [kg] more than their mass, or less; the centre of buoyancy is at least `stability` [m]
-    above that of of
-    mass, or anywhere for None. `down` (3,) and the places (n, 3) [m] are in the root's frame; `share` (n,) is the displaced
-    mass of a
-    piece over its mass, and `total` the mass with the pieces of the last round [kg].
+    The pieces displace `lift` [kg] more than their mass, or less; the centre of buoyancy is at least `stability` [m] above
+    that of mass, or anywhere for None. `down` (3,) and the places (n, 3) [m] are in the root's frame; `share` (n,) is the
+    displaced mass of a piece over its mass, and `total` the mass with the pieces of the last round [kg].
     """
     from scipy.optimize import linprog
 

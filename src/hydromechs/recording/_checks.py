@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs.registry import Pattern
 from hydromechs.values import Pair, finite, floats
 
-from ._quantities import angle_difference, period_of, samples_of
+from ._quantities import angle_difference, period_of, samples_of, unit_of
 
 if TYPE_CHECKING:
     import xarray
@@ -77,6 +77,8 @@ class CheckResult(NamedTuple):
     """Statistic and quantity as text."""
     quantity: str = ""
     """Its quantity, such as "position.vehicle.x"."""
+    unit: str = ""
+    """Unit of value and limits, if the recording names one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +126,8 @@ class Check:
 
     def judge(self, dataset: xarray.Dataset) -> CheckResult:
         """Evaluate the check on a recording."""
-        return self.judge_samples(dataset["time"].values, samples_of(dataset, self.quantity))
+        result = self.judge_samples(dataset["time"].values, samples_of(dataset, self.quantity))
+        return result._replace(unit=unit_of(dataset, self.quantity))
 
     def judge_samples(self, time: np.ndarray, samples: np.ndarray) -> CheckResult:
         """Evaluate the check on samples of its quantity, shape (n,), at times [s], shape (n,)."""

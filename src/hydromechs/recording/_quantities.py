@@ -36,13 +36,28 @@ def samples_of(dataset: xarray.Dataset, name: str) -> Array:
     return values_of(head, np.asarray(own[source_of(head)].values, dtype=float), terms)
 
 
+OF_JOINT: dict[str, dict[str, str]] = {
+    "q": {"rad": "rad", "m": "m"},
+    "v": {"rad": "rad/s", "m": "m/s"},
+    **{head: {"rad": "N m", "m": "N"} for head in ("tau", "actuator_force")},
+}
+"""Units of variables that have an entry for each joint, by the unit of the joint's coordinate."""
+
+
 def unit_of(dataset: xarray.Dataset, name: str) -> str:
     """Return the unit of a quantity; empty if it has none, or if the recording does not name it."""
     head, _, entry = name.partition(".")
     if head in ATTITUDE:
         return "deg" if head.endswith("_deg") else "rad"
-    units = (structured(dataset, f"{head}_units") or {}).get(entry) or str(dataset.get(head, dataset).attrs.get("units", ""))
-    return "" if units == "1" or "," in units else units
+    units = (structured(dataset, f"{head}_units") or {}).get(entry)
+    if units is None and (joint := (structured(dataset, "joint_units") or {}).get(entry)):
+        units = OF_JOINT.get(head, {}).get(joint)
+    if units is None and head in dataset:
+        units = str(dataset[head].attrs.get("units", ""))
+        last, two = str(dataset[head].dims[-1]), units.split(", ")
+        if last in ("nu", "six") and len(two) == 2:  # along axes, then about them
+            units = two[dataset[last].values.tolist().index(entry.rpartition(".")[2]) // 3] if "*" not in entry else ""
+    return "" if units is None or units == "1" or "," in units else units
 
 
 def source_of(head: str) -> str:

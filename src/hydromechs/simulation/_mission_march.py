@@ -33,8 +33,10 @@ SNAP = 1e-10
 """Distance from the grid within which a time counts as on it [s]; a tenth of the accuracy of events."""
 REPORT = 5
 """Number of values in a report: a condition and four numbers for its text."""
-ASKS, ANSWERED = 1.0, 2.0
-"""Stages of a tick with parts in Python: due, or done; 0 before and after."""
+ASKS = 1.0
+"""Stage of a tick whose parts in Python are due; 0 before and after."""
+ANSWERED = 2.0
+"""Stage of a tick whose parts in Python are done."""
 SAMPLED = ("n", "part", "y", "applied", "signals")
 """Arrays of a row of the records."""
 

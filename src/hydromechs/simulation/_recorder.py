@@ -48,6 +48,7 @@ class Recorder:
         if plant.layout.commands:
             units = zip(plant.layout.commands, plant.layout.input_slots, strict=False)
             own["command_units"] = {name: slot.unit for name, slot in units}
+        own["joint_units"] = {name: part.joint.unit for name, part in plant.model.joint_parts.items() if part.joint.nq == 1}
         own |= {"signal_units": dict(signals)} if signals else {}
         self.variables = schema(plant, signals)
         contents = (self.variables, coordinates(plant, signals), own | dict(attrs))

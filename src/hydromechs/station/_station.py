@@ -15,7 +15,7 @@ from hydromechs import files
 from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.viewer import LivePage, Rejected, live_scene
+from hydromechs.viewer import LivePage, Rejected, live_scene, scene_camera
 
 from ._camera import camera_place
 from ._channel import AcousticLink
@@ -61,8 +61,10 @@ class Scenes:
             tethers=first.tethers,
         )
         options: dict[str, Any] = dict(environment=scenario.environment, seed=scenario.seed, actuators=sim.actuators)
-        self.outside = LivePage(sim.model, scene, follow=vehicle, terrain=scenario.parts(Terrain), **options)
-        """Outside view; the camera moves with the vehicle."""
+        bow = (scene.upright @ scene.poses(0)[sim.model.body_names[vehicle]][0])[:, 0]
+        chase = scene_camera(scene, aspect=1.0, azimuth=float(np.degrees(np.arctan2(-bow[1], -bow[0]))))
+        self.outside = LivePage(sim.model, scene, follow=vehicle, camera=chase, terrain=scenario.parts(Terrain), **options)
+        """Outside view from behind the vehicle; the camera moves with it."""
         self.onboard = LivePage(sim.model, scene, **options)
         """View from the camera on the vehicle."""
         self._eye = camera_place(sim.model, scene, vehicle)

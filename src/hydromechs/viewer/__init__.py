@@ -11,7 +11,7 @@ from ._modes import ShownMode, plot_modes
 from ._page import Page
 from ._pictures import browser_picture, snapshot, write_picture
 from ._plots import plot_recording, plot_variable
-from ._raster import Camera, camera_for, raster
+from ._raster import Camera, camera_for, raster, scene_camera
 from ._recorded import recording_scene
 from ._replay import ReplayPage, replay, replay_html
 from ._report import report_page, write_report
@@ -67,6 +67,7 @@ __all__ = [
     "replay",
     "replay_html",
     "report_page",
+    "scene_camera",
     "snapshot",
     "video_moments",
     "view",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hydromechs.errors import grouped
 from hydromechs.files import write_text
-from hydromechs.recording import STORED_ENERGIES, CheckResult, RunWarning, Summary, unit_of
+from hydromechs.recording import STORED_ENERGIES, CheckResult, RunWarning, Summary
 
 from ._client import PageContent, page_html, plots_section, stage, time_marks
 from ._scene import Scene
@@ -43,7 +43,7 @@ def write_report(ds: xarray.Dataset, summary: Summary, path: str | os.PathLike[s
         _warnings(summary.warnings),
         _messages(ds, messages),
         bench(content),
-        _checks(ds, summary.checks),
+        _checks(summary.checks),
         _audit(summary),
         _setup(ds, summary),
     ]
@@ -143,10 +143,12 @@ def _cards(summary: Summary) -> str:
         note = "in real time" if summary.late_steps else "kept pace with real time"
         cards.append(("Missed deadlines", _number(summary.late_steps), note))
     if summary.checks:
-        cards.append(("Checks passed", f"{sum(c.passed for c in summary.checks)} of {len(summary.checks)}", ""))
+        passed = f"{sum(c.passed for c in summary.checks)} of {len(summary.checks)}"
+        cards.append(("Checks passed", passed, '<a href="#checks">values and limits</a>'))
     place = next((c for c in summary.checks if c.quantity.startswith("position.")), None)
     if place is not None:
-        cards.append((escape(_words(place.name)), f"{_number(place.value, 3)} m", f"must be {escape(place.limit)} m"))
+        unit = _unit(place.unit)
+        cards.append((escape(_words(place.name)), f"{_number(place.value, 3)}{unit}", f"must be {escape(place.limit)}{unit}"))
     if summary.residual is not None and summary.diverged is None:
         relative = summary.residual_relative
         note = f"{_percent(relative)} of the energy exchanged" if relative is not None else ""
@@ -183,27 +185,29 @@ def _measured(x: float, unit: str) -> str:
     return _number(x, 3) + _unit(unit)
 
 
-def _checks(ds: xarray.Dataset, checks: Sequence[CheckResult]) -> str:
-    units = [_unit(unit_of(ds, c.quantity)) for c in checks]
+def _checks(checks: Sequence[CheckResult]) -> str:
     rows = [
         f"<tr><td>{PASSED if c.passed else FAILED}</td><td><b>{escape(c.name)}</b>{_note(c.text)}</td>"
-        f'<td class="n">{_value(c.value)}{unit}</td><td class="n">{_value(c.limit)}{unit}</td></tr>'
-        for c, unit in zip(checks, units, strict=True)
+        f'<td class="n">{_value(c.value)}{_unit(c.unit)}</td><td class="n">{_value(c.limit)}{_unit(c.unit)}</td></tr>'
+        for c in checks
     ]
-    return _table("Checks", ("Result", "Check", ">Value", ">Limit"), rows)
+    return _table("Checks", ("Result", "Check", ">Value", ">Limit"), rows, name="checks")
 
 
 def _unit(unit: str) -> str:
     return "" if unit in ("", "1") else f"&nbsp;{escape('°' if unit == 'deg' else unit)}"
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
-    """Return a section with a table; a column whose name starts with > holds numbers. Empty without rows."""
+def _table(title: str, columns: Sequence[str], rows: Sequence[str], kind: str = "", name: str = "") -> str:
+    """Return a section with a table; a column whose name starts with > holds numbers. Empty without rows.
+
+    `kind`: class of the section; `name`: its id, the target of links.
+    """
     if not rows:
         return ""
     head = "".join(f'<th class="n">{c[1:]}</th>' if c.startswith(">") else f"<th>{c}</th>" for c in columns)
     table = f'<table class="checks"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-    opening = f'<section class="{kind}">' if kind else "<section>"
+    opening = "<section" + (f' class="{kind}"' if kind else "") + (f' id="{name}">' if name else ">")
     return f"{opening}<h2>{title}</h2>{table}</section>"
 
 

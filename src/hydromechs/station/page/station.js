@@ -209,7 +209,7 @@ function show() {
   $("attitude").innerHTML = horizon(hud.roll, hud.pitch);
   $("thrust").innerHTML = thrusterPlan(hud.thrusters);
   const place = (p) => p.map((v) => fixed(v)).join("  ");
-  if ($("data").open) $("numbers").innerHTML = `<table><tr><td>heading</td><td>${fixed(hud.heading, 1)}°</td><td>altitude</td><td>${fixed(hud.altitude)} m</td></tr>
+  if ($("data").open) $("numbers").innerHTML = `<table><tr><td>heading</td><td>${degrees(hud.heading, 1)}°</td><td>altitude</td><td>${fixed(hud.altitude)} m</td></tr>
     <tr><td>roll</td><td>${fixed(hud.roll, 1)}°</td><td>pitch</td><td>${fixed(hud.pitch, 1)}°</td></tr>
     <tr><td>position</td><td colspan="3">${place(hud.position)} m</td></tr>
     ${hud.tools.map((x) => `<tr><td>${short(x[0])}</td><td colspan="3">${place(x.slice(1))} m</td></tr>`).join("")}

@@ -1,20 +1,21 @@
 "use strict";
 // Instruments on the picture, for the station and for simulations in a page: they return SVG from numbers.
 
-const decimals = (x, n = 2) => (x === null || x === undefined ? "–" : Number(x).toFixed(n));
+const decimals = (x, n = 2) => (x === null || x === undefined ? "–" : Number(x).toFixed(n).replace(/^-(?=[0.]*$)/, ""));
+const degrees = (heading, n) => decimals(decimals(heading, n) % 360, n);   // 359.96 is 0.0, not 360.0
 const escapeHtml = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
-// Headings are measured from x towards y: from north to east in NED, from east to north in ENU.
+// Headings are measured from x towards y: from north to east in NED, from east to north in ENU, where a turn right decreases them.
 const NAMES = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
 const windRose = (degrees, axes) => degrees % 45 ? undefined : NAMES[(axes === "ENU" ? 10 - degrees / 45 : degrees / 45) % 8];
 
 function headingTape(heading, axes) {
   const marks = [];
   for (let k = Math.ceil((heading - 42) / 5) * 5; k <= heading + 42; k += 5) {
-    const x = 3.7 * (k - heading), name = ((k % 360) + 360) % 360, text = windRose(name, axes) ?? (name % 15 ? "" : name);
+    const x = (axes === "ENU" ? -3.7 : 3.7) * (k - heading), name = ((k % 360) + 360) % 360, text = windRose(name, axes) ?? (name % 15 ? "" : name);
     marks.push(`<line x1="${x}" x2="${x}" y1="${text === "" ? 8 : 4}" y2="12"/>${text === "" ? "" : `<text x="${x}" y="24">${text}</text>`}`);
   }
-  return `<g class="tape">${marks.join("")}</g><path class="pointer" d="M0 13 l-5 -8 h10 z"/><text class="now" x="0" y="41">${decimals(heading, 0) % 360}°</text>`;
+  return `<g class="tape">${marks.join("")}</g><path class="pointer" d="M0 13 l-5 -8 h10 z"/><text class="now" x="0" y="41">${degrees(heading, 0)}°</text>`;
 }
 
 function depthTape(depth, altitude) {
