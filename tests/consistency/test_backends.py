@@ -73,11 +73,11 @@ def test_back_ends_write_the_same_program():
 
 def test_what_a_back_end_cannot_do_names_it():
     """Only some make machine code, run worlds or write files."""
-    with pytest.raises(hm.UnsupportedFeature, match="back end 'c' runs no worlds"):
+    with pytest.raises(hm.UnsupportedFeature, match="back end 'c' does not run worlds"):
         BACKENDS["c"].arrays("float64")
-    with pytest.raises(hm.UnsupportedFeature, match="back end 'cuda' writes no files"):
+    with pytest.raises(hm.UnsupportedFeature, match="back end 'cuda' does not write files"):
         BACKENDS["cuda"].files(compiler.SourceFile("x", ()), {})
-    with pytest.raises(hm.UnsupportedFeature, match="back end 'interpreter' makes no machine code"):
+    with pytest.raises(hm.UnsupportedFeature, match="back end 'interpreter' does not generate machine code"):
         Interpreter().build("", Form())
     with pytest.raises(ValueError, match="target is 'wasm', must be one of cpu, cuda"):
         hm.Worlds(library.load("puma560"), 1, target="wasm")

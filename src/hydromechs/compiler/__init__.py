@@ -7,7 +7,7 @@ from ._program import Operation, Program
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
-    {  # each back end alone: machine code from the cache needs no CasADi, CUDA no LLVM
+    {  # back ends load separately: cached machine code needs no CasADi, CUDA no LLVM
         "._backend": ("Arrays", "Backend", "Case", "Form", "SourceFile", "SourceFunction"),
         "._backends": ("BACKENDS", "NATIVE", "TARGETS"),
         "._c_calls": ("as_program",),

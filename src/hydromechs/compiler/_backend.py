@@ -85,7 +85,7 @@ bool of shape (worlds,), keep their state. There are no records if the stride is
 
 
 class Backend(abc.ABC):
-    """Turns programs into code for one language or machine; some run it on arrays of their own."""
+    """Turns programs into code for one language or machine; some back ends run the code on their own arrays."""
 
     key: ClassVar[str]
     about: ClassVar[str]
@@ -111,43 +111,43 @@ class Backend(abc.ABC):
 
     def versions(self) -> tuple[str, ...]:
         """Return all properties of compiler and machine that can change the code."""
-        raise self._unable("makes no machine code of this process")
+        raise self._unable("does not generate machine code for this process")
 
     def build(self, source: str, form: Form) -> bytes:
         """Return the object code of a text written in the `form`."""
-        raise self._unable("makes no machine code of this process")
+        raise self._unable("does not generate machine code for this process")
 
     def load(self, code: bytes, arguments: int, form: Form) -> Executable:
         """Load object code and return its functions; a single call takes `arguments` arrays (0: no single calls)."""
-        raise self._unable("makes no machine code of this process")
+        raise self._unable("does not generate machine code for this process")
 
     # -- worlds -------------------------------------------------------------------------------------------------------------
 
     def unavailable(self) -> str:
-        """Return why it cannot run on this machine; empty if it can."""
+        """Return the reason why it cannot run on this machine; empty if it can."""
         return ""
 
     def arrays(self, precision: str) -> Arrays:
         """Return the arrays of worlds, in one of `precisions`."""
-        raise self._unable("runs no worlds")
+        raise self._unable("does not run worlds")
 
     def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
         """Return a function of arrays of shape (worlds, ...), in one of `precisions`."""
-        raise self._unable("runs no worlds")
+        raise self._unable("does not run worlds")
 
     def marcher(self, march: March, precision: str) -> Marcher:
         """Return a march of worlds in one of `precisions`."""
-        raise self._unable("runs no worlds")
+        raise self._unable("does not run worlds")
 
     # -- export -------------------------------------------------------------------------------------------------------------
 
     def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:
         """Return self-contained files, by name, with a check that makes the calls `cases`, by name of the program."""
-        raise self._unable("writes no files")
+        raise self._unable("does not write files")
 
     def check_command(self, paths: Sequence[Path]) -> str:
         """Return the shell command that compiles and runs the check; `paths` are in the order of `files`."""
-        raise self._unable("writes no files")
+        raise self._unable("does not write files")
 
     def _straight(self, program: Program | Rolled) -> Program:
         return program if isinstance(program, Program) else as_program(program)
@@ -182,7 +182,7 @@ class Arrays:
         return np.repeat(array[:, None], steps, axis=1)
 
     def put(self, array: Any, which: np.ndarray, values: np.ndarray) -> None:
-        """Write rows, shape (len(which), ...), of some worlds into `array` or a view of it."""
+        """Write rows of given worlds, shape (len(which), ...), to `array` or a view of it."""
         array[which] = values
 
     def get(self, array: Any) -> np.ndarray:

@@ -81,7 +81,7 @@ class CFunctions:
         return name
 
     def constants(self, name: str, kind: str, values: Sequence[float]) -> str:
-        """Write an array of constants of a kind ("int", "float" or "double"); return its name, of which `name` is a part."""
+        """Write an array of constants of a kind ("int", "float" or "double"); return its name, which contains `name`."""
         name = f"hm_{name}{len(self.text)}"
         entries = ", ".join(str(int(x)) if kind == "int" else c_literal(x, kind) for x in values)
         self.text.append(f"{self.device} const {kind} {name}[{len(values)}] = {{{entries}}};")
@@ -128,7 +128,7 @@ def _pointer(place: Address, arrays: dict[str, str], index: dict[str, str]) -> s
 
 
 def as_program(rolled: Rolled) -> Program:
-    """Return a program that calls a loop and does nothing else."""
+    """Return a program that only calls a loop."""
     operations = [Operation("input", value=(k, i)) for k, a in enumerate(rolled.inputs) for i in range(a.size)]
     given = _places(rolled.inputs, 0)
     call = len(operations)

@@ -28,7 +28,7 @@ KEYWORDS = """
     true false class delete explicit export friend mutable namespace new operator private protected public template this
     throw try catch typename using virtual and or not xor
 """
-"""Words that are reserved in C, or in C++, which may include the header."""
+"""Reserved words of C, and of C++, which may include the header."""
 
 MATH = """
     acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log log10 log1p log2
@@ -72,8 +72,8 @@ def c_body(
         store: Statement that stores a result, from (output, entry, expression).
         order: Indices of the operations in the order in which to write them; each result is stored as soon as it is computed.
             Defaults to the program's order with all results stored at the end, so that they may overwrite arguments.
-        sincos: Name of a function (x, *sine, *cosine) for sines and cosines of one angle; defaults to calls of sin and cos.
-        functions: Receives the functions that it calls; optional if it calls none.
+        sincos: Name of a function (x, *sine, *cosine) for the sine and cosine of an angle; defaults to calls of sin and cos.
+        functions: Collects the functions that it calls; optional if it calls none.
         own: Expressions by name of operation, which override those in `KINDS`.
     """
     operations = program.operations
@@ -335,7 +335,7 @@ class C(Backend):
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
         """Return a file with one function; see `Backend.source`."""
         if form.state is not None:
-            raise self._unable("writes single calls only")
+            raise self._unable("supports only single calls")
         return c_source(SourceFile(c_identifier(program.name), (SourceFunction(self._straight(program)),)))
 
     def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:

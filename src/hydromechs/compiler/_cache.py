@@ -62,7 +62,7 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
 
     Several processes may ask for the same key at once: one builds, the others wait for it where the system can lock files.
     An entry is written to a separate file and renamed, so that a reader finds a complete one or none. If the folder is not
-    writable or there is no home folder, nothing is cached; this is no error.
+    writable or there is no home folder, nothing is cached; this is not an error.
     """
     folder = _private_folder()
     if folder is None:
@@ -100,9 +100,10 @@ def _private_folder() -> Path | None:
 
 
 def _prepare(folder: Path) -> str | None:
-    """Create the folder if it is missing. Return the reason not to trust it; None if there is none.
+    """Create the folder if it is missing.
 
-    A folder that cannot be created or written is no such reason: entries are then neither found nor stored.
+    Return the reason not to trust it, if any. Failure to create or write a folder is not a reason: entries are then neither
+    found nor stored.
     """
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Operation counts of a program, as the papers count them."""
+    """Operation counts of a program, by the rules of the papers."""
 
     multiplications: int = 0
     """Products of two numbers."""

@@ -1,7 +1,7 @@
 """A program as a CUDA kernel, one thread per world, compiled and run through CuPy.
 
-Arguments are CuPy, PyTorch, JAX or any other arrays with `__dlpack__` or `__cuda_array_interface__`, without a copy, or as
-NumPy arrays, which are copied to the GPU. Results are CuPy arrays, which other libraries take by DLPack.
+Arguments are arrays of CuPy, PyTorch, JAX or any library with `__dlpack__` or `__cuda_array_interface__`, used without a copy,
+or NumPy arrays, which are copied to the GPU. Results are CuPy arrays, which other libraries take by DLPack.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ The correctly rounded versions branch for rare arguments, and the compiler canno
 def _sincos(real: str) -> str:
     """A device function for sine and cosine, error about 1 ulp for |x| < 10⁵; NaN and inf give NaN.
 
-    CUDA's function reserves an array in local memory in every thread, for the exact reduction of huge angles; this one needs
-    none.
+    CUDA's function reserves an array in the local memory of every thread, for the exact reduction of huge angles; this function
+    does not.
     """
     f = "f" if real == "float" else ""
     two_over_pi, parts, sine, cosine = _TRIGONOMETRY[real]
@@ -230,8 +230,8 @@ class CudaKernel:
 
     Arrays may have any strides; row-major ones of shape (B, n) are the fastest.
 
-    `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at a
-    time, which limits the registers of a thread; more hides latency better until values spill, see `attributes`.
+    `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at
+    once, which limits the registers of a thread; larger values hide latency better until registers spill, see `attributes`.
     """
 
     def __init__(self, program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> None:

@@ -1,8 +1,8 @@
-"""Run a step program many times in one CUDA kernel: one thread per world, which keeps its state on the chip throughout.
+"""Run a step program many times in one CUDA kernel: one thread per world, whose state stays on the chip.
 
 In every array the world index is fastest, entry k of world w at a[k * worlds + w], so that adjacent threads read adjacent
-numbers. The state is in registers. Shared memory holds the last finite state, a column per thread; a world that diverges is
-restored from there, so that no register holds an old state while the step computes the new one. Inputs are read in every step,
+numbers. The state is in registers. Shared memory holds the last finite state, a column per thread; a diverged world is restored
+from there, so that no registers hold the old state during a step. Inputs are read in every step,
 constant ones from the cache.
 """
 
@@ -115,8 +115,8 @@ class CudaMarch:
     """March of many worlds on a GPU.
 
     `program`: one step: the parts of the state, then other inputs; to the same parts of the state, in the same order;
-    `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at a
-    time; defaults to the first of `MIN_BLOCKS` with which nothing spills, or the last.
+    `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at
+    once; defaults to the first of `MIN_BLOCKS` with which nothing spills, or the last.
     """
 
     def __init__(

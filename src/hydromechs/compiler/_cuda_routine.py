@@ -2,8 +2,8 @@
 
 A thread keeps the numbers of its world in a workspace in the GPU's memory. Worlds are in tiles of 32, the threads of a warp:
 entry k of a tile is one line of 32 numbers, so that a warp reads whole lines, and the address of an entry is a constant of the
-instruction. Each program is a function that is not inlined, so that it has all registers; so are the steps of an integrator,
-which keep the state in registers throughout.
+instruction. Each program is a function that is not inlined, so that it has all registers; the same applies to the steps of an
+integrator, whose state stays in registers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ class _Text:
         return out
 
     def call(self, node: CallNode) -> list[str]:
-        """Statements of a program."""
+        """Return the statements of a call of a program."""
         program = _straight(node.recipe.program())
         given = [self.places(p) for p in node.inputs]
         wanted = [self.places(p) for p in node.outputs]

@@ -20,8 +20,8 @@ def each(function: Callable[..., Any], *rows: Sequence[Any], least: int = 0) -> 
         strains = compiler.each(lambda a, b: norm(b - a) / rest - 1.0, points[:-1], points[1:])
 
     `function`: takes and returns numbers, arrays, None, and tuples of these; it may use symbols of the enclosing trace; `rows`:
-    the values of each argument, with the same structure at all points; `least`: total number of operations below which they
-    are copied for each point.
+    the values of each argument, with the same structure at all points; `least`: total number of operations below which the
+    function is copied for each point.
     """
     points = list(zip(*rows, strict=True))
     entries = np.array([list(_leaves(point)) for point in points], dtype=object)

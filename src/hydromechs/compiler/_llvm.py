@@ -36,11 +36,13 @@ if TYPE_CHECKING:
 
 
 LARGE = 20_000
-"""Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal without it."""
+"""Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal without
+optimisation.
+"""
 
 HUGE = 100_000
 """Lines of IR above which code is not optimised: LLVM's scheduler and register allocator would need minutes and gigabytes.
-The longest explicit step of the library, `tethered_rov`, has 73,000 lines; optimising it pays for its 15 s."""
+The longest explicit step of the library, `tethered_rov`, has 73,000 lines; its optimisation is worth its 15 s."""
 
 LARGEST = 3_000_000
 """Lines of IR above which programs are rejected; `HYDROMECHS_LONGEST_PROGRAM` overrides it."""
@@ -87,7 +89,7 @@ def _machine(effort: int = 2, **model: str) -> llvmlite.binding.TargetMachine:
 def object_code(text: str, rarely_called: bool = False) -> bytes:
     """Return object code of LLVM IR for this machine, with the constants next to the code if possible.
 
-    `rarely_called` code is not optimised: it compiles in a twentieth of the time and takes three times as long to run.
+    `rarely_called` code is not optimised: it compiles 20 times faster and runs three times slower.
     """
     lines = text.count("\n")
     if lines > longest_program(LARGEST):

@@ -19,8 +19,8 @@ otherwise spilled vectors may straddle two lines, depending on where the stack o
 def transposed(new: Callable[[str], str], rows: Sequence[str]) -> list[str]:
     """Transpose as many rows as there are lanes, a power of two: for each bit, entries that differ in it are exchanged.
 
-    This needs one load or store of a row per lane and some shuffles. Entry by entry, a program with many results needs eight
-    times as many stores, and LLVM a time that grows with their square.
+    This needs one load or store of a row per lane and some shuffles. Entry by entry, a program with many results would need
+    eight times as many stores, and LLVM's time would grow with their square.
 
     `new`: writes a line that defines a value and returns its name; `rows`: vectors of as many doubles as there are rows.
     """
@@ -62,7 +62,7 @@ def exchange(t: Loops, rows: Sequence[str], packed: str, size: int, *, out: bool
         return
     with t.loop("0", str(size - n + 1), n) as first:
         block(first)
-    if size % n:  # the last entries, some of them a second time
+    if size % n:  # the last entries, some of them copied twice
         block(str(size - n))
 
 

@@ -5,7 +5,7 @@ each part of the state the address and stride of its start; for each input addre
 each part of the state address and stride of the records, then of the final states; and the address of the counts of finite
 steps. All strides count numbers.
 
-After a step whose result is not finite, the world keeps its last state; its count of finite steps tells when.
+After a step whose result is not finite, the world keeps its last state; its count of finite steps shows when.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
     last = t.new("sub i64 %end, 1")
 
     def worlds(block: str) -> list[str]:
-        """Return the worlds of the lanes; the last one is repeated if there are no more."""
+        """Return the worlds of the lanes; the last one is repeated if worlds run out."""
         here = [t.new(f"add i64 {block}, {lane}") for lane in range(lanes)]
         return [t.new(f"select i1 {t.new(f'icmp slt i64 {w}, {last}')}, i64 {w}, i64 {last}") for w in here]
 

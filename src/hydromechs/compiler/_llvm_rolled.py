@@ -1,7 +1,7 @@
 """Loops over the rows of a table as LLVM IR: see `Rolled`.
 
 The code of a sweep contains every program of its stages once, in a switch over the row's kind. Working arrays are on the heap:
-those of thousands of bodies on eight lanes do not fit on a stack.
+arrays of thousands of bodies on eight lanes exceed the stack.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def _sweep(t: Loops, rolled: Rolled, sweep: Sweep, arrays: dict[str, str], table
             if column in used:
                 at = t.new(f"getelementptr inbounds i32, ptr {table}, i64 {t.new(f'add i64 {start}, {k}')}")
                 values[column] = t.new(f"sext i32 {t.new(f'load i32, ptr {at}, align 4')} to i64")
-        _ask_ahead(t, rolled, sweep, row, arrays, table)
+        _prefetch(t, rolled, sweep, row, arrays, table)
         for stage in sweep.stages:
             _stage(t, stage, values, arrays, module)
 
 
-def _ask_ahead(t: Loops, rolled: Rolled, sweep: Sweep, row: str, arrays: dict[str, str], table: str) -> None:
+def _prefetch(t: Loops, rolled: Rolled, sweep: Sweep, row: str, arrays: dict[str, str], table: str) -> None:
     """Prefetch the constants of a row some rows ahead: those of a large tree do not fit into the caches."""
     n = len(rolled.table)
     ahead = t.new(f"add i64 {row}, {-AHEAD if sweep.backward else AHEAD}")

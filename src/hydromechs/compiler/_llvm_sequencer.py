@@ -1,8 +1,8 @@
 """The sequencer: machine code that interprets the words of any routine on 1, 4 or 8 lanes; written as LLVM IR.
 
 `loop(table, begin, end)` runs a routine for the worlds begin..end, as many at a time as there are lanes. Their numbers
-are in one workspace of packed entries: the values of all lanes side by side. The table holds, as 64-bit integers, what
-`RunTable` lists; the words are operations of `Op` with their operands. Offsets and sizes count packed entries of the workspace.
+are in one workspace of packed entries: the values of all lanes side by side. The table holds the 64-bit integers listed in
+`RunTable`; the words are operations of `Op` with their operands. Offsets and sizes count packed entries of the workspace.
 
 A mask selects the lanes of an operation. Masks are on a stack: `WHEN` and `WHILE` push the lanes whose condition is not 0,
 `POP` and `AGAIN` remove them.
@@ -227,7 +227,7 @@ class _Sequencer(Loops):
         return self.to_byte(self.new(f"fcmp oeq {self.T} {total}, {self.same(0.0)}"))
 
     def worlds(self) -> list[str]:
-        """Return the worlds on the lanes; the last one is repeated if there are no more."""
+        """Return the worlds on the lanes; the last one is repeated if worlds run out."""
         here = [self.new(f"add i64 %block, {lane}") for lane in range(self.lanes)]
         return [self.new(f"select i1 {self.new(f'icmp slt i64 {w}, %last')}, i64 {w}, i64 %last") for w in here]
 

@@ -4,7 +4,7 @@ The module has three functions, here named `eval`, `loop` and `objects`:
 
 * `eval(in..., out...)` (one lane only): pointers to the entries of each argument;
 * `loop(table, begin, end)`: worlds begin..end of arrays; `table` holds address and stride (in numbers) of each argument. A
-  partial last block repeats its last world, which stores the same results twice and needs no mask;
+  partial last block repeats its last world; it stores the same results twice but needs no mask;
 * `objects(self, arguments, n)` (one lane only): a built-in function of Python. It checks that each argument is a contiguous
   NumPy array of float64 of the right shape and returns True; else it does nothing and returns False.
 """
@@ -156,7 +156,7 @@ class Results(NamedTuple):
     load: list[Callable[[int], str]]
     """For each result, a function that returns an entry's name."""
     at: list[str]
-    """For each result, its packed array; none if points on lanes are interleaved."""
+    """For each result, its packed array; None if points on lanes are interleaved."""
     callee: Callee
 
 
@@ -296,7 +296,7 @@ class Emitter:
         return self.new(f"select {self.bits} {bad}, {T} {index}, {T} {out}")
 
     def new(self, text: str) -> str:
-        """A line that defines a new value; its name."""
+        """Write a line that defines a new value; return its name."""
         self.fresh += 1
         name = f"%t{self.fresh}"
         self.lines.append(f"  {name} = {text}")

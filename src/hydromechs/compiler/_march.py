@@ -15,7 +15,7 @@ from ._program import Program
 from ._rolled import Rolled
 
 SMALL_MARCH = 16
-"""Worlds per thread below which a march is not split: a march is long, and waking a thread takes about 0.1 ms."""
+"""Worlds per thread below which a march is not split: even for a long march, waking a thread costs about 0.1 ms."""
 
 
 class MarchResult:
@@ -88,7 +88,7 @@ class March(MachineCode):
         return MarchResult(records, ends, good)
 
     def bound(self) -> BoundMarch:
-        """A march of one world with fixed arrays, for many short calls."""
+        """Return a march of one world with fixed arrays, for many short calls."""
         return BoundMarch(self)
 
 

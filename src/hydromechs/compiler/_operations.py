@@ -24,14 +24,14 @@ class Lines(NamedTuple):
 
 
 class Intrinsic(NamedTuple):
-    """An LLVM intrinsic, for any number of lanes."""
+    """LLVM intrinsic for any number of lanes."""
 
     name: str
     """Name between "llvm." and the type."""
 
 
 class Library(NamedTuple):
-    """A function of the C library, called lane by lane."""
+    """Function of the C library, called lane by lane."""
 
     name: str
 
@@ -56,7 +56,7 @@ class Kind:
     """Names of equivalent CasADi codes; the first one is used for writing."""
     dialects: Mapping[str, Any]
     """Text by dialect. "llvm": `Lines`, `Intrinsic`, `Library` or `OfPair`. "c": an expression; in braces: operands `a` and
-    `b`, `zero`, `one`, and `f`, the suffix of single-precision functions. A back end takes a dialect with its own overrides."""
+    `b`, `zero`, `one`, and `f`, the suffix of single-precision functions. A back end can override entries of a dialect."""
     count: str = "others"
     """Field of `OperationCount` that counts it; empty if it is free."""
     commutes: bool = False

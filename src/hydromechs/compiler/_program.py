@@ -48,7 +48,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Packed(Callee):
-    """A program for several points, side by side on the lanes of one core."""
+    """A program evaluated at several points, side by side on the lanes of one core."""
 
     program: Program
     points: int

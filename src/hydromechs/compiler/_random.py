@@ -40,8 +40,8 @@ HALF = np.uint64(32)
 def quantile_table() -> Array:
     """Coefficients of −Φ⁻¹(p), p < 1/2, in powers of s, shape (63 · 16, 8); the last two columns are padding.
 
-    Row 16 k + j holds p = 2^-(k+2) (1 + (j + 1/2 + s) / 16) for s in [-1/2, 1/2). They are stored, not computed: the bits of
-    the numbers must not depend on the version of a library.
+    Row 16 k + j holds p = 2^-(k+2) (1 + (j + 1/2 + s) / 16) for s in [-1/2, 1/2). They are stored, because computed bits could
+    depend on library versions.
     """
     table: Array = np.load(Path(__file__).with_name("normal_quantiles.npy"))
     return table

@@ -36,7 +36,7 @@ class Address(NamedTuple):
     array: str
     """Name of an input, of an output or of a working array, or `NUMBERS`."""
     column: str | None = None
-    """Column of the table; `ROW` for the row number; None for none."""
+    """Column of the table; `ROW` for the row number; None without a column."""
     stride: int = 1
     """Entries per unit of the column."""
     shift: int = 0
@@ -61,7 +61,7 @@ class Sweep:
     """Stages that run in order for every row, row by row."""
 
     stages: tuple[Stage, ...]
-    """Operations of each row."""
+    """Operations for each row."""
     backward: bool = False
     """True if the last row comes first."""
     once: bool = False

@@ -56,7 +56,7 @@ class CopyNode:
 
 @dataclass(frozen=True, eq=False)
 class WhenNode:
-    """A part that runs if a condition is not 0."""
+    """Operations that run if a condition is not 0."""
 
     condition: Entries
     """One number; NaN counts as nonzero."""
@@ -65,7 +65,7 @@ class WhenNode:
 
 @dataclass(frozen=True, eq=False)
 class RepeatNode:
-    """A part that is repeated while a condition is not 0."""
+    """Operations that repeat while a condition is not 0."""
 
     condition: Entries
     """One number; a lane where it is 0 keeps its numbers while others continue."""
@@ -76,7 +76,7 @@ class RepeatNode:
 
 
 class StepPlaces(NamedTuple):
-    """Slices with the numbers of steps."""
+    """Slices with the variables of steps."""
 
     n: Entries
     """Number of the last point on the grid."""
@@ -152,7 +152,7 @@ class Routine:
         return Entries(name, start, size)
 
     def scratch(self, name: str, size: int) -> Entries:
-        """Return a new working array; its name gets a number if it is not unique."""
+        """Return a new working array; its name is numbered if it is not unique."""
         key = name if name not in self.work else f"{name} {len(self.work)}"
         self.work[key] = size
         return Entries(key, 0, size)

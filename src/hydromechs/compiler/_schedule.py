@@ -8,9 +8,10 @@ from ._program import Operation, Program
 
 
 def short_lives(program: Program) -> list[int]:
-    """Return an order of the operations with few live values, for machines with registers and no stack.
+    """Return an order of the operations with few live values, for machines with registers and without a stack.
 
-    Operands come before the results that need them, the one that needs more registers first (Sethi and Ullman 1970, whose count
+    Operands come before the results that need them, the operand that needs more registers first (Sethi and Ullman 1970, whose
+    count
     is exact for trees and a heuristic here), or the deeper one first. The best of these orders and the given one is improved:
     an operation that is the last use of none of its operands moves down to its first use; one that is the last use of two
     moves up to where it can be computed.

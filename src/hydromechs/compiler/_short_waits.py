@@ -1,7 +1,7 @@
 """Sums and the order of operations for one world at a time, where latency, not throughput, limits a core.
 
 On lanes every operation works on many worlds and the core is busy. On one lane most operations wait for another: the longest
-chain of operations matters, and independent work to do meanwhile. A core sees some hundred operations ahead, so
+chain of operations matters, and independent work to do meanwhile. A core looks some hundred operations ahead, so
 independent work must be nearby in the code. LLVM instead minimises live values, and orders a sum by the nesting depth of its
 terms, not by when they are available.
 """
@@ -185,7 +185,7 @@ def on_time(program: Program) -> tuple[Program, list[int]]:
 def _ordered(program: Program, when: Sequence[int]) -> OneLane:
     """Reorder the operations from the end: each cycle takes those that must start then at the latest.
 
-    Among the candidates, operations with the longest preceding chain are taken, as many as the core can start per cycle. If too
+    Among the candidates it takes those with the longest preceding chain, as many as the core can start per cycle. If too
     many values are live, operations that end as many lives as they start come first.
     """
     operations = program.operations

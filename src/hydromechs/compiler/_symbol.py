@@ -210,7 +210,7 @@ ZERO = Symbol(0.0)
 
 
 def _operand(x: Scalar) -> Symbol:
-    """Return a number as a symbol; NotImplemented for anything else, such as arrays, which NumPy broadcasts."""
+    """Return a number as a symbol; NotImplemented for other operands, such as arrays, which NumPy broadcasts."""
     if isinstance(x, Symbol):
         return x
     if isinstance(x, NUMBERS):
@@ -272,10 +272,10 @@ def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
 
 
 def call_on_lanes(program: Program, *arrays: Any) -> list[Array]:
-    """Return a program's results at several points, from arrays (points, ...); those from `np.broadcast_to` are passed once.
+    """Return a program's results at several points, from arrays (points, ...); arrays from `np.broadcast_to` are passed once.
 
     In a traced function compiled for one world at a time, points are evaluated side by side on the lanes of vector operations;
-    with a world on every lane, one after another. With numbers each point is evaluated separately.
+    with one world per lane, one after another. With numbers each point is evaluated separately.
     Derivatives treat the results as constants.
     """
     counts = {np.shape(x)[0] if np.ndim(x) else 0 for x in arrays}

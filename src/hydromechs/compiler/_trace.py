@@ -200,7 +200,7 @@ class _Builder:
         return self.add("sub" if minus else "add", a, b)
 
     def closure(self, wanted: Iterable[int], needed: list[bool]) -> list[int]:
-        """Mark all operations that the wanted ones need, including themselves; return the newly marked ones in order."""
+        """Mark all operations required by given ones, including themselves; return the newly marked ones in order."""
         found: list[int] = []
         fresh = list(wanted)
         while fresh:

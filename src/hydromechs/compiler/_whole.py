@@ -125,7 +125,7 @@ class _Loops:
         self.sweeps: list[Sweep] = []
 
     def array(self, size: int) -> str:
-        """A new array."""
+        """Add an array."""
         name = f"work{len(self.work)}"
         self.work[name] = size
         return name
@@ -136,7 +136,7 @@ class _Loops:
         self.sweeps.append(Sweep((Stage((callee,), (at,)),), once=True))
 
     def entries(self, whole: Any, to: _At) -> None:
-        """Compute the entries of an array, in a loop if it has several."""
+        """Compute the entries of an array, in a loop if there are several."""
         from ._trace import trace  # imports this
 
         leaves: dict[tuple[_At, bool], int] = {}
@@ -170,12 +170,12 @@ class _Loops:
     def store(self, whole: Any, to: _At) -> None:
         """Copy an array to a slice."""
         if not isinstance(whole, Whole) and np.size(whole) and not _equal(np.asarray(whole, dtype=float)):
-            raise TypeError("an array of different numbers cannot be part of a whole; give it as an argument")
+            raise TypeError("a whole array cannot contain an array of different numbers; pass it as an argument")
         if np.size(whole) > 0:
             self.entries(whole, to)
 
     def call(self, callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
-        """Results of a call."""
+        """Return the results of a call."""
         given = [self.place(x) for x in arrays]
         places = [_At(self.array(a.size), 0) for a in callee.outputs]
         self.put(callee, [*given, *places])
@@ -183,7 +183,7 @@ class _Loops:
 
 
 def _leaves(x: Any, found: dict[tuple[_At, bool], int]) -> None:
-    """Number the slices of memory that an expression reads, and note whether each is as long as the result."""
+    """Number the slices of memory that an expression reads, and record whether each is as long as the result."""
     if isinstance(x, Whole):
         if isinstance(x.source, _At):
             found.setdefault((x.source, bool(x.shape)), len(found))
@@ -218,7 +218,7 @@ _APPLY: dict[str, Callable[..., Any]] = {
 def _joined(parts: Sequence[Any], shape: tuple[int, ...]) -> Whole:
     loops = OPEN.get()
     if loops is None:
-        raise TypeError("arrays can be joined as a whole only in a function that is being traced")
+        raise TypeError("whole arrays can be joined only in a function that is being traced")
     to, start = loops.array(int(np.prod(shape))), 0
     for part in parts:
         loops.store(part, _At(to, start))

@@ -1,8 +1,8 @@
 """Threads that share the worlds of a batch, safe against interruption of the calling thread at any instruction.
 
-A signal handler can raise an exception between any two instructions of the main thread, so every change is one atomic step: a
-part of the work is one object, put into a queue in one step; the worker or the interrupted owner, whoever takes its `claim`,
-decides in one step whether it is done; and the part itself keeps all memory that it uses alive.
+A signal handler can raise an exception between any two instructions of the main thread, so every change is one atomic step. A
+part of the work is one object, put into a queue in one step. The worker or the interrupted owner, whichever takes its `claim`,
+decides in one step whether it is done. The part itself keeps all memory that it uses alive.
 """
 
 import os
