@@ -19,15 +19,16 @@ def rigid_bias(rigid: RigidBody, V: Array) -> Array:
 
 
 def velocity_force(inertia: Array, V: Array) -> Array:
-    """−V ×* (I V), the velocity-dependent force of a body with any 6×6 inertia, for derivatives of numbers, shape (6,).
+    """−V ×* (I V), the velocity-dependent force of a body with any 6×6 inertia, for derivatives of components, shape (6,).
 
     With I = [[A, B], [Bᵀ, D]] this is −(ω × p, v × p + ω × l), p = A v + B ω, l = Bᵀ v + D ω. Most of it cancels for a body
-    with its centre of mass on a coordinate axis and diagonal A and D, as cylinders along an axis are. With B ω = ω × h
+    with its centre of mass on a coordinate axis and diagonal A and D, such as a cylinder along an axis. With B ω = ω × h
 
         v × p + ω × l = v × (A − a) v + ω × (D − d) ω + h × (ω × v)
 
-    for any numbers a and d: those that leave the fewest numbers in A − a and D − d. I is the rigid, added or total inertia,
-    V (6,) the velocity relative to any observer who does not accelerate.
+    for any numbers a and d; those with the fewest nonzero entries in A − a and D − d are used. I is the rigid, added or total
+    inertia,
+    V (6,) the velocity relative to any non-accelerating observer.
     """
     h = None if inertia.dtype == object else _moment_along_axis(inertia)
     if h is None:
@@ -58,9 +59,8 @@ def articulated_body(model: Model, b: Balance, tau: Array, armature: Array | Non
 
         f_i = I_i^H a'_i − F_i + Σ f_outboard = I*_i a'_i − β*_i
 
-    is passed on from body to body by the two sweeps of `inward` and `outward`. `armature` is the inertia of geared rotors that
-    each
-    degree of freedom feels in addition, part of m*, shape (nv,), or None.
+    is passed from body to body by the two sweeps of `inward` and `outward`. `armature` is the additional inertia of geared
+    rotors at each degree of freedom, part of m*, shape (nv,), or None.
     """
     return articulated_body_with_motions(model, b, tau, armature, {})[0]
 
@@ -70,13 +70,13 @@ def articulated_body_with_motions(
 ) -> tuple[Array, Array]:
     """Accelerations v̇ of a mechanism with prescribed motion of some joints, and the required forces.
 
-    A body on such a joint is rigid for its parent and for what it carries, with the known acceleration ϕ_i v̇_i; along
+    A body on such a joint is rigid for its parent and its children, with the known acceleration ϕ_i v̇_i; along
     the joint
 
         τ_i = ϕ_iᵀ (I*_i a'_i − β*_i) + J_i v̇_i        (J_i: geared rotors)
 
-    `given` is v̇ of joints by the index of the body that they carry, shape (n,) each; τ (nv,) changes nothing in these. Returns
-    v̇ (nv,) and all joint forces (nv,): τ itself where the motion is not prescribed.
+    `given` is v̇ of joints by the index of the body that they carry, shape (n,) each; τ (nv,) has no effect in these. Returns
+    v̇ (nv,) and all joint forces (nv,), which equal τ in joints without prescribed motion.
     """
     everyone = range(model.nb)
     swept = inward(

@@ -1,7 +1,8 @@
 """The manifold of configurations: motion with a constant velocity, and coordinates around a configuration.
 
-In these any Runge-Kutta method keeps its order (Munthe-Kaas 1999). A configuration is q ⊕ u with u (nv,) from a vector space:
-angles and displacements add, orientations turn by the exponential map, the position of a free joint moves in world axes, and
+In these coordinates any Runge-Kutta method keeps its order (Munthe-Kaas 1999). A configuration is q ⊕ u with u (nv,) from a
+vector space:
+angles and displacements add, orientations rotate by the exponential map, the position of a free joint moves in world axes, and
 a custom joint moves in its chart. Every step of an integrator starts at u = 0 of a new chart.
 """
 
@@ -14,7 +15,7 @@ from hydromechs.values import Array, Scalar
 
 
 def moving_steps(model: Model) -> Iterator[MovingStep]:
-    """The steps of all joints that move."""
+    """Return the moving steps of all joints."""
     return (step for steps in model.steps for step in steps if isinstance(step, MovingStep))
 
 
@@ -27,7 +28,7 @@ def retract(model: Model, q: Array, u: Array) -> Array:
 
 
 def chart_rate(model: Model, q: Array, u: Array, v: Array) -> Array:
-    """u̇ at the configuration q, which is q ⊕ u itself and moves with v, shape (nv,).
+    """Return u̇ at the configuration q = (centre ⊕ u), which moves with v, shape (nv,).
 
     Angles: u̇ = v. Orientations: u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|, the inverse of the
     derivative of the exponential map. Positions of free joints: u̇ = R(q ⊕ u) (u, v, w).
@@ -49,7 +50,7 @@ def difference(model: Model, q: Array, q_other: Array) -> Array:
 
 
 def integrate(model: Model, q: Array, v: Array, dt: Scalar) -> Array:
-    """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (nq,).
+    """Return the configuration after motion with the constant velocity `v` for `dt` [s], on the manifold, shape (nq,).
 
     Quaternions advance by the exponential map, q ⊗ exp(ω dt / 2); the position of a free joint by the exponential of
     SE(3), p + R J_l(φ) u dt with φ = ω dt and J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃²; a custom joint by its

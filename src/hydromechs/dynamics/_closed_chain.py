@@ -23,7 +23,7 @@ from ._sweeps import world_acceleration
 
 
 class Holding(NamedTuple):
-    """One grip: its place on the holder and on the load, and its held directions of the six."""
+    """One grip: its position on the holder and on the load, and its held directions among six."""
 
     body: int
     path: Path
@@ -31,14 +31,14 @@ class Holding(NamedTuple):
     load_path: Path
     """From the load's frame to that of the grip, constant."""
     rows: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
-    """Directions that are held, of x y z and rotations about them in the axes of the grip."""
+    """Held directions among x y z and rotations about them, in the axes of the grip."""
 
 
 class OpenChain(NamedTuple):
-    """Contribution of one tree while its tips are free, for the c directions in which it holds the load."""
+    """Contribution of one tree with free tips, for the c directions in which it holds the load."""
 
     dofs: tuple[int, ...]
-    """Its places in v."""
+    """Its indices in v."""
     factor: Ldl
     """H = L D Lᵀ."""
     pushed: Array
@@ -48,11 +48,11 @@ class OpenChain(NamedTuple):
     mobility: Array
     """Λ⁻¹ = J H⁻¹ Jᵀ = Wᵀ D⁻¹ W, shape (c, c)."""
     acceleration: Array
-    """ẍ_open minus gravity and minus the effect of the load's velocity alone (ζ), shape (c,)."""
+    """ẍ_open minus gravity and minus the effect of the load's velocity (ζ), shape (c,)."""
     onto: Array
     """X with X a_r the acceleration of the load along these directions, shape (c, 6)."""
     paths: tuple[Path | None, ...]
-    """X of each whole grip as a transformation from the load's frame, where it holds all six directions, else None."""
+    """X of each grip that holds all six directions, as a transformation from the load's frame, else None."""
     directions: Array
     """Directions D in the axes of the grip: forces f are the force and moment Dᵀ f, shape (c, 6)."""
 
@@ -108,7 +108,7 @@ def open_chains(
         a = accelerations(model, kin, b.bias, still, world_acceleration(model))
     out = []
     for root, grips in held_trees(model, load, holdings):
-        dofs = _dofs(model, root)[::-1]  # from the tips inwards: a tip joint moves few directions, zeros fold away
+        dofs = _dofs(model, root)[::-1]  # from the tips inwards: a tip joint moves few directions, so that many terms are zero
         H = ldl([[M[i, j] for j in dofs] for i in dofs])
         y = H.forward([tau[k] - holding[k] for k in dofs])
         rows, start, onto, along, paths = [], [], [], [], []
@@ -136,7 +136,7 @@ def open_chains(
     at = model.v_slices[load]
     I_r = b.inertia[load]
     I_r = np.zeros((6, 6)) if I_r is None else I_r
-    # what holds the load in place is I_r a' + bias forces at a' = −g, with v̇ = 0
+    # the force that holds the load in place is I_r a' + bias forces at a' = −g, with v̇ = 0
     return out, I_r, tau[at] - (holding[at] - I_r @ a[load])
 
 
@@ -153,7 +153,7 @@ def _directions(kin: Kinematics, g: Holding, load: int) -> tuple[Array, Array]:
 def _moving_grip(
     model: Model, kin: Kinematics, columns: Mapping[int, Array], g: Holding, load: int, a: Sequence[Array], true: bool
 ) -> tuple[Array, Path, Array]:
-    """J, X and tip acceleration of a grip some of whose directions are free, so that its frames A and B move on each other.
+    """Return J, X and tip acceleration of a grip with free directions, whose frames A and B move relative to each other.
 
     With d from A to B and S from the load's axes, all in axes of A, d̈ = S (a_B) − a_A − α × d − ω × (ω × d) − 2 ω × ḋ, and the
     relative rotation changes by S α_L − α + ω_rel × S ω_L.
@@ -169,7 +169,7 @@ def _moving_grip(
     tip = g.path.motion(a[g.body]) + _swing(g.path, kin.V[g.body], true)
     linear = tip[:3] + cross(tip[3:], d) + cross(w, cross(w, d)) + 2.0 * cross(w, d_rate)
     linear = linear - S @ cross(V_L[3:], cross(V_L[3:], p_b))
-    if not true:  # derivatives of numbers: add ω × v on both sides
+    if not true:  # derivatives of components: add ω × v on both sides
         linear = linear + cross(w, V_A[:3]) - S @ cross(V_L[3:], V_L[:3])
     angular = tip[3:] - cross(w_L - w, w_L)
     J = tip_jacobian(model, columns, Path((*g.path.steps, Shift(d))))
@@ -177,7 +177,7 @@ def _moving_grip(
 
 
 def _swing(path: Path, V: Array, true: bool) -> Array:
-    """Acceleration from a body's origin to the end of a path, in its axes; 0 for derivatives of numbers."""
+    """Return the acceleration from a body's origin to the end of a path, in its axes; 0 for derivatives of components."""
     if not true or not path.steps:
         return np.zeros(6)
     w, p = V[3:], path.pose()[1]
@@ -196,7 +196,7 @@ def tip_jacobian(model: Model, columns: Mapping[int, Array], path: Path) -> Arra
 
 
 def _symmetric_product(J: Array, omega: Array) -> Array:
-    """J Ω, which is symmetric: each entry once."""
+    """Return J Ω, which is symmetric; each entry is computed once."""
     c = len(J)
     out = [[0.0] * c for _ in range(c)]
     for i in range(c):
@@ -235,12 +235,12 @@ def closed_chain_dynamics(model: Model, b: Balance, tau: Array, load: int, holdi
             name = model.body_names[next(i for i, s in enumerate(model.v_slices) if s.start <= chain.dofs[-1] < s.stop)]
             raise ValueError(
                 f"the tree of {name!r} has {len(chain.dofs)} degrees of freedom for {len(chain.mobility)} directions that it "
-                "holds: it is always singular; free some directions, or use `singular_chain_dynamics`"
+                "holds: it is always singular; release some directions, or use `singular_chain_dynamics`"
             )
         Lambda = inverse(chain.mobility)
         Lambdas.append(Lambda)
         pushed = Lambda @ chain.acceleration
-        if len(chain.paths) == 1 and chain.paths[0] is not None:  # a whole grip: two planar or general screws
+        if len(chain.paths) == 1 and chain.paths[0] is not None:  # a grip in all directions: two planar or general screws
             A = A + chain.paths[0].inertia_back(Lambda)
             rhs = rhs + chain.paths[0].force_back(pushed)
         else:
@@ -276,7 +276,7 @@ def joined(
 
 
 def _alone(model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]) -> list[Scalar]:
-    """v̇ of trees that hold nothing; 0 elsewhere, shape (nv,)."""
+    """Return v̇ of trees that do not hold the load; 0 elsewhere, shape (nv,)."""
     busy = [root for root, _ in held_trees(model, load, holdings)] + [load]
     rest = [i for i in range(model.nb) if model.parent[i] < 0 and i not in busy]
     if not rest:

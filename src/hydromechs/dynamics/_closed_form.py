@@ -6,7 +6,7 @@ The configuration is a product of groups, one for every moving step of every joi
 the real line for the others; v holds the left-invariant velocities. ∂_k f is the derivative of f along the k-th of them,
 d/dε f(Q exp(ε e_k)) at ε = 0, which is ∂f/∂φ_k at φ = 0 of the paper, and ∂f/∂q_k for an angle.
 
-Every body has a 6×6 inertia, rigid and added; water enters only through it and through the momenta.
+Every body has a 6×6 inertia, rigid and added; water enters only through inertias and momenta.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,13 +27,13 @@ class BodyJacobian(NamedTuple):
     dofs: tuple[int, ...]
     """Velocities that move the body, from the root to the body, length n."""
     stage: tuple[int, ...]
-    """For each of them, its moving step on the way from the root; j is upstream of k if stage[j] < stage[k]."""
+    """For each of them, its moving step on the path from the root; j is upstream of k if stage[j] < stage[k]."""
     J: Array
     """Columns, shape (6, n)."""
     rate: Array
     """J̇ at the velocity v, shape (6, n)."""
     bends: tuple[tuple[int, int, Array], ...] = ()
-    """(k, j, ∂_k J_j) of velocities k and j, counted in `dofs`, of steps whose own subspace changes with their coordinates."""
+    """(k, j, ∂_k J_j) for velocities k and j, as indices into `dofs`, of steps whose subspace depends on their coordinates."""
 
 
 class Blocks(NamedTuple):
@@ -64,7 +64,7 @@ def momentum_matrix(h: Array) -> Array:
 def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobian, ...]:
     """J and J̇ of every body, from the root to the tips.
 
-    A step that moves with V_J carries over what is before it and adds its own columns ϕ:
+    A step that moves with V_J transforms the preceding columns and adds its own columns ϕ:
 
         J = (X J_before, ϕ),       J̇ = (X J̇_before − V_J × (X J_before), ϕ̇)
 
@@ -137,7 +137,7 @@ def coriolis_matrix(
 
         C = Σ J_iᵀ (I_i J̇_i + B_i J_i),     B_i = −[[0, p̂], [p̂, l̂]],     (p, l) = momentum of body i
 
-    B_i is skew and B_i V_i = V_i ×* (p, l), so C v holds all velocity products; Ṁ = Σ J̇ᵀ I J + Jᵀ I J̇ gives the rest.
+    B_i is skew and B_i V_i = V_i ×* (p, l), so C v contains all velocity products; Ṁ = Σ J̇ᵀ I J + Jᵀ I J̇ gives the rest.
 
     The jacobians are those of `body_jacobians` at the velocity v. Inertias I, rigid and added, (6, 6), and momenta (p, l), I V
     in still
@@ -156,8 +156,8 @@ def coriolis_matrix(
 def jacobian_derivatives(body: BodyJacobian) -> Array:
     """∂_k J of one body: column j is −J_k × J_j if j is upstream of k, else 0; [k, :, j], shape (n, 6, n).
 
-    Everything before a moving frame appears to move the other way; everything in it or after it is unchanged, but for the
-    subspaces of custom joints that change with their own coordinates.
+    Seen from a moving frame, preceding frames move the opposite way; frames in it or after it are unchanged, except for
+    subspaces of custom joints that depend on their coordinates.
     """
     n = len(body.dofs)
     out = np.zeros((n, 6, n), dtype=body.J.dtype)
@@ -209,7 +209,7 @@ def coriolis_matrix_lagrange(
 
     C v is that of `coriolis_matrix`, but Ṁ − 2C is not skew. The water is still.
 
-    Only the configuration of the kinematics counts; inertias (6, 6) are constant in the body's own frame, or None.
+    Of the kinematics only the configuration is used; inertias (6, 6) are constant in the body's own frame, or None.
     """
     M = mass_matrix_from_jacobians(model, jacobians, inertia)
     changes = mass_matrix_derivatives(model, jacobians, inertia)
@@ -229,7 +229,7 @@ def adjoint(kin: Kinematics, i: int, j: int) -> Array:
 def adjoint_derivative(kin: Kinematics, jacobians: Sequence[BodyJacobian], i: int, j: int, k: int) -> Array:
     """∂_k Ad of g_ij along velocity k, Prop. 1 for any two bodies of a forest, −1 for the world, shape (6, 6).
 
-        ∂_k Ad = Ad ad(J_jk) − ad(J_ik) Ad,     0 where k moves both or none
+        ∂_k Ad = Ad ad(J_jk) − ad(J_ik) Ad,     0 if k moves both or neither
 
     With J_jk = Ad_{j(k−1)} X_k this is ±Ad_{i(k−1)} ad(X_k) Ad_{(k−1)j} of the paper.
     """
@@ -243,7 +243,7 @@ def adjoint_derivative(kin: Kinematics, jacobians: Sequence[BodyJacobian], i: in
 
 
 def check_vehicle(model: Model) -> None:
-    """A `ValueError` unless the first body is free."""
+    """Raise `ValueError` unless the first body is free."""
     if model.free_rows[0] != (0, 1, 2, 3, 4, 5) or model.parent[0] >= 0:
         body = model.bodies[0]
         raise ValueError(

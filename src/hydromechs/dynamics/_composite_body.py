@@ -21,12 +21,10 @@ def mass_matrix(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) 
 
         K_i = I_i^H + Σ Xᵀ K_outboard X,    M_ii = ϕ_iᵀ K_i ϕ_i,    M_ji = ϕ_jᵀ (Xᵀ … Xᵀ) K_i ϕ_i  for j inboard of i
 
-    Where no body from i outwards has an added inertia, K_i is kept as moments of mass, and the mass on the axis of a revolute
-    joint counts as the inboard body's (see `axis_part`): M does not change by it.
-
-    Only the configuration of the kinematics counts. Inertias I^H, rigid and added, (6, 6), are of each body in its own frame,
-    or None; a
-    body without added inertia is known by its matrix being that of `model.rigid`. M is symmetric, shape (nv, nv).
+    If no body from i outwards has an added inertia, K_i is kept as moments of mass, and the mass on the axis of a revolute
+    joint is assigned to the inboard body (see `axis_part`), which does not change M. Of the kinematics only the configuration
+    is used. Inertias I^H, rigid and added, (6, 6), are of each body in its own frame,
+    or None; a body without added inertia is identified by the matrix of `model.rigid`. M is symmetric, shape (nv, nv).
     """
     K = composite_inertias(model, kin, inertia)
     rows: list[list] = [[0.0] * model.nv for _ in range(model.nv)]
@@ -60,7 +58,7 @@ def columns_outwards(model: Model, kin: Kinematics) -> list[dict[int, Array]]:
 def mass_matrix_from_columns(
     model: Model, kin: Kinematics, inertia: Sequence[Array | None], columns: Sequence[Mapping[int, Array]]
 ) -> Array:
-    """The same as `mass_matrix`, M_ij = (K_i ϕ_i)ᵀ (column j of body i), cheaper where `columns_outwards` are needed anyway.
+    """The same as `mass_matrix`, M_ij = (K_i ϕ_i)ᵀ (column j of body i), cheaper if `columns_outwards` are required anyway.
 
     (Lilly and Orin 1991, Method III)
     """
@@ -75,7 +73,7 @@ def mass_matrix_from_columns(
 
 
 def body_inertias(model: Model, inertia: Sequence[Array | None]) -> list[BodyInertia]:
-    """Inertias as `PseudoInertia` where they are the rigid body's own, as (6, 6) where water adds to them, else None."""
+    """Return inertias as `PseudoInertia` for rigid bodies, as (6, 6) with added mass, else None."""
     pairs = zip(inertia, model.rigid, strict=True)
     return [pseudo_inertia(rigid) if rigid is not None and I is rigid.matrix else I for I, rigid in pairs]
 
@@ -87,21 +85,21 @@ def turning_axis(model: Model, i: int) -> int | None:
 
 
 def pass_axis_masses(model: Model, paths: Sequence[Path], inertias: list[BodyInertia]) -> list[BodyInertia]:
-    """The same inertias with the mass on the axes of revolute joints passed to the inboard bodies, along paths from these."""
+    """Return the same inertias with the mass on axes of revolute joints passed to inboard bodies, along paths from these."""
     out = list(inertias)
     for i in reversed(range(model.nb)):
         axis, J = turning_axis(model, i), out[i]
         if axis is not None and isinstance(J, PseudoInertia):
             passed, out[i] = axis_part(J, axis)
             parent, (*before, last) = model.parent[i], paths[i].steps
-            if parent >= 0 and isinstance(last, Screw):  # as the last step of a revolute joint is
-                still = Screw(last.axis, last.distance, 1.0, 0.0)  # the joint's angle does not matter
+            if parent >= 0 and isinstance(last, Screw):  # as the last step of a revolute joint
+                still = Screw(last.axis, last.distance, 1.0, 0.0)  # independent of the joint's angle
                 out[parent] = _sum(out[parent], moved_back((*before, still), passed))
     return out
 
 
 def composite_inertias(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) -> list[BodyInertia]:
-    """K_i of each body with all that it carries, as `mass_matrix` needs it; arguments as there."""
+    """K_i of each body with all that it carries, for `mass_matrix`, with the same arguments."""
     K = pass_axis_masses(model, kin.paths, body_inertias(model, inertia))
     for i in reversed(range(model.nb)):
         parent, path, own = model.parent[i], kin.paths[i], K[i]

@@ -23,8 +23,8 @@ def accelerations(
 ) -> list[Array]:
     """Accelerations a_i = X a_p + ϕ_i v̇_i + bias of all bodies, each of shape (6,).
 
-    `bias` is `kin.zeta` or `kin.c`; `world` is (−g, 0) for accelerations biased by gravity, shape (6,); `known` are those that
-    are given independently of v̇, by index of the body, shape (6,) each.
+    `bias` is `kin.zeta` or `kin.c`; `world` is (−g, 0) for accelerations biased by gravity, shape (6,); `known` are
+    accelerations given independently of v̇, by index of the body, shape (6,) each.
     """
     a: list[Array] = []
     for i, (parent, path, phi) in enumerate(zip(model.parent, kin.paths, kin.subspaces, strict=True)):
@@ -64,7 +64,7 @@ def generalized_force(model: Model, kin: Kinematics, wrenches: Sequence[Array]) 
 class _AxisFrames(NamedTuple):
     """Frames on the axes of revolute joints where the common normal from the inboard body meets them.
 
-    A body's own frame lies further along its joint's axis by a constant distance. Between two such frames the offset has one
+    A body's own frame is a constant distance further along its joint's axis. The offset between two such frames has one
     component less, and a joint's torque is the same about every point of its axis.
     """
 
@@ -104,8 +104,8 @@ def rigid_inverse_dynamics(
         f_i = m a_i + Ω_i h + Σ f_outboard,        n_i = h × a_i + ∫ r × Ω_i r dm + Σ (n + p × f)_outboard
         τ_i = ϕ_iᵀ (f_i, n_i)
 
-    In frames on the joints' axes, where the offsets p have a component less, and with the mass on a revolute joint's axis
-    counted as the inboard body's, which leaves 7 of 10 numbers for each link (see `axis_part`).
+    In frames on the joints' axes, the offsets p have a component less; the mass on a revolute joint's axis is assigned to the
+    inboard body, which leaves 7 of 10 numbers for each link (see `axis_part`).
 
     `wrenches` are external ones on each body in its own frame, shape (6,) each; `known` is that of `inverse_dynamics`.
     Returns τ, shape (nv,).
@@ -115,7 +115,7 @@ def rigid_inverse_dynamics(
 
 
 class RigidLinks(NamedTuple):
-    """Motions of rigid bodies and the forces that they need, in frames on the joints' axes."""
+    """Motions of rigid bodies and the required forces, in frames on the joints' axes."""
 
     paths: tuple[Path, ...]
     """Transformation of each from its parent's."""
@@ -173,9 +173,9 @@ def rigid_links(
 def _across(
     model: Model, kin: Kinematics, i: int, path: Path, a: tuple[Array, Array], spin: Array, offset: Array
 ) -> tuple[Array, Array]:
-    """Accelerations (3,), (3,) across a joint that does not accelerate itself, but for `kin.zeta[i].own`.
+    """Return accelerations (3,), (3,) across a joint with zero joint acceleration, without `kin.zeta[i].own`.
 
-    A joint of several motions has the centripetal part of its first stretch only in `swing`, the rest in `own`.
+    For a joint of several motions `swing` has only the centripetal part of its first step, and `own` the rest.
     """
     linear, angular = a
     if model.free_rows[i] is not None:

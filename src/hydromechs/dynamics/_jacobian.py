@@ -13,7 +13,7 @@ from ._kinematics import Kinematics
 def jacobian(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
     """J with V_P = J v, shape (6, nv): velocity of a point of a body, linear first, in the body's axes.
 
-    The point P is from the body's origin, in its axes [m], shape (3,); of the kinematics only the configuration counts.
+    The point P is from the body's origin, in its axes [m], shape (3,); of the kinematics only the configuration is used.
     """
     chain = [body]
     while model.parent[chain[-1]] >= 0:

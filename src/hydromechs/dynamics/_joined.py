@@ -1,4 +1,4 @@
-"""Two frames that are joined in some of their six relative directions, as a constraint: grasps, loops."""
+"""Two frames joined in some of their six relative directions, as a constraint: grasps, loops."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -13,7 +13,7 @@ from ._jacobian import jacobian, jacobian_derivative_times_velocity
 
 
 class Joined(Protocol):
-    """Properties of a grasp or a loop that the equations need."""
+    """Properties of a grasp or a loop that the equations use."""
 
     @property
     def holder(self) -> str:
@@ -21,15 +21,15 @@ class Joined(Protocol):
 
     @property
     def held(self) -> str:
-        """Frame or body that is held."""
+        """Held frame or body."""
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Directions that are held, of x y z and rotations about them in the axes of the holder's frame."""
+        """Held directions among x y z and rotations about them, in the axes of the holder's frame."""
 
 
 class JoinedRows(NamedTuple):
-    """Two joined frames as a constraint J v̇ + bias = 0, for the c directions that it holds."""
+    """Two joined frames as a constraint J v̇ + bias = 0, for the c held directions."""
 
     J: Array
     """Velocity of the held frame less that of the holder, in the holder's axes, is J v, shape (c, nv)."""
@@ -55,7 +55,8 @@ def joined_gap(model: Model, kin: Any, joined: Joined) -> tuple[Array, Array]:
 def joined_rows(model: Model, kin: Any, joined: Joined) -> JoinedRows:
     """Return the constraint of two joined frames; `kin` is that of an observer at rest.
 
-    With T = R_Aᵀ R_B and V_A taken where B is, V_rel = T V_B − V_A and d/dt (T V_B) = T V̇_B + ω_rel × T V_B; that point of A
+    With T = R_Aᵀ R_B and V_A at the position of B, V_rel = T V_B − V_A and d/dt (T V_B) = T V̇_B + ω_rel × T V_B; that point of
+    A
     moves on A with v_rel, which adds ω_A × v_rel to d/dt V_A.
     """
     p, T = joined_gap(model, kin, joined)
@@ -67,7 +68,7 @@ def joined_rows(model: Model, kin: Any, joined: Joined) -> JoinedRows:
     def moving(i: int, point: Array) -> Array:
         return np.concatenate([kin.V[i][:3] + cross(kin.V[i][3:], point), kin.V[i][3:]])
 
-    at = p_a + R_a @ p  # compared where the held frame is, which moves on the holder in free directions
+    at = p_a + R_a @ p  # compared at the held frame, which moves relative to the holder in free directions
     J_a, J_b = jacobian(model, kin, a, at), jacobian(model, kin, b, p_b)
     S = T @ R_b.T
     J = np.concatenate([S @ J_b[:3] - R_a.T @ J_a[:3], S @ J_b[3:] - R_a.T @ J_a[3:]])
@@ -97,7 +98,7 @@ def joined_dofs(model: Model, joined: Joined) -> tuple[int, ...]:
 
 
 def joined_misfit(rows: JoinedRows, joined: Joined) -> tuple[Scalar, Scalar]:
-    """Return the distance [m] and angle [rad] error of two joined frames, from its constraint."""
+    """Return the distance [m] and angle [rad] error of two joined frames, from their constraint."""
     at = dict(zip(joined.rows, rows.error, strict=True))
     sine = norm([at.get(k, 0.0) for k in range(3, 6)])
     return norm([at.get(k, 0.0) for k in range(3)]), np.arctan2(sine, rows.facing)

@@ -20,18 +20,18 @@ class Bias(NamedTuple):
 
 
 class StepSubspace(NamedTuple):
-    """Motion subspace of one step that moves, in axes of the frame right after it."""
+    """Motion subspace of one moving step, in axes of the frame after it."""
 
     S: Array
     """V_J = S v, shape (6, n)."""
     changes: Array | None
-    """∂_k S along its velocities, [k, :, :], shape (n, 6, n); None where S is constant."""
+    """∂_k S along its velocities, [k, :, :], shape (n, 6, n); None if S is constant."""
     brackets: Array | None
     """c with [e_i, e_j] = Σ_k c^k_ij e_k, [k, i, j], shape (n, n, n); None for 0."""
 
 
 class BodyKinematics(NamedTuple):
-    """Of one body, in its own axes at its own origin; `Kinematics` has the same for all."""
+    """Kinematics of one body, in its axes at its origin; `Kinematics` has the same for all bodies."""
 
     path: Path
     """Transformation ⁱX_p(i) from the parent's frame."""
@@ -42,7 +42,7 @@ class BodyKinematics(NamedTuple):
     zeta: Bias
     """ζ_i of the true acceleration."""
     c: Bias
-    """c_i of the derivative of the numbers in V_i."""
+    """c_i of the derivative of the components of V_i."""
     R_WB: Array
     """Axes in the world, shape (3, 3)."""
     p_WB: Array
@@ -52,7 +52,7 @@ class BodyKinematics(NamedTuple):
 
 
 class Kinematics(NamedTuple):
-    """Derived from one (model, q, v); one entry per body, each in its own axes at its own origin."""
+    """Kinematics of one (model, q, v); one entry per body, in its axes at its origin."""
 
     paths: tuple[Path, ...]
     """Transformation ⁱX_p(i) from the parent's frame, a `Path`."""
@@ -63,7 +63,7 @@ class Kinematics(NamedTuple):
     zeta: tuple[Bias, ...]
     """ζ_i, a `Bias`, of the true acceleration of the origin and the angular one (the papers')."""
     c: tuple[Bias, ...]
-    """c_i, a `Bias`, of the derivative of the numbers in V_i (the spatial acceleration)."""
+    """c_i, a `Bias`, of the derivative of the components of V_i (the spatial acceleration)."""
     R_WB: tuple[Array, ...]
     """Axes in the world, shape (3, 3)."""
     p_WB: tuple[Array, ...]
@@ -76,16 +76,16 @@ class Balance(NamedTuple):
     """Inputs of the recursions for every body: its motion, its inertia and the forces on it, each in its own axes."""
 
     kin: Kinematics
-    """Kinematics, relative to the water where this is uniform."""
+    """Kinematics, relative to the water if it is uniform."""
     bias: Sequence[Bias]
     """Bias acceleration of each body, `kin.zeta` or `kin.c`."""
     inertia: Sequence[Array | None]
     """I^H of each body, rigid and added, shape (6, 6) each, or None."""
     force: Sequence[Array]
-    """F on each body: all but gravity, joints and −I^H a', with the velocity-dependent force that belongs to the chosen
+    """F on each body: all except gravity, joint forces and −I^H a', with the velocity-dependent force for the chosen
     acceleration (`rigid_bias` or `velocity_force`), shape (6,) each."""
     wrench: Sequence[Array] | None = None
-    """External wrenches among these forces on a mechanism without water, whose bias is `kin.zeta`, shape (6,) each."""
+    """External wrenches among these forces for a mechanism without water (bias `kin.zeta`), shape (6,) each."""
 
 
 def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Kinematics:
@@ -93,10 +93,10 @@ def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequ
 
         V_i = ⁱX_p V_p + ϕ_i v_i,       a_i = ⁱX_p a_p + ϕ_i v̇_i + bias (see `Bias`)
 
-    Two accelerations are available, each with its bias: the papers' one, the true acceleration of the body origin
-    (d/dt in the world, in body axes) with ζ, and the derivative of the numbers in V with c. They differ by (ω × v, 0).
-    V of the world is minus the velocity of the observer. So for an observer that drifts with a uniform current
-    all velocities are relative to the water at no cost.
+    Two accelerations are available, each with its bias: the papers', the true acceleration of the body origin (d/dt in the
+    world, in body axes) with ζ, and the derivative of the components of V with c. They differ by (ω × v, 0).
+    V of the world is minus the velocity of the observer. So for an observer who drifts with a uniform current all velocities
+    are relative to the water, at no cost.
 
     Args:
         model: The mechanism.
@@ -118,7 +118,7 @@ def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequ
 def body_kinematics(
     steps: Sequence[Any], q: Array, v: Array, V_parent: Array, pose: tuple[Array, Array] | None = None
 ) -> BodyKinematics:
-    """Kinematics of one body from the velocity (6,) and the axes and origin of its parent, None for the world itself."""
+    """Return the kinematics of one body from the velocity (6,), axes and origin of its parent, None for the world."""
     path = Path(tuple(transformation(step, q) for step in steps))
     V, zeta, c = _across_joint(steps, path.steps, V_parent, q, v)
     R, p = path.pose()
@@ -140,7 +140,7 @@ def _across_joint(
 ) -> tuple[Array, Bias, Bias]:
     """Return the velocity after a joint and the two bias accelerations across it, from one moving step to the next.
 
-    The origin of the next frame, at p, has the centripetal acceleration ω × (ω × p) as a point of the frame before. A step
+    The origin of the next frame, at p, has the centripetal acceleration ω × (ω × p) as a point of the previous frame. A step
     that moves with V_J = S v = (v_J, ω_J) in its own axes adds (2 ω × v_J + ω_J × v_J, ω × ω_J) + Ṡ v to ζ, with ω before the
     joint, and V × V_J + Ṡ v to c.
     """

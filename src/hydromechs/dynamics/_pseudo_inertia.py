@@ -1,6 +1,7 @@
 """Inertia of a rigid body as moments of its mass: cheaper to transform than a 6×6 matrix, and partly transferable.
 
-With the moments m = ∫ dm, h = ∫ r dm and Σ = ∫ r rᵀ dm, a rotation and a shift take six, three and no numbers each, and
+With the moments m = ∫ dm, h = ∫ r dm and Σ = ∫ r rᵀ dm, a rotation and a shift change six, three and no numbers, respectively,
+and
 a force and a moment follow from them without the moments of inertia: with Ω = α̃ + ω̃ ω̃ every point has r̈ = a + Ω r, so
 
     f = ∫ r̈ dm = m a + Ω h,      n = ∫ r × r̈ dm = h × a + ∫ r × Ω r dm       (McMillan 1994, B.9-B.18)
@@ -57,12 +58,11 @@ def pseudo_inertia(rigid: RigidBody) -> PseudoInertia:
 
 
 def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia]:
-    """Mass on a coordinate axis with the same m, h_k and Σ_kk, and what is left, which has none of the three.
+    """Return the mass on a coordinate axis with the same m, h_k and Σ_kk, and the remainder, which has none of the three.
 
-    A mass on the axis k of a revolute joint (0, 1 or 2) does not move when the joint turns: it can be counted as the inboard
-    body's.
-    So three of the ten numbers of a link, about a frame on that axis, become constants of the link before it, and exact zeros
-    here.
+    A mass on the axis k of a revolute joint (0, 1 or 2) does not move when the joint rotates, so it can be assigned to the
+    inboard body. Three of the ten numbers of a link, about a frame on that axis, become constants of the previous link, and
+    exact zeros here.
     """
     on_axis = [[float(i == axis and j == axis) for j in range(3)] for i in range(3)]
     first, second = np.diag(on_axis) * J.first, np.array(on_axis) * J.second
@@ -72,9 +72,9 @@ def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia
 
 
 def moved_back(steps: Sequence[Any], J: PseudoInertia) -> PseudoInertia:
-    """Moments about the parent's frame of those about the child's; `steps` lead from parent to child, as in a `Path`.
+    """Return moments about the parent's frame from those about the child's; `steps` lead from parent to child, as in a `Path`.
 
-    R turns h and Σ = R Σ' Rᵀ, p shifts them: Σ + h pᵀ + p hᵀ + m p pᵀ, h + m p
+    R rotates h and Σ = R Σ' Rᵀ, p shifts them: Σ + h pᵀ + p hᵀ + m p pᵀ, h + m p
     """
     m, h, S = J
     for step in reversed(steps):

@@ -1,8 +1,8 @@
 """Closed chains with arms at or near singular configurations (McMillan 1994, ch. 4).
 
 A chain whose Jacobian loses rank has a singular Λ⁻¹ = J H⁻¹ Jᵀ: its tip cannot move in some direction, and Λ does not exist.
-The load's acceleration and all joint accelerations stay unique; tip forces are not where the lost directions of two chains
-coincide. Those components are set to 0, as in the thesis.
+The load's acceleration and all joint accelerations remain unique; tip forces are undetermined in directions that two chains
+have lost. Those components are set to 0, as in the thesis.
 
 X_k maps the load's acceleration to the directions that chain k holds, f_k acts on the load as X_kᵀ f_k; in the thesis's
 equations (written at one reference point) X_k = 1.
@@ -52,16 +52,17 @@ def load_solution(
 ) -> LoadSolution:
     """Return a'_r and f_k with given chains treated as singular; none, one, two or more (eqs. 4.1-4.23).
 
-    The others make up the nonsingular subsystem, Λ_* = I_r + Σ Xᵀ Λ_k X and f_* = f_r + Σ Xᵀ Λ_k ẍ_open. Then with
+    The other chains form the nonsingular subsystem, Λ_* = I_r + Σ Xᵀ Λ_k X and f_* = f_r + Σ Xᵀ Λ_k ẍ_open. Then with
     E_k = X_k Λ_*⁻¹, for one singular chain m
 
         f_m = (Λ_m⁻¹ + E_m X_mᵀ)⁻¹ (ẍ_m − E_m f_*)
 
-    For two and more, the first is eliminated by its positive definite Λ⁻¹ + E Xᵀ, and the rest solved with full pivoting, its
+    For two and more, the first is eliminated by its positive definite Λ⁻¹ + E Xᵀ, and the others are solved with full pivoting,
+    its
     rows and columns scaled by the roots of the diagonal of their own Λ⁻¹ + E Xᵀ.
 
-    I_r is the inertia of the load, shape (6, 6), f_r all other forces on it, shape (6,). More chains than necessary may be
-    `singular`. Compiled code has its own `solve`, (A, b) → (x, rank, pivot) of a semidefinite system.
+    I_r is the inertia of the load, shape (6, 6), f_r all other forces on it, shape (6,). `singular` may include more chains
+    than necessary. Compiled code has its own `solve`, (A, b) → (x, rank, pivot) of a semidefinite system.
     """
     Lambda_star, f_star, Lambdas = I_r, f_r, {}
     for k, chain in enumerate(chains):
@@ -91,7 +92,7 @@ def load_solution(
             ]
             A = np.concatenate([np.concatenate(row, axis=1) for row in rows])
             b = np.concatenate([lacking[i] - block(i, first) @ own.solve(lacking[first]) for i in others])
-            # metres and radians are rows of one matrix: with S A S, where S² block = 1 on the diagonal, units do not count
+            # metres and radians are rows of one matrix: S A S, where S² block = 1 on the diagonal, is independent of units
             S = 1.0 / np.sqrt(np.concatenate([np.diagonal(block(i, i)) for i in others]))
             x, rank, pivot = solve(S[:, None] * A * S, S * b)
             x, free = S * x, len(b) - rank
@@ -118,7 +119,7 @@ def singular_chain_dynamics(
     threshold: float = 1e8,
     solve: Solver = pivoted_solve,
 ) -> tuple[ClosedChains, LoadSolution]:
-    """As `closed_chain_dynamics`, for floats, with arms near singularities: Λ⁻¹ has a condition number above `threshold`."""
+    """Like `closed_chain_dynamics` for floats, with arms near singularities: Λ⁻¹ has a condition number above `threshold`."""
     chains, I_r, f_r = open_chains(model, b, tau, load, holdings)
     near = [k for k, c in enumerate(condition_numbers(chains)) if c > threshold]
     solution = load_solution(chains, I_r, f_r, near, solve)
@@ -144,13 +145,13 @@ def dual_arm(
 def dual_arm_without_detection(
     mobility_1: Array, mobility_2: Array, x_1: Array, x_2: Array, I_r: Array, f_r: Array
 ) -> tuple[Array, Array, Array]:
-    """Method II of Table 7: the same, also with one or both arms singular, without detection of the singularity.
+    """Method II of Table 7: the same, valid also for singular arms, without detection of singularities.
 
         A = Λ_1⁻¹ + I_r⁻¹,   y = I_r⁻¹ f_r
         f_2 = [Λ_2⁻¹ + I_r⁻¹ − I_r⁻¹ A⁻¹ I_r⁻¹]⁻¹ {ẍ_2 − y − I_r⁻¹ A⁻¹ (ẍ_1 − y)}
         f_1 = A⁻¹ (ẍ_1 − y − I_r⁻¹ f_2),     a_r = y + I_r⁻¹ (f_1 + f_2)
 
-    The bracket is singular only if both arms are and their lost directions coincide. Arguments as in `dual_arm`.
+    The bracket is singular only if both arms are singular in a common direction. Arguments as in `dual_arm`.
     """
     light = [1.0 / i for i in I_r]
     y = np.array([light[i] * f_r[i] for i in range(6)])

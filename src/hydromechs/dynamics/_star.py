@@ -1,7 +1,7 @@
 """Forward dynamics of star topologies by composite bodies, CRB/DTS (McMillan 1994, ch. 5, Tables 10-12).
 
-A star is a base body with chains that do not branch: a walker with its legs, a vehicle with its arms. With the base's motion
-last, the equations of motion are (eq. 5.7)
+A star is a base body with chains that do not branch: a walker with its legs, a vehicle with its arms. With the motion of the
+base last, the equations of motion are (eq. 5.7)
 
     | H_1          Q_1ᵀ | | v̇_1 |   | b_1 |   | τ_1 |
     |     ...      ...  | | ...  | + | ... | = | ... |
@@ -9,7 +9,7 @@ last, the equations of motion are (eq. 5.7)
     | Q_1 ... Q_m  K_r  | | a_r  |   | f'_r|   | f_r |
 
 H_k is the inertia matrix of a chain on a base at rest, Q_k the effect of its joints on the base, K_r the inertia of all bodies
-together, and the bias is the inverse dynamics without accelerations.
+combined, and the bias is the inverse dynamics without accelerations.
 """
 
 from collections.abc import Sequence
@@ -41,12 +41,12 @@ def star_of(model: Model) -> Star:
     """Return the base and the chains of a mechanism; raise an error if it is not a star.
 
     The base is the one body without a parent, with all bodies fixed to it; if there are several such bodies, it is the world.
-    Bodies that are fixed to a link belong to the link.
+    Bodies fixed to a link belong to the link.
     """
     roots = [i for i in range(model.nb) if model.parent[i] < 0]
     base = roots[0] if len(roots) == 1 else -1
-    hub = [-1, base]  # all that moves with the base
-    carrier: list[int] = []  # of each body the one whose joint moves it
+    hub = [-1, base]  # all bodies that move with the base
+    carrier: list[int] = []  # for each body, the one whose joint moves it
     follower: dict[int, int] = {}
     chains: list[list[int]] = []
     for i, (body, parent) in enumerate(zip(model.bodies, model.parent, strict=True)):
@@ -87,7 +87,7 @@ def star_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None =
 def rigid_star_dynamics(
     model: Model, kin: Kinematics, tau: Array, wrenches: Array | Sequence[Array] | None = None, armature: Array | None = None
 ) -> Array:
-    """As `star_dynamics`, of rigid bodies without water, cheaper; external wrenches (6,) are on bodies in their frames."""
+    """Like `star_dynamics` for rigid bodies without water, at lower cost; external wrenches (6,) are in the bodies' frames."""
     star, known = star_of(model), _base_at_rest(model)
     b = rigid_inverse_dynamics(model, kin, np.zeros(model.nv), wrenches, known)
     inertia = [None if r is None else r.matrix for r in model.rigid]
@@ -95,9 +95,9 @@ def rigid_star_dynamics(
 
 
 def _base_at_rest(model: Model) -> dict[int, Array]:
-    """a' = 0 of a free base, for the bias; nothing for other bases, which have the bias of v̇ = 0.
+    """Return a' = 0 of a free base, for the bias; nothing for other bases, which have the bias of v̇ = 0.
 
-    The base's unknown is then a'_r itself, gravity included, and the recursion starts with zeros.
+    The unknown of the base is then a'_r, gravity included, and the recursion starts with zeros.
     """
     return {0: np.zeros(6)} if model.parent[0] < 0 and model.parent.count(-1) == 1 and model.free_rows[0] == FREE else {}
 
@@ -177,7 +177,7 @@ def decoupled_dynamics(model: Model, b: Balance, tau: Array, armature: Array | N
 def _solved(
     model: Model, b: Balance, tau: Array, armature: Array | None, members: Sequence[int], a: dict[int, Array]
 ) -> tuple[Array, dict[int, Array]]:
-    """v̇ of some bodies' joints and all a', from the a' of the bodies that carry them, which do not feel them."""
+    """v̇ of some bodies' joints and all a', from the a' of the bodies that carry them, without reaction on these."""
     inertia, force = {i: b.inertia[i] for i in members}, {i: b.force[i] for i in members}
     swept = inward(model, b.kin, b.bias, tau, inertia, force, armature, members=members)
     return outward(model, b.kin, b.bias, swept.gains, swept.parts, a, members=members)

@@ -1,11 +1,11 @@
-"""The two sweeps of the articulated-body algorithm, over all bodies of a forest or over some of them.
+"""The two sweeps of the articulated-body algorithm, over all or some bodies of a forest.
 
     inward     I*_p += Xᵀ N_i X,   β*_p += Xᵀ (β*_i − N_i ζ_i − n_i m*_i⁻¹ τ*_i)
                n_i = I*_i ϕ_i,  m*_i = ϕ_iᵀ n_i,  τ*_i = τ_i + ϕ_iᵀ β*_i,  N_i = I*_i − n_i m*_i⁻¹ n_iᵀ
-               (with ζ = X swing + own, Xᵀ N ζ = (Xᵀ N X) swing + Xᵀ N own, which spares the transformation of swing)
+               (with ζ = X swing + own, Xᵀ N ζ = (Xᵀ N X) swing + Xᵀ N own, which avoids the transformation of swing)
     outward    ā_i = X a'_p + ζ_i,   v̇_i = m*_i⁻¹ (τ*_i − n_iᵀ ā_i),   a'_i = ā_i + ϕ_i v̇_i,   a'_world = −g
 
-A joint whose acceleration is given is rigid for its parent, N_i = I*_i, and its ϕ_i v̇_i is part of ζ_i.
+A joint with prescribed acceleration is rigid for its parent, N_i = I*_i, and its ϕ_i v̇_i is part of ζ_i.
 
 (McMillan, Orin and McGhee 1995, Table I; McMillan 1994, Tables 13-18.) A joint of n degrees of freedom has a 6×n ϕ and an n×n
 m*. A mobile base is a free joint, ϕ = 1 (eq. 10 of 1995).
@@ -50,12 +50,12 @@ def inward(
     *,
     members: Sequence[int],
 ) -> Articulated:
-    """Articulated inertias and forces of some bodies, from the tips inwards.
+    """Return articulated inertias and forces of some bodies, from the tips inwards.
 
     The members are given by index, in the order of the model; `inertia` has I^H (6, 6) or None, and `force` F (6,), of these
-    and of bodies that carry them. The part that a member passes on to a parent without an entry in `inertia` is
-    dropped. `armature` (nv,) is the inertia of geared rotors that each degree of freedom feels in addition, part of m*;
-    `tau` (nv,) are joint forces, `given` is v̇ (n,) of joints whose motion is given, by body.
+    and of bodies that carry them. The contribution of a member to a parent without an entry in `inertia` is dropped. `armature`
+    (nv,) is the additional inertia of geared rotors at each degree of freedom, part of m*;
+    `tau` (nv,) are joint forces, `given` is v̇ (n,) of joints with prescribed motion, by body.
     """
     given = given or {}
     I_star = {i: np.zeros((6, 6)) if I is None else I for i, I in inertia.items()}
@@ -86,7 +86,7 @@ class JointBalance(NamedTuple):
     phi: Array
     """ϕ_i, shape (6, n)."""
     rows: tuple[int, ...] | None
-    """Components of the body's motion that are the joint's velocities and nothing else; None where there are none such."""
+    """Components of the body's motion that equal joint velocities; None if there are none."""
     tau: Array
     """τ_i, shape (n,)."""
     tau_star: Array
@@ -110,7 +110,7 @@ def joint_balance(
     if armature is not None:
         m_star, rows = m_star + np.diag(armature), None
     factor = ldl(m_star)
-    gain = None  # n m*⁻¹, with the exact ones of the joint's own motion: ϕᵀ n m*⁻¹ = 1
+    gain = None  # n m*⁻¹, with exact ones for the joint's own motion: ϕᵀ n m*⁻¹ = 1
     if rows != FREE:
         gain = np.stack([phi[k] if rows is not None and k in rows else factor.solve(n[k]) for k in range(6)])
     return JointBalance(phi, rows, tau, tau_star, n, gain, factor.solve(tau_star))
@@ -125,7 +125,7 @@ def passed_on(path: Path, bias: Bias, I: Array, beta: Array, joint: JointBalance
     else:
         N = _reflect(I, joint.gain, joint.across, joint.rows)
         transmitted = beta - N @ bias.own - joint.gain @ joint.tau_star
-        if joint.rows is not None:  # along its own motion a joint passes on nothing but its force
+        if joint.rows is not None:  # along its own motion a joint transmits only its force
             own = joint.phi @ joint.tau
             transmitted = np.array([-own[k] if k in joint.rows else transmitted[k] for k in range(6)])
     seen = path.inertia_back(N)
@@ -145,7 +145,8 @@ def outward(
 ) -> tuple[Array, dict[int, Array]]:
     """v̇ of some bodies' joints, and a' of the bodies and of those known before, from the roots outwards.
 
-    Gains and parts are those of `inward`, `given` and `members` as there; of the kinematics paths and subspaces count. `known`
+    Gains and parts are those of `inward`, `given` and `members` are as there; of the kinematics, paths and subspaces are used.
+    `known`
     has a' (6,) of the bodies that carry members and are not members themselves, by index, −1 for the world.
     """
     given, a = given or {}, dict(known)
@@ -176,12 +177,12 @@ def accelerated(
 
 
 def world_acceleration(model: Model) -> Array:
-    """a' of the world: −g, so that weights need no separate forces, shape (6,)."""
+    """Return a' of the world: −g, which replaces separate weight forces, shape (6,)."""
     return np.concatenate([-model.world.gravity_vector, np.zeros(3)])
 
 
 def arriving(path: Path, bias: Bias, a_parent: Array) -> Array:
-    """ā_i = X (a'_p + (swing, 0)) + own, the acceleration of a body without that of its joint, shape (6,)."""
+    """ā_i = X (a'_p + (swing, 0)) + own, the acceleration of a body without its joint acceleration, shape (6,)."""
     return path.motion(np.concatenate([a_parent[:3] + bias.swing, a_parent[3:]])) + bias.own
 
 

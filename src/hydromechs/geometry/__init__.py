@@ -59,7 +59,7 @@ __all__ = [
 
 
 def shape_family(name: str, base: Any, *kinds: type[Shape]) -> Family:
-    """Return the family of shapes at a place in files: the type selects the shape, whose keys appear beside those of `base`.
+    """Return the family of shapes at a place in files: the type selects the shape; its keys are merged with those of `base`.
 
     `base` is the class of the placed shape, with `str` if a text may name one; all kinds of shapes are allowed by default.
     """

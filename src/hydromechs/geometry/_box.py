@@ -59,7 +59,7 @@ class Box(Shape):
             whole += 8.0 * r * a[j] * a[k] + 2.0 * math.pi * r**2 * a[i]
             disc = (
                 math.pi * r**2 * a[i] ** 2 + 8.0 / 3.0 * r**3 * a[i] + 0.25 * math.pi * r**4
-            )  # ∫ x² of a disc cut into quarters and moved apart
+            )  # ∫ x² of a disc cut into quarters that are moved apart
             second[i] = (
                 8.0 / 3.0 * a[j] * a[k] * h[i] ** 3  # inner box and the sides across i
                 + 8.0 / 3.0 * r * (a[j] + a[k]) * a[i] ** 3  # sides across j and k
@@ -109,7 +109,7 @@ class Box(Shape):
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
         half, r = self.half_size, self.rounding
-        # each face is a grid whose lines are denser at its edges; a point moves to the rounding's distance from the box within
+        # each face is a grid with denser lines at its edges; points move to the rounding's distance from the inner box
         steps = np.sin(np.linspace(0.0, np.pi / 2, 4)) if r else np.array([1.0])
         parts = []
         for axis in range(3):

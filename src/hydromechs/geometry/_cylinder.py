@@ -17,7 +17,7 @@ from ._shape import NUDGE, UP, Cell, Placed, Shape, Strip, ball, box_distance, f
 from ._triangles import SIDES, Integrals, Triangles, revolved
 
 INSIDE = 1.0 - 1e-12
-"""Arguments of arcsines are clamped here, where the slope is still finite."""
+"""Bound for clamping arguments of arcsines, where the slope is still finite."""
 
 
 def _between(cls: Any, start: Sequence[float], end: Sequence[float], fields: dict[str, Any]) -> Placed:
@@ -38,7 +38,7 @@ class Cylinder(Shape):
     length: Positive
     """Length along z [m]."""
     bore: Size = 0.0
-    """Radius of a hole along z, below the radius: a tube or a ring [m]."""
+    """Radius of a hole along z, below the radius: for a tube or a ring [m]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -236,7 +236,8 @@ class Capsule(Shape):
     def cells(self) -> tuple[Cell, ...]:
         """Return a cylinder and two ellipsoids, each with the volume, centroid and second moments of a hemisphere."""
         r, half = self.radius, 0.5 * self.length
-        # a hemisphere has its centroid at 3/8 r from its plane and second moment r²/5 about it; an ellipsoid (half axis)²/5
+        # a hemisphere has its centroid at 3/8 r from its plane and second moment r²/5 about the plane; an ellipsoid (half
+        # axis)²/5
         end = Ellipsoid(axes=(r, r, r * math.sqrt(1.0 - 5.0 * 9.0 / 64.0)))
         caps = [Cell(end, (0.0, 0.0, side * (half + 0.375 * r)), 2.0 / 3.0 * math.pi * r**3) for side in (-1.0, 1.0)]
         barrel = Cell(Cylinder(radius=r, length=self.length), (0.0, 0.0, 0.0), 2.0 * math.pi * r**2 * half)

@@ -19,8 +19,7 @@ from ._triangles import SIDES, Triangles, grid
 MAX_HEIGHTS = 250_000
 """Maximum number of heights of a field. They are constants of the machine code, whose compile time grows with them."""
 RINGS = 4
-"""Rings of coefficients around the grid of a height field: the transition to level ground, and two more for the spline
-there."""
+"""Rings of coefficients around the grid of a height field: the transition to level ground, and two more for the spline."""
 LEVEL = 2.0
 """Distance from the grid's edge beyond which a height field is level [cells]."""
 STEPS = 12
@@ -48,7 +47,7 @@ class Plane(Shape):
         return Placed(shape=cls(), origin=Origin.pointing(point, normal))
 
     def local(self, origin: Origin, p: Array) -> Array:
-        """Return the coordinate of a point of the parent that matters: z = n · p − n · p₀."""
+        """Return the relevant coordinate of a point of the parent: z = n · p − n · p₀."""
         n = origin.R[:, 2]
         return np.array([0.0, 0.0, n @ p - n @ np.array(origin.xyz)])
 
@@ -75,8 +74,8 @@ class Plane(Shape):
 class HeightField(Shape):
     """A surface given by heights over a grid, interpolated and extended by cubic splines.
 
-    At an edge the surface has no curvature across it. Outside the grid it levels out within two cells, where its height
-    changes by half of what a straight continuation would add. Slope and curvature are continuous everywhere.
+    At an edge the surface has no curvature across it. Outside the grid it levels out within two cells, over which its height
+    changes by half as much as along a straight continuation. Slope and curvature are continuous everywhere.
     """
 
     bounded = False
@@ -168,7 +167,7 @@ class HeightField(Shape):
     def height_and_slopes(self, p: Array) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
         """Return the height h at x and y of a point (3,) [m], and its derivatives h_x, h_y [-], h_xx, h_xy, h_yy [1/m]."""
         (x0, dx), (y0, dy) = ((a[0], s) for a, s in zip((self.x, self.y), self.spacing, strict=True))
-        u = clamp((p[0] - x0) / dx, -LEVEL, len(self.x) - 1.0 + LEVEL)  # it is level there, so clamping causes no kink
+        u = clamp((p[0] - x0) / dx, -LEVEL, len(self.x) - 1.0 + LEVEL)  # the surface is level there, so clamping causes no kink
         w = clamp((p[1] - y0) / dy, -LEVEL, len(self.y) - 1.0 + LEVEL)
         i, j = floor(u), floor(w)
         row = len(self.y) + 2.0 * RINGS
@@ -188,7 +187,7 @@ class HeightField(Shape):
         return np.array(heights).reshape(np.shape(x))
 
     def heights_at(self, x: Array, y: Array) -> Array:
-        """Return the heights at places x and y of one common shape [m]: Σ B(u) B(w) c."""
+        """Return the heights at x and y, arrays of the same shape [m]: Σ B(u) B(w) c."""
         c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, len(self.y) + 2 * RINGS))
         (ix, bx), (iy, by) = (_splines(a, line, s) for a, line, s in zip((x, y), (self.x, self.y), self.spacing, strict=True))
         h = np.zeros(np.shape(x))

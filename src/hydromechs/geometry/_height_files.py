@@ -50,9 +50,9 @@ def read_heights(
     |---|---|
     | .npy | a NumPy array of shape (nx, ny) |
     | .csv | a row of numbers for each x |
-    | .png, .tif, .bmp, .pgm | grey values: columns of the image along x, its lower edge at the minimum y; 0 black to 1 white |
+    | .png, .tif, .bmp, .pgm | grey values, 0 black to 1 white: columns of the image along x, its lower edge at the minimum y |
     | .xyz, .txt | lines of x, y and height, in any order, that fill a grid |
-    | .obj, .stl, .ply, .glb | a mesh, z up: the highest point over each place of a grid |
+    | .obj, .stl, .ply, .glb | a mesh, z up: the highest point over each grid point |
 
     An image alone needs `low` and `high`, the heights of black and white [m]; a mesh alone needs the `spacing` of the grid over
     it [m]. `ends` are its first and last lines along x and y [m]; they default to the bounds of the mesh.
@@ -65,7 +65,9 @@ def read_heights(
     if suffix not in IMAGES and not (low is None and high is None):
         raise ValueError(f"{path.name!r} is not an image; remove low and high")
     if (spacing is not None) is not (suffix in MESHES):
-        words = "is a mesh; give the spacing of the grid over it" if spacing is None else "has its own grid; remove spacing"
+        words = (
+            "is a mesh; give the spacing of the grid over it" if spacing is None else "contains its own grid; remove spacing"
+        )
         raise ValueError(f"{path.name!r} {words}")
     try:
         files.require_file(path)
@@ -108,7 +110,7 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
 
 
 def _image(path: Path) -> np.ndarray:
-    from PIL import Image  # few models need it
+    from PIL import Image  # rarely needed
 
     try:
         with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # other formats start external programs (EPS)
@@ -136,8 +138,8 @@ def _points(path: Path) -> HeightGrid:
     _small(path, len(x) * len(y))
     if len(points) != len(x) * len(y):
         raise ValueError(
-            f"{path.name!r} has {len(points)} points, but {len(x)} different x and {len(y)} different y, which make "
-            f"{len(x) * len(y)} places of a grid; give a height for each place, once"
+            f"{path.name!r} has {len(points)} points, but {len(x)} different x and {len(y)} different y, which form a grid "
+            f"of {len(x) * len(y)} points; give one height for each of them"
         )
     heights = np.full((len(x), len(y)), np.nan)
     heights[np.searchsorted(x, points[:, 0]), np.searchsorted(y, points[:, 1])] = points[:, 2]
@@ -149,8 +151,8 @@ def _points(path: Path) -> HeightGrid:
 
 
 def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightGrid:
-    """Return the highest point of all triangles over each place of a grid."""
-    from trimesh.util import concatenate  # importing it takes 0.25 s, and few models need it
+    """Return the highest point of all triangles over each grid point."""
+    from trimesh.util import concatenate  # importing it takes 0.25 s, and rarely needed
 
     mesh: Any = concatenate(read_mesh(path))
     bounds = ends or tuple(zip(*mesh.bounds[:, :2], strict=True))
@@ -168,7 +170,7 @@ def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightG
 
 
 def _raise_to(heights: np.ndarray, x: np.ndarray, y: np.ndarray, corners: np.ndarray) -> None:
-    """Raise heights (nx, ny) to a triangle with corners (3, 3) where it lies over the grid."""
+    """Raise heights (nx, ny) to those of a triangle with corners (3, 3) that lies over the grid."""
     a, b, c = corners
     double = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])
     if abs(double) < 1e-15:

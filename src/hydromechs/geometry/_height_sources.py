@@ -32,16 +32,16 @@ def height_field(
     """Create the height field that a file describes: from heights, another file or a generator.
 
     Args:
-        x: Grid along x of the world, evenly spaced [m]; the first and last grid line are enough; files of points have their
+        x: Grid along x of the world, evenly spaced [m]; the first and last grid line are enough; files of points contain their
             own.
         y: The same along y [m].
-        heights: Height above the mean water surface, positive up, so negative under water: a row for each x [m]. In Python
-            also a function of two arrays x and y, with `spacing`.
+        heights: Height above the mean water surface, positive up, so negative under water: a row for each x [m]. In Python also
+            a function of arrays x and y, with `spacing`.
         file: File with the heights: a table (.npy, .csv), points (.xyz, .txt), an image (.png, .tif, .bmp, .pgm) or a mesh
             (.obj, .stl, .ply, .glb).
         low: Height of black in an image [m].
         high: Height of white in an image [m].
-        spacing: Spacing of the grid over a mesh, of which the highest points are used [m].
+        spacing: Spacing of the grid over a mesh, whose highest points are used [m].
         generate: Generator of the heights: {type: rubble_mound, spacing: 0.1, seed: 1, ...}; type is slope, steps or
             rubble_mound, the other keys are its arguments.
     """
@@ -118,14 +118,14 @@ def steps(x: Array, y: Array, *, level: float = 0.0, rise: float, run: float, st
 def rubble_mound(
     x: Array, y: Array, *, level: float = 0.0, stone: float = 0.4, relief: float = 0.15, seed: int = 0, start: float = -np.inf
 ) -> Array:
-    """Return the heights of a mound of dumped rubble, as below a sea wall (Iwasaki et al. 1987) [m], shape (nx, ny).
+    """Return the heights of a mound of dumped rubble, such as under a sea wall (Iwasaki et al. 1987) [m], shape (nx, ny).
 
-    Stones are caps of ellipsoids at random places; the ground is the highest of them. Their mean height is `level`, and the
+    Stones are caps of ellipsoids at random positions; the ground is the highest of them. Their mean height is `level`, and the
     standard deviation about a sixth of the relief. The same seed gives the same mound for any grid.
 
     `x`: grid lines [m], shape (nx,); `y`: grid lines [m], shape (ny,); `level`: mean height [m]; `stone`: mean diameter of the
     stones [m]; `relief`: height from the gaps to the tops of the largest stones [m]; `seed`: seed of the random numbers;
-    `start`: x at which the rubble starts; before it the ground is level [m].
+    `start`: x at which the rubble starts; the ground is level before it [m].
     """
     stone, relief, seed = positive(stone, "stone"), finite(relief, "relief"), whole(seed, "seed")
     level, start = finite(level, "level"), start if start == -np.inf else finite(start, "start")

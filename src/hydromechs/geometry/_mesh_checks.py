@@ -1,7 +1,7 @@
 """Mesh files, checked before trimesh reads them: sizes after expansion, and only triangles and colours.
 
 A small GLB or Collada file can state billions of vertices, since nodes may place the same mesh repeatedly. Textures are
-removed: Pillow, which decodes them, starts Ghostscript for some formats, and drawings use the colour of a material only.
+removed: Pillow, which decodes them, starts Ghostscript for some formats, and drawings use only the colour of a material.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MATERIAL_WORDS = ("newmtl", "kd", "ka", "ks", "ns")
 
 
 class RejectedMesh(ValueError):
-    """Raised if a mesh file is rejected; the message quotes nothing from the file."""
+    """Raised if a mesh file is rejected; the message does not quote the file."""
 
 
 def mtl_colors(raw: bytes) -> bytes:
@@ -158,7 +158,7 @@ class _Placed:
     def size(self, node: Element) -> tuple[int, int]:
         """Return the parts and vertices of a <node> or <visual_scene>."""
         if node not in self._sizes:
-            self._sizes[node] = (0, 0)  # stops a node that refers to itself
+            self._sizes[node] = (0, 0)  # stops nodes that refer to themselves
             sizes = [self._child(child) for child in node]
             self._sizes[node] = sum(parts for parts, _ in sizes), sum(vertices for _, vertices in sizes)
         return self._sizes[node]
@@ -203,7 +203,7 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
         FileNotFoundError: The file does not exist.
         ValueError: The file cannot be read, or its format needs a package that is not installed.
     """
-    import trimesh  # importing it takes 0.25 s, and few models need it
+    import trimesh  # importing it takes 0.25 s, and it is rarely needed
 
     path = Path(path)
     if not path.is_file():
@@ -225,7 +225,7 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
         if collada and scene.units:
             scene = scene.scaled(trimesh.units.unit_conversion(scene.units, "meters"))
         parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh)]
-    except Exception as error:  # on a broken file the reader may raise any error
+    except Exception as error:  # for a damaged file the reader may raise any error
         ours = isinstance(error, ModuleNotFoundError | files.UnreadableFile | RejectedMesh)  # other messages may quote the file
         reason = str(error) if ours else type(error).__name__
         raise ValueError(f"mesh {str(path)!r} cannot be read ({reason}); export it as OBJ, STL or GLB") from error
@@ -245,7 +245,9 @@ def _materials(path: Path) -> Any:
             """Return the colours from a file in the folder."""
             found = Path(os.path.realpath(path.parent / name.strip()))
             if path.suffix.lower() != ".obj" or not found.is_relative_to(os.path.realpath(path.parent)):
-                raise files.UnreadableFile("it names a file that is not an MTL file in the folder of the mesh; move it there")
+                raise files.UnreadableFile(
+                    "it refers to a file that is not an MTL file in the folder of the mesh; move it there"
+                )
             return mtl_colors(files.read_bytes(found))
 
     return Materials(str(path))

@@ -20,7 +20,7 @@ Points = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)
 
 
 class Polyhedron(Shape):
-    """A solid bounded by triangles: operations on its `surface`, which is closed."""
+    """A solid bounded by triangles: operations on its closed `surface`."""
 
     surface: Triangles
 
@@ -45,7 +45,7 @@ class Polyhedron(Shape):
         return self.surface
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return an empty tuple: a free surface does not cut it."""
+        """Return an empty tuple: a free surface cannot cut it."""
         return ()
 
 
@@ -104,7 +104,7 @@ class Convex(Polyhedron):
         return where(outside, size, deepest), normal
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray, which is inside where it is below the planes of all faces."""
+        """Return the distance along a ray, which is inside while it is below the planes of all faces."""
         surface = self.surface
         parts = []
         for n, corner in zip(surface.area_vectors, surface.corners[:, 0], strict=True):
@@ -144,7 +144,7 @@ class Mesh(Polyhedron):
 
     @cached_property
     def surface(self) -> Triangles:  # type: ignore[override]
-        """The triangles of the file, scaled; `problems` lists the defects that keep them from bounding a solid."""
+        """The triangles of the file, scaled; `problems` lists the defects that prevent a closed solid."""
         return read_triangles(self.path).scaled(self.scale)
 
     @cached_property
@@ -162,7 +162,7 @@ class Mesh(Polyhedron):
         return self._closed.inside(points)
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal of a point, numbers only."""
+        """Return signed distance and normal of a point of numbers."""
         x = self._numbers(x, "distance")
         away = x - self._closed.nearest(x)
         size = float(np.linalg.norm(away))
@@ -170,7 +170,7 @@ class Mesh(Polyhedron):
         return sign * size, sign * away / (size or 1.0)
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray, numbers only."""
+        """Return the distance along a ray of numbers."""
         x = self._numbers(x, "ray")
         return np.inf if bool(self._closed.inside(x[None])[0]) else self._closed.ray(x, direction)
 

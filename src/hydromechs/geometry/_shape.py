@@ -17,13 +17,13 @@ from ._origin import Origin
 from ._triangles import SIDES, Integrals, Triangles
 
 NUDGE = 1e-150
-"""Negligible beside any length above 1e-134 m; its square keeps divisions by a length finite."""
+"""Negligible relative to any length above 1e-134 m; its square keeps divisions by a length finite."""
 PARALLEL = 1e-12
 """Minimum magnitude of a direction component used as a divisor."""
 ABOVE = 1e4
 """Height from which vertical rays start [m]."""
 UP = np.array([0.0, 0.0, -1.0])
-"""Down in a frame whose z axis points up."""
+"""Downward direction in a frame whose z axis points up."""
 UP.flags.writeable = False
 
 
@@ -88,7 +88,7 @@ class Shape:
 
     @classmethod
     def unchecked(cls, **fields: Any) -> Self:
-        """Return a shape with all its fields, which may be symbols."""
+        """Return a shape from all its fields, which may be symbols, without checks."""
         new = object.__new__(cls)
         for name, value in fields.items():
             object.__setattr__(new, name, value)
@@ -142,7 +142,7 @@ class Shape:
         return np.zeros(3)
 
     def inside(self, points: Array) -> Array:
-        """Return whether points [m], shape (n, 3), are inside, shape (n,)."""
+        """Return True for points inside [m], (n, 3), as an array of shape (n,)."""
         raise self._no("inside")
 
     def support(self, direction: Array) -> Array:
@@ -163,7 +163,7 @@ class Shape:
     def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
         """Return the height of the surface at places x, y of the parent [m], positive up; −inf where there is none.
 
-        Numbers or symbols of any shape. The shape has the frame `origin`; `down` (3,) is along z of the parent.
+        Accepts numbers or symbols of any shape. The shape has the frame `origin`; `down` (3,) is along z of the parent.
         """
         R, start = origin.R, np.array(origin.xyz) + ABOVE * down
         places = np.stack([x, y, np.zeros(np.shape(x))], axis=-1).reshape(-1, 3)
@@ -171,7 +171,7 @@ class Shape:
         return ABOVE - np.array(rays).reshape(np.shape(x))
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles, round parts with `sides` sides; corners at sharp edges occur per face: `merged`."""
+        """Return the surface as triangles, round parts with `sides` sides; sharp edges repeat their corners, see `merged`."""
         raise self._no("surface of triangles")
 
     def strips(self, points: int) -> tuple[Strip, ...]:
@@ -193,12 +193,12 @@ class Shape:
     def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
         """Return ∂P/∂x, ∂P/∂n (3,) and P = E[max(x + n·ξ, 0)], ξ uniform in the shape, its centre at depth x [m], n (3,) down.
 
-        ∂P/∂x is the part of the volume below the surface, ∂P/∂n the first moment of that part, over the volume.
+        ∂P/∂x is the fraction of the volume below the surface, ∂P/∂n the first moment of that part over the volume.
         """
         raise self._no("wet part in closed form")
 
     def wet_rate(self, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
-        """Return the rate of ∂P/∂x of `wet` for rates of n [1/s], shape (3,), and x [m/s] [1/s]."""
+        """Return the rate of ∂P/∂x of `wet` [1/s] for rates of n [1/s], shape (3,), and x [m/s]."""
         raise self._no("wet part in closed form")
 
 
@@ -229,7 +229,7 @@ class Placed:
         return self.shape.integrals().moved(self.origin.R, np.array(self.origin.xyz))
 
     def inside(self, points: Array) -> Array:
-        """Return whether points of the parent [m], shape (n, 3), are inside, shape (n,)."""
+        """Return True for points of the parent inside [m], (n, 3), as an array of shape (n,)."""
         return self.shape.inside((points - np.array(self.origin.xyz)) @ self.origin.R)
 
     def support(self, direction: Array) -> Array:
@@ -262,7 +262,7 @@ class Placed:
 
 def sphere_distance(x: Array, radius: Scalar) -> tuple[Scalar, Array]:
     """Return the signed distance of a point (3,) from a sphere about the origin [m], and its normal."""
-    x = np.array([x[0], x[1], x[2] + NUDGE])  # keeps a direction at the centre
+    x = np.array([x[0], x[1], x[2] + NUDGE])  # keeps the normal defined at the centre
     size = norm(x)
     return size - radius, x / size
 

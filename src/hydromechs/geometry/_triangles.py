@@ -60,12 +60,12 @@ class Triangles:
         return replace(self, vertices=self.vertices @ np.asarray(R).T + np.asarray(p))
 
     def scaled(self, scale: Array | tuple[float, ...]) -> Triangles:
-        """Return the surface with its coordinates times `scale`, shape (3,); mirroring keeps the outside outside."""
+        """Return the surface with its coordinates times `scale`, shape (3,); mirroring preserves orientation."""
         faces = self.faces if np.prod(scale) > 0.0 else self.faces[:, ::-1]
         return Triangles(self.vertices * np.asarray(scale), faces, self.name)
 
     def merged(self) -> Triangles:
-        """Return the surface with coincident corners merged, without the triangles that this leaves without area."""
+        """Return the surface with coincident corners merged, without triangles that lose their area."""
         size = np.abs(self.vertices).max(initial=0.0) or 1.0
         _, first, which = np.unique(np.round(self.vertices / (1e-9 * size)), axis=0, return_index=True, return_inverse=True)
         a, b, c = (faces := which.ravel()[self.faces]).T
@@ -83,7 +83,7 @@ class Triangles:
         return 0.5 * np.cross(b - a, c - a)
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments of a closed surface; those of an open one have no meaning.
+        """Return volume, centroid and second moments of a closed surface; those of an open surface are meaningless.
 
         V = Σ v,  c = Σ v (a+b+c)/4 / V,  ∫ x xᵀ = Σ v/20 (a aᵀ + b bᵀ + c cᵀ + s sᵀ),  v = a·(b × c)/6,  s = a + b + c
         """
@@ -98,7 +98,7 @@ class Triangles:
         return Integrals(volume, middle + offset, second - volume * np.outer(offset, offset))
 
     def problems(self) -> list[str]:
-        """List the defects that keep the surface from bounding a volume (open, folded, inverted), each with its fix."""
+        """List the defects that prevent a closed volume (open, folded, inverted), each with its fix."""
         faces, name = self.faces, self.name
         if not len(faces):
             return [f"{name} has no triangles; give another mesh"]
@@ -131,7 +131,7 @@ class Triangles:
 
     def convex_hull(self) -> Triangles:
         """Return the smallest convex solid around the surface, closed even if the surface is not; `ValueError` if flat."""
-        from scipy.spatial import ConvexHull, QhullError  # scipy is slow to import, and few models need it
+        from scipy.spatial import ConvexHull, QhullError  # scipy is slow to import and rarely needed
 
         try:
             hull = ConvexHull(self.vertices)
@@ -145,7 +145,7 @@ class Triangles:
         return out
 
     def inside(self, points: Array) -> Array:
-        """Return whether points [m], shape (n, 3), are inside the closed surface, by its solid angle, shape (n,)."""
+        """Return True for points inside the closed surface [m], (n, 3), by its solid angle, as an array of shape (n,)."""
         out = np.zeros(len(points), dtype=bool)
         step = max(1, CHUNK // max(1, len(self.faces)))
         for at in range(0, len(points), step):
@@ -166,7 +166,7 @@ class Triangles:
         def dot(u: Array, w: Array) -> Array:
             return np.einsum("ni,ni->n", u, w)
 
-        with np.errstate(divide="ignore", invalid="ignore"):  # triangles without area, where the edges decide
+        with np.errstate(divide="ignore", invalid="ignore"):  # triangles without area, whose edges decide
             d = [dot(edge, p - corner) for corner in (a, b, c) for edge in (ab, ac)]
             va, vb, vc = d[2] * d[5] - d[4] * d[3], d[4] * d[1] - d[0] * d[5], d[0] * d[3] - d[2] * d[1]
             inner = a + ab * (vb / (va + vb + vc))[:, None] + ac * (vc / (va + vb + vc))[:, None]
@@ -225,8 +225,8 @@ def _turn(a: Array, b: Array, p: Array) -> Array:
 
 
 def read_triangles(path: str | Path) -> Triangles:
-    """Return the triangles of all parts of a mesh file, with coincident corners merged; raises as `read_mesh` does."""
-    from trimesh.util import concatenate  # importing it takes 0.25 s, and few models need it
+    """Return the triangles of all parts of a mesh file, with coincident corners merged; raises the errors of `read_mesh`."""
+    from trimesh.util import concatenate  # importing it takes 0.25 s, and it is rarely needed
 
     path = Path(path)
     mesh = concatenate(read_mesh(path))

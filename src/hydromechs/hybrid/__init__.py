@@ -1,4 +1,4 @@
-"""The same plant on other physics engines: MuJoCo, DART, Bullet; treatment of added mass there, and its stability."""
+"""Plants on third-party physics engines, MuJoCo, DART and Bullet; added-mass schemes and their stability."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

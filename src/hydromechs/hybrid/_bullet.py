@@ -1,4 +1,4 @@
-"""Bullet: bodies carry the part of the added mass that a rigid body can have; schemes iterate the rest."""
+"""Bullet: bodies carry the part of added mass that a rigid body can represent; schemes iterate the remainder."""
 
 import math
 import os
@@ -26,7 +26,7 @@ TERRAIN: Mapping[type[Shape], tuple[str, Callable[[Any], dict[str, Any]]]] = {
     Capsule: ("CAPSULE", lambda shape: dict(radius=shape.radius, height=shape.length)),
     Sphere: ("SPHERE", lambda shape: dict(radius=shape.radius)),
 }
-"""Type and size of static shapes, besides height fields."""
+"""Type and size of static shapes other than height fields."""
 GROUND, BODY = 1, 2
 """Collision groups."""
 
@@ -37,7 +37,7 @@ class _Tree:
     def __init__(self, uid: int, root: int, links: dict[int, int]) -> None:
         self.uid, self.root, self.links = uid, root, links
         self.of_link = {link: body for body, link in links.items()}
-        """Our body of each link."""
+        """Our body for each link."""
         self.com, self.turn = np.zeros(3), np.eye(3)
         """Position and axes of the inertial frame of its free base on our body."""
         self.origin = np.eye(4)
@@ -63,7 +63,7 @@ class BulletEngine(Engine):
     hint = " (wheels for Python 3.11 only)"
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        """One joint for each body, free ones on the world only."""
+        """Return unsupported joints: several for one body, and free joints on a body."""
         out = scene.others((*TERRAIN, HeightField), "Bullet")
         for i, body in enumerate(model.bodies):
             parts = body.joint.parts
@@ -74,11 +74,11 @@ class BulletEngine(Engine):
         return out
 
     def carries(self, model: Model, added: Array) -> Array:
-        """Return mass and moments of inertia at the centre of mass: the maximum with a non-negative rest, axis by axis."""
+        """Return mass and moments of inertia at the centre of mass: the maximum with a non-negative remainder, axis by axis."""
         out = np.zeros_like(added)
         for i, body in enumerate(model.bodies):
             c = np.array(body.inertia.com)
-            X = np.eye(6)  # velocity at the origin to velocity at the centre of mass
+            X = np.eye(6)  # from velocity at the origin to velocity at the centre of mass
             X[:3, 3:] = -skew(c)
             inverse = np.linalg.inv(X)
             M = inverse.T @ added[i] @ inverse
@@ -188,7 +188,7 @@ class BulletEngine(Engine):
         return uid
 
     def _height_field(self, field: HeightField) -> tuple[dict[str, Any], tuple[Any, Array]]:
-        """Heights over a grid with triangles in between; Bullet puts the middle of the lowest and highest at the origin."""
+        """Create a height field of triangles; Bullet places the mean of minimum and maximum height at the origin."""
         rows, R, at = height_rows(field, self._model.world.down[2])
         dx, dy = field.spacing
         shape = dict(
@@ -217,14 +217,14 @@ class BulletEngine(Engine):
             self._soften(*where[a if b in scene.grounded else b], material)
 
     def _soften(self, uid: int, link: int, material: Material) -> None:
-        """Give contacts of a link a stiffness and a damping; one body of each pair has them, as Bullet adds both in series."""
+        """Set stiffness and damping of a link's contacts on one body of each pair, because Bullet combines both in series."""
         stiffness, damping = spring_of(material)
         self._p.changeDynamics(uid, link, contactStiffness=stiffness, contactDamping=damping, **self._at)
 
     # -- running ------------------------------------------------------------------------------------------------------------
 
     def put(self, q: Array, v: Array) -> None:
-        """Set the state, unless it is set already: that would reset its contacts."""
+        """Set the state unless it is already set, which would reset contacts."""
         if (
             not self._scene.pieces
             or self._known is None
@@ -267,7 +267,7 @@ class BulletEngine(Engine):
         return q.copy(), v.copy()
 
     def apply(self, force: Array, inertia: Array | None = None) -> None:
-        """Keep the force for the step: Bullet clears forces after each."""
+        """Store the force for the step: Bullet clears forces after each step."""
         self._force = force
 
     def _push(self) -> None:
@@ -324,7 +324,7 @@ class BulletEngine(Engine):
         return out
 
     def save(self) -> Any:
-        """The state; with contacts, all of Bullet's state of them."""
+        """Return the state; with contacts, also Bullet's complete contact state."""
         kept = None
         if self._scene.pieces and self._p.getContactPoints(**self._at):
             if self._kept is not None:

@@ -1,4 +1,4 @@
-"""DART: added mass is part of each body's 6×6 inertia."""
+"""DART: each body's 6×6 inertia includes added mass."""
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -15,7 +15,7 @@ from ._engine import Engine, Touch, quiet
 from ._scene import Scene, friction_of, placement_pose, swap
 
 THICK = 50.0
-"""Edges of the box that represents a plane [m]."""
+"""Edge length of the box that represents a plane [m]."""
 SHAPES: Mapping[type[Shape], Callable[[Any, Any], Any]] = {
     Plane: lambda dart, shape: dart.BoxShape([THICK * 10, THICK * 10, THICK]),
     Box: lambda dart, shape: dart.BoxShape(np.array(shape.size)),
@@ -24,7 +24,7 @@ SHAPES: Mapping[type[Shape], Callable[[Any, Any], Any]] = {
     Sphere: lambda dart, shape: dart.SphereShape(shape.radius),
     Ellipsoid: lambda dart, shape: dart.EllipsoidShape(2.0 * shape.half_size),
 }
-"""DART's shapes, from `dartpy.dynamics` and ours; a plane is the top of a large box."""
+"""DART shapes from `dartpy.dynamics` and our shape; a plane is the top of a large box."""
 ONE = np.ones((1, 1))
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "Free",
@@ -44,7 +44,7 @@ class DartEngine(Engine):
     joint_types = JOINTS
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        """It has no height fields for Python."""
+        """Return unsupported height fields, which DART lacks in Python."""
         return scene.others(tuple(SHAPES), "dartpy")
 
     def carries(self, model: Model, added: Array) -> Array:
@@ -64,10 +64,10 @@ class DartEngine(Engine):
 
     def _add_scene(self, model: Model, scene: Scene) -> None:
         dart, nodes = self._dart, self._tree.nodes
-        # the usual one, FCL, has no capsules
+        # FCL, the default, does not support capsules
         solver = self._world.getConstraintSolver()
         solver.setCollisionDetector(dart.collision.BulletCollisionDetector())
-        # the usual one has a box of friction, up to √2 stronger than the cone; releases before 6.20 have no other
+        # the default has a friction pyramid, up to √2 stronger than the cone; releases before 6.20 have no alternative
         self._cone = getattr(dart.constraint, "NsgsFrictionSolver", None)
         for piece in scene.pieces:
             mu = max([friction_of(s.material) for s in scene.solids] + [friction_of(m) for *_, m in scene.meeting])
@@ -121,7 +121,7 @@ class DartEngine(Engine):
         self._tree.set_forces(force)
 
     def step(self, h: float) -> None:
-        """`World.step`, with a new contact solver: the old one starts from its last forces, which no state contains."""
+        """Call `World.step` with a new contact solver: the old one starts from its last forces, which the state lacks."""
         if self._cone is not None:
             self._world.getConstraintSolver().setBoxedLcpSolver(self._cone())
         self._world.setTimeStep(h)
@@ -137,7 +137,7 @@ class DartEngine(Engine):
         return out
 
     def touches(self) -> list[Touch]:
-        """Contacts with a force, from its last collision result."""
+        """Return contacts with a force, from the last collision result."""
         out = []
         for contact in self._world.getLastCollisionResult().getContacts():
             force = np.array(contact.force)
@@ -161,7 +161,7 @@ class DartEngine(Engine):
 
 
 def _pose(solid: Placed) -> Array:
-    """Pose of a shape of DART, shape (4, 4)."""
+    """Return the pose of a DART shape, shape (4, 4)."""
     R, p = solid.origin.R, np.array(solid.origin.xyz)
     return pose_matrix(R, p - 0.5 * THICK * R[:, 2] if isinstance(solid.shape, Plane) else p)
 
@@ -175,7 +175,7 @@ class _Part(NamedTuple):
     """Its motion subspace S, angular first, shape (6, n)."""
 
     def rates(self) -> Array:
-        """B with v = B q̇, shape (n, n): whatever DART's rates q̇ are, J q̇ = S v is the relative velocity in the child's axes."""
+        """Return B with v = B q̇, shape (n, n): for rates q̇ of DART, J q̇ = S v is the relative velocity in the child's axes."""
         if self.ours.nv == 1:
             return ONE
         return self.axes.T @ np.asarray(self.joint.getRelativeJacobian())
@@ -210,13 +210,13 @@ class DartTree:
     def _set_inertia(self, node: Any, matrix: Array) -> None:
         order = [3, 4, 5, 0, 1, 2]
         inertia = self.dart.dynamics.Inertia()
-        with quiet():  # DART warns of every entry that a rigid body would not have
+        with quiet():  # DART warns about every entry that a rigid body cannot have
             inertia.setSpatialTensor(matrix[np.ix_(order, order)])
             node.setInertia(inertia)
 
     def _add(self, parent: Any, part: joints.Joint, q: slice, v: slice) -> Any:
         create = f"create{JOINTS[type(part)]}JointAndBodyNodePair"
-        # on the skeleton the first argument is the parent; without one a new root is made
+        # on the skeleton the first argument is the parent; without a parent a new root is created
         joint, node = getattr(self.skeleton, create)() if parent is None else getattr(self.skeleton, create)(parent)
         joint.setTransformFromParentBodyNode(self.dart.math.Isometry3(placement_pose(part)))
         if isinstance(part, joints.OneAxis):

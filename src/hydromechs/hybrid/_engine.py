@@ -17,7 +17,7 @@ from ._scene import Scene
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Silence what C++ writes to the terminal."""
+    """Suppress output of C++ code to the terminal."""
     sys.stdout.flush()
     sys.stderr.flush()
     saved = [os.dup(fd) for fd in (1, 2)]
@@ -45,7 +45,7 @@ class Touch(NamedTuple):
     point: Array
     """Point of the body at which the force acts, in world axes [m], shape (3,)."""
     force: Array
-    """Force on the body in world axes [N], shape (3,); the opposite acts on the other."""
+    """Force on the body in world axes [N], shape (3,); the opposite force acts on the other body."""
     normal: float
     """Its part along the normal [N]."""
     opposite: Array | None = None
@@ -54,7 +54,7 @@ class Touch(NamedTuple):
 
 
 class Engine(abc.ABC):
-    """A physics engine with one mechanism in it. It moves M_RB v̇ + c_RB = τ + contacts by semi-implicit Euler steps."""
+    """Physics engine with one mechanism. It integrates M_RB v̇ + c_RB = τ + contacts by semi-implicit Euler steps."""
 
     name: ClassVar[str]
     """Name in files."""
@@ -63,7 +63,7 @@ class Engine(abc.ABC):
     joint_types: ClassVar[Mapping[type[joints.Joint], Any]]
     """Supported joint types, each with its constructor."""
     takes_inertia: ClassVar[bool] = False
-    """True if `apply` takes an added joint-space inertia of the step."""
+    """True if `apply` accepts an added joint-space inertia for the step."""
     takes_rotors: ClassVar[bool] = False
     """True if its joints have rotors."""
     takes_stiffness: ClassVar[bool] = False
@@ -74,11 +74,13 @@ class Engine(abc.ABC):
     def library(self) -> ModuleType:
         """Its module, or an error with install instructions."""
         with quiet():
-            return import_extra(self.module, self.name, f"engine {self.name!r}", f"{self.hint}; or omit it to use our own")
+            return import_extra(
+                self.module, self.name, f"engine {self.name!r}", f"{self.hint}; or omit it to use the built-in engine"
+            )
 
     @abc.abstractmethod
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        """Unsupported features, in words; empty if there are none."""
+        """Return descriptions of unsupported features; empty if there are none."""
 
     @abc.abstractmethod
     def carries(self, model: Model, added: Array) -> Array:
@@ -127,8 +129,8 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def save(self) -> Any:
-        """Return everything that a step depends on, for `restore`."""
+        """Return the complete state that a step depends on, for `restore`."""
 
     @abc.abstractmethod
     def restore(self, saved: Any) -> None:
-        """Come back to what `save` gave."""
+        """Restore the result of `save`."""

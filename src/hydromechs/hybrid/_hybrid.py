@@ -1,4 +1,4 @@
-"""Plant on a third-party engine: what is checked, what is replaced, and the method that takes the steps."""
+"""Plant on a third-party engine: checks, replaced components, and the stepping method."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ class Hybrid:
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
-            own = "for our own engine omit it, or use --engine hydromechs"
+            own = "for the built-in engine omit it, or use --engine hydromechs"
             raise ValueError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}; {own}")
         if not isinstance(self.scheme, Scheme):
             raise ValueError(f"scheme is {self.scheme!r}, must be an Exact(), Iterated(), Causal() or Filtered()")
 
     def on(self, plant: Plant, start: State | None = None) -> tuple[Plant, EngineMethod]:
-        """Return the plant as the engine runs it, and the method that takes its steps; both are passed to a `Simulation`.
+        """Return the plant adapted to the engine, and the stepping method; pass both to a `Simulation`.
 
         The engine's contacts replace our soft ones. Stability is judged at the start, by default the model's initial state.
         Raises `ModuleNotFoundError` if the engine is not installed, `UnsupportedFeature` with all unsupported features, and
-        `UnstableScheme` unless that is accepted.
+        `UnstableScheme` unless instability is accepted.
         """
         ENGINES[self.engine]().library()
         unable = self._unable(plant)
@@ -76,7 +76,7 @@ class Hybrid:
         return prepared, EngineMethod(self, prepared, pairs)
 
     def faults(self, plant: Plant, start: State | None = None) -> list[str]:
-        """Return why `on` would reject a plant, whether the engine is installed or not; nothing if it would not."""
+        """Return the reasons for which `on` would reject a plant, whether or not the engine is installed."""
         out = [f"engine {self.engine!r} cannot represent it: {text}" for text in self._unable(plant)]
         verdict = self.stability(plant, start)
         return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]
@@ -91,7 +91,7 @@ class Hybrid:
             names = ", ".join(repr(plant.model.body_names[i]) for i in plant.given_motion)
             unknown.append(f"the motion of the joints {names} is prescribed as a function of time; run without an engine")
         return (unknown or ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
-            f"the open parameter {name!r} is of its rigid bodies, which are fixed there; leave those of hydro and world open"
+            f"the open parameter {name!r} belongs to rigid bodies, which are fixed there; open only numbers of hydro and world"
             for name in plant.parameters
             if ".hydro." not in name and not name.startswith("world.")
         ]
@@ -100,7 +100,7 @@ class Hybrid:
         return f"engine {self.engine!r}, {verdict.words}; to run it anyway, set accept_unstable to true"
 
     def stability(self, plant: Plant, start: State | None = None) -> Stability:
-        """Amplification of errors in this mechanism by the scheme at the start, with all of it under water."""
+        """Return the amplification of errors by the scheme at the start, with the whole mechanism under water."""
         q = np.asarray((plant.model.initial() if start is None else start).q)
         rotors, known = _rotors(ENGINES[self.engine], plant)
         return stability(self.scheme, ratios(plant.model, q, added_masses(plant.model), rotors, known))
@@ -123,7 +123,7 @@ def _rotors(engine: type[Engine], plant: Plant) -> tuple[np.ndarray, np.ndarray]
 
 
 class EngineMethod(Integrator):
-    """Steps of one length by an engine; order 1, as its semi-implicit Euler steps."""
+    """Equal steps by an engine; order 1, like its semi-implicit Euler steps."""
 
     __slots__ = ("_pairs", "_plant", "hybrid")
     restarts_at_stops = False
@@ -146,7 +146,7 @@ class EngineMethod(Integrator):
         return SemiImplicitEuler().longest_internal_step(frequency, decay)
 
     def remedy(self, step: float) -> str:
-        """Advise a shorter step, unless the scheme is unstable at any."""
+        """Advise a shorter step, unless the scheme is unstable for all steps."""
         verdict = self.hybrid.stability(self._plant)
         return f"take a step below {step:g} s" if verdict.stable else verdict.words
 
@@ -165,7 +165,7 @@ class EngineMethod(Integrator):
 
 
 def _joint_type(joint: joints.Joint) -> str:
-    """Return the type of a custom joint as a model file names it, without the folder, as "rail.py:Circle"; or its class."""
+    """Return the type of a custom joint as in a model file, without the folder, such as "rail.py:Circle"; or its class."""
     try:
         source, _, name = reference_to(type(joint), None).rpartition(":")
     except UnsupportedFeature:

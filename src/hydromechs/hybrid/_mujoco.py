@@ -1,4 +1,4 @@
-"""MuJoCo: the joint-space added inertia enters its own mass matrix before its constraints are solved."""
+"""MuJoCo: its mass matrix receives the joint-space added inertia before constraints are solved."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -31,7 +31,7 @@ AFTER = (
 )
 """Stages from there to the accelerations."""
 SLIDING = 0.1
-"""Maximum part of its speed that sliding loses in a step, below the cone of friction."""
+"""Maximum fraction of the sliding speed lost in a step inside the friction cone."""
 STICKING = 100.0
 """Stiffness of friction relative to that of the normal; with `SLIDING` it creeps with force / (10 (C + K h))."""
 UNSEEN = {"contype": 0, "conaffinity": 0}
@@ -46,7 +46,7 @@ GEOMS: Mapping[type[Shape], tuple[str, Callable[[Any], Sequence[float] | Array]]
 }
 """Type and size of geoms, by shape."""
 LEAST = 1e-4
-"""Impedances are between this and 1 minus this."""
+"""Minimum impedance; the maximum is 1 minus this."""
 JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[Any, np.ndarray]]]] = {
     joints.Fixed: lambda kind, part, R: [],
     joints.Free: lambda kind, part, R: [*((kind.mjJNT_SLIDE, R[:, k]) for k in range(3)), (kind.mjJNT_BALL, R[:, 2])],
@@ -54,7 +54,7 @@ JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[
     joints.Revolute: lambda kind, part, R: [(kind.mjJNT_HINGE, R @ part.unit_axis)],
     joints.Prismatic: lambda kind, part, R: [(kind.mjJNT_SLIDE, R @ part.unit_axis)],
 }
-"""MuJoCo's joints and their axes, from its types, our joint and the axes of the joint frame on the body, shape (3, 3)."""
+"""MuJoCo's joints and axes, as a function of its types, our joint, and axes of the joint frame on the body, (3, 3)."""
 
 
 class MuJoCoEngine(Engine):
@@ -71,7 +71,7 @@ class MuJoCoEngine(Engine):
         return scene.others((*GEOMS, HeightField), "MuJoCo")
 
     def carries(self, model: Model, added: Array) -> Array:
-        """None: the joint-space inertia takes all of it."""
+        """Return None: the joint-space inertia includes all added mass."""
         return np.zeros_like(added)
 
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
@@ -91,10 +91,10 @@ class MuJoCoEngine(Engine):
         self._stages = [[getattr(mj, name) for name in names] for names in (BEFORE, AFTER)]
         rows = np.repeat(np.arange(m.nv), m.M_rownnz)
         self._rows, self._columns = rows, np.array(m.M_colind)
-        self._order = np.argsort(tree.v_of)  # our number of each of its degrees of freedom
+        self._order = np.argsort(tree.v_of)  # our index of each of its degrees of freedom
         self._geoms = [self._names.get(m.geom(i).name, (None, "")) for i in range(m.ngeom)]
         self._inertia: Array | None = None
-        m.body_invweight0[1:, 0] = 1.0  # what R of a contact is measured in: the sum of both bodies, the world's is 0
+        m.body_invweight0[1:, 0] = 1.0  # unit of R of a contact: the sum over both bodies; 0 for the world
         self._material_step = 0.0
 
     def _add_scene(self, model: Model, scene: Scene) -> None:
@@ -123,13 +123,13 @@ class MuJoCoEngine(Engine):
         self._pairs.append((material, weight))
 
     def _plain(self, solid: Placed) -> dict[str, Any]:
-        """A shape as a geom."""
+        """Return a shape as a geom."""
         kind, size = GEOMS[type(solid.shape)]
         geom = dict(type=getattr(self._mj.mjtGeom, f"mjGEOM_{kind}"), size=list(size(solid.shape)))
         return dict(**geom, pos=solid.origin.xyz, quat=quaternion_from_matrix(solid.origin.R))
 
     def _height_field(self, model: Model, name: str, field: HeightField) -> dict[str, Any]:
-        """Heights over a grid with triangles in between; its frame has z up, so its y is turned where the world's z is down."""
+        """Create a height field of triangles; its frame has z up, so y is reversed if the world's z is down."""
         rows, R, middle = height_rows(field, model.world.down[2])
         low, high = float(rows.min()), float(rows.max())
         span, base = max(high - low, 1e-6), 1.0
@@ -155,7 +155,7 @@ class MuJoCoEngine(Engine):
         return q, self._tree.rates(q).T @ self._data.qvel[self._tree.v_of]
 
     def apply(self, force: Array, inertia: Array | None = None) -> None:
-        """Set force and inertia: −M_A v̇ = −M_A Bᵀ (q̈ − Ḃ v)."""
+        """Set force and added inertia: −M_A v̇ = −M_A Bᵀ (q̈ − Ḃ v)."""
         B = self._B
         self._inertia = None
         if inertia is not None:
@@ -167,9 +167,9 @@ class MuJoCoEngine(Engine):
     def _soften(self, h: float) -> None:
         """Give contacts the stiffness K and damping C of their materials, for steps of h.
 
-        MuJoCo solves a + R f = −b v − k r, a the acceleration of the gap r. A spring and a damper at the end of the step,
-        f = −K (r + h v₁) − C v₁ with v₁ = v + h a, are that with 1/R = h (K h + C), b = 1/h, k = K R. Its friction is convex:
-        surfaces that slide with v_t it pushes apart with μ h b_t v_t. So b_t of friction is a tenth of b.
+        MuJoCo solves a + R f = −b v − k r, a the acceleration of the gap r. A spring and a damper at the end of the step, f =
+        −K (r + h v₁) − C v₁ with v₁ = v + h a, correspond to 1/R = h (K h + C), b = 1/h, k = K R. Its friction is convex:
+        surfaces that slide with v_t are pushed apart by μ h b_t v_t. So b_t of friction is a tenth of b.
 
             R = weight (1 − d)/d,    k = −solref₀/d,    b = −solref₁/d,    d its impedance
         """
@@ -185,7 +185,7 @@ class MuJoCoEngine(Engine):
             )
 
     def step(self, h: float) -> None:
-        """Stage by stage, then `mj_Euler`."""
+        """Run the stages of a step, then `mj_Euler`."""
         m, d = self._model, self._data
         m.opt.timestep = h
         if h != self._material_step:
@@ -222,7 +222,7 @@ class MuJoCoEngine(Engine):
         return out
 
     def save(self) -> Any:
-        """Positions and rates: nothing else is kept from step to step."""
+        """Return positions and rates, the only data kept between steps."""
         return self._data.qpos.copy(), self._data.qvel.copy()
 
     def restore(self, saved: Any) -> None:
@@ -265,7 +265,7 @@ class MujocoTree:
         ]
 
     def compile(self) -> Any:
-        """MuJoCo's model; finds the places of our coordinates in its."""
+        """Compile MuJoCo's model, and find the indices of our coordinates in it."""
         model, ours = self.spec.compile(), self.ours
         self.q_of, self.v_of = np.zeros(ours.nq, dtype=int), np.zeros(ours.nv, dtype=int)
         iq = iv = 0
@@ -277,7 +277,7 @@ class MujocoTree:
         return model
 
     def add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
-        """Give MuJoCo's body an elementary joint with its frame at R, shape (3, 3), and p [m], shape (3,), on the body."""
+        """Add an elementary joint to MuJoCo's body, with its frame at R, shape (3, 3), and p [m], shape (3,), on the body."""
         kind = self.mujoco.mjtJoint
         for k, (type_, axis) in enumerate(JOINTS[type(part)](kind, part, R)):
             handle.add_joint(name=f"{name}/{k}", type=type_, axis=axis, pos=p)
@@ -299,10 +299,10 @@ class MujocoTree:
 
 
 def _give_inertia(handle: Any, inertia: Inertia) -> None:
-    """Return mass and inertia, in axes that are never the body's own.
+    """Return mass and inertia, in axes that always differ from the body's.
 
-    Of a body whose principal axes are its own and meet in its origin, MuJoCo keeps only the diagonal of the mass matrix, which
-    excludes added mass. So the axes of a diagonal tensor are named in another order: x, y, z along y, z, x of the body.
+    If the principal axes are those of the body at its origin, MuJoCo keeps only the diagonal of the mass matrix, which excludes
+    added mass. So the axes of a diagonal tensor are permuted: x, y, z along y, z, x of the body.
     """
     handle.mass, handle.ipos, handle.explicitinertial = inertia.mass, inertia.com, True
     xx, yy, zz, *products = inertia.tensor

@@ -1,4 +1,4 @@
-"""Possible contacts for an engine with its own contact model: shapes on bodies, terrain, and which pairs of them."""
+"""Possible contacts for an engine with its own contact model: shapes on bodies, terrain, and pairs of these."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from hydromechs.values import Array
 
 
 def placement_pose(joint: joints.Joint) -> np.ndarray:
-    """Pose of a joint frame on its parent before motion, shape (4, 4), independent of our transformations, as their check."""
+    """Pose of a joint frame on its parent before motion, shape (4, 4), independent of our transformations, which it checks."""
     placement = joint.placement
     if isinstance(placement, Mdh):
         branch = _rotation(2, placement.branch_theta) @ _translation((0.0, 0.0, placement.branch_d))
@@ -39,12 +39,12 @@ def _translation(p: Sequence[float]) -> np.ndarray:
 
 
 def swap(V: np.ndarray) -> np.ndarray:
-    """Linear first to angular first and back, along the first axis."""
+    """Convert linear first to angular first, or back, along the first axis."""
     return np.concatenate([V[3:], V[:3]])
 
 
 def depth_first(model: Model) -> list[int]:
-    """Return the indices of the bodies with every subtree in a row, as some codes require."""
+    """Return the indices of the bodies with subtrees contiguous, as some codes require."""
     order: list[int] = []
     stack = [i for i in reversed(range(model.nb)) if model.parent[i] < 0]
     while stack:
@@ -79,21 +79,21 @@ class Scene(NamedTuple):
     """Indices of bodies that can touch each other, and their materials."""
 
     def others(self, known: tuple[type[Shape], ...], engine: str) -> list[str]:
-        """Return errors about terrain with shapes that an engine lacks."""
+        """Return errors about terrain whose shapes an engine does not support."""
         words = ", ".join(kind.__name__.lower() for kind in known)
         return [
-            f"terrain {solid.name!r} is a {solid.shape.word}, which {engine} does not have; use {words}, or another engine"
+            f"terrain {solid.name!r} is a {solid.shape.word}, which {engine} does not support; use {words}, or another engine"
             for solid in self.solids
             if not isinstance(solid.shape, known)
         ]
 
     def pieces_of(self, body: int) -> list[Piece]:
-        """Shapes of one body."""
+        """Return the shapes of one body."""
         return [piece for piece in self.pieces if piece.body == body]
 
 
 def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
-    """Return the scene in which these pairs can touch; shapes are whole there, without probes."""
+    """Return the scene in which these pairs can touch, with complete shapes instead of probes."""
     pairs = tuple(pairs)
     solids: dict[str, Terrain] = {}
     grounded, meeting, points = set(), {}, {}
@@ -119,7 +119,7 @@ def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
 
 
 def height_rows(field: HeightField, down: float) -> tuple[Array, Array, Array]:
-    """Heights of a field, a row for each y, in a frame with z up; the frame's axes, and its origin at height 0 [m].
+    """Return heights of a field, a row for each y, in a frame with z up; the frame's axes, and its origin at height 0 [m].
 
     The frame is turned about x if the world's z is down.
     """

@@ -3,9 +3,9 @@
 An engine moves M_RB v̇ = τ. The equation is (M_RB + M_A) v̇ = τ', τ' all other forces (Razzanelli et al. 2019, eqs. 33-44):
 
     exact      M_A is part of the engine's inertia
-    iterated   τ = τ' − M_A a, with a the acceleration that this very step makes      (their eq. 39)
-    causal     τ = τ' − M_A a, with a that of the step before                         (their eq. 44)
-    filtered   τ = τ' − M_A a, with a low-pass filtered from the steps before, as plugins of Gazebo do
+    iterated   τ = τ' − M_A a, with a the acceleration of this same step (their eq. 39)
+    causal     τ = τ' − M_A a, with a that of the previous step (their eq. 44)
+    filtered   τ = τ' − M_A a, with a low-pass filtered from previous steps, as in plugins of Gazebo
 """
 
 import abc
@@ -27,7 +27,7 @@ SETTLED = 1e-12
 
 
 ROUNDING = 1e3 * 2.0**-52
-"""Relative rounding of velocities, which does not count as an error of the acceleration."""
+"""Relative rounding of velocities, which is not counted as an error of the acceleration."""
 
 
 class NotConverged(ArithmeticError):
@@ -35,7 +35,7 @@ class NotConverged(ArithmeticError):
 
 
 class Instant(NamedTuple):
-    """Quantities of the present instant for a scheme."""
+    """Quantities at the current instant for a scheme."""
 
     force: Array
     """τ', shape (nv,)."""
@@ -63,12 +63,12 @@ class Scheme(abc.ABC):
         return np.zeros_like(added)
 
     def growth(self, ratio: Array) -> Array:
-        """Return the growth of an acceleration error per step, for eigenvalues of M_RB⁻¹ M_A; 0 if the next step forgets it."""
+        """Return the growth of an acceleration error per step, for eigenvalues of M_RB⁻¹ M_A; 0 if errors do not persist."""
         return np.zeros_like(ratio)
 
     @abc.abstractmethod
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
-        """Take one step of length h [s]; return the acceleration to remember, shape (nv,). `a` is that of the previous step."""
+        """Take one step of length h [s]; return the acceleration to store, shape (nv,). `a` is that of the previous step."""
 
     @property
     def words(self) -> str:
@@ -78,7 +78,7 @@ class Scheme(abc.ABC):
 
 @dataclass(frozen=True, slots=True)
 class Causal(Scheme):
-    """Use the acceleration of the previous step (eq. 44). An error is multiplied by −μ each step, whatever its length."""
+    """Use the acceleration of the previous step (eq. 44). Each step multiplies an error by −μ, whatever its length."""
 
     name = "causal"
     limit = 1.0
@@ -118,7 +118,7 @@ class Filtered(Checked, Scheme):
 
 @dataclass(frozen=True, slots=True)
 class Iterated(Scheme):
-    """Use the acceleration of the step itself (eq. 39): a step is taken, undone and repeated until it agrees."""
+    """Use the acceleration of the step itself (eq. 39): a step is taken, undone and repeated until the accelerations agree."""
 
     name = "iterated"
     limit = np.inf
@@ -145,10 +145,10 @@ class Exact(Scheme):
 
 
 def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Array:
-    """Take a step with τ' − rest a whose resulting acceleration is a; return a, of which the argument is an initial guess.
+    """Take a step with τ' − rest a whose resulting acceleration is a; return a; the argument is an initial guess.
 
     A trial with a results in v̇ = K⁻¹ (τ' − rest a), K the engine's inertia. Plain repetition a ← v̇ diverges like the
-    causal scheme; a ← a + W (v̇ − a), W = (K + rest)⁻¹ K, converges at once without contact. With contact v̇ depends less
+    causal scheme; a ← a + W (v̇ − a), W = (K + rest)⁻¹ K, converges immediately without contact. With contact v̇ depends less
     on a, and W is updated from the trials (Broyden 1965).
     """
     force = now.force + now.carried_bias
@@ -184,10 +184,10 @@ class UnstableScheme(ValueError):
 
 
 class Ratios(NamedTuple):
-    """Eigenvalues of M_RB⁻¹ M_A of a whole mechanism: ratio of the water's inertia to its own, mode by mode."""
+    """Eigenvalues of M_RB⁻¹ M_A of a whole mechanism: ratio of the water's inertia to the mechanism's, mode by mode."""
 
     values: Array
-    """μ, falling, shape (nv,)."""
+    """μ in descending order, shape (nv,)."""
     modes: tuple[str, ...]
     """Name of the degree of freedom with the largest share of the kinetic energy in each mode."""
 
@@ -210,7 +210,7 @@ class Stability(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The verdict in words."""
+        """Description of the result."""
         where = f"the largest eigenvalue of M_RB⁻¹ M_A at the start is {self.ratio:.4g} (mostly {self.mode!r})"
         how = f"{self.scheme.words}: {where}"
         if not np.isfinite(self.scheme.limit):
@@ -231,7 +231,7 @@ def added_masses(model: Model) -> Array:
 
 
 def ratios(model: Model, q: Array, added: Array, rotors: Array, known_rotors: Array) -> Ratios:
-    """Eigenvalues of M_RB⁻¹ M_A at a configuration, shape (nq,), all bodies under water.
+    """Eigenvalues of M_RB⁻¹ M_A at a configuration, shape (nq,), with all bodies under water.
 
     `added` is the added mass of each body, shape (nb, 6, 6); `rotors` count as added, `known_rotors` as rigid, shape (nv,).
     """

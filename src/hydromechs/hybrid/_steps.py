@@ -1,4 +1,4 @@
-"""Steps of an engine with the rest of a plant around it, which has the forces of contacts and the memory of the scheme."""
+"""Steps of an engine with the remaining plant, which stores contact forces and the memory of the scheme."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class EngineMemory(Component):
         return [Slot(f"acceleration.{name}", unit="m/s², rad/s²") for name in model.coordinate_names[1]]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """No rates: the engine's step sets the states."""
+        """Return no rates, because the engine's step sets the states."""
         return Action(rates=dict.fromkeys(z, 0.0))
 
     @property
@@ -43,7 +43,7 @@ class EngineMemory(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineContact(Component):
-    """Contacts that an engine solves, recorded under the names of our own pairs: the nearest one represents each.
+    """Contacts that an engine solves, recorded under the names of our pairs: each contact is assigned to the nearest pair.
 
     Its states are the forces of the last step; the engine's step sets them.
     """
@@ -52,12 +52,12 @@ class EngineContact(Component):
     outputs = Pair.outputs
     name: str = "engine_contact"
     pairs: tuple[Pair, ...]
-    """Possible contacts in our own engine."""
+    """Possible contacts in the built-in engine."""
     bodies: tuple[int, ...] = field(init=False)
     """Indices of the bodies that may be touched."""
     probes: dict[tuple[frozenset[int | None], str], tuple[list[int], Array]] = field(init=False, compare=False, repr=False)
-    """By the bodies that meet, and the terrain if one is None: numbers of their pairs, and the places of the probes on the
-    bodies that carry them [m], shape (n, 3)."""
+    """By contacting bodies, and by terrain if one is None: indices of their pairs, and positions of the probes on the bodies
+    that carry them [m], shape (n, 3)."""
 
     def __post_init__(self) -> None:
         touched = {i for pair in self.pairs for i in (pair.body, pair.other) if i is not None}
@@ -78,7 +78,7 @@ class EngineContact(Component):
         return [*(Slot(pair.name, unit="N") for pair in self.pairs), *wrenches]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """The forces of the last step, with the gaps of our own geometry."""
+        """Return the forces of the last step, with gaps from the built-in geometry."""
         names = now.model.body_names
         gaps = []
         for pair in self.pairs:
@@ -91,7 +91,7 @@ class EngineContact(Component):
         )
 
     def values(self, touches: Sequence[Touch], X_WB: Array) -> tuple[Array, Array]:
-        """Values of its states for contacts of an engine, shape (n,), and the wrench on each of its bodies, shape (n, 6).
+        """Return the values of its states for contacts of an engine, shape (n,), and the wrench on each of its bodies, (n, 6).
 
         X_WB are the poses of all bodies in the world, shape (nb, 4, 4).
         """
@@ -141,7 +141,7 @@ class EngineRun:
         self.state = [np.zeros((1, *shape)) for shape in ((), (model.nq,), (model.nv + layout.nz,))]
         self.inputs = [np.zeros((1, *shape)) for shape in ((), (), (layout.size,))]
         self.reason = ""
-        """Why the last run ended early."""
+        """Reason why the last run ended early."""
         places: dict[type, list[int]] = {EngineMemory: [], EngineContact: []}
         for k, component in enumerate(plant.components):
             if type(component) in places:
@@ -194,7 +194,7 @@ class EngineRun:
         return next_q, next_x
 
     def _touch(self, contact: EngineContact, q: Array, x: Array, next_x: Array, h: float) -> None:
-        """Keep the forces of the step's contacts. An impact changes velocities in a step: its work is that at their mean."""
+        """Store the contact forces of the step. An impact changes velocities in a step: its work is computed at their mean."""
         nv, touches = self.plant.model.nv, self.engine.touches()
         next_x[self._forces], next_x[self._work] = 0.0, x[self._work]
         if touches:
@@ -204,7 +204,7 @@ class EngineRun:
 
 
 def same_signs(model: Model, q: Array, before: Array) -> Array:
-    """A configuration, shape (nq,), whose quaternions have the signs of those before: engines return either sign."""
+    """Return a configuration (nq,) whose quaternions keep their previous signs: engines return either sign."""
     out = np.array(q)
     for at, body in zip(model.q_slices, model.bodies, strict=True):
         if (k := getattr(body.joint, "quaternion", None)) is not None:

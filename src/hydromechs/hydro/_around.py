@@ -1,8 +1,8 @@
 """Forces of water whose motion varies over a body.
 
 An added mass M about the body origin responds to the mean water velocity v_f = Σ s_j v(x_j) at a few points x_j of the body.
-Its kinetic energy is T = ½ V_rᵀ M V_r, V_r = V − (v_f, 0). Lagrange's equations (Kirchhoff's, with a T that depends on
-position) give its force on the body,
+Its kinetic energy is T = ½ V_rᵀ M V_r, V_r = V − (v_f, 0). Lagrange's equations (Kirchhoff's equations for a position-dependent
+T) give its force on the body,
 
     F = −M dV_r/dt − V_r ×* (M V_r) − Σ s_j (G_jᵀ P at x_j),   P = (M V_r) linear,   G_ij = ∂v_i/∂x_j,
     dv_r/dt = dv/dt + ω × v_f − Σ s_j (Dv/Dt + G_j (ẋ_j − v(x_j))),
@@ -47,7 +47,7 @@ class HullPoint(NamedTuple):
     part: Scalar
     """Fraction of the body's volume assigned to the point."""
     moment: Array
-    """First moment of that part about the body origin, divided by the whole volume [m], shape (3,)."""
+    """First moment of that part about the body origin over the whole volume [m], shape (3,)."""
     a_fg: Array
     """Acceleration of the water there minus gravity, in body axes [m/s²], shape (3,)."""
 
@@ -106,7 +106,7 @@ def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, de
     rate = wetting(strip.cells, down, depth, down_rate, depth_rate)
     spread = []
     for a in strip.spread:
-        upright = (a @ down) ** 2 / (a * a).sum()  # the same bits on every processor, unlike a @ a
+        upright = (a @ down) ** 2 / (a * a).sum()  # bit-identical on all processors, unlike a @ a
         spread.append((1.0 - (1.0 - wet.fraction) * upright) * a)
     moment = wet.moment + wet.fraction * strip.center
     center = strip.center + wet.moment / (wet.fraction + DRY_TOLERANCE)
@@ -146,7 +146,7 @@ def relative_velocity(around: SurroundingWater, shares: Shares) -> Array:
 
 
 def added_mass_force(around: SurroundingWater, item: AddedMassAt) -> Array:
-    """Return the force of an added mass without −M a', where a' is the acceleration minus gravity [N, N·m], shape (6,)."""
+    """Return the force of an added mass except −M a', where a' is the acceleration minus gravity [N, N·m], shape (6,)."""
     V, w, M = around.V, around.V[3:], item.matrix
     V_r = relative_velocity(around, item.shares)
     a_fg = mean_of(item.shares, lambda i: around.flows[i].a_fg + _convective_rate(around, i))

@@ -1,4 +1,4 @@
-"""Currents: the uniform part over time, the profile over depth, and all motions of the water together."""
+"""Currents: the uniform part over time, the profile over depth, and the total motion of the water."""
 
 import math
 from bisect import bisect_right
@@ -13,7 +13,7 @@ from ._environment import Environment, Gusts, Profile
 from ._waves import WaveComponents, wave_motion
 
 BLOCK = 8192
-"""Number of gust samples drawn at a time; it affects results only by rounding."""
+"""Number of gust samples drawn at once; it affects results only by rounding."""
 DOUBLED = [2**k for k in range(BLOCK.bit_length())]
 """1, 2, 4, ..., BLOCK."""
 
@@ -35,7 +35,7 @@ class UniformFlow:
     """Current and gusts at the surface over time, as linear segments.
 
     It depends only on the environment, the seed and time: gusts are drawn when they are first needed, but always in the
-    same order from time 0. Before time 0 gusts have their first value.
+    same order from time 0. Before time 0 gusts keep their first value.
     """
 
     def __init__(self, environment: Environment, seed: int = 0) -> None:
@@ -97,7 +97,7 @@ class UniformFlow:
 
             x_{k+1} = φ x_k + σ √(1 − φ²) w_k,  φ = e^(−interval/time_constant),  x_0 = σ w_0: stationary and exact.
 
-        One block of samples is kept, and the start of each block drawn so far: any of them can be drawn again.
+        One block of samples is kept, and the start of each earlier block, so that any of them can be drawn again.
         """
         block, row = divmod(k, BLOCK)
         if block != self._block:
@@ -124,7 +124,7 @@ def profile_factor(profile: Profile, depth: Scalar) -> Scalar:
 
 
 def profile_slope(profile: Profile, depth: Scalar) -> Scalar:
-    """Return the derivative of `profile_factor` by depth [1/m]; zero below the bed and outside a table."""
+    """Return the derivative of `profile_factor` with respect to depth [1/m]; zero below the bed and outside a table."""
     return profile.slope(depth)
 
 
@@ -151,13 +151,14 @@ def fluid_motion(
     *,
     above: bool = True,
 ) -> FluidMotion:
-    """Return the motion of current, gusts and waves together, v = f(d) U + v_w, and the acceleration of a water particle:
+    """Return the combined motion of current, gusts and waves, v = f(d) U + v_w, and the acceleration of a water particle:
 
         Dv/Dt = f dU/dt + f'(d) (down·v) U + ∂v_w/∂t + ∇v_w (v − c)
 
     The current carries the particle through the waves, and vertical motion through the profile.
 
-    The profile is the factor f on U by depth; `velocity` U, current and gusts at the surface [m/s], and its `rate` dU/dt [m/s²]
+    The profile f is a factor on U as a function of depth; `velocity` U, current and gusts at the surface [m/s], and its `rate`
+    dU/dt [m/s²]
     are in world axes, shape (3,). A steady current carries the waves with the velocity c [m/s], v_w = v_w(p − c t, t).
     The other arguments are those of `wave_motion`.
     """

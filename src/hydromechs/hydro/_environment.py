@@ -14,7 +14,7 @@ from hydromechs.spatial import clamp, maximum, where
 from hydromechs.values import Bound, Finite, Positive, Rising, Row, Scalar, Vector3, check_fields
 
 LINEAR_PART = 1e-3
-"""Fraction of the water depth above the bed in which the power law is replaced by a line through 0."""
+"""Fraction of the water depth, above the bed, in which a line through 0 replaces the power law."""
 Sigmas = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
 """Standard deviations along three axes."""
 Velocities = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)]
@@ -54,13 +54,13 @@ class PowerLaw:
         check_fields(self, "profile")
 
     def factor(self, depth: Scalar) -> Scalar:
-        """s^a with s = max((D − d)/D, 0); near the bed the line from 0 to that."""
+        """s^a with s = max((D − d)/D, 0); near the bed, a line from 0 to that."""
         s = maximum((self.depth - depth) / self.depth, 0.0)
         near = LINEAR_PART ** (self.exponent - 1.0) * s
         return where(s > LINEAR_PART, s**self.exponent, near)
 
     def slope(self, depth: Scalar) -> Scalar:
-        """−a s^(a−1)/D above the bed, that of the line near the bed."""
+        """−a s^(a−1)/D above the bed, near the bed, the slope of the line."""
         s = (self.depth - depth) / self.depth
         a = self.exponent
         power = a * maximum(s, LINEAR_PART) ** (a - 1.0)
@@ -91,7 +91,7 @@ class DepthTable:
         return [(d[i], d[i + 1] - d[i], (f[i + 1] - f[i]) / (d[i + 1] - d[i])) for i in range(len(d) - 1)]
 
     def factor(self, depth: Scalar) -> Scalar:
-        """Linear in between: f_0 + Σ slope_i clamp(d − d_i, 0, d_{i+1} − d_i)."""
+        """Interpolate linearly: f_0 + Σ slope_i clamp(d − d_i, 0, d_{i+1} − d_i)."""
         out = self.factors[0]
         for begin, length, slope in self._pieces:
             out = out + slope * clamp(depth - begin, 0.0, length)
@@ -106,7 +106,7 @@ class DepthTable:
 
 
 Profile: TypeAlias = Uniform | PowerLaw | DepthTable
-"""Factor on the velocity of current and gusts by depth."""
+"""Factor on the velocity of current and gusts as a function of depth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class Current:
     velocities: Velocities = ()
     """Velocity at each time [m/s], shape (n, 3); interpolated linearly, held constant before the first and after the last."""
     profile: Profile = field(default_factory=Uniform)
-    """Factor on the velocity by depth; 1 if omitted."""
+    """Factor on the velocity as a function of depth; 1 if omitted."""
 
     def __post_init__(self) -> None:
         check_fields(self, "current")
@@ -129,7 +129,7 @@ class Current:
             given = [list(row) for row in self.velocities]
             raise FieldError("current.velocities", given, f"must have a row for each of {times} current.times, has {rows}")
         if times and any(self.velocity):
-            must = "must be omitted if current.times are given; give one of the two"
+            must = "must be omitted if current.times are given; keep one of the two"
             raise FieldError("current.velocity", list(self.velocity), must)
         if not isinstance(self.profile, Profile):
             raise FieldError("current.profile", self.profile, "must be Uniform(), PowerLaw(...) or DepthTable(...)")
@@ -137,7 +137,7 @@ class Current:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gusts:
-    """Random variation of the current: a first-order Gauss-Markov process per world axis, sampled and interpolated linearly."""
+    """Random variation of the current: a first-order Gauss-Markov process per world axis, with linear interpolation."""
 
     sigma: Sigmas
     """Standard deviation along each world axis [m/s], shape (3,)."""
@@ -194,7 +194,7 @@ class JonswapSea(PiersonMoskowitzSea):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSurface:
-    """Free surface: a body that crosses it displaces less water. Without it, water is everywhere."""
+    """Free surface: a body that crosses it displaces less water. Without it, the water is unbounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,5 +227,5 @@ class Environment:
 
     @property
     def profile(self) -> Profile:
-        """Factor on current and gusts by depth."""
+        """Factor on current and gusts as a function of depth."""
         return Uniform() if self.current is None else self.current.profile

@@ -3,13 +3,13 @@
 Each element of drag and added mass samples the water at its own position; the displaced volume (the hull) samples it at its
 strips. A strip is a piece of a hull or cylinder along its longest axis, at most `STRIP`/k long for waves with wavenumber k,
 and at most `ACROSS`/k wide. The mean of a harmonic field over a sphere is its value at the centre, and linear waves are
-harmonic; nor does a field without curl exert a moment on a sphere. So only the excess of the second moments S₁ ≥ S₂ ≥ S₃ of
+harmonic; and a curl-free field exerts no moment on a sphere. So only the excess of the second moments S₁ ≥ S₂ ≥ S₃ of
 a strip over those of a sphere matters. In a slender strip it is S_e = S₁ − (S₂ + S₃)/2 along the longest axis; two points at
 ±√S_e from the centre reproduce the mean and the first moment of the field to fourth order in the strip's length. In a flat
 strip it is S₁ − S₃ and S₂ − S₃ along two axes, and four points at ±√(S₁ − S₃), ±√(S₂ − S₃) do the same.
 
-Data for the whole body (added-mass matrices, damping coefficients, custom classes) feel the mean over the hull.
-All points follow from the geometry, so they do not depend on the body frame.
+Data for the whole body (added-mass matrices, damping coefficients, custom classes) use the mean over the hull.
+All points are determined by the geometry and do not depend on the body frame.
 """
 
 import itertools
@@ -35,12 +35,12 @@ its velocity at the ends to (k L)²/12 = 8 %."""
 ACROSS = 2.0
 """Largest k L of a strip across its longest axis."""
 ROUND = 0.05
-"""Excess over S₁ below which a strip counts as round, across its longest axis or altogether."""
+"""Excess over S₁ below which a strip counts as round, across its longest axis or in all directions."""
 SEA = 2.0
 """Maximum frequency that strips resolve over the peak frequency; waves below it carry 4/5 of the velocity's variance."""
 
 Shares: TypeAlias = tuple[tuple[int, float], ...]
-"""Numbers of points and their weights in a mean."""
+"""Indices of points and their weights in a mean."""
 
 
 class AddedMassAt(NamedTuple):
@@ -94,7 +94,7 @@ class WetSampling(NamedTuple):
 
     @property
     def fixed(self) -> str:
-        """Text of what programs have of it as constants even if numbers of the body are open."""
+        """Text of all parts that are constants of programs even if numbers of the body are open."""
         hull = [(s.share, s.center.tolist(), [x.tolist() for x in s.spread], s.shares, s.cells) for s in self.hull]
         elements = [a.shares for a in self.added_mass], [(d.shares, d.stations) for d in self.drag]
         return f"{[x.tolist() for x in self.points]} {self.mean} {hull} {elements}"
@@ -108,9 +108,10 @@ def strip_wavenumber(environment: Environment, gravity: float) -> float:
 
 
 def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: bool) -> WetSampling:
-    """Return the points at which a body feels the water of `density` [kg/m³].
+    """Return the points at which a body samples the water of `density` [kg/m³].
 
-    The open parameters of `body` may be symbols; `nominal` is the same body with numbers only, which set the number of points.
+    The open parameters of `body` may be symbols; `nominal` is the same body with numbers only, which determine the number of
+    points.
     Strips resolve the wavenumber k [rad/m], see `strip_wavenumber`; `surface`: the water has a free surface.
     """
     points = _Points()
@@ -147,7 +148,7 @@ class _Points:
         self._numbers: dict[tuple[float, ...], int] = {}
 
     def number(self, x: Array) -> int:
-        """Return the number of a point, adding it if it is new."""
+        """Return the index of a point, adding it if it is new."""
         x = np.asarray(x)
         if x.dtype == object:  # open parameters: points that coincide now may differ in the next run
             self.found.append(x)
@@ -211,7 +212,7 @@ def _hull(body: Body, nominal: Body, k: float, points: _Points, *, surface: bool
     moved = np.array(body.hydro.buoyancy_center) - np.array(center) if own else np.zeros(3)  # type: ignore[union-attr]
     out = []
     known = surface or has_hull(nominal) or (isinstance(nominal.hydro, Hydro) and nominal.hydro.volume)
-    cells = hull_cells(nominal) if known else ()  # none if only its centre of buoyancy is known
+    cells = hull_cells(nominal) if known else ()  # none if only the centre of buoyancy is known
     for share, middle, spread, made_of in _strips(cells, np.array(center), k):
         c = middle + moved
         ends = [c + away for away in corners(spread)] if spread else [c]
@@ -242,16 +243,16 @@ def _strips(cells: tuple[HullCell, ...], center: np.ndarray, k: float) -> list[_
 
 
 def _strip(cells: Sequence[HullCell]) -> tuple[_Strip | None, float]:
-    """Return one strip of cells, None if its axes are not defined, and its length: of a line with the largest second moment."""
+    """Return one strip of cells, None if its axes are undefined, and its length, that of a line with the largest moment."""
     share = sum(cell.weight for cell in cells)
     places = [np.array(cell.origin.xyz) for cell in cells]
     center = np.asarray(sum(cell.weight / share * p for cell, p in zip(cells, places, strict=True)))
     S = np.zeros((3, 3))
     for cell, p in zip(cells, places, strict=True):
         R, d = cell.origin.R, p - center
-        own = ((R * _second_moments(cell))[:, None] * R).sum(axis=-1)  # not by BLAS, whose bits depend on the processor
+        own = ((R * _second_moments(cell))[:, None] * R).sum(axis=-1)  # without BLAS, whose bits depend on the processor
         S += cell.weight / share * (own + np.outer(d, d))
-    if len(cells) == 1:  # its own axes, which are defined also where moments are equal
+    if len(cells) == 1:  # its own axes, which are defined even if moments are equal
         order = np.argsort(_second_moments(cells[0]), kind="stable")
         values, axes = np.array(_second_moments(cells[0]))[order], cells[0].origin.R[:, order]
     else:
@@ -268,7 +269,7 @@ def _strip(cells: Sequence[HullCell]) -> tuple[_Strip | None, float]:
 
 
 def _spread(values: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Half distances of the points of a strip with second moments `values`, in rising order, along the columns of `axes`."""
+    """Return half distances of the points of a strip with ascending second moments `values`, along the columns of `axes`."""
     least, middle, most = values
     if middle - least > ROUND * most:
         return math.sqrt(most - least) * axes[:, 2], math.sqrt(middle - least) * axes[:, 1]
@@ -283,7 +284,7 @@ def _second_moments(cell: HullCell) -> list[float]:
 
 
 def _cut(cell: HullCell, k: float) -> list[HullCell]:
-    """A long cylinder in pieces across its axis, a large box in pieces across all its axes; an ellipsoid stays whole."""
+    """Cut a long cylinder across its axis and a large box across all axes; an ellipsoid stays whole."""
     shape = cell.shape
     if isinstance(shape, Cylinder):
         counts = [1, 1, max(1, math.ceil(k * shape.length / STRIP))]

@@ -1,16 +1,16 @@
 """Bodies at the free surface: wet fraction and centre of the displaced volume.
 
 The volume is a sum of cells: ellipsoids, cylinders and boxes. With n the unit vector down and x the depth of the centre of a
-cell, both in the cell's axes, all follows from one function, the mean over the cell of the depth where it is wet:
+cell, both in the cell's axes, everything follows from one function, the mean over the cell of the depth of its wet part:
 
     P(x, n) = E[max(x + n·ξ, 0)],   wet part ∂P/∂x = E[x + n·ξ > 0],   its first moment ∂P/∂n = E[ξ; x + n·ξ > 0],
 
-ξ uniform in the cell. The energy of the displaced water is ρ g V P, so buoyancy from these is conservative. n·ξ is
+ξ uniform in the cell. The energy of the displaced water is ρ g V P, so the resulting buoyancy is conservative. n·ξ is
 distributed as b u₀ for an ellipsoid, a u₁ + b u₂ for a cylinder, a u₁ + b u₁' + c u₁'' for a box, with u₁ uniform in −1..1,
 u₂ the coordinate of a point of the unit disc and u₀ of the unit ball; a, b, c are the half extents seen along n. P is in closed
 form for each (`Shape.wet`). Half extents that can vanish are rounded, a = √(a₀² + (ε s)²) with s the smallest half size of the
-cell: that keeps P at least twice differentiable. The rate of the wet part along a motion follows from its derivatives by x and
-n, also in closed form. Forces on the body while that part changes are in `crossing`.
+cell: that keeps P at least twice differentiable. The rate of the wet part follows from its derivatives with respect to x and n,
+also in closed form. Forces on the body while that part changes are in `crossing`.
 """
 
 import math
@@ -45,29 +45,31 @@ class Immersion(NamedTuple):
     """The wet part of a body."""
 
     fraction: Scalar
-    """Wet part of the volume, 0 to 1."""
+    """Wet fraction of the volume, 0 to 1."""
     moment: Array
-    """Its first moment over the whole volume, from the body origin in body axes [m], shape (3,); the centre of the wet part
+    """First moment of the wet part over the whole volume, from the body origin in body axes [m], shape (3,); the centre of the
+    wet part
     is moment/fraction. Fully wet: the centre of buoyancy."""
     head: Scalar
-    """Mean over the volume of the wet depth, 0 elsewhere [m]; multiplied by ρ g V it is the energy of buoyancy."""
+    """Mean over the volume of the depth in the wet part, 0 elsewhere [m]; multiplied by ρ g V it is the energy of buoyancy."""
 
 
 class Crossing(NamedTuple):
     """Effects of a changing wet part, as factors on the added mass of the whole body [1/s]."""
 
     push: Scalar
-    """The force is −push M_A V_r."""
+    """Factor of the force −push M_A V_r."""
     loss: Scalar
-    """The lost power is loss V_rᵀ M_A V_r, never below 0."""
+    """Factor of the lost power, loss V_rᵀ M_A V_r, never below 0."""
 
 
 def hull_cells(body: Body) -> tuple[HullCell, ...]:
-    """Cells of a body: its shapes, their weights by volume, moved together so that their centroid is the centre of buoyancy.
+    """Return the cells of a body: its shapes, weighted by volume, with their centroid at the centre of buoyancy.
 
-    Shapes that overlap count twice there, meshes not at all. A capsule is a cylinder and two half-ball ends, each an ellipsoid
-    with the volume, centroid and second moments of the half ball. Without shapes the hull is a sphere of the displaced volume.
-    A body without volume keeps its shapes where they are. A body without hydrodynamics has no cells.
+    All shapes are shifted by the same vector. Overlaps count twice, meshes not at all. A capsule is a cylinder and two
+    half-ball ends, each an ellipsoid with the volume, centroid and second moments of the half ball. Without shapes the hull is
+    a sphere of the displaced volume. The shapes of a body without volume are not shifted. A body without hydrodynamics has no
+    cells.
     """
     hydro = body.hydro
     if hydro is None:
@@ -94,7 +96,7 @@ def hull_cells(body: Body) -> tuple[HullCell, ...]:
 
 
 def has_hull(body: Body) -> bool:
-    """True if shapes of a body, not its volume, define the geometry that the surface cuts."""
+    """True if shapes of a body, instead of its volume, define the geometry that the surface cuts."""
     return any(_cells(piece) for piece in body.shapes if piece.wetting)
 
 
@@ -108,7 +110,7 @@ def _cells(piece: Placed) -> list[HullCell]:
 
 
 def immersion(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar) -> Immersion:
-    """Return the wet part of a body with its origin at a depth [m] below a locally level surface; all of it without cells."""
+    """Return the wet part of a body with its origin at a depth [m] below a locally level surface; fully wet without cells."""
     if not cells:
         return Immersion(1.0, np.zeros(3), depth)
     fraction, moment, head = 0.0, np.zeros(3), 0.0
@@ -143,19 +145,19 @@ def hull_length(cells: tuple[HullCell, ...]) -> Scalar:
 def crossing(length: Scalar, wet_rate: Scalar, gravity: Scalar) -> Crossing:
     """Return force and loss while the wet part w of a body of length L [m] changes at ẇ [1/s], with its added mass w M_A.
 
-    Without a force, the work of the added mass is −d(T_f)/dt + ½ ẇ V_rᵀ M_A V_r, T_f = ½ w V_rᵀ M_A V_r: on entry energy
-    would be created. With F = −p(ẇ) M_A V_r energy changes by
+    Without a force, the work of the added mass is −d(T_f)/dt + ½ ẇ V_rᵀ M_A V_r, T_f = ½ w V_rᵀ M_A V_r: entry would create
+    energy. With F = −p(ẇ) M_A V_r energy changes by
 
         dT_f/dt + (F_added + F) · V_r = −(p(ẇ) − ẇ/2) V_rᵀ M_A V_r,
 
-    which is never above 0 if p(ẇ) ≥ ẇ/2. A fast entry has p = ẇ: water is set in motion and stays with the body, the
-    momentum d(w M_A V_r)/dt is its cost (von Kármán 1929). A fast exit has p = 0: the water that is left keeps its
-    motion. Both lose ½ |ẇ| V_rᵀ M_A V_r, to spray and wake. A slow crossing is reversible, p = ẇ/2 (Lagrange's equations
+    which is never above 0 if p(ẇ) ≥ ẇ/2. A fast entry has p = ẇ: water is set in motion and stays with the body, with the
+    momentum rate d(w M_A V_r)/dt (von Kármán 1929). A fast exit has p = 0: the water left behind keeps its motion. Both lose ½
+    |ẇ| V_rᵀ M_A V_r, to spray and wake. A slow crossing is reversible, p = ẇ/2 (Lagrange's equations
     with M_A of the position). In between
 
         p(ẇ) = ½ ẇ (1 + ẇ/√(ẇ² + ε²)),   loss ½ ẇ²/√(ẇ² + ε²),   ε = 0.1 √(g/L).
 
-    It has all derivatives, so an integrator keeps its order when a float reverses. See `hull_length`; g is in m/s².
+    It is smooth, so an integrator keeps its order when a float reverses. See `hull_length`; g is in m/s².
     """
     root = np.sqrt(wet_rate * wet_rate + SLOW**2 * gravity / length + TINY)
     loss = 0.5 * (wet_rate * wet_rate) / root

@@ -1,9 +1,9 @@
 """Hydrodynamic terms in the equations of motion of each body (McMillan, Orin and McGhee 1995, eqs. 14-16, 23-27).
 
 The velocity products of added mass, −V_r ×* (M_A V_r), are those of any inertia: `dynamics.velocity_force`. They do no work and
-contain the Munk moment. All velocities in them are relative to the fluid (the paper has v in one place of eq. 16 and v_r
-in Table I; only with v_r can a body drift freely with a current). The term M_A (ω × v_r, 0) of eq. 16 belongs to true
-accelerations and drops out for derivatives of the numbers in V_r, which wet mechanisms use.
+contain the Munk moment. All velocities in them are relative to the fluid (the paper has v once in eq. 16 but v_r in Table I; a
+body can drift freely with a current only with v_r). The term M_A (ω × v_r, 0) of eq. 16 belongs to true accelerations; it
+vanishes for derivatives of the components of V_r, which wet mechanisms use.
 """
 
 from collections.abc import Sequence
@@ -48,11 +48,11 @@ class WetMotion(NamedTuple):
     density: Scalar
     """Density of the water [kg/m³]."""
     wet: Scalar = 1.0
-    """Part of the body's volume that is under water, 0 to 1."""
+    """Fraction of the body's volume under water, 0 to 1."""
     wet_moment: Array | None = None
-    """First moment of that part over the whole volume, from the body origin [m], shape (3,); None for a body under water."""
+    """First moment of the wet part over the whole volume, from the body origin [m], shape (3,); None for a submerged body."""
     head: Scalar | None = None
-    """Mean depth of the wet volume, see `Immersion.head` [m]; None for a body under water."""
+    """Mean depth of the wet volume, see `Immersion.head` [m]; None for a submerged body."""
     wet_rate: Scalar = 0.0
     """Rate of the wet part [1/s]."""
     push: Scalar = 0.0
@@ -69,9 +69,9 @@ class LocalSurface(NamedTuple):
     elevation: Scalar
     """Height above the world's origin [m]."""
     down: Array
-    """Unit vector across it, into the water, in world axes, shape (3,)."""
+    """Unit normal into the water, in world axes, shape (3,)."""
     depth_rate: Scalar
-    """Rate of the depth of the body's origin below it, as the body moves and the surface does [m/s]."""
+    """Rate of the depth of the body's origin below it, due to the motions of body and surface [m/s]."""
     down_rate: Array
     """Rate of `down` as the body moves along the surface, in world axes [1/s], shape (3,)."""
 
@@ -91,7 +91,7 @@ class Poses(Protocol):
 def body_motions(
     model: Model, kin: Poses, velocities: Sequence[Array], a_fg: Sequence[Array], surface: Sequence[LocalSurface] | None = None
 ) -> list[WetMotion]:
-    """Motion of every body from velocities relative to the water (6,) and a_f − g (3,), in body axes, and a surface or None."""
+    """Return the motion of every body from velocities relative to water (6,) and a_f − g (3,), in body axes, and a surface."""
     down, density = model.world.down, model.world.water_density
     out = [WetMotion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
     if surface is None:
@@ -125,7 +125,7 @@ def motion_in(sampling: WetSampling, V: Array, flows: Sequence[Flow], R_WB: Arra
 def wetted(
     body: Body, motion: WetMotion, strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]], gravity: Scalar
 ) -> WetMotion:
-    """Return the motion of a body at the free surface in non-uniform water, from that when submerged and its wet strips.
+    """Return the motion of a body at the free surface in non-uniform water, from the submerged motion and its wet strips.
 
     `a_fg` is the acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
     """
@@ -140,7 +140,7 @@ def wetted(
 
 
 def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
-    """Mass [kg] and first moment about the body origin [kg·m] (3,) of the displaced water; zero for custom hydrodynamics."""
+    """Return mass [kg] and first moment about the body origin [kg·m] (3,) of displaced water; zero for custom hydrodynamics."""
     if not isinstance(body.hydro, Hydro):
         return 0.0, np.zeros(3)
     mass = density * body.hydro.volume
@@ -212,7 +212,7 @@ def added_mass(body: Body, motion: WetMotion) -> Array:
 def crossing_wrench(body: Body, motion: WetMotion) -> Array:
     """Return −push M_A V_r with M_A of the whole body, while its wet part changes, see `crossing` [N, N·m], shape (6,).
 
-    Zero for a body under water, and for custom hydrodynamics.
+    Zero for a submerged body, and for custom hydrodynamics.
     """
     if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
         return np.zeros(6)
@@ -223,7 +223,7 @@ def crossing_wrench(body: Body, motion: WetMotion) -> Array:
 
 
 def crossing_loss(body: Body, motion: WetMotion) -> Scalar:
-    """Power lost while the wet part changes, loss V_rᵀ M_A V_r, never negative [W]; zero where `crossing_wrench` is."""
+    """Return the power lost while the wet part changes, loss V_rᵀ M_A V_r ≥ 0 [W]; zero where `crossing_wrench` is zero."""
     if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
         return 0.0
     total: Scalar = 0.0
@@ -339,7 +339,7 @@ def _called(body: Body, motion: WetMotion, method: str) -> Any:
 
 
 def _shaped(body: Body, motion: WetMotion, method: str, shape: tuple[int, ...]) -> Array:
-    """The same as an array, which must have the right shape."""
+    """Return the same as an array after checking its shape."""
     out = np.asarray(_called(body, motion, method))
     if out.shape != shape:
         raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.{method} must return shape {shape}, got {out.shape}")
@@ -352,7 +352,7 @@ def added_inertias(model: Model, motions: Sequence[WetMotion]) -> list[Array | N
 
 
 def water_wrench(body: Body, motion: WetMotion, M_A: Array) -> Array:
-    """Return the force of the water on a body with added mass M_A but for −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
+    """Return the water force on a body with added mass M_A except −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
 
     In non-uniform water it excludes only −M_A a'; each element contributes the remaining terms with its own water velocity.
     """

@@ -13,12 +13,12 @@ from hydromechs.values import Array, Scalar
 from ._environment import Environment, JonswapSea, PiersonMoskowitzSea, RegularWave
 
 BAND = (0.3, 6.0)
-"""Frequencies of a sea, as multiples of the peak; 99.9 % of the energy of Pierson-Moskowitz lies between."""
+"""Frequencies of a sea, as multiples of the peak; 99.9 % of the Pierson-Moskowitz energy is between them."""
 BREAKING = 0.142
-"""Height over length of the steepest wave in deep water (Michell); times tanh kh in shallow water (Miche)."""
+"""Height over length of the steepest wave in deep water (Michell); multiplied by tanh kh in shallow water (Miche)."""
 STEEPEST_SEA = 1.0 / 15.0
-"""Significant height over the length of a wave of the peak period in the steepest seas (DNV-RP-C205, peak periods up to 8 s);
-the highest of 1,000 waves, 1.86 H_s, is then nearly as steep as a wave can be. Times tanh kh in shallow water too."""
+"""Ratio of significant height to the wavelength at the peak period in the steepest seas (DNV-RP-C205, peak periods up to 8 s);
+the highest of 1,000 waves, 1.86 H_s, is then nearly as steep as possible. Also multiplied by tanh kh in shallow water."""
 
 
 class WaveComponents(NamedTuple):
@@ -99,19 +99,19 @@ def sea_spectrum(sea: PiersonMoskowitzSea | JonswapSea, omega: ArrayLike) -> Arr
 
 
 def _shape(x: Array, gamma: float) -> Array:
-    """5 x⁻⁵ exp(−5/4 x⁻⁴) γ^..., which has the integral 1 for γ = 1."""
+    """5 x⁻⁵ exp(−5/4 x⁻⁴) γ^..., with the integral 1 for γ = 1."""
     sigma = np.where(x <= 1.0, 0.07, 0.09)
     return 5.0 * x**-5.0 * np.exp(-1.25 * x**-4.0) * gamma ** np.exp(-0.5 * ((x - 1.0) / sigma) ** 2)
 
 
 def wave_components(environment: Environment, gravity: float, seed: int = 0) -> WaveComponents:
-    """All sine waves of an environment.
+    """Return all sine waves of an environment.
 
-    The spectrum of a sea is cut into bins, one wave in each. It has the bin's energy, so that Σ a²/2 = m₀ = H_s²/16 exactly;
-    its frequency is drawn from the spectrum inside the bin, so that the sea does not repeat; its phase is uniform. Bins
-    are equal in the mean of two parts: that of the variance of the elevation, S, and that of the acceleration, ω⁴ S. So short
-    waves, which have little energy but most of the acceleration, get half of the bins, and the acceleration of all seeds is
-    about that of the spectrum.
+    The spectrum of a sea is divided into bins with one wave each. It has the bin's energy, so that Σ a²/2 = m₀ = H_s²/16
+    exactly; its frequency is drawn from the spectrum inside the bin, so that the sea does not repeat; its phase is uniform.
+    Bins have equal means of two fractions: that of the elevation variance, S, and that of the acceleration variance, ω⁴ S. So
+    short waves, which have little energy but most of the acceleration, get half of the bins, and the acceleration is close to
+    that of the spectrum for all seeds.
 
     `gravity`: acceleration of gravity [m/s²]; `seed`: of the random frequencies and phases.
     """
@@ -149,7 +149,7 @@ def _check_height(height: float, steepest: float, k: float, h: float, name: str,
 
 
 def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> tuple[Array, Array]:
-    """Return one frequency [rad/s] in each bin, at `places` from 0 to 1 of its energy, and its part of all energy."""
+    """Return one frequency [rad/s] per bin, at fractions `places` of its energy, 0 to 1, and its share of the total."""
     omega = 2.0 * np.pi / sea.peak_period * np.geomspace(*BAND, 4001)
     density = sea_spectrum(sea, omega)
     energy, acceleration = _parts(density, omega), _parts(density * omega**4, omega)
@@ -158,7 +158,7 @@ def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> tuple[
 
 
 def _parts(density: Array, omega: Array) -> Array:
-    """Return the part of the integral of a density up to each frequency, 0 to 1, shape (n,)."""
+    """Return the cumulative fraction of a density's integral at each frequency, 0 to 1, shape (n,)."""
     total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(omega))])
     return total / total[-1]
 
@@ -178,11 +178,11 @@ def wave_motion(
         e^(−kd) (1 − (1 − e^(kd))⁴),
 
     with the same value and first three derivatives at d = 0, so that acceleration and its slopes are continuous: near the
-    surface that is Airy's formula, for kd = −2 about the linear extrapolation 1 − kd, and never more than 4, also for
-    short waves on top of long ones.
+    surface that is Airy's formula, for kd = −2 about the linear extrapolation 1 − kd, and never more than 4, even for short
+    waves on long ones.
 
-    `down`: unit vector down in world axes, constants, shape (3,); `p`: the point in world axes [m], shape (3,); `above`: False
-    for points that stay below the mean surface, which is faster: above it the velocity is then held.
+    `down`: constant unit vector down in world axes, shape (3,); `p`: the point in world axes [m], shape (3,); `above`: False
+    for points that stay below the mean surface, which is faster: above it the velocity is then constant.
     """
     a, omega, k, n, phase, scale, h = components
     if not len(a):
@@ -207,7 +207,7 @@ def wave_motion(
     # ∂v/∂x_j: along n each wave gives −k u_rate n − k w_rate up, along the vertical −k w_rate n + k u_rate up
     along_n = -(N.T * (k * u_rate)) @ N - np.outer(up, N.T @ (k * w_rate))
     if above:
-        along_slope, upward_slope = _decay(k, d, _above(k, d)[1], scale, h)[::-1]  # −∂/∂d over k: cosh and sinh change places
+        along_slope, upward_slope = _decay(k, d, _above(k, d)[1], scale, h)[::-1]  # −∂/∂d over k: cosh and sinh swap
         along_up = up * (k * (speed * upward_slope * sin)).sum() + N.T @ (k * (speed * along_slope * cos))
         if math.isfinite(h):
             along_up = where(depth < h, 1.0, 0.0) * along_up
@@ -219,7 +219,7 @@ def wave_motion(
 
 
 def wave_surface(components: WaveComponents, p: Array, t: Scalar) -> WaveSurface:
-    """Slope of the surface η = Σ a cos θ over a point p in world axes [m], shape (3,), θ = k n·p − ω t + phase."""
+    """Return the slope of the surface η = Σ a cos θ over a point p in world axes [m], shape (3,), θ = k n·p − ω t + phase."""
     a, omega, k, n, phase, _, _ = components
     theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase
     high, steep = a * np.cos(theta), a * np.sin(theta)

@@ -1,10 +1,9 @@
-"""Sliding-block predictor-corrector methods (thesis ch. 3): several points in time at once, on the lanes of one core.
+"""Sliding-block predictor-corrector methods (thesis ch. 3) for several points in time at once, on the lanes of one core.
 
 A block method of order k with p points knows the newest state y_0 and the derivatives f_i at the last k points, i = 1 − k ...
 0. For the next p points, j = 1 ... p, it
 
-    predicts    y_j = y_0 + h Σ_i a_ji f_i      with the k old derivatives,
-    evaluates   f_j = f(t_j, y_j)               all p side by side,
+    predicts y_j = y_0 + h Σ_i a_ji f_i with the k old derivatives, evaluates all p derivatives f_j = f(t_j, y_j) side by side,
     corrects    y_j = y_0 + h Σ_i b_ji f_i      with the k − p newest old derivatives and the p predicted ones,
     evaluates   f_j                             once more, and advances by p points.
 
@@ -36,7 +35,7 @@ LARGEST_ORDER = 10
 
 @cache
 def integration_weights(nodes: tuple[int, ...], end: int) -> tuple[Fraction, ...]:
-    """Return w with ∫_0^end f = Σ w_i f(node_i) for every polynomial f of a degree below the number of nodes.
+    """Return w with ∫_0^end f = Σ w_i f(node_i) for every polynomial f with a degree below the number of nodes.
 
     The weight of a node is the integral of its Lagrange polynomial, in exact fractions.
     """
@@ -71,8 +70,8 @@ class SlidingBlock(Integrator):
     """
 
     steps = "BlockSteps"
-    impact = 0.02  # a block continues with derivatives from before the jump of the force
-    order: int = 5  # a field in place of the interface's property
+    impact = 0.02  # a block would continue with derivatives from before the jump of the force
+    order: int = 5  # a field that replaces the interface's property
     """k: 2 to 10, order of predictor and corrector [-]."""
     points: int = 4
     """p: points of a block, below k [-]."""
@@ -91,7 +90,7 @@ class SlidingBlock(Integrator):
         if self.points >= self.order:
             raise ValueError(
                 f"integrator.points is {self.points} with order {self.order}: a block of p points needs p below its order, "
-                f"otherwise no old derivative is left for the corrector; use at most {self.order - 1} points"
+                f"otherwise no old derivative remains for the corrector; use at most {self.order - 1} points"
             )
         if self.tasks is not None and (self.tasks not in range(1, self.points + 1) or self.points % self.tasks):
             raise ValueError(f"integrator.tasks is {self.tasks!r}, must divide the {self.points} points of a block")
@@ -117,7 +116,7 @@ class SlidingBlock(Integrator):
 
     @property
     def substeps(self) -> int:
-        """Dormand-Prince steps in a step of the start: their error must be negligible against that of an order above 5."""
+        """Number of Dormand-Prince substeps at the start: their error must be negligible against that of orders above 5."""
         return 2 ** max(0, self.order - 5)
 
     @property
@@ -149,7 +148,7 @@ def amplification(order: int, points: int, z: complex) -> np.ndarray:
 
 @cache
 def _stable_until(order: int, points: int, direction: complex, growth: float) -> float:
-    """Return the maximum r for which z = r · direction, and all below, have at most this `growth` in a block."""
+    """Return the maximum r such that z = r · direction and all smaller r have at most this `growth` in a block."""
 
     def stable(r: float) -> bool:
         return bool(np.abs(np.linalg.eigvals(amplification(order, points, r * direction))).max() <= 1.0 + growth + 1e-9)
@@ -174,13 +173,13 @@ class BlockSystem(NamedTuple):
     predict: Callable[..., Array]
     """Return ẏ, (p, n), at y_0 + h W F, of times (p,), q, x, h, derivatives F (k, n) and weights W (p, k)."""
     correct: Callable[..., tuple[Array, Array, Array]]
-    """Return q, x and ẋ, (p, ...) each, at y_0 + h W F, of the same arguments."""
+    """Return q, x and ẋ, (p, ...) each, at y_0 + h W F, from the same arguments."""
 
 
 def block_step(
     method: SlidingBlock, system: BlockSystem, t: Scalar, Q: Array, X: Array, D: Array, h: Scalar
 ) -> tuple[Array, Array, Array]:
-    """Return the last k points of the trajectory after p more, `t` the time of the newest [s].
+    """Return the last k points of the trajectory after p more; `t` is the time of the newest [s].
 
     Points are configurations `Q` (k, nq), velocities with internal states `X` (k, nv + nz) and their derivatives `D`.
     """

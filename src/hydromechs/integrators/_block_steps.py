@@ -30,7 +30,7 @@ class BlockSteps(Propagator):
             raise TypeError(f"{stepper.method.name} is not a block method")
         self.stepper, self.method = stepper, stepper.method
 
-    # -- what is compiled ---------------------------------------------------------------------------------------------------
+    # -- compiled programs ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def start(self) -> March:
@@ -70,7 +70,7 @@ class BlockSteps(Propagator):
         return March(Recipe(f"{s.name}_{name}", one, arguments, state, identity), s.lanes, s.threads)
 
     def system(self, inputs: dict[str, Array]) -> BlockSystem:
-        """Programs called by a block: each point's share of the work is one program, called on lanes."""
+        """Programs called by a block; each point's work is one program, called on lanes."""
         s, p = self.stepper, self.method.points
         model, nv = s.model, s.model.nv
         held = [np.broadcast_to(value, (p, *np.shape(value))) for value in inputs.values()]
@@ -108,7 +108,7 @@ class BlockSteps(Propagator):
         return points if self.method.tasks is None else min(self.method.tasks, points)
 
     def _on_lanes(self, program: compiler.Program, *arrays: Array) -> list[Array]:
-        """Return results at points, as many at once as the method has tasks."""
+        """Return results at points, with as many at once as the method has tasks."""
         n = len(arrays[0])
         tasks = self._tasks(n)
         parts = [compiler.call_on_lanes(program, *(a[j : j + tasks] for a in arrays)) for j in range(0, n, tasks)]
@@ -116,7 +116,7 @@ class BlockSteps(Propagator):
 
     @cached_property
     def _turning(self) -> tuple[list[int], list[int]]:
-        """Entries of q and v of joints with an orientation or a custom chart: for these the chart matters."""
+        """Entries of q and v of joints with an orientation or a custom chart: these depend on the chart."""
         at_q: list[int] = []
         at_v: list[int] = []
         for step in dynamics.moving_steps(self.stepper.model):
@@ -143,7 +143,7 @@ class BlockSteps(Propagator):
     def _point(
         self, what: str, t: Scalar, q: Array, x: Array, h: Scalar, F: Array, w: Array, *inputs: Array
     ) -> tuple[Array, ...]:
-        """One point, y = y_0 + h w F: its derivative; of the corrector q, x and ẋ there."""
+        """Return the derivative at one point y = y_0 + h w F; for the corrector also q, x and ẋ."""
         s = self.stepper
         nv = s.model.nv
         change = w[0] * F[0]
@@ -167,7 +167,7 @@ class BlockSteps(Propagator):
     # -- running ------------------------------------------------------------------------------------------------------------
 
     def _run(self, stretch: Stretch) -> Paths:
-        """Take steps with held inputs, all worlds at one time: a start, long enough that whole blocks remain, then these."""
+        """Take steps with held inputs, all worlds at the same time: a start, then an integer number of blocks."""
         offset, n, q, x, inputs, h, steps, record = stretch
         k, p = self.method.order, self.method.points
         blocks = max(0, (steps - (k - 1)) // p)
@@ -189,7 +189,7 @@ class BlockSteps(Propagator):
             good = good + np.where(alive, result.good * p, 0.0)
             alive, state, done = alive & (result.good == some), result.ends, done + some * p
         q_path, x_path = np.concatenate(rows_q, axis=1), np.concatenate(rows_x, axis=1)
-        for w in np.flatnonzero(good < steps):  # a world that diverges stays at its last finite state
+        for w in np.flatnonzero(good < steps):  # a diverged world stays at its last finite state
             late = np.arange(1, q_path.shape[1] + 1) * record > good[w]
             at_start = good[w] < first
             q_path[w, late] = Q[w, int(good[w])] if at_start else state[1][w, -1]
@@ -202,7 +202,7 @@ class BlockSteps(Propagator):
         """Return the first `steps` points from the given one on: Q, X, D, (worlds, steps + 1, ...) each, and good."""
         worlds, m = len(q), self.method.substeps
         state = [np.zeros(worlds), q, x, np.zeros_like(x)]
-        # a step of no length stays where it is and gives the derivative there
+        # a step of zero length keeps the state and returns its derivative
         here = self.start(state, [np.zeros(1), np.array([offset + n * h]), *inputs], 1).ends
         state = [np.full(worlds, n * m), q, x, here[3]]
         result = self.start(state, [np.array([h / m]), np.array([offset]), *inputs], steps * m, stride=m)
@@ -217,12 +217,12 @@ class BlockSteps(Propagator):
             if given.ndim > 1 + len(argument.shape):
                 raise ValueError(
                     f"{argument.name} changes with every step, but {self.method.name} builds on earlier derivatives and needs "
-                    "inputs without jumps: hold it, roll out piece by piece, or use rk4"
+                    "inputs without jumps: hold it constant, split the rollout at its changes, or use rk4"
                 )
         first = float(np.max(stretch.n, initial=0.0))
         if np.any(stretch.n != first):
             raise ValueError(
-                f"{self.method.name} builds on earlier derivatives: all worlds must be at one time; reset all, or use rk4"
+                f"{self.method.name} builds on earlier derivatives, so all worlds must be at one time; reset all, or use rk4"
             )
         return self._run(stretch._replace(n=first))
 

@@ -31,7 +31,7 @@ def slack(t: float, step: float) -> float:
 
 
 def reached(t: float, t_end: float, step: float) -> bool:
-    """True if a time has been reached: nearer to the end than a meaningful step [s]."""
+    """True if a time has been reached, up to less than a meaningful step [s]."""
     return t >= t_end - max(min(1e-6 * step, 1e-10), rounding(t_end))
 
 
@@ -41,14 +41,14 @@ def is_multiple(t: float, period: float, step: float) -> bool:
 
 
 def next_multiple(t: float, period: float, step: float) -> float:
-    """Return the first multiple of a period after a time that does not count as equal [s]."""
+    """Return the first multiple of a period after a time, excluding times that count as equal [s]."""
     return (math.floor((t + slack(t, step)) / period) + 1) * period
 
 
 def whole_steps(value: float, step: float, name: str, of: str = "steps of", remedy: str = "another step") -> int:
     """Return the number of steps in a time [s]; `ValueError` with `name`, `of` and `remedy` if it is not an integer."""
     if value > MOST_STEPS * step:
-        raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s; use longer ones")
+        raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s; use longer steps")
     n = max(1, round(value / step))
     if abs(value / step - n) > 1e-6 * n:
         raise ValueError(f"{name} is {value:g} s, must be an integer number of {of} {step:g} s: try {n * step:g} s or {remedy}")
@@ -70,9 +70,9 @@ class Stretch(NamedTuple):
     """Equal steps to take in many worlds."""
 
     t: float
-    """Time of point number 0 [s]."""
+    """Time of point 0 [s]."""
     n: int | float | np.ndarray
-    """Number of the first point: it starts at t + n h; of one-step methods also one for each world, shape (worlds,)."""
+    """Index of the first point: it starts at t + n h; for one-step methods optionally one for each world, shape (worlds,)."""
     q: np.ndarray
     """Configurations, shape (worlds, nq)."""
     x: np.ndarray
@@ -110,15 +110,15 @@ class Integrator(abc.ABC):
 
     __slots__ = ()
     adaptive: ClassVar[bool] = False
-    """True if it chooses its steps."""
+    """True if it selects its steps."""
     restarts_at_stops: ClassVar[bool] = True
-    """True if its steps depend on earlier ones, so that it restarts wherever a run stops: at every sample."""
+    """True if its steps depend on earlier ones, so that it restarts whenever a run stops, for example at samples."""
     many_worlds: ClassVar[bool] = True
     """True if it can roll out many worlds; a third-party engine holds one."""
     controlled: ClassVar[bool] = False
-    """True if it keeps its error within a tolerance, for any step."""
+    """True if it keeps its error within a tolerance for any step."""
     other: ClassVar[str] = "use the integrator linearly_implicit"
-    """Alternatives for a system too stiff for its step, in words; empty for none."""
+    """Description of alternatives for a system too stiff for its step; empty for none."""
     steps: ClassVar[str] = "FixedSteps"
     """Name of its `Propagator` in this package."""
     impact: ClassVar[float] = 3.0
@@ -144,9 +144,9 @@ class Integrator(abc.ABC):
         """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0 [1/s, rad/s]; infinite if all are stable."""
 
     def remedy(self, step: float) -> str:
-        """Return advice for a run with this step [s] that has diverged, or whose energy has."""
+        """Return advice for a run with this step [s] whose state or energy has diverged."""
         if self.adaptive:
-            return "tighten its tolerances, or check which quantity grows without limit"
+            return "tighten its tolerances, or find the quantity that grows without limit"
         return f"take a step below {step:g} s{', or ' if self.other else ''}{self.other}"
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
@@ -154,15 +154,15 @@ class Integrator(abc.ABC):
         return self.longest_step(frequency, decay)
 
     def propagator(self, stepper: Stepper) -> Propagator:
-        """Stepper that advances a state in time with this method: `steps` of the compiled system."""
-        from hydromechs import integrators  # its steps load CasADi and LLVM
+        """Return the propagator that advances a state in time with this method: `steps` of the compiled system."""
+        from hydromechs import integrators  # loads CasADi and LLVM
 
         made: Propagator = getattr(integrators, self.steps)(stepper)
         return made
 
 
 class OneStep(Integrator):
-    """A method that needs only the present state."""
+    """A method that needs only the current state."""
 
     __slots__ = ()
 
@@ -172,7 +172,7 @@ class OneStep(Integrator):
 
 
 class FixedStep(OneStep):
-    """A one-step method that takes steps of one length."""
+    """A one-step method with steps of equal length."""
 
     __slots__ = ()
     restarts_at_stops = False
@@ -189,7 +189,7 @@ class Propagator(abc.ABC):
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
         """Advance from a point to the time t_end [s], exactly, with held inputs, shape (nu,); raise `NotFinite`.
 
-        A pure function of its arguments: a resumed run takes the same steps. `h` is the step, or the first to try [s].
+        A pure function of its arguments: a resumed run takes the same steps. `h` is the step, or the first attempt [s].
         """
 
     @abc.abstractmethod

@@ -1,7 +1,7 @@
 """One-step methods on the manifold of configurations. A method's step is traced like any equation.
 
 The state is (q, x) with x = (v, z). A step works in the chart around q (see `dynamics.retract`): y = (u, v, z) starts at (0, x)
-and lives in a vector space, so that the classical methods keep their orders on quaternions too.
+and lives in a vector space, so that the classical methods keep their order even for quaternions.
 """
 
 import math
@@ -35,21 +35,21 @@ class System(NamedTuple):
     rate: Callable[..., Array]
     """u̇ of (q, v) at u = 0."""
     work_count: int = 0
-    """Number of integrals at the end of y, as work: no rate depends on them, and their error does not count."""
+    """Number of integrals at the end of y, such as work: no rate depends on them, and their error is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Euler(FixedStep):
-    """Explicit Euler: order 1. For comparison; it adds energy to oscillations."""
+    """Explicit Euler: order 1. It is for comparison only, because it adds energy to oscillations."""
 
     name = "euler"
     order = 1
     stages = 1
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² while it oscillates, 2/|λ| beyond.
+        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² if it oscillates, else 2/|λ|.
 
-        Nothing is stable without damping; a hundredth of 1/ω lets an amplitude grow by 0.5 % per radian.
+        No undamped mode is stable; with 0.01/ω an amplitude grows by 0.5 % per radian.
         """
         if decay < 2.0 * frequency:
             return max(decay / frequency / frequency, 0.01 / frequency)
@@ -126,7 +126,7 @@ class DormandPrince(OneStep):
     steps = "AdaptiveSteps"
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Chooses its step automatically."""
+        """Return infinity: the method selects its step automatically."""
         return np.inf
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
@@ -140,8 +140,8 @@ class DormandPrince(OneStep):
 class LinearlyImplicit(OneStep):
     """Rosenbrock method ROS2 with the exact Jacobian: order 2, L-stable, for stiff contact and drives (Verwer et al. 1999).
 
-    Its order does not depend on the Jacobian, so parts of it (tables, waves) may be held constant. A step whose estimated error
-    is too large (a landing, the end of a slide) is divided; see `implicit_step` and `ImplicitSteps`.
+    Its order does not depend on the Jacobian, so parts of the Jacobian (tables, waves) may be held constant. A step with too
+    large an estimated error (a landing, the end of a slide) is divided; see `implicit_step` and `ImplicitSteps`.
     """
 
     name = "linearly_implicit"
@@ -163,7 +163,7 @@ RELATIVE = 1e-3
 ABSOLUTE = 1e-5
 """Allowed error where velocities are small [m/s, rad/s]."""
 GROWTH_LIMIT = 0.1
-"""Ratio of error to allowed error below which the next part is larger; twice the part has four times the error."""
+"""Ratio of error to allowed error below which the next part is larger; doubling the part quadruples the error."""
 LASTING = 0.1
 """Time in which the error of an internal state may change a velocity by `ABSOLUTE` [s]."""
 
@@ -173,11 +173,11 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
 
         W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2),   error h/2 (k_1 + k_2)
 
-    The error is that of the embedded solution of order 1, y + h k_1, the largest of all entries. An internal state's may be
-    `RELATIVE` of its size, or as large as would change velocities by `ABSOLUTE` in the time `LASTING`: a pressure in Pa and a
-    deflection in m are measured by their effect. One without an effect yet, as the anchor of a contact that starts within the
-    step, is measured by its change in that time. Work integrals do not count: they are summed by the trapezoidal
-    rule.
+    The error is the maximum over entries of the embedded first-order solution, y + h k_1. The allowed error of an internal
+    state is `RELATIVE` of its size, or the error that would change velocities by `ABSOLUTE` in the time `LASTING`: a pressure
+    in Pa and a deflection in m are measured by their effect. A state without an effect yet, such as the anchor of a contact
+    that starts within the step, is measured by its change in that time. Work integrals are ignored: they are summed by the
+    trapezoidal rule.
     """
     y, nv, n = _start(system, x), system.nv, system.nv + len(x) - system.work_count
     J = np.array(system.jacobian(t, q, y))
@@ -207,7 +207,7 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
 
 
 SMALLEST = 2.0**-30
-"""Minimum part of a step."""
+"""Minimum fraction of a step."""
 
 
 def implicit_part(
@@ -215,13 +215,13 @@ def implicit_part(
 ) -> tuple[Scalar, Scalar, Scalar, Array, Array]:
     """Return the result of one attempt at a part of a linearly implicit step: n, part, size, q and x after it.
 
-    A whole step is tried first. If the error is too large it is halved, or divided further; parts are 1/2ᵏ of a step
-    and start at multiples of their size. If the error is small the next part is twice as large, if it starts at a
-    multiple of that. The next step is tried whole again, so it depends only on the state. The result is not finite if
+    A full step is tried first. If the error is too large, the step is halved repeatedly; parts are 1/2ᵏ of a step and start at
+    multiples of their size. If the error is small, the next part is twice as large, provided it starts at a multiple of its
+    size. The next step is again tried in full, so it depends only on the state. The result is not finite if
     parts become too small.
 
-    `n` is the number of the point before the step, `last` that of the point at which to stay; `part` of the step is done, from
-    0, below 1, and `size` is the part that is tried.
+    `n` is the index of the point before the step, `last` that of the final point; `part`, 0 to 1, is the completed fraction of
+    the step, and `size` the fraction to try.
     """
     q1, x1, error = implicit_step(system, offset + (n + part) * h, q, x, size * h)
     goes = n < last
@@ -247,7 +247,7 @@ METHODS: dict[str, type[OneStep]] = {
 }
 """Integrators by name."""
 EQUAL_STEPS = f"use {', '.join(name for name, m in METHODS.items() if not m.adaptive)}, or a block method such as b1pc5"
-"""Remedy if steps of one length are needed."""
+"""Remedy if equal steps are required."""
 
 
 def method_named(name: str | Integrator) -> Integrator:
@@ -294,7 +294,7 @@ def embedded_step(
 ) -> tuple[Array, Array, Array, Array]:
     """Return a Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n).
 
-    The last stage is the first of the next step: `first`, if it is known, saves an evaluation.
+    The last stage is the first of the next step: `first`, if known, saves an evaluation.
     """
     y = _start(system, x)
     k: list[Array] = [] if first is None else [first]

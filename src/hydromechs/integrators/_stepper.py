@@ -24,13 +24,13 @@ class Stepper:
         model: The mechanism, whose chart is used.
         derivative: ẏ = f(t, q, y, *inputs), traceable, shape (2 nv + nz,).
         nz: Number of internal states.
-        inputs: Further arguments of the derivative.
+        inputs: Additional arguments of the derivative.
         name: Name of the programs.
         identity: Text that determines the derivative together with the package's source, or None.
         counted: 1 for the entries of y = (u, v, z) whose error counts for adaptive steps, else 0, shape (n,); defaults to all.
         differentiable: The derivative without calls, for its Jacobian: calls count as constant there; optional.
-        loops: Makes the derivative of a large system as loops; steps are then loops over the entries of its state, too. None to
-            trace `derivative`.
+        loops: Builds the derivative of a large system as loops; steps are then also loops over the entries of its state. None
+            to trace `derivative`.
         at_points: v̇ at several points of a block at once, of times (p,), q (p, nq), v (p, nv) and the inputs, shape (p, nv);
             of block methods without internal states; optional.
     """
@@ -64,7 +64,7 @@ class Stepper:
 
     @property
     def work_count(self) -> int:
-        """Number of entries at the end of y that do not count."""
+        """Number of entries at the end of y whose error is ignored."""
         return int(np.sum(self.counted == 0.0))
 
     def _key(self, what: str) -> str | None:
@@ -152,11 +152,11 @@ class Stepper:
         """Many steps: state (n, q, x) with the time t = offset + n h, inputs h, offset and those of the derivative."""
         method = self.method
         if not isinstance(method, OneStep):
-            raise TypeError(f"{method.name} needs more than the present state; use its propagator")
+            raise TypeError(f"{method.name} needs more than the current state; use its propagator")
 
         def one(n: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, **inputs: Array) -> tuple[Scalar, Array, Array]:
             system = self.system(inputs)
-            if method.stages == 1 and self.loops is None:  # one evaluation, at u = 0: written out, most of the chart folds away
+            if method.stages == 1 and self.loops is None:  # one evaluation, at u = 0: written out, most of the chart vanishes
                 system = system._replace(derivative=lambda t, q, y: self.derivative(t=t, q=q, y=y, **inputs))
             q, x = method.step(system, offset + n * h, q, x, h)
             return n + 1.0, q, x
@@ -169,7 +169,7 @@ class Stepper:
     def attempts(self) -> March:
         """Many attempts at parts of linearly implicit steps, see `implicit_part`.
 
-        State (n, part, size, q, x) with the time t = offset + (n + part) h; inputs h, offset, the number of the last point, and
+        State (n, part, size, q, x) with the time t = offset + (n + part) h; inputs h, offset, the index of the last point, and
         those of the derivative.
         """
 
@@ -216,7 +216,7 @@ def chart_rate_loop(model: Model) -> Rolled:
 
 
 def _loop(model: Model, name: str, inputs: tuple[str, ...], like: str) -> Rolled:
-    """A method of all moving steps, of their parts of the arrays; the result is shaped as one of these."""
+    """Apply a method of all moving steps to their slices of the arrays; the result has the shape of one of these."""
     kinds: dict[Any, int] = {}
     programs, rows = [], []
     for step in dynamics.moving_steps(model):

@@ -1,4 +1,4 @@
-"""Steps in compiled code, of one length or that the error asks for (Dormand-Prince 5(4), linearly implicit)."""
+"""Steps in compiled code, of equal length or selected by error (Dormand-Prince 5(4), linearly implicit)."""
 
 import math
 from functools import cached_property
@@ -14,10 +14,10 @@ from ._stepper import Stepper
 
 
 class BoundSteps(Protocol):
-    """Steps of one world in compiled code, as `compiler.BoundMarch` takes them."""
+    """Steps of one world in compiled code, in the form of `compiler.BoundMarch`."""
 
     state: list[np.ndarray]
-    """Number of the point, configuration, velocity and internal states, shape (1, ...) each."""
+    """Index of the point, configuration, velocity and internal states, shape (1, ...) each."""
     inputs: list[np.ndarray]
     """Step, time of point 0, inputs, shape (1, ...) each."""
 
@@ -26,7 +26,7 @@ class BoundSteps(Protocol):
 
 
 def numbers(n: float | np.ndarray, worlds: int) -> np.ndarray:
-    """The number of the first point in each world, shape (worlds,)."""
+    """Index of the first point in each world, shape (worlds,)."""
     return np.array(np.broadcast_to(n, worlds), dtype=float)
 
 
@@ -96,7 +96,7 @@ class ImplicitSteps(FixedSteps):
         return "the error estimate requires too small parts of a step; smooth forces that jump, or use rk4 with a short step"
 
     def march(self, stretch: Stretch) -> Paths:
-        """See `Propagator.march`. All worlds wait for the one with most parts, at records and at changes of inputs."""
+        """See `Propagator.march`. At records and at changes of inputs, all worlds wait for the one with the most parts."""
         t, n, q, x, inputs, h, steps, record = stretch
         attempts, worlds = self.stepper.attempts, len(q)
         changing = [a.ndim == len(b.shape) + 2 for a, b in zip(inputs, self.stepper.inputs, strict=True)]
@@ -127,7 +127,7 @@ def _reach(
     last: np.ndarray,
     alive: np.ndarray,
 ) -> np.ndarray:
-    """Bring worlds to a point, in place; return which of the live ones arrive, shape (worlds,)."""
+    """Advance worlds to a point, in place; return a mask of the live worlds that arrive, shape (worlds,)."""
     alive = alive.copy()
     tried = 0
     while True:
@@ -142,7 +142,7 @@ def _reach(
 
 
 class _DividedSteps:
-    """One world; takes whole steps by parts, see `Stepper.attempts`, with the interface of whole steps."""
+    """One world that takes full steps in parts, see `Stepper.attempts`, with the interface of full steps."""
 
     def __init__(self, attempts: March) -> None:
         self._march = attempts.bound()
@@ -151,14 +151,14 @@ class _DividedSteps:
         self.state, self.inputs = [n, q, x], [h, offset, *inputs]
 
     def run(self, steps: int) -> float:
-        """Take whole steps; return their number, with a fraction if it stops within one."""
+        """Take full steps; return their number, with a fraction if it stops within one."""
         n = self.state[0]
         first = float(n[0])
         self._part[0], self._size[0] = 0.0, 1.0
         return float(steps) if self._reach(first + steps) else float(n[0] + self._part[0]) - first
 
     def _reach(self, last: float) -> bool:
-        """Advance to a point; return whether it arrives."""
+        """Advance to a point; return True if it arrives."""
         n, tried = self.state[0], 0
         self._last[0] = last
         while (left := int(last - n[0])) > 0:
@@ -175,7 +175,7 @@ SMALLEST = 1e-10
 
 
 class AdaptiveSteps(Propagator):
-    """Adaptive steps of a Dormand-Prince stepper; the error of entries that the stepper does not count is ignored."""
+    """Adaptive steps of a Dormand-Prince stepper; errors of entries excluded by the stepper are ignored."""
 
     def __init__(self, stepper: Stepper) -> None:
         if not isinstance(stepper.method, DormandPrince):
@@ -208,7 +208,7 @@ class AdaptiveSteps(Propagator):
         return Point(t, q, x)
 
     def march(self, stretch: Stretch) -> Paths:
-        raise ValueError(f"{self.method.name} chooses its steps, but many worlds share steps of one length; {EQUAL_STEPS}")
+        raise ValueError(f"{self.method.name} selects its steps, but many worlds share equal steps; {EQUAL_STEPS}")
 
 
 def _reason(norm: float) -> str:
