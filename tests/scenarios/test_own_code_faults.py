@@ -146,7 +146,7 @@ def test_an_act_that_cannot_be_traced_is_named(write, kind, line):
     assert result.exit_code == 1
     said = result.output[result.output.index("File") :].splitlines()
     assert len(said) <= 6 and line in result.output
-    assert f"in act of the component 'tank' ({kind})" in said and "run it with --traceback" in said[-1]
+    assert f"in act of the component 'tank' ({kind})" in said and "--traceback" in said[-1]
     full = CliRunner().invoke(app, ["run", write(kind=kind), "--no-pictures", "--code", "--traceback"])
     assert isinstance(full.exception, TypeError)
 

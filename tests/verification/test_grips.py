@@ -194,7 +194,7 @@ def test_jaws_that_close_on_nothing_stay_empty_until_they_open():
     close = hm.Event(name="early", quantity="time", level=0.1, grasp=("g",))
     sim = hm.Simulation(plant, state=start, step=0.01, events=[close])
     run = sim.run(3.0)
-    assert any("'g' closes on nothing: 'other' is 0.47 m away" in m for m in run.messages)
+    assert any("'g' closes without an object: 'other' is 0.47 m away" in m for m in run.messages)
     assert run.recording.grip_strength.max() == 0.0 and run.state.v[0] == pytest.approx(0.3)
     open_again = hm.Event(name="open", quantity="time", level=0.5, release=("g",))
     in_time = hm.Event(name="in time", quantity="time", level=1.6, grasp=("g",))

@@ -63,12 +63,12 @@ def _on_rigid_body(model: Model, i: int) -> tuple[int, np.ndarray, np.ndarray]:
 class Allocator:
     """Least squares with limits: forces f that minimise |W (B f − τ)| and, among these, |f|.
 
-    Exact: where the pseudo-inverse stays within the limits, f = (W B)⁺ W τ, one product. Else an active-set method finds which
-    thrusters are at a limit (Stark and Parker 1995, by SciPy, with a weight of 10⁻⁵ on f, so that the solution is unique), and
-    the pseudo-inverse of the others distributes the rest.
+    The result is exact. If the pseudo-inverse stays within the limits, f = (W B)⁺ W τ, one product. Else an active-set method
+    finds which thrusters are at a limit (Stark and Parker 1995, from SciPy, with a weight of 10⁻⁵ on f for a unique solution),
+    and the pseudo-inverse of the others distributes the rest.
 
     Args:
-        B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
+        B: Wrench per force, as in `allocation_matrix` [1, m], shape (6, nt).
         lower: Minimum force of each thruster [N], a number or shape (nt,).
         upper: Maximum force of each thruster [N], a number or shape (nt,).
         weights: Weight W of each component of the wrench, at least 0, shape (6,); defaults to 1.
@@ -87,7 +87,7 @@ class Allocator:
             if not self.lower[k] <= self.upper[k]:
                 raise ValueError(f"lower[{k}] is {self.lower[k]:.6g} N, must not be above upper[{k}], {self.upper[k]:.6g} N")
         if not (self.weights >= 0.0).all():
-            raise ValueError(f"weights is {self.weights.tolist()}, must be at least 0; 0 leaves a component free")
+            raise ValueError(f"weights is {self.weights.tolist()}, must be at least 0; set 0 to leave a component free")
         self.A = self.weights[:, None] * self.B
         """Weighted wrench per force, W B, shape (6, nt)."""
         self.inverse = np.linalg.pinv(self.A, rcond=1e-10)
@@ -108,7 +108,7 @@ class Allocator:
         return Allocation(f, tau - self.B @ f, (f <= self.lower) | (f >= self.upper))
 
     def _bounded(self, b: np.ndarray) -> np.ndarray:
-        from scipy.optimize import lsq_linear  # slow to import, and few vehicles saturate
+        from scipy.optimize import lsq_linear  # slow to import, and rarely needed: few vehicles saturate
 
         f, free = self.lower.copy(), self.lower < self.upper
         if free.any():
@@ -134,7 +134,7 @@ def allocate(
 ) -> Allocation:
     """Return the thruster forces for one demanded wrench; use an `Allocator` for many.
 
-    `B`: wrench per force, as of `allocation_matrix` [1, m], shape (6, nt); `wrench`: demanded wrench [N, N·m], shape (6,);
+    `B`: wrench per force, as in `allocation_matrix` [1, m], shape (6, nt); `wrench`: demanded wrench [N, N·m], shape (6,);
     `lower`: minimum force of each thruster [N], a number or shape (nt,); `upper`: maximum force of each thruster [N], a number
     or shape (nt,); `weights`: weight of each component of the wrench, shape (6,); defaults to 1.
     """

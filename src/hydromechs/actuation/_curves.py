@@ -46,7 +46,7 @@ class ForceCurve:
             if b < a:
                 raise ValueError(
                     f"ForceCurve.forces[{k + 1}] is {b:.6g} N after {a:.6g} N, must not decrease; smooth the measurements, "
-                    "or turn the thruster's frame around if the force falls with the command"
+                    "or reverse the thruster's frame if the force falls with the command"
                 )
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class ForceCurve:
         return np.vectorize(self._traced, otypes=[object])(command)[()]
 
     def _traced(self, command: Scalar) -> Scalar:
-        """Return the same from scalar operations: a table if the points are evenly spaced, else a sum over the segments."""
+        """Return the same by scalar operations: a table if the points are evenly spaced, else a sum over the segments."""
         c, f = self._points
         step = (c[-1] - c[0]) / (len(c) - 1)
         if len(c) > 8 and np.abs(np.diff(c) - step).max() < 1e-9 * step:
@@ -88,7 +88,7 @@ class ForceCurve:
     @overload
     def inverse(self, force: Array) -> Array: ...
     def inverse(self, force: Scalar | Array) -> Scalar | Array:
-        """Return the command in `unit` for a `force` [N]: the middle of a dead band, or the nearest limit; any shape."""
+        """Return the command in `unit` for a `force` [N]: the middle of a dead band, or the nearest limit."""
         if isinstance(force, float):
             return self._inverse(force)
         if np.asarray(force).dtype == object:
@@ -105,7 +105,7 @@ class ForceCurve:
         return c[last] + part * (c[first] - c[last])
 
     def _traced_inverse(self, force: Scalar) -> Scalar:
-        """Return the same from scalar operations: a bisection for the last point that is not above the force."""
+        """Return the same by scalar operations: bisection for the last point that is not above the force."""
         c, f = self._points
         levels = (len(f) - 1).bit_length()
         padded = [*f, *(2**levels - len(f)) * (np.inf,)]
@@ -139,7 +139,7 @@ def linear_curve(
     Args:
         forward: Force at throttle 1 [N].
         reverse: Reverse force at throttle −1, a positive number [N].
-        dead_band: Throttle below which there is no force, in either direction [-].
+        dead_band: Throttle in either direction below which there is no force [-].
     """
     forward, reverse = _extremes(forward, reverse)
     dead = number(dead_band, "dead_band")
@@ -159,9 +159,9 @@ def _extremes(forward: float, reverse: float) -> tuple[float, float]:
 def t200_curve(voltage: Annotated[float, Bound(least=10.0, most=20.0)] = 16.0) -> ForceCurve:
     """Return the measured curve of the Blue Robotics T200: pulse width 1100 to 1900 µs to force, at rest in water.
 
-    Between two measured voltages (10, 12, ... 20 V) the forces are interpolated. At five points of the six sheets the
-    measurements fall, by up to 0.14 N, where they should rise; there the middle of the smallest curve above them that
-    never falls and of the greatest one below them is taken.
+    Between two measured voltages (10, 12, ... 20 V) the forces are interpolated. At five points of the six sheets the measured
+    force falls by up to 0.14 N although it should rise; there the curve is the mean of the smallest non-decreasing curve above
+    the measurements and the largest one below them.
 
     Args:
         voltage: Supply voltage [V], 10 to 20.

@@ -1,7 +1,8 @@
-"""Drives of a joint: the interface, and the two simplest drives. A drive's data, its equations and its states are in one class.
+"""Drives of a joint: the interface, and the two simplest drives.
 
-Units are those of a revolute joint; for a prismatic one replace N·m by N and rad by m. A ball joint has three of a drive,
-one for each axis of the body that it carries; a servo's error is then the rotation vector to its target.
+Data, equations and states of a drive are in one class. Units are those of a revolute joint; for a prismatic joint replace N·m
+by N and rad by m. A ball joint has three copies of a drive, one for each axis of the body that it carries; a servo's error is
+then the rotation vector to its target.
 """
 
 import abc
@@ -53,8 +54,8 @@ class Drive(Component):
     unit: ClassVar[str] = "N m"
     """Unit of the command."""
     commands_position: ClassVar[bool] = False
-    """True if the command is a position: its value at rest is the joint's position (otherwise 0), and `qd` is relative to
-    the target, which can move."""
+    """True if the command is a position: its value at rest is the joint's position (otherwise 0), and `qd` is relative to the
+    target, which may move."""
 
     joint: str
     """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
@@ -71,7 +72,7 @@ class Drive(Component):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Minimum and maximum command; commands beyond have no further effect."""
+        """Minimum and maximum command; commands beyond them have no further effect."""
         return -math.inf, math.inf
 
     @property
@@ -114,7 +115,7 @@ class Drive(Component):
         return [f"{self.name}.{axis}" if axis else self.name for axis in axes(model.joint_part(self.joint))]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """Return the command of each axis; at rest, a servo's is the joint's position, and rate and time of the target."""
+        """Return the command of each axis, at rest the joint's position for a servo; and rate and time of the target."""
         part = model.joint_part(self.joint)
         out = []
         for k, axis in enumerate(axes(part)):
@@ -181,10 +182,10 @@ class Torque(Drive):
 
     With a speed limit, the torque in the direction of motion decreases to 0 over the last tenth below the limit:
 
-        τ ≤ limit · clamp((speed − q̇)/(speed/10), 0, 1),   and likewise the other way
+        τ ≤ limit · clamp((speed − q̇)/(speed/10), 0, 1),   and likewise in the other direction
 
-    It does not brake: a load can drive the joint faster. If the limit speeds the joint up by more than that tenth within one
-    step, the speed oscillates about its limit by as much.
+    It does not brake: a load can drive the joint faster. If the torque accelerates the joint by more than that tenth within one
+    step, the speed oscillates about its limit by the same amount.
     """
 
     limit: Limit = math.inf

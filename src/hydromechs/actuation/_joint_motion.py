@@ -16,12 +16,12 @@ from .motions import Motion
 FAR = 0.1
 """Maximum initial deviation of a joint from its motion [rad or m]."""
 OTHER = 0.1
-"""Maximum initial deviation from the velocity of its motion [rad/s or m/s]."""
+"""Maximum initial deviation of a joint from the velocity of its motion [rad/s or m/s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointMotion(Checked, InJoint):
-    """A joint with one coordinate follows a function of time r(t) with whatever force that requires; the other bodies react.
+    """Prescribed motion r(t) of a joint with one coordinate, by any force that this requires; the other bodies react.
 
         q̈ = r̈ + 2 α (ṙ − q̇) + α² (r − q)
 
@@ -61,8 +61,8 @@ class JointMotion(Checked, InJoint):
         part = model.joint_part(self.joint)
         if part.joint.nq != 1 or part.joint.nv != 1:
             raise ValueError(
-                f"motion of joint {self.joint!r}: it has {part.joint.nv} velocities, a prescribed motion needs one; make "
-                "the joint a composite of joints with one each, and prescribe the motion of all of them"
+                f"motion of joint {self.joint!r}: it has {part.joint.nv} velocities, but a prescribed motion needs one; use a "
+                "composite of joints with one velocity each, and prescribe all of their motions"
             )
         faults = self.motion.faults()
         if faults:

@@ -1,4 +1,4 @@
-"""Base of components that act in a joint of any kind: drives, friction, stops."""
+"""Base of components that act in a joint of any kind, such as drives, friction and stops."""
 
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,7 +17,7 @@ TINY = 1e-150
 """Keeps the direction of a zero rotation finite."""
 ACTUATOR_OUTPUTS = (
     Output("actuator_force", "N, N m", "thrust, or force of the drive"),
-    Output("saturated", "1", "1 where the actuator is at a limit", dtype="int8"),
+    Output("saturated", "1", "1 while the actuator is at a limit", dtype="int8"),
 )
 """Outputs of actuators."""
 

@@ -34,7 +34,7 @@ class FrictionForce(NamedTuple):
 class JointFriction(Checked, InJoint):
     """Viscous friction of a joint, and Coulomb friction with a stick phase. In a ball joint it opposes the angular velocity.
 
-    Without any friction, it overrides the friction of the model.
+    Without friction, it removes the friction of the model.
     """
 
     kind = "joint_friction"
@@ -51,7 +51,7 @@ class JointFriction(Checked, InJoint):
     """Damping over stiffness of the stick phase [s]: the time in which the deflection settles while it slips."""
 
     armature: NotNegative = 0.0
-    """Inertia of a rotor that turns with the joint and belongs to neither body nor drive [kg·m² or kg]."""
+    """Inertia of a rotor that rotates with the joint and belongs to neither body nor drive [kg·m² or kg]."""
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ class JointFriction(Checked, InJoint):
             return ()
         return (
             f"joint {self.joint!r}: its friction would stop it within a step; a rotor of {self.armature:.3g} kg·m² is assumed "
-            "in it (docs/actuation.md); give a drive with its armature, or custom friction, to avoid it",
+            "in it (docs/actuation.md); add a drive with an armature, or custom friction, to avoid this",
         )
 
     def order(self, model: Model) -> tuple[int, int]:
@@ -131,7 +131,7 @@ class JointStops(InJoint):
     """Soft stops of a joint: a spring and a damper beyond each limit, which push back and never pull.
 
     In a ball joint the position is its rotation angle θ, so only `upper` is used; it is pushed back about its
-    rotation vector φ, θ̇ = φ·ω/θ. Without limits, it overrides the limits of the model: the joint has no stops.
+    rotation vector φ, θ̇ = φ·ω/θ. Without limits, it removes the stops of the model.
     """
 
     kind = "joint_stops"
@@ -182,7 +182,7 @@ class JointStops(InJoint):
     def loss(self, q: Scalar, qd: Scalar) -> Scalar:
         """Return the dissipated power [W], never negative: (F − k d) ḋ, so that τ q̇ = −loss − d(energy)/dt.
 
-        It is c ḋ² while they push; if the joint leaves faster than they follow, the spring's energy is dissipated.
+        It is c ḋ² while the stops push; if the joint separates faster than they follow, the spring's energy is dissipated.
         """
         return sum(((self._push(d, -sense * qd) - self.stiffness * d) * (-sense * qd) for d, sense in self._beyond(q)), 0.0)
 
@@ -198,7 +198,9 @@ class JointStops(InJoint):
     def check(self, model: Model) -> None:
         part = checked_part(model, self.joint, "stops need")
         if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
-            raise ValueError(f"stops of joint {self.joint!r}: has {part.joint.nv} velocities; stops need one or a ball joint")
+            raise ValueError(
+                f"stops of joint {self.joint!r}: it has {part.joint.nv} velocities, must have one, or be a ball joint"
+            )
         if self.acts and isinstance(part.joint, joints.Ball) and not (0.0 < self.upper < math.pi and self.lower <= 0.0):
             raise ValueError(
                 f"stops of the ball joint {self.joint!r}: upper is {self.upper:.6g} rad, must be above 0 and below π: "

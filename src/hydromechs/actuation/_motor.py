@@ -29,7 +29,7 @@ class Motor(Drive):
     voltage_limit: Limit = math.inf
     """Maximum voltage in either direction [V]."""
     inductance: NotNegative = 0.0
-    """Inductance L of the winding [H]; 0 for a current without lag, which is not a state."""
+    """Inductance L of the winding [H]; 0 for a current without lag, which then is not a state."""
     back_emf: NotNegative | None = None
     """Voltage per speed of the rotor K_e [V·s/rad]; if omitted, equal to the torque constant, as for a lossless motor."""
     rotor_inertia: NotNegative = 0.0
@@ -46,7 +46,7 @@ class Motor(Drive):
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """The current [A], if there is an inductance."""
+        """The current [A] for a nonzero inductance."""
         return () if is_zero(self.inductance) else ("current",)
 
     @property

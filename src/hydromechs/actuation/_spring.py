@@ -27,7 +27,7 @@ class JointSpring(InJoints):
         E = ½ φᵀ K φ,    τ = −J⁻ᵀ K φ − d ω,    J⁻ᵀ = 1 − ½ φ̃ + c φ̃²,    c = (1 − (θ/2) cot(θ/2))/θ²
 
     with the rotation vector φ from zero, of length θ, and its rate φ̇ = J⁻¹ ω; K has the stiffness about each axis of the body,
-    d is the joint's damping. Angles beyond 180° count the shorter way.
+    d is the joint's damping. Angles beyond 180° are measured the shorter way.
     """
 
     kind = "joint_spring"

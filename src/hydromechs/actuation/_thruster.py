@@ -21,7 +21,7 @@ from ._joints import ACTUATOR_OUTPUTS
 BLEND = 1e-4
 """Fraction of the maximum thrust below which shaft speed is linear in thrust, so that the loss has a finite slope."""
 WIDE = 100.0
-"""Maximum thrust in the search, in maximum thrusts at rest; the actual limits depend on the inflow."""
+"""Maximum thrust in the search, relative to the maximum at rest; actual limits depend on the inflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Thruster(Component):
         if self.zero_thrust_speed is not None and self.curve.limits[1] <= 0.0:
             raise ValueError(
                 f"Thruster.zero_thrust_speed is {self.zero_thrust_speed:.6g} m/s, but the curve has no forward thrust; "
-                "omit it, or turn the frame around"
+                "omit it, or reverse the frame"
             )
 
     def order(self, model: Model) -> tuple[int, int]:
@@ -67,7 +67,7 @@ class Thruster(Component):
         self.place(model)
 
     def place(self, model: Model) -> Place:
-        """Return its place on a body of a model; positive thrust is along x of its axes."""
+        """Return its position on a body of a model; positive thrust is along x of its axes."""
         try:
             return model.locate(self.frame)
         except KeyError as error:
@@ -78,7 +78,7 @@ class Thruster(Component):
         return [] if is_zero(self.time_constant) else [Slot("thrust", unit="N")]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """Return the command, in the curve's unit; initially the one without thrust."""
+        """Return the command, in the curve's unit; initially that for zero thrust."""
         commands = self.curve.commands
         return [Slot("", self.curve.inverse(0.0), self.curve.unit, limits=(commands[0], commands[-1]))]
 
@@ -159,8 +159,8 @@ class Thruster(Component):
     def at_rest(self, thrust: float, axial_speed: float) -> float:
         """Return the thrust at rest x [N] that gives a thrust T in moving water, also beyond the curve's limits.
 
-        x has the sign of T. Where the water opposes, T(x) falls below 0 before it rises: the part with T x < 0, in which a
-        slow propeller is dragged along, is excluded, because the opposite rotation needs less.
+        x has the sign of T. In opposing flow T(x) falls below 0 before it rises. The range T x < 0, where the flow drags a slow
+        propeller along, is excluded, because the opposite rotation needs less thrust at rest.
 
         Args:
             thrust: Thrust T [N].
@@ -170,7 +170,7 @@ class Thruster(Component):
             return thrust
         F, T, sign = self.curve.limits[1], abs(thrust), math.copysign(1.0, thrust)
         part = sign * axial_speed / self.zero_thrust_speed
-        zero = (1.0 + BLEND) * F * max(part, 0.0) ** 2  # T rises from there on, and is T at the latest at 2 T + zero
+        zero = (1.0 + BLEND) * F * max(part, 0.0) ** 2  # T rises from there on and reaches its value at or before 2 T + zero
         least = max(zero - BLEND * F, 0.0)
 
         def missing(x: float) -> float:

@@ -1,6 +1,6 @@
 """Prescribed joint motions as functions of time: the interface, sines, constant speed, and recorded signals.
 
-Units are those of a revolute joint; for a prismatic one replace rad by m.
+Units are those of a revolute joint; for a prismatic joint replace rad by m.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Motion(abc.ABC):
         return MotionNow(*(float(x) for x in self.at(t, self.timed_values(t)[0])))
 
     def faults(self) -> list[str]:
-        """Return where velocity and acceleration differ from finite differences of position and velocity at five times."""
+        """Return deviations of velocity and acceleration from finite differences of position and velocity at five times."""
         out = []
         for t in (0.0, 0.37, 1.3, 3.1, 7.7):
             before, here, after = (self.now(t + k * DIFFERENCE) for k in (-1.0, 0.0, 1.0))
@@ -97,7 +97,7 @@ class Sine(Checked, Motion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steady(Checked, Motion):
-    """q = offset + speed t: a towing carriage, a turning drum, or a locked joint with speed 0."""
+    """q = offset + speed t: a towing carriage, a turning drum, or, with speed 0, a locked joint."""
 
     speed: Finite = 0.0
     """Speed [rad/s]."""
@@ -115,8 +115,8 @@ class Recorded(Motion):
 
         q = q_k + v_k s + ½ a_k s² + ⅙ j_k s³,    s = t − t_k
 
-    `Recorded.of` makes one from measured positions. Its numbers are inputs of the compiled program: other recordings of the
-    same joint need no compilation.
+    `Recorded.of` builds it from measured positions. Its numbers are inputs of the compiled program: a different recording of
+    the same joint needs no compilation.
     """
 
     pieces: tuple[tuple[float, float, float, float, float], ...] = field(metadata=GIVEN)
@@ -140,10 +140,10 @@ class Recorded(Motion):
     def of(cls, times: Any, positions: Any, *, smoothing: float = 0.0) -> Recorded:
         """Return the cubic spline through measured positions, or a smoothing spline.
 
-        The spline f minimises Σ (x_k − f(t_k))² + λ ∫ f̈² dt, with λ = n (T/2π)⁴ for n samples a second: a sine of the
-        period T is halved, longer ones are kept, and shorter ones decrease with (period/T)⁴.
+        The spline f minimises Σ (x_k − f(t_k))² + λ ∫ f̈² dt, with λ = n (T/2π)⁴ for n samples per second: the amplitude of a
+        sine with period T is halved, longer periods are kept, and shorter ones decrease with (period/T)⁴.
 
-        `times`: times of the samples [s], shape (n,), rising, n at least 5; `positions`: positions [rad], shape (n,);
+        `times`: increasing times of the samples [s], shape (n,), n at least 5; `positions`: positions [rad], shape (n,);
         `smoothing`: T [s]; 0 for a spline through all samples.
         """
         from scipy.interpolate import PPoly, make_interp_spline, make_smoothing_spline
@@ -152,7 +152,7 @@ class Recorded(Motion):
         if t.ndim != 1 or t.shape != x.shape or len(t) < 5:
             raise ValueError(f"times and positions must be rows of equal length, at least 5, got {t.shape} and {x.shape}")
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
-            raise ValueError("times and positions must be finite; drop the other samples first")
+            raise ValueError("times and positions must be finite; remove other samples first")
         if not (np.diff(t) > 0.0).all():
             raise ValueError(
                 f"times must increase; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after the previous one"
@@ -185,7 +185,7 @@ class Recorded(Motion):
         return _cubic(t - x[0], x[1:])
 
     def faults(self) -> list[str]:
-        """Return no problem: rates are those of the spline."""
+        """Return no errors, because rates are those of the spline."""
         return []
 
 
@@ -205,7 +205,8 @@ def recorded_file(
         position: Name of the column with the positions.
         scale: Factor on the positions, such as 0.0174533 for degrees [-].
         offset: Offset added to the scaled positions [rad].
-        smoothing: Period at which a sine is halved; longer periods are kept [s]; 0 for a spline through all samples.
+        smoothing: Period at which a sine's amplitude is halved; longer periods are kept [s]; 0 for a spline through all
+        samples.
     """
     import gzip
     import zlib

@@ -74,7 +74,7 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
         "single_s": "from hm.compile to the first result of one state",
         "batch_s": f"then until the first result of a batch, {report['machine']['native_lanes']} lanes",
         "import_compiler_s": "import of CasADi and LLVM before that",
-        "load_model_s": "import of hydromechs and reading of the model",
+        "load_model_s": "import of hydromechs and loading of the model",
     }
     rows = [(what, *(f"{report['compile'][when][key]:.3f}" for when in ("cold", "cached"))) for key, what in parts.items()]
     console.print(Text("\nCompile times in a new process"))
@@ -82,7 +82,7 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
 
 
 def print_peers(report: dict[str, Any], console: Console) -> None:
-    """Print which other codes are missing, and how much the others differ from ours."""
+    """Print missing third-party codes, and the differences of the others from ours."""
     for name in report["missing"]:
         console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
     for name, difference in report["relative_difference_to_ours_dry"].items():
@@ -97,8 +97,8 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
     console.print(
         Text(
             f"Whole steps of {m['name']}, {m['degrees_of_freedom']} degrees of freedom; operations of one: {counts}.\n"
-            "Euler is semi-implicit. Steps of all worlds together, measured in turns; they are of 1 ms, so that\n"
-            "a thousandth of their rate is the multiple of real time."
+            "Euler is semi-implicit. Steps of all worlds together, measured alternately. A step is 1 ms, so that\n"
+            "a thousandth of the rate is the real-time factor."
         )
     )
     rows: list[tuple[Any, ...]] = []

@@ -1,4 +1,4 @@
-"""`hydromechs campaign`: whole missions with different seeds into a folder, what is printed of them, and replays of a world."""
+"""`hydromechs campaign`: runs missions with different seeds into a folder, prints results, and replays a world."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ def campaign(
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Number of threads. Defaults to one per core.")] = None,
     chunk: Annotated[
-        int | None, typer.Option(help="Worlds that fly together and are stored in one file. Defaults to what fits the memory.")
+        int | None,
+        typer.Option(help="Number of worlds that run together and share a file. Defaults to what fits the memory."),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Duration of each mission [s]. Defaults to the scenario's.")] = None,
     watch: Annotated[
-        list[str] | None, typer.Option(help="A quantity whose statistics are kept besides those of the checks; repeatable.")
+        list[str] | None, typer.Option(help="A quantity whose statistics are stored in addition to the checks; repeatable.")
     ] = None,
     target: Annotated[str, typer.Option(help="cpu, or cuda for a GPU.")] = "cpu",
     device: Annotated[int, typer.Option(help="Number of the GPU.")] = 0,
@@ -116,7 +117,7 @@ def chosen_executor(name: str, workers: int | None, address: str) -> SweepEngine
     if name != "threads":
         return chosen_engine(name, workers, address, "executor", ("threads", *ENGINES))
     if address or workers is not None:
-        raise ValueError("--address and --workers need workers; add --executor dask, or for --workers also local")
+        raise ValueError("--address needs --executor dask; --workers needs --executor dask or local")
     return None
 
 
@@ -205,18 +206,18 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
     results = load_campaign(folder)
     about = results.about
     if not about["source"]:
-        raise ValueError(f"{folder} was made by a program, without a scenario file; run the scenario with the world's seed")
+        raise ValueError(f"{folder} was created by a program, without a scenario file; run the scenario with the world's seed")
     settings = {path: tuples(value) for path, value in about["settings"].items()}
     seed, digest, values = world_of(results, world)
     loaded = with_settings(load_scenario(about["source"], code=code), settings)
     if not same_scenario(results, loaded):
         raise ValueError(
-            f"scenario {about['source']} has changed since the campaign in {folder}, or it names other models or code; "
+            f"scenario {about['source']} has changed since the campaign in {folder}, or its models or code have; "
             "restore it (its text is in campaign.json), or fly the campaign again"
         )
-    missing = TARGETS[about["target"]].unavailable() if about["target"] in TARGETS else "it is unknown here"
+    missing = TARGETS[about["target"]].unavailable() if about["target"] in TARGETS else "the target is unknown here"
     if missing:
-        Console().print(Text(f"the campaign flew on {about['target']}, its replay runs on the CPU: {missing}", "yellow"))
+        Console().print(Text(f"the campaign ran on {about['target']}, but its replay runs on the CPU: {missing}", "yellow"))
     name, target = f"{loaded.name}-world-{world}", NATIVE.target if missing else about["target"]
     return WorldRun(
         about["source"], float(about["duration"]), seed, settings, name, int(about["lanes"]), target, digest, values
@@ -224,7 +225,7 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
 
 
 def print_agreement(replay: WorldRun, result: RunResult, console: Console) -> None:
-    """Print whether a replay ends as in the campaign: its state to the last bit, or else the values of its checks."""
+    """Compare the end of a replay with the campaign: the state to the last bit, or else the values of checks."""
     from hydromechs.sweeps import digest
 
     state = result.state

@@ -32,7 +32,7 @@ def check_file(
         except (ModelError, ScenarioError, SweepError, ValidationStudyError, SettingError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
-        except ValueError as error:  # from the simulation of a model, so without a line
+        except ValueError as error:  # found by the simulation of a model, so without a line
             errors.print(Text(f"{file}: {message_of(error)}", "red"))
             return False
     for text in dict.fromkeys(str(w.message) for w in caught):
@@ -42,7 +42,7 @@ def check_file(
 
 
 def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: dict[str, Any]) -> str:
-    """Describe a valid file; raise the errors of an invalid one."""
+    """Return a description of a valid file; raise the errors of an invalid one."""
     from hydromechs.formats import is_robot_file, is_scenario_file, located
     from hydromechs.library import load, load_scenario, scenario_names
     from hydromechs.scenario import buoyancy_mistakes, contact_warnings, trial_faults, unit_mistakes

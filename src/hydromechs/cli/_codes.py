@@ -92,7 +92,7 @@ def papers(
     what: Annotated[
         str, typer.Argument(help="counts: operations; lift: the thesis' experiment; omit it to list all tables and figures.")
     ] = "",
-    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions of the lift, approximate times.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run few repetitions of the lift; times are approximate.")] = False,
     picture: Annotated[Path | None, typer.Option(help="File for Fig. 14 of the lift.")] = None,
     as_json: JSON = False,
 ) -> None:
@@ -103,7 +103,7 @@ def papers(
     from hydromechs import bench
 
     if what not in ("", "counts", "lift"):
-        raise typer.BadParameter(f"{what!r} is unknown; give counts or lift, or nothing for the list")
+        raise typer.BadParameter(f"{what!r} is unknown; give counts or lift, or omit it for the list")
     if what != "lift" and (quick or picture):
         raise typer.BadParameter("--quick and --picture belong to `hydromechs papers lift`")
     if what == "lift":
@@ -136,7 +136,7 @@ def print_papers(comparisons: Sequence[dict[str, Any]], console: Console) -> Non
         Text(
             "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
             "angles, offsets, centres of mass and inertias; in water also full added mass, buoyancy and strip drag on all\n"
-            "bodies, and the water moves and accelerates. Ours are counted in the traced programs."
+            "bodies, and the water moves and accelerates. Our counts are those of the traced programs."
         )
     )
     for section in dict.fromkeys(c["section"] for c in comparisons):
@@ -171,7 +171,7 @@ def print_lift(report: dict[str, Any], console: Console) -> None:
 
 
 def print_crosscheck(result: Crosscheck, console: Console) -> None:
-    """Print the largest differences from other codes."""
+    """Print the largest differences from third-party codes."""
     rows = []
     for (code, quantity), differences in result.found.items():
         worst = max(differences, key=lambda d: d.relative)
@@ -179,5 +179,5 @@ def print_crosscheck(result: Crosscheck, console: Console) -> None:
         good = "yes" if worst.relative <= CROSSCHECK_TOLERANCE else "NO"
         rows.append((code, quantity, f"{worst.relative:.2e}", f"{median:.1e}", f"{worst.condition:.1e}", good))
     console.print(Text(f"{result.trees} random trees of up to 12 bodies, all joint types"))
-    columns = ("code", "quantity", ">largest difference", ">median", ">condition at the largest")
+    columns = ("code", "quantity", ">largest difference", ">median", ">condition number there")
     console.print(table_of(*columns, f"within {CROSSCHECK_TOLERANCE:g}", rows=rows))

@@ -12,7 +12,7 @@ class Console(console.Console):
     """Prints control characters as "�": those of a name in a file could hide output or write into the clipboard."""
 
     def render(self, renderable: console.RenderableType, options: console.ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments of what is printed."""
+        """Yield the segments of printed text."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(plain(segment.text), segment.style)
 

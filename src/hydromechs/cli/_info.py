@@ -22,7 +22,7 @@ from ._tables import table_of
 SHOWN = 36
 """Maximum number of array entries that are printed."""
 NEUTRAL = 1e-9
-"""Net weight over weight up to which it counts as rounding."""
+"""Ratio of net weight to weight below which a vehicle counts as neutral."""
 
 
 def info(

@@ -157,7 +157,7 @@ def pilot(
     settings: SET = None,
     code: CODE = False,
 ) -> None:
-    """Fly a scenario in a browser, with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
+    """Fly a scenario in a browser with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
     from ._pilot import fly, fly_again, link_of
     from ._settings import parsed_settings
 

@@ -28,8 +28,8 @@ def modes(
         typer.Argument(help="A library scenario or the path of one; or a library model, with its actuators in still water."),
     ],
     at: Annotated[float, typer.Option(help="Simulate this long first [s], with the controller, then hold its commands.")] = 0.0,
-    trim: Annotated[bool, typer.Option("--trim", help="Find commands for equilibrium; linearise there.")] = False,
-    free: Annotated[list[str] | None, typer.Option(help="With --trim: free coordinate, as vehicle.q; repeatable.")] = None,
+    trim: Annotated[bool, typer.Option("--trim", help="Find equilibrium commands and linearise there.")] = False,
+    free: Annotated[list[str] | None, typer.Option(help="With --trim: free coordinate, such as vehicle.q; repeatable.")] = None,
     tolerance: Annotated[float, typer.Option(help="Maximum rate of change at an equilibrium [SI/s].")] = 1e-6,
     out: Annotated[str, typer.Option(help="Plot the oscillating modes to this file, such as modes.png.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -40,7 +40,7 @@ def modes(
     from hydromechs.viewer import plot_modes
 
     if free and not trim:
-        raise typer.BadParameter("--free applies only with --trim")
+        raise typer.BadParameter("--free requires --trim")
     sim = _simulation(source, code)
     if at:
         sim.run(at)
@@ -77,7 +77,7 @@ def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
     from hydromechs.simulation import trim
 
     state = sim.state
-    targets = {f"{c.name}.rate" for c in sim.plant.components if isinstance(c, Drive)}  # servos may move
+    targets = {f"{c.name}.rate" for c in sim.plant.components if isinstance(c, Drive)}  # targets of servos may move
     held = np.where([name in targets for name in sim.plant.layout.held], 0.0, state.held)
     found = trim(sim.plant, state=replace(state, v=np.zeros(sim.model.nv), held=held), free=free)
     if not found.converged and max(map(abs, found.residual.values())) > tolerance:

@@ -34,7 +34,7 @@ def new(
     found = import_file(robot, **options) if is_robot_file(robot) else load(robot, code=code, **options)
     place = Path(project or file_name(found))
     if place.exists():
-        raise FileExistsError(f"{place} exists; give another folder, as in: hydromechs new {robot} PROJECT")
+        raise FileExistsError(f"{place} exists; choose another folder, for example: hydromechs new {robot} PROJECT")
     console, made = Console(), create_project(found, place)
     text = f"{place}: {made.name}.yaml, mission.yaml, README.md with {len(made.notes)} assumptions"
     console.print(Text(text, "bold"), soft_wrap=True)
@@ -45,7 +45,7 @@ def new(
     try:
         made.scenario.simulation()
     except (ModelError, ScenarioError) as error:
-        console.print(Text(f"  the mission needs your changes: {error}", "yellow"), soft_wrap=True)
+        console.print(Text(f"  the mission needs changes: {error}", "yellow"), soft_wrap=True)
     for command in (f"check {place}/mission.yaml", f"run {place}/mission.yaml --show", f"pilot {place}/mission.yaml"):
         if made.floats or not command.startswith("pilot"):
             console.print(Text(f"  hydromechs {command}"), soft_wrap=True)

@@ -79,7 +79,7 @@ def vehicle_file(name: str, folder: str) -> str:
 
 
 def link_of(delay: float | None, distance: float | None, message_time: float, loss: float) -> AcousticLink | None:
-    """Return the link that options describe: a delay [s], or a distance [m] in place of it; None without either."""
+    """Return the link that options describe, by a delay [s] or a distance [m]; None without either."""
     if delay is not None and distance is not None:
         raise ValueError(f"--delay {delay:g} and --distance {distance:g} are both given; remove one")
     if delay is None and distance is None:
@@ -118,7 +118,7 @@ def fly(
     if share:
         there = station.url.replace("127.0.0.1", socket.gethostname())
         console.print(Text(f"from other machines: {there}; anyone with this URL can steer", "yellow"), soft_wrap=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends it as Ctrl-C does
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends it like Ctrl-C
     serve(station, lambda: time.sleep(0.5), console, port, browser)
     folder = station.session.run_folder
     if folder.has_run():

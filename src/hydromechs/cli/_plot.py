@@ -68,11 +68,11 @@ def compare(
     if tolerance is not None and not tolerance >= 0.0:
         raise ValueError(f"--tolerance {tolerance:g}: must be at least 0")
     if quantity and not out:
-        raise ValueError(f"--quantity {quantity[0]} needs a file to plot to; add --out FILE.png, or omit it")
+        raise ValueError(f"--quantity {quantity[0]} needs a plot file; add --out FILE.png, or omit --quantity")
     if out and Path(out).suffix.lower() not in (".html", *PLOTS):
         raise ValueError(f"--out {out}: a comparison ends in .html, {', '.join(PLOTS)}")
     if quantity and out.endswith(".html"):
-        raise ValueError(f"--quantity {quantity[0]}: a page shows all quantities; omit it, or use --out FILE.png")
+        raise ValueError(f"--quantity {quantity[0]}: a page shows all quantities; omit --quantity, or use --out FILE.png")
     datasets = load_recording(first), load_recording(second)
     try:
         comparison = compare_recordings(*datasets)
@@ -109,7 +109,7 @@ def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], c
     parts = f" ({'; '.join(rest)})" if rest else ""
     console.print(Text(f"{when}, {n} sample{'' if n == 1 else 's'}{how}{parts}"), soft_wrap=True)
     if begin == end and rest:
-        console.print(Text("they have one instant in common; check whether one run continues the other", "yellow"))
+        console.print(Text("they share only one instant; check whether one run continues the other", "yellow"))
     if comparison.equal:
         console.print(Text(f"all {len(comparison.differences)} variables are identical to the last bit"))
     else:

@@ -112,7 +112,7 @@ def run(
             if pictures:
                 bar.show("writing the report", simulated)
                 notes += draw(result, scenario)
-            warned = [w for w in result.warnings if w not in mistakes]  # these were already printed before the run
+            warned = [w for w in result.warnings if w not in mistakes]  # already printed before the run
             result = replace(result, warnings=(*warned, *dict.fromkeys(notes)))
         finally:  # Ctrl-C while it draws
             bar.stop()
@@ -126,7 +126,7 @@ def own_lines(error: Exception) -> str:
     """Return an error in custom code as text, with the lines of that code and without ours."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
     lines = traceback.format_list(frames) + traceback.format_exception_only(error)
-    return "".join(lines) + "run it with --traceback to see all lines"
+    return "".join(lines) + "use --traceback to see all lines"
 
 
 def _is_users(file: str) -> bool:
@@ -145,7 +145,7 @@ def _claimed(name: str, out: str, force: bool) -> AbstractContextManager[RunFold
 
 
 def draw(result: RunResult, scenario: Scenario) -> list[str]:
-    """Write the report of a run, without the scene if that cannot be drawn; return notes, which the report also lists."""
+    """Write the report of a run, without the scene if it cannot be drawn; return notes, which the report also lists."""
     from hydromechs.viewer import SCENE_SAMPLES, write_report
 
     notes: list[str] = []
@@ -157,7 +157,7 @@ def draw(result: RunResult, scenario: Scenario) -> list[str]:
 
 
 def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | None:
-    """Return the result of `work`; None with a note if it fails, since a drawing error must not fail a run."""
+    """Return the result of `work`; None with a note if it fails, because a drawing error must not abort a run."""
     from hydromechs.viewer import DrawingWarning
 
     out = None
@@ -176,7 +176,7 @@ def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | 
 
 
 class _ProgressBar(Progress):
-    """Shows the phases of a run; while simulating, the time reached and the time left."""
+    """Shows the phases of a run and, while simulating, the time reached and the time left."""
 
     def __init__(self, console: Console, duration: float) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[reached]}"), TimeRemainingColumn())
@@ -240,7 +240,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("missed deadlines", str(summary.late_steps))
     if summary.diverged is None and summary.residual is not None and summary.residual_relative is not None:
         relative = f"{summary.residual_relative:.2g} of the energy exchanged"
-        part = "" if summary.residual_before is None else f" since the resume, {summary.residual_before:.3g} J before it"
+        part = "" if summary.residual_before is None else f" since the resume; {summary.residual_before:.3g} J before it"
         table.add_row("energy residual", f"{summary.residual:.3g} J{part}, {relative}")
     for check in summary.checks:
         mark = Text("passed", "green") if check.passed else Text("FAILED", "bold red")

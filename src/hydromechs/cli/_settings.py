@@ -17,7 +17,7 @@ class SettingError(ValueError):
 
 
 def parsed_settings(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return the values of --set by path; lists become tuples, other words are texts."""
+    """Return the values of --set by path; lists become tuples, other values text."""
     out: dict[str, Any] = {}
     for text in texts or ():
         path, equals, value = text.partition("=")

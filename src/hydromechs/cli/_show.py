@@ -226,7 +226,9 @@ def picture(
         scene = model_scene(load(source, code=code, **options))
     shown = _layers(scene, layers)
     if chromium and len(moments) > 1:
-        raise ValueError(f"--chromium draws one moment, --at gives {len(moments)}; omit --chromium, or draw them one by one")
+        raise ValueError(
+            f"--chromium draws one moment, but --at gives {len(moments)}; omit --chromium, or draw the moments one by one"
+        )
     if chromium:
         path = browser_picture(scene.at(moments[0]), out, layers=shown)
     else:
@@ -240,8 +242,8 @@ def run_scene(
 ) -> tuple[Scene, xarray.Dataset]:
     """Return the scene of a recording and the recording.
 
-    The scene is built from data in the recording, without which bodies are boxes. No code that it names runs, and of the files
-    that it names, only meshes that have not changed since the run are read.
+    The scene is built from data in the recording, without which bodies are boxes. No code that it names runs, and only named
+    meshes that are unchanged since the run are read.
     """
     from hydromechs.formats import drawn_files, drawn_scenario, load_file
     from hydromechs.library import load

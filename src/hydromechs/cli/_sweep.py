@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "dask", "serial")
 """Names of the engines."""
 VALUES = 12
-"""Values of a parameter of which success rates are printed, at most."""
+"""Maximum number of values of a parameter whose success rates are printed."""
 REASONS = 5
 """Maximum number of printed reasons of failed runs."""
 
@@ -56,7 +56,9 @@ def sweep(
     console.print(Text(plan.title or plan.name, "bold"))
     if plan.compiling:
         names = ", ".join(plan.compiling)
-        console.print(f"{names}: part of compiled programs; each new value is compiled", style="yellow", highlight=False)
+        console.print(
+            f"{names}: part of compiled programs; each new value requires compilation", style="yellow", highlight=False
+        )
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -86,11 +88,11 @@ def sweep(
 def chosen_engine(
     name: str, workers: int | None, address: str, option: str = "engine", names: Sequence[str] = ENGINES
 ) -> SweepEngine:
-    """Return the engine with a name, with its options. Errors name the option, and the names that it takes."""
+    """Return the engine with a name and its options. Errors name the option and its possible values."""
     from hydromechs.sweeps import Dask, Local, Serial
 
     if address and name != "dask":
-        raise ValueError(f"--address is given, but the {option} is {name}; add --{option} dask")
+        raise ValueError(f"--address requires --{option} dask, but the {option} is {name}")
     if name == "local":
         return Local(workers)
     if name == "dask":

@@ -28,7 +28,7 @@ def print_heading(report: dict[str, Any], console: Console) -> None:
 
 
 def print_report(report: Report, show: Callable[[Report, Console], None], as_json: bool) -> None:
-    """Print a report, plain data, as JSON or as tables by a function."""
+    """Print a report of plain data, as JSON or as tables by a function."""
     if as_json:
         print(plain(json.dumps(report, indent=2, ensure_ascii=False)))
     else:
@@ -46,7 +46,7 @@ def table_of(*columns: str, rows: Iterable[Iterable[object]] = ()) -> Table:
 
 
 WORST = 3
-"""Worst worlds that are listed of each check."""
+"""Number of worst worlds listed for each check."""
 
 
 def rate_text(rate: Rate) -> str:

@@ -21,7 +21,7 @@ def validate(
     study: Annotated[Path, typer.Argument(help="Validation file, such as examples/hinsdale_2023.yaml.")],
     data: Annotated[str, typer.Option(help="Folder with the logs. Defaults to `data` in the file.")] = "",
     out: Annotated[
-        str, typer.Option(help="Folder for the report and for the fits of --variants, which a later run reuses; optional.")
+        str, typer.Option(help="Folder for the report, and for the fits of --variants, which later runs reuse; optional.")
     ] = "",
     workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")] = 0,
     trials: Annotated[str, typer.Option(help="Pattern of the trials' names. Defaults to the file's.")] = "",
@@ -40,7 +40,7 @@ def validate(
             found = replace(found, trials=replace(found.trials, names=trials))
         folder = Path(data) if data else study.parent / found.data
         if not data and not found.data:
-            raise ValueError(f"{study} names no folder with logs; set it with --data")
+            raise ValueError(f"{study} does not name a folder with logs; set it with --data")
         if folds and not variants:
             raise ValueError("--folds applies only with --variants")
         with _live(console) as progress:
@@ -76,7 +76,7 @@ def _live(console: Console) -> Iterator[Callable[[Any], None]]:
     with console.status(Text("reading logs, compiling")) as status:
 
         def progress(iteration: Any) -> None:
-            latest.pop(iteration.fit, None)  # the latest are last
+            latest.pop(iteration.fit, None)  # latest last
             latest[iteration.fit] = f"{iteration.fit}: iteration {iteration.number}, cost {iteration.cost:.4g}"
             status.update(Text("; ".join(list(latest.values())[-SHOWN:])))
 

@@ -1,4 +1,4 @@
-"""Contacts that probes cannot represent: the pairs of shapes, and the motion that is wrong."""
+"""Contacts that probes cannot represent: the pairs of shapes, and the inaccurate motion."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from ._probes import probes
 from ._touching import Terrain
 
 LISTED = 6
-"""Maximum number of pairs that one message names; the rest is counted."""
+"""Maximum number of pairs that one message names; the others are counted."""
 CREST = 0.1
 """Height of a crest between two probes above which it is reported, as a fraction of the shape's smallest dimension."""
 ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
@@ -24,7 +24,7 @@ def unrepresented_contacts(model: Model, components: Iterable[Component]) -> lis
     """Return warnings about contacts of a plant's components whose geometry the probes cannot represent, one for each defect.
 
     A contact is represented if the probes of one side cover its whole surface, since distances to solids are exact. Spheres
-    cover theirs; capsules do if the spheres along their axis overlap; boxes do against a plane. Terrain has no probes.
+    cover their surface; capsules do if the spheres along their axis overlap; boxes do against a plane. Terrain has no probes.
     """
     pairs = [c for c in components if isinstance(c, Pair)]
     found: dict[str, list[str]] = {}
@@ -125,7 +125,7 @@ def _between(piece: Placed, radius: float, solid: Placed) -> tuple[str, str] | N
 def _crest(field: HeightField, span: float) -> float:
     """Maximum height of the surface above the chord between two points `span` apart along x or y [m].
 
-    The chord's ends lie on grid lines; within a cell the surface is taken as a parabola.
+    The chord's ends lie on grid lines; within a cell the surface is approximated by a parabola.
     """
     highest, heights = 0.0, np.array(field.heights)
     for h, cell in ((heights, field.spacing[0]), (heights.T, field.spacing[1])):

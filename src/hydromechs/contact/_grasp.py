@@ -1,8 +1,8 @@
 """Grasps: two frames of a mechanism held together, in all or some of their six relative directions.
 
-They close without a jump in position. A grasp is a constraint between accelerations (McMillan 1994, ch. 2, with the
-general contact joint for free directions). Drift from rounding and integration is corrected as by a critically damped
-spring (Baumgarte).
+They close without a jump in position. A grasp constrains accelerations (McMillan 1994, ch. 2, with the
+general contact joint for free directions). Drift from rounding and integration decays like a critically damped spring
+(Baumgarte).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Grasp(Component):
     cause = "grasps"
     refers = HOLDING
     outputs = (
-        Output("grasp_force", "N, N m", "force of the holder on what it holds, in the holder's axes", SIX, "six"),
+        Output("grasp_force", "N, N m", "force of the holder on the held body, in the holder's axes", SIX, "six"),
         Output("grasp_error", "m, rad", "distance and angle error of the grasp", ("distance", "angle"), "misfit"),
     )
 
@@ -43,7 +43,7 @@ class Grasp(Component):
     holder: str
     """Frame or body that holds; directions are along its axes."""
     held: str
-    """Frame or body that is held; the two frames coincide except in the free directions."""
+    """Held frame or body; the two frames coincide except in the free directions."""
     free: tuple[Direction, ...] = ()
     """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint, ("rx", "ry") a
     universal joint about x of the holder and y of what it holds."""
@@ -61,7 +61,7 @@ class Grasp(Component):
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Directions that are held, as numbers of x, y, z, rx, ry, rz."""
+        """Held directions, as indices into x, y, z, rx, ry, rz."""
         return held_rows(self.free)
 
     def check(self, model: Model) -> None:
@@ -72,7 +72,7 @@ class Grasp(Component):
             row.check_closure(float(now.t), self)
 
     def apart(self, model: Model, kin: Any) -> float:
-        """Return the distance of the two frames from meeting, in units of its tolerance, for an observer at rest."""
+        """Return the misfit of the two frames in units of the tolerance, for an observer at rest."""
         return float(max(dynamics.joined_misfit(dynamics.joined_rows(model, kin, self), self))) / max(self.tolerance, 1e-12)
 
     def inputs(self, model: Model) -> list[Slot]:
@@ -91,7 +91,7 @@ class Grasp(Component):
 
 
 def check_frames(model: Model, who: str, holder: str, held: str) -> None:
-    """Raise `KeyError` or `ValueError` unless two frames are there and can move apart; `who` holds them, for the message."""
+    """Raise `KeyError` or `ValueError` unless two frames exist and can move apart; `who` owns them in messages."""
     try:
         bodies = [model.locate(name).body for name in (holder, held)]
     except KeyError as e:

@@ -3,9 +3,9 @@
     F = −s (k e + c ė),    M = −s (∂E_r/∂θ + c_r ω),    E_r = ½ Σ_k k_r,k θ_k² for small angles θ_k
 
 in the axes of the holder, where e is the position of the held frame relative to the holder's, ω its angular velocity
-relative to the holder, and s the strength, from 0 (open) to 1 (closed), which follows the command within the closing
-time if there is an object within reach while the jaws close. Jaws that have closed on nothing stay empty until they
-have opened again.
+relative to the holder, and s the strength, from 0 (open) to 1 (closed), which follows the command within the closing time if an
+object is within reach while the jaws close. Jaws that close without an object stay empty until they open
+again.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Grip(Component):
     holder: str
     """Frame or body that holds; directions are along its axes."""
     held: str
-    """Frame or body that is held."""
+    """Held frame or body."""
     stiffness: Vector3
     """k along x, y, z [N/m]."""
     damping: Vector3
@@ -54,7 +54,7 @@ class Grip(Component):
     turning_damping: Vector3 = (0.0, 0.0, 0.0)
     """c_r about x, y, z [N·m·s/rad]."""
     reach: Positive = 0.1
-    """Maximum distance at which the jaws grip [m]; beyond it they close on nothing, until they open again."""
+    """Maximum distance at which the jaws grip [m]; beyond it they close empty, until they open again."""
     closing_time: Positive = 0.1
     """Time constant of closing and opening [s]."""
     closed: bool = False
@@ -86,7 +86,9 @@ class Grip(Component):
         apart = self.apart(model, kin)
         if apart < 1.0:
             return f"{self.name!r} closes on {self.held!r}"
-        return f"{self.name!r} closes on nothing: {self.held!r} is {apart * self.reach:.3g} m away, reach {self.reach:g} m"
+        return (
+            f"{self.name!r} closes without an object: {self.held!r} is {apart * self.reach:.3g} m away, reach {self.reach:g} m"
+        )
 
     def inputs(self, model: Model) -> list[Slot]:
         return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]

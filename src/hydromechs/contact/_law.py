@@ -41,7 +41,7 @@ class ContactFriction(NamedTuple):
 
 
 class ContactLaw(abc.ABC):
-    """Normal force by depth and rate. Derive a frozen dataclass from it for a custom law, in NumPy operations."""
+    """Normal force as a function of depth and rate. For a custom law derive a frozen dataclass, with NumPy operations."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ class NonlinearContact(Checked, ContactLaw):
     """Spring whose damping grows with the depth: N = max(0, k dⁿ (1 + 3/2 α ḋ)); no jump at contact, no pull on release."""
 
     stiffness: Positive
-    """Force per depth to the power of the exponent k [N/mⁿ]."""
+    """k, force over the depth to the power of the exponent [N/mⁿ]."""
     damping_factor: NotNegative = 0.0
     """Damping factor α [s/m]; the coefficient of restitution is about 1 − α v for slow impacts."""
     exponent: Annotated[float, Bound(least=1.0)] = 1.0
@@ -125,8 +125,8 @@ class DryFriction:
 
             μ = μ_k + (μ_s − μ_k) / (1 + (v/v_s)²),    ṡ = (f − k_t s) / c_t
 
-        A component of s along the normal (after the plane has turned) exerts no force and decays with the time constant
-        c_t/k_t, as all of s does when the surfaces separate. The loss is f · v − k_t s · ṡ.
+        A component of s along the normal (after a rotation of the plane) exerts no force and decays with the time constant
+        c_t/k_t, like all of s when the surfaces separate. The loss is f · v − k_t s · ṡ.
 
         `normal`: N, at least 0 [N]; `n`: unit normal, shape (3,); `s`: deflection of the anchored spring [m], shape (3,); `v`:
         velocity along the tangent plane, n · v = 0 [m/s], shape (3,).
@@ -188,8 +188,8 @@ MATERIALS: Mapping[str, Material] = MappingProxyType(
 MATERIAL_SOURCES: Mapping[str, str] = MappingProxyType(
     {
         "concrete": "estimated: friction of foundations on sound rock and clean gravel is about 0.55 to 0.7 in soil mechanics",
-        "rock": "estimated: as concrete",
-        "sand": "estimated: tan 31°, an angle of internal friction of loose to medium sand; it slips in the sand, not on it",
+        "rock": "estimated: same as concrete",
+        "sand": "estimated: tan 31°, an angle of internal friction of loose to medium sand; slip occurs within it",
         "mud": "estimated: soft clay; no suction, no gradual sinking",
         "steel": "estimated: steel on wet steel",
         "rubber": "estimated: rubber on a wet hard floor",

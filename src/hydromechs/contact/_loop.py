@@ -1,4 +1,4 @@
-"""Loops of a model as components of its plant: their forces are found together with those of grasps."""
+"""Loops of a model as components of its plant; their forces are solved together with those of grasps."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class LoopClosure(Component):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouplingClosure(Component):
-    """The forces that keep a joint of the model on another one's coordinate."""
+    """The forces that keep a joint of the model coupled to another joint."""
 
     kind = "coupling"
     cause = "loops"
     outputs = (
-        Output("coupling_force", "N m or N", "force in the joint that follows"),
-        Output("coupling_error", "rad or m", "its coordinate less the one that it must have"),
+        Output("coupling_force", "N m or N", "force in the following joint"),
+        Output("coupling_error", "rad or m", "deviation of its coordinate from the coupled value"),
     )
 
     coupling: Coupling

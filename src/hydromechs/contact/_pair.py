@@ -50,15 +50,16 @@ def contact_wrench(
     v the velocity of x on A less that on B. Both bodies feel f at x, with opposite signs, so that
     wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt holds exactly.
 
-    Bodies have poses X in the world, (R (3, 3), p (3,) [m]), and velocities V in their axes at their origins [m/s, rad/s],
-    shape (6,); B has none for terrain. `s` is the tangential deflection in axes of C [m], `down` a constant unit vector in the
+    `X` are poses of the bodies in the world, (R (3, 3), p (3,) [m]), and `V` their velocities in their axes at their origins
+    [m/s, rad/s], shape (6,); those of B are absent for terrain. `s` is the tangential deflection in axes of C [m], `down` a
+    constant unit vector in the
     world, shape (3,) each.
     """
     R, p = X_A if X_B is None else (X_B[0].T @ X_A[0], X_B[0].T @ (X_A[1] - X_B[1]))
     r = pair.probe.radius
     point = pair.probe.nearest(pair.solid, R, p)
     distance, slope = pair.solid.distance(p + R @ point, down)
-    # a height field's distance has a gradient of another length than 1 off the surface
+    # off the surface, the gradient of a height field's distance does not have unit length
     size = norm(slope) if isinstance(pair.solid.shape, HeightField) else 1.0
     n = slope / size
     arm = point - r * (R.T @ n)
@@ -128,12 +129,12 @@ class Segment:
     """Radius [m]."""
 
     def nearest(self, other: Placed, R: Array, p: Array) -> Array:
-        """As of `PointProbe`: the t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
+        """As in `PointProbe`: the t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
 
-            t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each held at the ends
+            t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each limited to the ends
 
-        which is exact (Ericson 2005, sec. 5.1.9). At that point the distance from the other's axis does not change with t, or t
-        is held, so its rate is that of the point fixed to the body.
+        which is exact (Ericson 2005, sec. 5.1.9). At that point the distance from the other axis is stationary in t, or t is at
+        a limit, so its rate is that of the point fixed to the body.
         """
         half, center, direction = self.half_length, np.array(self.center), np.array(self.direction)
         w, u = p + R @ center - np.array(other.origin.xyz), R @ direction
@@ -205,7 +206,7 @@ class Pair(Component):
 
 
 def _numbers(pair: Pair, now: Now) -> tuple[Any, ...]:
-    """Return the values of the probe's fields; the place of a frame may be an open parameter."""
+    """Return the values of the probe's fields; the pose of a frame may be an open parameter."""
     if pair.frame is not None:
         return tuple(now.model.frames[pair.frame][1].origin.xyz), 0.0
     return tuple(getattr(pair.probe, f.name) for f in fields(pair.probe))

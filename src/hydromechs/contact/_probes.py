@@ -25,10 +25,10 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     Probes come from the shapes with the role contact: a sphere is one; a box has its 8 corners; a capsule has points with its
     radius along its axis, the ends and others at most 4 radii apart (5 points at most), but only its ends against a plane and
     the exact nearest point against a sphere; a cylinder is a capsule shortened to its length, or 4 points on the rim of each
-    face where it is shorter than its diameter. Bodies meet by the probes of each on the shapes of the other; a sphere is
-    always the probe, and two capsules meet exactly, so these make one pair.
+    face if it is shorter than its diameter. Bodies meet by the probes of each on the shapes of the other; a sphere is
+    always the probe, and two capsules meet exactly, so there is one pair.
 
-    `parts`: terrain, `PointContact` and `BodyContact` among them; others do not count.
+    `parts`: parts of a plant; only terrain, `PointContact` and `BodyContact` are used.
     """
     parts = tuple(parts)
     terrain = [part for part in parts if isinstance(part, Terrain)]
@@ -38,7 +38,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
         if count > 1:
             raise ValueError(f"two pieces of terrain are named {name!r}; rename one")
     meeting = {model.body_index(name) for part in bodies for name in part.bodies}
-    able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # other shapes may be of any kind
+    able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # other shapes can be of any kind
     touching = [
         [_checked(body.name, s) for s in body.shapes if s.contact] if able[at] else [] for at, body in enumerate(model.bodies)
     ]

@@ -100,7 +100,7 @@ class BodyContact(Touching):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """The names of the bodies, joined by "and"."""
+        """Names of the bodies, joined by "and"."""
         return f"{self.bodies[0]} and {self.bodies[1]}"
 
     def check(self, model: Model) -> None:
@@ -118,7 +118,7 @@ class BodyContact(Touching):
 
 
 def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> Array:
-    """Return the height of the highest solid at x, y in the world [m], positive up; −inf if none. Also for symbols."""
+    """Return the height of the highest solid at x, y in the world [m], positive up; −inf if none. Accepts symbols."""
     x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     out = np.full(x.shape, -np.inf)
     for solid in solids:

@@ -88,7 +88,7 @@ def scenario_path(name: str) -> str:
 
 
 def scenario_file(source: str | os.PathLike) -> str:
-    """Path of a scenario's file, given as `load_scenario` takes it."""
+    """Return the path of a scenario's file, from the argument of `load_scenario`."""
     return os.fspath(source) if is_path(source) else scenario_path(str(source))
 
 

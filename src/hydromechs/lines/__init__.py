@@ -1,4 +1,4 @@
-"""Lines between a vehicle and a ship: of lumped masses, hanging ones that only pull, and one of which a part is lifted."""
+"""Lines between a vehicle and a ship: lumped-mass tethers, hanging lines without inertia, and partly lifted lines."""
 
 from collections.abc import Mapping
 

@@ -6,12 +6,12 @@ With the unstretched length L, the weight w per length and the axial stiffness E
     z/L = √(h² + v²) − √(h² + (v − 1)²) + (v − ½) k
 
 H is the horizontal tension, V the vertical tension at the end B, which lies x away and z higher than the end A (Irvine 1981).
-With 2λ the difference of the two asinh, the first is x/L = h (2λ + k), the second z/L = (v − ½) (2 tanh λ + k), and that the
-that the line has the length L leaves one equation in λ:
+With 2λ the difference of the two asinh, the first is x/L = h (2λ + k), the second z/L = (v − ½) (2 tanh λ + k), and the length
+L of the line leaves one equation in λ:
 
     S(λ) = (a z/L)² + (b x/L)² = 1,    a = 2 tanh λ/(2 tanh λ + k),    b = 2 sinh λ/(2λ + k)
 
-Both a and b grow with λ, from 0, so that there is one solution, at any distance; nothing cancels as EA grows.
+Both a and b grow with λ, from 0, so that there is one solution, at any distance; no terms cancel as EA grows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hydromechs.values import Array, Scalar
 STEPS = 6
 """Newton steps; five reach rounding, see docs/notes/tethers.md."""
 NEAREST = 1e-9
-"""Horizontal distance below which H is proportional to it, in lengths of the line."""
+"""Horizontal distance over length of the line below which H is proportional to the distance."""
 ROUNDED = 4e-15
 """Tolerance of S − 1."""
 
@@ -38,13 +38,13 @@ class CatenaryPull(NamedTuple):
     H: Scalar
     """Horizontal tension, the same everywhere [N]."""
     V_A: Scalar
-    """Vertical tension at A, where the line pulls upwards; below 0 where the line hangs down from A [N]."""
+    """Vertical tension at A, where the line pulls upwards; below 0 if the line hangs down from A [N]."""
     V_B: Scalar
     """Vertical tension at B, where the line pulls downwards [N]."""
 
 
 def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness: float, steps: int = STEPS) -> CatenaryPull:
-    """Return the tension at the ends of a line that hangs between A and B.
+    """Return the forces at the ends of a line that hangs between A and B.
 
     `x`: horizontal distance of B from A, at least 0 [m]; `z`: height of B over A [m]; `length`: unstretched length L [m];
     `weight`: weight in water per unstretched length w, above 0 [N/m]; `stiffness`: EA [N].
@@ -87,7 +87,7 @@ def _step(lam: Scalar, X: Scalar, Z: Scalar, k: Scalar) -> tuple[Scalar, Scalar]
     """Return S(λ), and a Newton step in λ.
 
     The nearly linear function depends on the dominant effect. Stretch: 1/√S over coth λ. Shape: ln(b² X²/(1 − a² Z²))
-    over λ. The one that changes more is taken.
+    over λ. The one that changes more is used.
     """
     t, s = np.tanh(lam), np.sinh(lam)
     stretched, spread = 2.0 * t + k, 2.0 * lam + k
@@ -106,13 +106,13 @@ def _step(lam: Scalar, X: Scalar, Z: Scalar, k: Scalar) -> tuple[Scalar, Scalar]
 
 
 def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float) -> tuple[Array, Array]:
-    """Return the horizontal distance from A and height over A at places along a line [m], shapes (n,) and (n,).
+    """Return the horizontal distance from A and the height over A of points along a line [m], shape (n,) each.
 
     `pull`: result of `catenary_pull`, floats; `s`: unstretched length from A [m], shape (n,); `weight`: weight in water per
     unstretched length [N/m]; `stiffness`: EA [N].
     """
     V_A, V = pull.V_A, pull.V_A + weight * s
-    far = max(pull.H, 1e-12 * weight * float(np.max(s)))  # V/H stays finite in a line that hangs straight down
+    far = max(pull.H, 1e-12 * weight * float(np.max(s)))  # V/H remains finite if the line hangs straight down
     both = np.hypot(pull.H, V) + np.hypot(pull.H, V_A)
     half = weight * s / both  # tanh of half of the difference of the two asinh, which does not cancel in a straight line
     spread = np.where(half < 0.5, 2.0 * np.arctanh(np.minimum(half, 0.5)), np.arcsinh(V / far) - np.arcsinh(V_A / far))
@@ -121,10 +121,10 @@ def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float
 
 
 def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
-    """Return the places of the masses between the segments of a chain that hangs between A and B, as `catenary_shape`, floats.
+    """Return the positions of the masses of a chain that hangs between A and B, as `catenary_shape` does, as floats.
 
-    Segment k has the tension (H, V_A + the weights below it). The height of the last one over A grows with V_A, and where that
-    is z, its distance from A grows with H: bisection finds both. Where it is too far even for H = 0, the chain is folded: both
+    Segment k has the tension (H, V_A + the weights below it). The height of the end over A grows with V_A, and for a height of
+    z its distance from A grows with H: bisection finds both. If it is too far even for H = 0, the chain is folded: both
     halves hang straight down, and the segment between them is slack.
 
     B is at the horizontal distance x > 0 from A and z above it [m]. `rests` are the unstretched lengths of the segments [m],

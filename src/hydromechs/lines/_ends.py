@@ -55,7 +55,7 @@ def check_ends(line: Any, name: str) -> None:
 
 
 def too_short(now: Now, frame: str, top: TopPoint, length: float) -> str | None:
-    """Return the problem of a line that is too short between its ends at an instant; None if it is long enough."""
+    """Return the error of a line that is too short between its ends at an instant; None if it is long enough."""
     a, b = now.frame(frame).p, top.now(now).p
     apart = float(np.linalg.norm(b - a))
     if not apart > length:
@@ -86,7 +86,7 @@ class FramePoint(TopPoint):
         model.locate(self.name)
 
     def mobility(self, model: Model, mobility: Mobility) -> float:
-        """Return that of the frame."""
+        """Return the mobility of the frame."""
         return point_mobility(model, mobility, self.name)
 
 

@@ -1,4 +1,4 @@
-"""Lines without inertia: the elastic catenary, and a slack heavy line whose lifted part grows with height."""
+"""Lines without inertia: the elastic catenary, and a slack heavy line whose lifted length grows with height."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,7 +107,7 @@ NUMBERS = ("weight", "x", "y", "z", "height")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiftedLine(Checked, Component):
-    """End of a slack line that hangs from a vehicle to the ground, or to the depth at which it floats.
+    """End of a slack line that hangs from a vehicle to the ground, or down to its floating depth.
 
         F = −w (h − h₀) ẑ   at the attachment point, whose height is h
 

@@ -31,20 +31,20 @@ class Cable(Checked):
     bending_stiffness: NotNegative = 0.0
     """EI, moment per curvature [N·m²]."""
     normal_drag: NotNegative = 1.2
-    """C_n, referred to d and the length [-]."""
+    """C_n, based on d and the length [-]."""
     tangential_drag: NotNegative = 0.01
-    """C_t, referred to π d and the length [-]."""
+    """C_t, based on π d and the length [-]."""
     normal_added_mass: NotNegative = 1.0
-    """C_an, referred to the displaced water [-]."""
+    """C_an, relative to the displaced water [-]."""
     tangential_added_mass: NotNegative = 0.0
-    """C_at, referred to the displaced water [-]."""
+    """C_at, relative to the displaced water [-]."""
 
     def displaced(self, density: float) -> float:
         """Return the displaced mass of water per length, ρ π d²/4 [kg/m], for a density [kg/m³]."""
         return density * math.pi / 4.0 * self.diameter**2
 
     def weight(self, density: float, gravity: float) -> float:
-        """Return the weight in water per length [N/m], negative if it floats, for a density [kg/m³] and gravity g [m/s²]."""
+        """Return the weight in water per length [N/m], below 0 if buoyant, for a density [kg/m³] and gravity g [m/s²]."""
         return (self.mass - self.displaced(density)) * gravity
 
 
@@ -53,7 +53,7 @@ CREEP = 0.02
 
 
 def pieces(n: int) -> list[float]:
-    """Lengths of the segments in pieces, n + 1 of them."""
+    """Return the n + 1 lengths of the segments in units of L/n."""
     return [0.5, *[1.0] * (n - 1), 0.5]
 
 
@@ -73,7 +73,7 @@ class Segment(NamedTuple):
     tension: Scalar
     """max(0, EA strain + CA rate) [N]."""
     damper: Scalar
-    """Part of the tension besides EA strain [N]; damper · strain_rate is a loss, never negative."""
+    """Tension in addition to EA strain [N]; damper · strain_rate is a loss, never negative."""
 
     def stored(self, cable: Cable) -> Scalar:
         """½ EA strain² over its length [J]."""
@@ -81,14 +81,14 @@ class Segment(NamedTuple):
 
 
 def segment_of(cable: Cable, chord: Array, rest: Scalar) -> Segment:
-    """The segment along a chord (3,) [m] of an unstretched length [m], without the rate of its strain."""
+    """Return the segment along a chord (3,) [m] of an unstretched length [m], without its strain rate."""
     length = norm(chord)
     strain = maximum(length / rest - 1.0, 0.0)
     return Segment(rest, length, chord / length, strain, 0.0, cable.axial_stiffness * strain, 0.0)
 
 
 def damped(cable: Cable, segment: Segment, spread: Array) -> Segment:
-    """Return the segment with the rate of its strain and the corresponding damping.
+    """Return the segment with its strain rate and the corresponding damping.
 
     `spread` is the velocity of the material at its upper point minus that at its lower [m/s], shape (3,).
     """
@@ -138,8 +138,8 @@ class GroundForce(NamedTuple):
 def ground_force(ground: Sequence[Terrain], p: Array, u: Array, radius: float, down: Array) -> GroundForce:
     """Return the force of terrain on a mass of a line at p [m] with the velocity u [m/s], shape (3,) each, and a radius [m].
 
-    The normal force is that of the terrain's material; friction has its kinetic coefficient, −μ N v/√(v² + v_0²): it creeps
-    instead of sticking.
+    The normal force is that of the terrain's material; friction has its kinetic coefficient, −μ N v/√(v² + v_0²): the line
+    creeps instead of sticking.
     """
     F, elastic = np.zeros(3), np.zeros(3)
     loss: Scalar = 0.0
@@ -174,19 +174,19 @@ class WaterForce(NamedTuple):
     added_t: Scalar
     """Added mass along it [kg]."""
     turning: Array
-    """Force on the mass, as the added mass turns and grows [N], shape (3,)."""
+    """Force on the mass due to rotation and growth of the added mass [N], shape (3,)."""
     reaction: Array
     """Force of the added mass on the point above, and its opposite on that below [N], shape (3,)."""
     lost: Scalar
     """Power lost to spray and wake at the free surface, never below 0 [W]."""
     lack: Array
-    """Buoyancy that the mass lacks out of the water [N], shape (3,), down."""
+    """Buoyancy missing out of the water [N], shape (3,), downwards."""
     levelling: Array
-    """Force of buoyancy on the point above, and its opposite on that below [N], shape (3,)."""
+    """Buoyancy force on the point above, and its opposite on that below [N], shape (3,)."""
     stored: Scalar
-    """Potential energy of the buoyancy that it lacks [J]."""
+    """Potential energy of the missing buoyancy [J]."""
     stored_by_length: Scalar
-    """Its derivative with respect to ln l, the points as they are [J]."""
+    """Its derivative with respect to ln l at fixed points [J]."""
 
 
 def water_force(
@@ -205,9 +205,10 @@ def water_force(
         drag    = ½ ρ d l (C_n |w_n| w_n + π C_t |w_t| w_t),   w = v_water − u
         inertia = ρ A l (a_water + C_an (a_water − a)_n + C_at (a_water − a)_t)
 
-    times the part of its piece that is below the free surface, plus the effects of the changing added mass.
+    times the fraction of its piece below the free surface, plus the effects of the changing added mass.
 
-    `chord` goes from the point below to that above [m], `spread` is the velocity of that above less that of the one below, `u`
+    `chord` goes from the point below to that above [m], `spread` is the velocity of the upper point minus that of the lower
+    one, `u`
     that of the mass [m/s], `down` a unit vector, shape (3,) each. ρ is in kg/m³, g in m/s²; l is the unstretched length of the
     piece [m].
     """

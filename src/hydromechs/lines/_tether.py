@@ -43,7 +43,7 @@ from ._mechanics import (
 )
 
 POWERS = ("drag", "added_mass", "damping", "ground", "surface", "top", "winch")
-"""Causes that change the energy of a line, besides the body at its lower end."""
+"""Causes that change the energy of a line, in addition to the body at its lower end."""
 NOMINAL_SPEED = 2.0
 """Speed through the water assumed for drag in the advice on the step [m/s]."""
 BRAKE = 0.2
@@ -118,7 +118,7 @@ class Tether(Component):
                 must = "must be terrain, such as contact.Terrain(...); names are valid only in scenario files"
                 raise FieldError(f"tether {self.name!r}: ground", solid, must)
 
-    # -- what it is in a plant ----------------------------------------------------------------------------------------------
+    # -- interface to the plant ----------------------------------------------------------------------------------------------
 
     def check(self, model: Model) -> None:
         model.locate(self.frame)
@@ -139,7 +139,7 @@ class Tether(Component):
 
     def states(self, model: Model) -> list[Slot]:
         """Positions and velocities of its masses, from the lower end; for a winch, the paid-out length and its rate."""
-        shape = lru_cache(maxsize=1)(self.start_shape)  # of one instant, for all masses
+        shape = lru_cache(maxsize=1)(self.start_shape)  # at one instant, for all masses
 
         def start(j: int, i: int, now: Now) -> float:
             return float(shape(now)[j, i])
@@ -172,7 +172,7 @@ class Tether(Component):
         far = float(np.linalg.norm(across))
         e = across / far if far > 1e-9 * self.length else np.cross(up, np.eye(3)[int(np.argmin(np.abs(up)))])
         s = self.length * (np.arange(self.segments) + 0.5) / self.segments
-        if np.linalg.norm(b - a) > self.length:  # of a model's own start, which is not that of a run
+        if np.linalg.norm(b - a) > self.length:  # of a model's own start, which differs from that of a run
             return a + (s / self.length)[:, None] * (b - a)
         w = max(weight, least)
         ends, piece = (max(far, 1e-6 * self.length), float(up @ (b - a))), self.length / self.segments
@@ -187,7 +187,7 @@ class Tether(Component):
             p = p + max(0.0, 0.5 * self.cable.diameter - float(distance)) * np.asarray(n, dtype=float)
         return p
 
-    # -- what it does -------------------------------------------------------------------------------------------------------
+    # -- equations -------------------------------------------------------------------------------------------------------
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         n, cable, world = self.segments, self.cable, now.model.world
@@ -201,7 +201,7 @@ class Tether(Component):
         X = [bottom.p, *(np.array([z[f"p{j}{x}"] for x in "xyz"]) for j in rows), top.p]
         rests = [k * piece for k in pieces(n)]
         last = segment_of(cable, X[-1] - X[-2], rests[-1])
-        passing = (speed * (1.0 + last.strain)) * last.t  # velocity at which the winch lets material out
+        passing = (speed * (1.0 + last.strain)) * last.t  # velocity at which the winch pays out material
         U = [bottom.v, *(np.array([z[f"v{j}{x}"] for x in "xyz"]) for j in rows), top.v - passing]
 
         def segment(a: Array, b: Array, u_a: Array, u_b: Array, rest: Scalar) -> Segment:
@@ -281,7 +281,7 @@ class Tether(Component):
             },
         )
 
-    # -- how fast it is -----------------------------------------------------------------------------------------------------
+    # -- fast modes -----------------------------------------------------------------------------------------------------
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """Return its fast modes: axial and transverse vibrations of the straight line at its shortest length; drag.
@@ -315,7 +315,7 @@ class Tether(Component):
 
 
 def _fastest(stiffness: float, rests: Array, order: int, ends: Sequence[float], mass: float) -> float:
-    """Return the highest natural frequency of a straight line [rad/s], from its segments' unstretched lengths (n + 1,) [m].
+    """Return the highest natural frequency of a straight line [rad/s], from unstretched segment lengths (n + 1,) [m].
 
     In stretch, order 1, the stiffness is EA [N]; in bending, order 2, EI [N·m²]. The
     masses include added mass [kg]; `ends` are the accelerations of the ends per force [1/kg].
