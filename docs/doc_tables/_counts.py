@@ -22,15 +22,64 @@ def comparisons() -> tuple[bench.Comparison, ...]:
 
 
 def _beside(found: Iterable[bench.Comparison]) -> str:
-    heads = ("what", "where", "papers", "ours")
-    rows = [(c.what, c.source, pair(c.papers), pair(c.ours)) for c in found]
-    return table(heads, rows)
+    rows = [(c.what, c.source, pair(c.papers), pair(c.ours), f"{pair(c.before)} {c.before_source}".strip()) for c in found]
+    columns = ("what", "where", "papers", "ours", "before the papers")
+    used = len(columns) if any(row[-1] for row in rows) else len(columns) - 1
+    return table(columns[:used], [row[:used] for row in rows])
+
+
+@cache
+def _lengths() -> tuple:
+    return tuple(bench.long_arms())
+
+
+def counts_long_arms() -> str:
+    """Two arms of many joints on a load."""
+    heads = ("N", "Lilly and Orin", "thesis", "ours, mass matrix", "ours, recursion")
+    return table(heads, [(N, *map(pair, found)) for N, *found in _lengths()])
+
+
+def counts_claims() -> str:
+    """Savings and increases that the papers state."""
+    rows = [
+        (c.what, c.source, c.stated, *(f"{x:.0f}" if "N" in c.stated else f"{x:.1f} %" for x in (c.papers, c.ours)))
+        for c in bench.claims(comparisons(), _lengths())
+    ]
+    return table(("claim", "where", "stated", "by the papers' counts", "by ours"), rows)
+
+
+def counts_misprints() -> str:
+    """Numbers of the papers that contradict others of theirs."""
+    return "".join(f"- {where}: {what}.\n" for where, what in bench.MISPRINTS.items())
+
+
+def counts_lines() -> str:
+    """Lines of the papers' tables."""
+    found = list(bench.paper_lines())
+    out = []
+    for source, column in dict.fromkeys((line.table, line.column) for line in found):
+        rows = [(f"`{x.name}`", pair(x.papers), pair(x.ours)) for x in found if (x.table, x.column) == (source, column)]
+        out.append(f"**{source}: {column}**\n\n{table(('line', 'papers', 'ours'), rows)}")
+    return "\n".join(out)
+
+
+PIECES = ("Transformations", "Symmetric", "Velocity")
+"""Sections about single operations."""
+
+
+def _sections(kept: Callable[[str], bool]) -> str:
+    sections = dict.fromkeys(c.section for c in comparisons() if kept(c.section))
+    return "\n".join(f"**{s}**\n\n{_beside(c for c in comparisons() if c.section == s)}" for s in sections)
 
 
 def counts_papers() -> str:
-    """All comparisons but those of real mechanisms, a table for each section."""
-    sections = dict.fromkeys(c.section for c in comparisons() if not c.section.startswith("Real"))
-    return "\n".join(f"**{s}**\n\n{_beside(c for c in comparisons() if c.section == s)}" for s in sections)
+    """Comparisons of algorithms but those of real mechanisms, a table for each section."""
+    return _sections(lambda section: not section.startswith(("Real", *PIECES)))
+
+
+def counts_pieces() -> str:
+    """Comparisons of single operations."""
+    return _sections(lambda section: section.startswith(PIECES))
 
 
 def counts_real() -> str:
@@ -42,7 +91,7 @@ def _thesis(rows: Sequence[tuple[str, str, str]]) -> str:
     """Rows (label, section, what) of the comparisons with the thesis."""
     found = []
     for label, section, what in rows:
-        (c,) = [c for c in comparisons() if c.section.startswith(section) and c.what == what and c.source.startswith("thesis")]
+        c = next(c for c in comparisons() if c.section.startswith(section) and c.what == what and "thesis" in c.source)
         found.append((label, pair(c.papers), pair(c.ours)))
     return table(("", "thesis", "ours"), found)
 
@@ -63,9 +112,9 @@ def counts_star_steps() -> str:
     return _thesis(
         [
             ("star of 6 × 3, forward dynamics", "Articulated bodies, vehicle", "m = 6, N = 3, on land, by composite bodies"),
-            ("chain of 6, inverse dynamics", "Fixed-base", "inverse dynamics"),
-            ("chain of 6, mass matrix", "Fixed-base", "mass matrix"),
-            ("rigid inertia across one joint", "Transformations", "rigid inertia"),
+            ("chain of 6, inverse dynamics", "Dry chain", "inverse dynamics, fixed base"),
+            ("chain of 6, mass matrix", "Dry chain", "mass matrix, fixed base"),
+            ("rigid inertia across one joint", "Transformations", "rigid inertia, θ moves"),
         ]
     )
 
@@ -119,6 +168,11 @@ def counts_decoupled() -> str:
 
 TABLES = (
     counts_papers,
+    counts_pieces,
+    counts_long_arms,
+    counts_claims,
+    counts_misprints,
+    counts_lines,
     counts_real,
     counts_closed_chains,
     counts_star_steps,

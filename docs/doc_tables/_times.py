@@ -204,9 +204,12 @@ def papers_lift() -> str:
 
 def papers_index() -> str:
     """Every table and figure."""
-    rows = [(s.paper, s.item, s.what, s.status, s.command and f"`{s.command}`") for s in bench.tables_and_figures()]
+    shown, out = list(bench.tables_and_figures()), []
+    for paper in dict.fromkeys(s.paper for s in shown):
+        rows = [(s.item, s.what, s.status, s.command and f"`{s.command}`") for s in shown if s.paper == paper]
+        out.append(f"**{paper}**\n\n{table(('item', 'content', 'status', 'command'), rows)}")
     meanings = "; ".join(f"{status}: {meaning}" for status, meaning in bench.STATUSES.items())
-    return table(("paper", "item", "content", "status", "command"), rows) + f"\n{meanings}.\n"
+    return "\n".join([*out, f"{meanings}.\n"])
 
 
 def papers_lanes() -> str:

@@ -169,6 +169,26 @@ def test_arms_with_more_than_six_joints(n, wet):
 
 
 @pytest.mark.parametrize("wet", [False, True])
+@pytest.mark.parametrize("base", ["fixed", "free"])
+def test_long_arms_in_a_linear_number_of_operations(base, wet):
+    """Both algorithms agree, with trees that branch, that end behind the grip, and that hold nothing."""
+    rng = np.random.default_rng([base == "free", wet])
+    arms = [serial_chain(n, base=base, wet=wet, seed=n) for n in (14, 8)]
+    model = forest(rng, [*arms, star(2, 6, wet=wet), serial_chain(2, base="free", wet=wet)], wet=wet)
+    case = gripped(rng, model, ["t0_link14", "t1_link7", "t2_chain1_link6"])
+    flow = flow_of(rng, model, per_body=wet)
+    b, _ = balance(model, case.q, case.v, *(flow[k] for k in ("fluid_velocity", "fluid_acceleration", "wrench")))
+    assert dynamics.has_long_arms(model, case.load, case.holdings)
+    assert not dynamics.has_long_arms(model, case.load, case.holdings[1:])
+    wanted, found = (
+        f(model, b, case.tau, case.load, case.holdings) for f in (dynamics.closed_chain_dynamics, dynamics.long_arm_dynamics)
+    )
+    np.testing.assert_allclose(found.vdot, wanted.vdot, rtol=0, atol=1e-10 * np.abs(wanted.vdot).max())
+    for f, force in zip(found.forces, wanted.forces, strict=True):
+        np.testing.assert_allclose(f, force, rtol=0, atol=1e-10 * np.abs(force).max())
+
+
+@pytest.mark.parametrize("wet", [False, True])
 def test_a_vehicle_holds_with_two_arms(wet):
     """Two grasps on one mobile tree make one chain with twelve directions; a fixed arm holds as well."""
     rng = np.random.default_rng(wet)

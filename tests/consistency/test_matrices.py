@@ -303,7 +303,7 @@ def test_mass_matrix_from_columns_is_the_mass_matrix(seed):
 
 def test_closed_chains_with_wrenches_agree_with_the_dense_solution():
     """A dry mechanism takes external wrenches in its cheaper recursion: f and v̇ fulfil M v̇ = τ − b + Jᵀ f."""
-    from hydromechs.bench._arms_on_load import arms_on_load
+    from hydromechs.bench._mechanisms import arms_on_load
 
     model, load, holdings = arms_on_load(2, 6)
     rng = np.random.default_rng(3)

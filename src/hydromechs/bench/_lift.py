@@ -21,8 +21,8 @@ from hydromechs.integrators import BlockSteps, SlidingBlock, Stepper, Stretch
 from hydromechs.spatial import Ldl, Path, Turn, ldl
 from hydromechs.values import Array, Scalar
 
-from ._arms_on_load import rigid_balance
 from ._machine import timed
+from ._mechanisms import rigid_balance
 
 DURATION = 1.0
 """Duration of the lift [s]."""

@@ -1,13 +1,13 @@
-"""The papers' operation counts, line by line, with ours beside.
+"""The papers' operation counts with ours beside, and their claims.
 
 The papers' way to count: [multiplications with divisions and square roots, additions with subtractions], sines and cosines
-omitted. Their numbers are those of McMillan, Orin and McGhee 1995 and of McMillan 1994. Lines of a table are operations on the
-way to some quantities; what several lines need counts in the first of them.
+omitted. Their numbers are those of McMillan, Orin and McGhee 1995 and of McMillan 1994.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,22 +16,14 @@ from hydromechs import dynamics
 from hydromechs.compiler import trace
 from hydromechs.dynamics import PseudoInertia, moved_back
 from hydromechs.equations import operation_count
-from hydromechs.library import load, serial_chain, star
-from hydromechs.model import Model, joints
-from hydromechs.spatial import Path, Screw
+from hydromechs.hydro import fluid_acceleration_force
+from hydromechs.library import load, serial_chain
+from hydromechs.model import Hydro, Model, joints, total_added_mass
+from hydromechs.spatial import Path, Screw, ldl
 
-from ._arms_on_load import arms_on_load, rigid_balance, symmetric
-
-FORMULAS: dict[str, Callable[..., tuple[int, int]]] = {
-    "fixed_base": lambda N: (224 * N - 259, 205 * N - 248),
-    "mobile_base": lambda N: (224 * N - 30, 205 * N - 37),
-    "hydrodynamics": lambda N: (377 * N + 130, 333 * N + 93),
-    "land_star": lambda m, N: (224 * m * N + 59 * m + 99, 205 * m * N + 63 * m + 68),
-    "underwater_star": lambda m, N: (377 * m * N + 83 * m + 256, 333 * m * N + 77 * m + 202),
-    "inverse_dynamics": lambda N: (94 * N - 105, 82 * N - 92),
-    "inertia_matrix": lambda N: (10 * N**2 + 9 * N - 25, 6 * N**2 + 34 * N - 50),
-}
-"""[M, A] of the papers for m chains of N links."""
+from ._mechanisms import arms_on_load, principal_star, rigid_balance, symmetric
+from ._paper_lines import PRISMATIC, REVOLUTE, TABLES, Pair, closed_chain_lines, dual_arm_lines
+from ._printed_tables import polynomial
 
 
 class Comparison(NamedTuple):
@@ -44,22 +36,48 @@ class Comparison(NamedTuple):
     """Source of the papers' number."""
     papers: tuple[int, int]
     """[M, A] of the papers."""
-    ours: tuple[int, int] | None
-    """Our [M, A]; None where we do not have the algorithm yet."""
+    ours: tuple[int, int]
+    """Our [M, A]."""
+    before: tuple[int, int] | None = None
+    """[M, A] of the earlier work that the papers compare with."""
+    before_source: str = ""
 
     @property
-    def ratio(self) -> tuple[float, float] | None:
+    def ratio(self) -> tuple[float, float]:
         """Ours over the papers', for M and A."""
-        return None if self.ours is None else (self.ours[0] / self.papers[0], self.ours[1] / self.papers[1])
+        return self.ours[0] / self.papers[0], self.ours[1] / self.papers[1]
 
 
-def _count(model: Model, algorithm: str = "articulated_body") -> tuple[int, int]:
+class Claim(NamedTuple):
+    """A saving or an increase that the papers state, by their counts and by ours."""
+
+    what: str
+    source: str
+    stated: str
+    papers: float
+    """By the papers' counts, of M + A [%], or a number of joints."""
+    ours: float
+    """By our counts, of the same kind."""
+
+
+def formula(source: str, column: int = 0, **sizes: int) -> Pair:
+    """[M, A] by the last row of a table of the papers."""
+    (table,) = (t for t in TABLES if t.source == source)
+    *_, (M, A) = table.printed(column).values()
+    return int(polynomial(M, **sizes)), int(polynomial(A, **sizes))
+
+
+def _count(model: Model, algorithm: str = "articulated_body") -> Pair:
     return operation_count(model, algorithm).papers
 
 
-def _difference(a: tuple[int, int], b: tuple[int, int], n: int = 1) -> tuple[int, int]:
+def _difference(a: Pair, b: Pair, n: int = 1) -> Pair:
     """(a − b) / n, rounded up."""
     return -((b[0] - a[0]) // n), -((b[1] - a[1]) // n)
+
+
+def _sum(lines: Mapping[str, Pair]) -> Pair:
+    return sum(M for M, _ in lines.values()), sum(A for _, A in lines.values())
 
 
 def compare_with_papers() -> Iterator[Comparison]:
@@ -68,106 +86,215 @@ def compare_with_papers() -> Iterator[Comparison]:
     yield from _stars()
     yield from _closed_chains()
     yield from _appendix_b()
+    yield from _hydrodynamics()
+    yield from _systems()
     yield from _appendix_a()
     yield from _real_arms()
+
+
+BRANDL, BALAFOUTIS, LILLY = "Brandl et al. 1986", "Balafoutis et al. 1988, 1989", "Lilly and Orin"
 
 
 def _chains(N: int = 6) -> Iterator[Comparison]:
     section = f"Articulated bodies, general chain of {N} revolute joints"
     cases = (
-        ("fixed base, dry", FORMULAS["fixed_base"], "fixed", False),
-        ("mobile base, dry", FORMULAS["mobile_base"], "free", False),
-        ("mobile base, with hydrodynamics", FORMULAS["hydrodynamics"], "free", True),
+        ("fixed base, dry", "fixed", False),
+        ("mobile base, dry", "free", False),
+        ("mobile base, with hydrodynamics", "free", True),
     )
-    ours = {what: tuple(_count(serial_chain(n, base=base, wet=wet)) for n in (N, N + 1)) for what, _, base, wet in cases}
-    for what, formula, _, _ in cases:
-        yield Comparison(section, what, "1995, Table II", formula(N), ours[what][0])
-    yield Comparison(section, cases[0][0], "thesis, Table 30", (224 * N - 254, 205 * N - 241), ours[cases[0][0]][0])
-    yield Comparison(section, cases[2][0], "thesis, Table 19", (377 * N + 132, 333 * N + 95), ours[cases[2][0]][0])
+    ours = {what: tuple(_count(serial_chain(n, base=base, wet=wet)) for n in (N, N + 1)) for what, base, wet in cases}
+    fixed, _, wet = (ours[what][0] for what, *_ in cases)
+    brandl = 250 * N - 222, 220 * N - 198
+    for k, (what, *_) in enumerate(cases):
+        before = () if k else (brandl, BRANDL)
+        yield Comparison(section, what, "1995, Table II", formula("1995, Table II", k, N=N), ours[what][0], *before)
+    yield Comparison(section, cases[0][0], "thesis, Table 30", formula("thesis, Table 30", N=N), fixed, brandl, BRANDL)
+    yield Comparison(section, cases[2][0], "thesis, Table 19", formula("thesis, Table 19", N=N), wet)
     arm = _count(serial_chain(N, base="free", wet=True), "decoupled_arm")
-    yield Comparison(
-        section, "the same, acceleration of the base given", "thesis, Table 19", (377 * N - 265, 333 * N - 265), arm
-    )
+    what = "the same, acceleration of the base given"
+    yield Comparison(section, what, "thesis, Table 19", formula("thesis, Table 19", 1, N=N), arm)
     section = "Articulated bodies, per added link"
-    for what, formula, _, _ in cases:
-        added = _difference(ours[what][1], ours[what][0])
-        yield Comparison(section, what, "1995, Table II", _difference(formula(N + 1), formula(N)), added)
+    for k, (what, *_) in enumerate(cases):
+        theirs = _difference(formula("1995, Table II", k, N=N + 1), formula("1995, Table II", k, N=N))
+        before = () if k else ((250, 220), BRANDL)
+        yield Comparison(section, what, "1995, Table II", theirs, _difference(ours[what][1], ours[what][0]), *before)
 
 
 def _stars() -> Iterator[Comparison]:
-    section = "Articulated bodies, vehicle with m chains of N revolute joints"
-    for where, formula, wet in (("on land", FORMULAS["land_star"], False), ("in water", FORMULAS["underwater_star"], True)):
-        six = _count(star(6, 3, wet=wet))
-        for m, n, ours in ((6, 3, six), (1, 6, _count(star(1, 6, wet=wet)))):
-            yield Comparison(section, f"m = {m}, N = {n}, {where}", "thesis, Table 16", formula(m, n), ours)
-        longer = _difference(_count(star(6, 4, wet=wet)), six, 6)
-        added = _difference(formula(6, 4), formula(6, 3), 6)
-        yield Comparison(section, f"per added link, {where}", "thesis, Table 16", added, longer)
-    what = "m = 6, N = 3, on land, by composite bodies"
-    yield Comparison(section, what, "thesis, Table 12", (4440, 3944), _count(star(6, 3, wet=False), "star"))
+    section, source = "Articulated bodies, vehicle with m chains of N revolute joints", "thesis, Table 16"
+    for k, (where, wet) in enumerate((("on land", False), ("in water", True))):
+        six = _count(principal_star(6, 3, wet=wet))
+        for m, n, ours in ((6, 3, six), (1, 6, _count(principal_star(1, 6, wet=wet)))):
+            yield Comparison(section, f"m = {m}, N = {n}, {where}", source, formula(source, k, m=m, N=n), ours)
+        longer = _difference(_count(principal_star(6, 4, wet=wet)), six, 6)
+        added = _difference(formula(source, k, m=6, N=4), formula(source, k, m=6, N=3), 6)
+        yield Comparison(section, f"per added link, {where}", source, added, longer)
+    what, source = "m = 6, N = 3, on land, by composite bodies", "thesis, Table 12"
+    yield Comparison(section, what, source, formula(source, m=6, N=3), _count(principal_star(6, 3, wet=False), "star"))
 
 
 def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
-    section = "Closed chains: arms on fixed bases that hold one load rigidly, dry"
+    section, source = "Closed chains: arms on fixed bases that hold one load rigidly, dry", "thesis, Table 2"
+    theirs, arms = formula(source, m=m, N=N), f"m = {m} arms of N = {N}"
+    yield Comparison(section, arms, source, theirs, closed_chain_count(m, N), lilly(m, N), LILLY)
+    found = closed_chain_lines(m, N)["H, J"]
+    H_J = (25 * N**2 + 11 * N - 36) // 2, 8 * N**2 + 30 * N - 38
+    before = (25 * N**2 + 49 * N - 74) // 2, 8 * N**2 + 40 * N - 48
+    yield Comparison(section, "mass matrix and Jacobian of an arm", source, H_J, (found[0] // m, found[1] // m), before, LILLY)
+    for k, what in enumerate(("I", "II, also singular")):
+        source = f"thesis, Table {8 + k}"
+        yield Comparison(section, f"two arms, load only, method {what}", source, formula(source), _sum(dual_arm_lines(k)))
+
+
+def lilly(m: int, N: int) -> Pair:
+    """[M, A] of Lilly and Orin's recursion for m arms of N joints on a load, by the formula that the thesis prints."""
+    return 656 * m * N - 171 * m + 128, 546 * m * N - 208 * m + 101
+
+
+def closed_chain_count(m: int, N: int, *, recursive: bool = False) -> Pair:
+    """Our [M, A] for m arms of N joints on a load, by the mass matrix or by the recursion for long arms."""
     model, load, holdings = arms_on_load(m, N)
+    method = dynamics.long_arm_dynamics if recursive else dynamics.closed_chain_dynamics
 
     def closed(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        return dynamics.closed_chain_dynamics(model, rigid_balance(model, q, v), tau, load, holdings).vdot
+        return method(model, rigid_balance(model, q, v), tau, load, holdings).vdot
 
-    ours = trace(closed, {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}).count().papers
-    papers = (N**3 // 6 + 20 * N**2 + (131 * 6 + 5) * N // 6 + 225, N**3 // 6 + 15 * N**2 + (137 * 6 + 5) * N // 6 + 142)
-    total = (m * papers[0] + 99, m * papers[1] + 62)
-    yield Comparison(section, f"m = {m} arms of N = {N}", "thesis, Table 2", total, ours)
-    I_r = np.array([4.0, 4.0, 4.0, 0.1, 0.2, 0.3])
-    for method, table, count in (
-        (dynamics.dual_arm, "thesis, Table 8", (512, 416)),
-        (dynamics.dual_arm_without_detection, "thesis, Table 9", (374, 284)),
-    ):
+    return trace(closed, {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}).count().papers
 
-        def two_arms(A: Any, B: Any, x: Any, y: Any, f: Any, method: Callable[..., Any] = method) -> Any:
-            return method(symmetric(A, range(6)), symmetric(B, range(6)), x, y, I_r, f)
 
-        ours = trace(two_arms, {"A": (21,), "B": (21,), "x": (6,), "y": (6,), "f": (6,)}).count().papers
-        what = "two arms, load only, method " + ("I" if method is dynamics.dual_arm else "II, also singular")
-        yield Comparison(section, what, table, count, ours)
+def long_arms(m: int = 2) -> Iterator[tuple[int, Pair, Pair, Pair, Pair]]:
+    """N, and [M, A] for m arms of N joints on a load: Lilly and Orin, the thesis, ours by the mass matrix and by recursion."""
+    for N in (6, 14, 22, 26):
+        ours, recursive = closed_chain_count(m, N), closed_chain_count(m, N, recursive=True)
+        yield N, lilly(m, N), formula("thesis, Table 2", m=m, N=N), ours, recursive
 
 
 def _appendix_b(N: int = 6) -> Iterator[Comparison]:
-    section = f"Fixed-base dry chain of {N} revolute joints"
+    section = f"Dry chain of {N} revolute joints"
     chain = serial_chain(N, base="fixed", wet=False)
-    yield Comparison(
-        section, "inverse dynamics", "thesis, Table 26", FORMULAS["inverse_dynamics"](N), _count(chain, "inverse_dynamics")
+    source, before = "thesis, Table 26", (93 * N - 69, 81 * N - 66)
+    found = _count(chain, "inverse_dynamics")
+    yield Comparison(section, "inverse dynamics, fixed base", source, formula(source, N=N), found, before, BALAFOUTIS)
+    theirs = 94 * N - 114, 81 * N - 105
+    yield Comparison(section, "bias, fixed base", "thesis, App. B", theirs, _bias_count(chain, {}))
+    (table,) = (t for t in TABLES if t.source == "thesis, Table 12")
+    rows = list(table.printed(0).values())[:10]
+    theirs = int(sum(polynomial(M, N=N) for M, _ in rows)), int(sum(polynomial(A, N=N) for _, A in rows))
+    found = _bias_count(principal_star(1, N, wet=False), {0: np.zeros(6)})
+    yield Comparison(section, "bias, mobile base", "thesis, Table 12", theirs, found)
+    source, found = "thesis, Table 28", _count(chain, "composite_body")
+    for before, author in (((420, 339), BALAFOUTIS), ((555, 470), LILLY)):
+        yield Comparison(section, "mass matrix, fixed base", source, formula(source, N=N), found, before, author)
+
+
+def _bias_count(model: Model, known: Mapping[int, np.ndarray]) -> Pair:
+    def bias(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return dynamics.rigid_inverse_dynamics(model, dynamics.kinematics(model, q, v), np.zeros(model.nv), None, known)
+
+    return trace(bias, {"q": (model.nq,), "v": (model.nv,)}).count().papers
+
+
+def _hydrodynamics() -> Iterator[Comparison]:
+    """Terms of β^H of one general body, one by one; ours share products between the last two."""
+    section, body = "Velocity-dependent forces of one body in water", serial_chain(1, base="free").bodies[0]
+    (rigid, *_), density = serial_chain(1, base="free").rigid, 1025.0
+    assert rigid is not None and isinstance(body.hydro, Hydro)
+    M_A, element = total_added_mass(body.hydro.added_mass, density), body.hydro.drag[0]
+    displaced = density * body.hydro.volume
+    water = displaced, displaced * np.array(body.hydro.buoyancy_center)
+
+    def drag(V: np.ndarray, a_fg: np.ndarray) -> np.ndarray:
+        return element.wrench(V, density)
+
+    def acceleration(V: np.ndarray, a_fg: np.ndarray) -> np.ndarray:
+        return fluid_acceleration_force(M_A, water, a_fg)
+
+    def velocity(V: np.ndarray, a_fg: np.ndarray) -> np.ndarray:
+        return dynamics.velocity_force(rigid.matrix + M_A, V)
+
+    def together(V: np.ndarray, a_fg: np.ndarray) -> np.ndarray:
+        return drag(V, a_fg) + acceleration(V, a_fg) + velocity(V, a_fg)
+
+    rows = (
+        ("drag of a cylinder", (46, 24), drag),
+        ("M_A a_f and buoyancy", (24 + 9, 18 + 6), acceleration),
+        ("rigid and added inertia, in V", (27 + 54, 15 + 42), velocity),
+        ("all", (160, 125), together),
     )
-    yield Comparison(section, "mass matrix", "thesis, Table 28", FORMULAS["inertia_matrix"](N), _count(chain, "composite_body"))
+    for what, theirs, function in rows:
+        yield Comparison(section, what, "thesis, ch. 6", theirs, trace(function, {"V": (6,), "a_fg": (3,)}).count().papers)
+
+
+def _systems() -> Iterator[Comparison]:
+    """A symmetric 6×6 matrix: factors, a substitution, a solution, the inverse."""
+
+    def count(function: Callable[..., Any]) -> Pair:
+        return trace(lambda A, b: function(symmetric(A, range(6)), b), {"A": (21,), "b": (6,)}).count().papers
+
+    def factors(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+        factor = ldl(A)
+        return np.array([*(x for row in factor.lower for x in row), *factor.inverse_diagonal])
+
+    both = count(lambda A, b: ldl(A).solve(b))
+    rows = (
+        ("factors L, 1/D", (50, 35), count(factors)),
+        ("substitution", (36, 30), _difference(both, count(factors))),
+        ("solution", (86, 65), both),
+        ("inverse", (141, 90), count(lambda A, b: dynamics.inverse(A))),
+    )
+    for what, theirs, ours in rows:
+        yield Comparison("Symmetric positive definite 6×6 systems", what, "thesis, ch. 2", theirs, ours)
 
 
 def _appendix_a() -> Iterator[Comparison]:
-    """Transformations by one set of MDH parameters with a moving θ, traced."""
-    section = "Transformations by MDH parameters, revolute joint"
+    """Transformations by modified Denavit-Hartenberg parameters, or by one screw about z, traced."""
+    section = "Transformations by Denavit-Hartenberg parameters, or about z alone"
 
-    def count(function: Callable[..., Any], **shapes: tuple[int, ...]) -> tuple[int, int]:
-        def traced(cs: np.ndarray, **arrays: np.ndarray) -> Any:
-            alpha, a, d = 0.7, 0.3, 0.2
-            return function((Screw(0, a, np.cos(alpha), np.sin(alpha)), Screw(2, d, cs[0], cs[1])), **arrays)
+    def count(function: Callable[..., Any], moving: str, axes: str = "xz", **shapes: tuple[int, ...]) -> Pair:
+        def traced(cs: np.ndarray, d: np.ndarray, **arrays: np.ndarray) -> Any:
+            turn = (cs[0], cs[1]) if moving == "θ" else (np.cos(0.4), np.sin(0.4))
+            x, z = Screw(0, 0.3, np.cos(0.7), np.sin(0.7)), Screw(2, d if moving == "d" else 0.2, *turn)
+            return function((x, z) if axes == "xz" else (z,), **arrays)
 
-        return trace(traced, {"cs": (2,), **shapes}).count().papers
+        return trace(traced, {"cs": (2,), "d": (), **shapes}).count().papers
 
     def rotated(steps: Sequence[Screw], x: np.ndarray) -> np.ndarray:
-        return Path([Screw(s.axis, 0.0, s.cos, s.sin) for s in steps]).inertia_back(symmetric(x, range(3, 6)))
+        for step in reversed(steps):
+            x = step.rotate_symmetric_back(symmetric(np.ravel(x), range(3))[:3, :3] if x.ndim == 1 else x)
+        return x
 
-    def congruence(steps: Sequence[Screw], x: np.ndarray, rows: Iterable[int]) -> np.ndarray:
+    def general(steps: Sequence[Screw], N: np.ndarray) -> np.ndarray:
+        for step in reversed(steps):
+            N = step.rotate_general_back(N)
+        return N
+
+    def congruence(steps: Sequence[Screw], x: np.ndarray, rows: Iterable[int] = range(6)) -> np.ndarray:
         return Path(steps).inertia_back(symmetric(x, rows))
 
+    def vector(steps: Sequence[Screw], a: np.ndarray) -> np.ndarray:
+        return Path(steps).rotate(a) if a.size == 3 else Path(steps).motion(a)
+
+    revolute, prismatic = partial(congruence, rows=REVOLUTE), partial(congruence, rows=PRISMATIC)
     cases = (
-        ("3-vector", (8, 4), count(lambda steps, a: Path(steps).rotate(a), a=(3,))),
-        ("6-vector", (20, 12), count(lambda steps, a: Path(steps).motion(a), a=(6,))),
-        ("symmetric 3×3 matrix", (18, 17), count(rotated, x=(6,))),
-        ("symmetric 6×6 matrix", (86, 89), count(lambda steps, x: congruence(steps, x, range(6)), x=(21,))),
-        ("reflected articulated inertia", (70, 71), count(lambda steps, x: congruence(steps, x, range(5)), x=(15,))),
-        ("rigid inertia", (32, 39), count(lambda steps, x: _rigid(steps, x), x=(9,))),
+        ("3-vector", "θ", (8, 4), count(vector, "θ", a=(3,))),
+        ("6-vector", "θ", (20, 12), count(vector, "θ", a=(6,))),
+        ("3-vector, about z", "θ", (4, 2), count(vector, "θ", "z", a=(3,))),
+        ("6-vector, about z", "θ", (10, 6), count(vector, "θ", "z", a=(6,))),
+        ("symmetric 3×3 matrix", "θ", (18, 17), count(rotated, "θ", x=(6,))),
+        ("symmetric 3×3 matrix, about z", "θ", (10, 10), count(rotated, "θ", "z", x=(6,))),
+        ("general 3×3 matrix", "θ", (26, 24), count(general, "θ", N=(3, 3))),
+        ("general 3×3 matrix, about z", "θ", (14, 12), count(general, "θ", "z", N=(3, 3))),
+        ("symmetric 6×6 matrix", "θ", (86, 89), count(congruence, "θ", x=(21,))),
+        ("symmetric 6×6 matrix", "nothing", (84, 86), count(congruence, "", x=(21,))),
+        ("symmetric 6×6 matrix, about z", "nothing", (42, 43), count(congruence, "", "z", x=(21,))),
+        ("reflected articulated inertia", "θ", (70, 71), count(revolute, "θ", x=(15,))),
+        ("reflected articulated inertia", "d", (70, 71), count(prismatic, "d", x=(15,))),
+        ("rigid inertia", "θ", (32, 39), count(_rigid, "θ", x=(9,))),
+        ("rigid inertia", "d", (32, 36), count(_rigid, "d", x=(9,))),
+        ("rigid inertia, about z", "nothing", (15, 18), count(_rigid, "", "z", x=(9,))),
     )
-    for what, papers, ours in cases:
-        yield Comparison(section, what, "thesis, App. A", papers, ours)
+    for what, moving, papers, ours in cases:
+        yield Comparison(section, f"{what}, {moving} moves", "thesis, App. A", papers, ours)
 
 
 def _rigid(steps: Sequence[Screw], x: np.ndarray) -> tuple[Any, ...]:
@@ -178,12 +305,55 @@ def _rigid(steps: Sequence[Screw], x: np.ndarray) -> tuple[Any, ...]:
 
 def _real_arms() -> Iterator[Comparison]:
     section = "Real mechanisms, beside the papers' general chain with as many joints"
-    for name, formula, table in (
-        ("puma560", FORMULAS["fixed_base"], "fixed base"),
-        ("bluerov2_heavy_alpha5", FORMULAS["hydrodynamics"], "with hydrodynamics"),
-        ("tiburon_titan2", FORMULAS["hydrodynamics"], "with hydrodynamics"),
-        ("rexrov2_oberon7", FORMULAS["hydrodynamics"], "with hydrodynamics"),
-    ):
-        model = load(name)
+    for k, name in ((0, "puma560"), (2, "bluerov2_heavy_alpha5"), (2, "tiburon_titan2"), (2, "rexrov2_oberon7")):
+        model, source = load(name), "1995, Table II"
         N = sum(body.joint.nv for body in model.bodies if not isinstance(body.joint, joints.Free))
-        yield Comparison(section, f"{name}, N = {N}", f"1995, Table II, {table}", formula(N), _count(model))
+        where = "with hydrodynamics" if k else "fixed base"
+        yield Comparison(section, f"{name}, N = {N}", f"{source}, {where}", formula(source, k, N=N), _count(model))
+
+
+def claims(found: Sequence[Comparison], lengths: Sequence[tuple[int, Pair, Pair, Pair, Pair]]) -> Iterator[Claim]:
+    """Savings and increases that the papers state, from `compare_with_papers` and `long_arms`."""
+
+    def counts(what: str, source: str) -> tuple[int, int, int]:
+        c = next(c for c in found if c.what == what and c.source == source)
+        return sum(c.papers), sum(c.ours), sum(c.before or ())
+
+    def saving(less: int, more: int) -> float:
+        return 100.0 * (1.0 - less / more)
+
+    def pair(what: str, source: str, stated: str, a: tuple[int, int, int], b: tuple[int, int, int]) -> Claim:
+        more = stated.startswith("+")
+        values = [(-1 if more else 1) * saving(a[k], b[k]) for k in range(2)]
+        return Claim(what, source, stated, *values)
+
+    II, XVI = "1995, Table II", "thesis, Table 16"
+    fixed, mobile, wet = (
+        counts(what, II) for what in ("fixed base, dry", "mobile base, dry", "mobile base, with hydrodynamics")
+    )
+    arms = counts("m = 4 arms of N = 6", "thesis, Table 2")
+    land, water = counts("m = 6, N = 3, on land", XVI), counts("m = 6, N = 3, in water", XVI)
+    one_land, one = counts("m = 1, N = 6, on land", XVI), counts("m = 1, N = 6, in water", XVI)
+    full = counts("mobile base, with hydrodynamics", "thesis, Table 19")
+    given = counts("the same, acceleration of the base given", "thesis, Table 19")
+    I, II_ = (counts(f"two arms, load only, method {n}", f"thesis, Table {k}") for n, k in (("I", 8), ("II, also singular", 9)))
+    composite = counts("m = 6, N = 3, on land, by composite bodies", "thesis, Table 12")
+    yield pair("fixed base, less than Brandl et al.", "1995", "15 %", fixed, (fixed[2],) * 3)
+    yield pair("hydrodynamics, more than a mobile base on land", "1995", "+75 %", wet, mobile)
+    yield pair("hydrodynamics, more than a fixed base on land", "1995", "+115 %", wet, fixed)
+    yield pair("arms on a load, less than Lilly and Orin", "thesis, ch. 2", "50 %", arms, (arms[2],) * 3)
+    N, before, thesis, ours, _ = zip(*lengths, strict=True)
+    crossings = (_crossover(before, counts_, N) for counts_ in (thesis, ours))
+    yield Claim("the same up to N joints", "thesis, ch. 2", "N = 21", *crossings)
+    yield pair("two arms, Method II less than I", "thesis, ch. 4", "30 %", II_, I)
+    yield pair("star of 6 × 3, composite less than articulated bodies", "thesis, ch. 5", "somewhat", composite, land)
+    yield pair("star of 6 × 3, hydrodynamics", "thesis, ch. 7", "+65 %", water, land)
+    yield pair("star of 1 × 6, hydrodynamics", "thesis, ch. 7", "+70 %", one, one_land)
+    yield pair("one chain, less than the star's algorithm", "thesis, ch. 7", "8 %", full, one)
+    yield pair("decoupled, less than full dynamics", "thesis, ch. 7", "15 %", given, full)
+    yield pair("decoupled, less than the star's algorithm", "thesis, ch. 7", "25 %", given, one)
+
+
+def _crossover(theirs: Sequence[Pair], ours: Sequence[Pair], lengths: Sequence[int]) -> float:
+    """The number of joints at which both need as many operations, between the lengths."""
+    return float(np.interp(1.0, [sum(a) / sum(b) for a, b in zip(ours, theirs, strict=True)], lengths))

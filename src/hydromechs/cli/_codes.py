@@ -90,7 +90,10 @@ def count(
 
 def papers(
     what: Annotated[
-        str, typer.Argument(help="counts: operations; lift: the thesis' experiment; omit it to list all tables and figures.")
+        str,
+        typer.Argument(
+            help="counts: operations; lines: line by line; lift: the thesis' experiment; if omitted, all tables and figures."
+        ),
     ] = "",
     quick: Annotated[bool, typer.Option("--quick", help="Run few repetitions of the lift; times are approximate.")] = False,
     picture: Annotated[Path | None, typer.Option(help="File for Fig. 14 of the lift.")] = None,
@@ -102,8 +105,8 @@ def papers(
     """
     from hydromechs import bench
 
-    if what not in ("", "counts", "lift"):
-        raise typer.BadParameter(f"{what!r} is unknown; give counts or lift, or omit it for the list")
+    if what not in ("", "counts", "lines", "lift"):
+        raise typer.BadParameter(f"{what!r} is unknown; give counts, lines or lift, or omit it for the list")
     if what != "lift" and (quick or picture):
         raise typer.BadParameter("--quick and --picture belong to `hydromechs papers lift`")
     if what == "lift":
@@ -112,7 +115,16 @@ def papers(
         if picture:
             bench.plot_lift(report, picture)
     elif what == "counts":
-        print_report([{**c._asdict(), "ratio": c.ratio} for c in bench.compare_with_papers()], print_papers, as_json)
+        found, lengths = list(bench.compare_with_papers()), list(bench.long_arms())
+        counted = {
+            "comparisons": [{**c._asdict(), "ratio": c.ratio} for c in found],
+            "long_arms": lengths,
+            "claims": [c._asdict() for c in bench.claims(found, lengths)],
+            "misprints": bench.MISPRINTS,
+        }
+        print_report(counted, print_papers, as_json)
+    elif what == "lines":
+        print_report([line._asdict() for line in bench.paper_lines()], print_lines, as_json)
     else:
         print_report([row._asdict() for row in bench.tables_and_figures()], print_index, as_json)
 
@@ -130,8 +142,8 @@ def print_counts(model: Model, console: Console) -> None:
     console.print(Text("[M, A] as in the papers: multiplications include divisions and roots; sines and cosines do not count"))
 
 
-def print_papers(comparisons: Sequence[dict[str, Any]], console: Console) -> None:
-    """Print comparisons, given as plain data, with one table per section."""
+def print_papers(counted: dict[str, Any], console: Console) -> None:
+    """Print comparisons, with one table per section, arms of many joints, claims and misprints, given as plain data."""
     console.print(
         Text(
             "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
@@ -139,14 +151,32 @@ def print_papers(comparisons: Sequence[dict[str, Any]], console: Console) -> Non
             "bodies, and the water moves and accelerates. Our counts are those of the traced programs."
         )
     )
+    comparisons = counted["comparisons"]
     for section in dict.fromkeys(c["section"] for c in comparisons):
-        rows = []
-        for c in comparisons:
-            if c["section"] == section:
-                ours = "not yet" if c["ours"] is None else [*c["ours"]]
-                rows.append((c["what"], c["source"], [*c["papers"]], ours, ", ".join(f"{x:.3f}" for x in c["ratio"] or ())))
+        found = [c for c in comparisons if c["section"] == section]
+        before = [f"{[*c['before']]} {c['before_source']}" if c["before"] else "" for c in found]
+        rows = [(c["what"], c["source"], [*c["papers"]], [*c["ours"]], b) for c, b in zip(found, before, strict=True)]
+        columns = ("what", "where", ">papers", ">ours", "before the papers")
+        used = len(columns) if any(before) else len(columns) - 1
         console.print(Text(f"\n{section}", "bold"))
-        console.print(table_of("what", "where", ">papers", ">ours", ">ours / papers", rows=rows))
+        console.print(table_of(*columns[:used], rows=[row[:used] for row in rows]))
+    console.print(Text("\nTwo arms of N joints on a load", "bold"))
+    rows = [(N, *([*pair] for pair in pairs)) for N, *pairs in counted["long_arms"]]
+    console.print(table_of(">N", ">Lilly and Orin", ">thesis", ">ours, mass matrix", ">ours, recursion", rows=rows))
+    console.print(Text("\nClaims: savings and increases in M + A", "bold"))
+    rows = [(c["what"], c["source"], c["stated"], *(f"{c[key]:.1f}" for key in ("papers", "ours"))) for c in counted["claims"]]
+    console.print(table_of("claim", "where", ">stated", ">by the papers' counts", ">by ours", rows=rows))
+    console.print(Text("\nMisprints", "bold"))
+    for where, what in counted["misprints"].items():
+        console.print(Text(f"{where}: {what}"))
+
+
+def print_lines(lines: Sequence[dict[str, Any]], console: Console) -> None:
+    """Print the lines of the papers' tables, given as plain data, a table per pair of columns."""
+    for source, column in dict.fromkeys((line["table"], line["column"]) for line in lines):
+        rows = [(x["name"], [*x["papers"]], [*x["ours"]]) for x in lines if (x["table"], x["column"]) == (source, column)]
+        console.print(Text(f"\n{source}: {column}", "bold"))
+        console.print(table_of("line", ">papers", ">ours", rows=rows))
 
 
 def print_index(rows: Sequence[dict[str, Any]], console: Console) -> None:

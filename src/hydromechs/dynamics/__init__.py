@@ -48,6 +48,7 @@ from ._kinematics import (
     potential_energy,
     world_vector,
 )
+from ._long_arms import has_long_arms, long_arm_dynamics
 from ._pseudo_inertia import PseudoInertia, moved_back
 from ._singular_chains import (
     LoadSolution,
@@ -103,6 +104,7 @@ __all__ = [
     "dual_arm",
     "dual_arm_without_detection",
     "generalized_force",
+    "has_long_arms",
     "held_trees",
     "integrate",
     "inverse",
@@ -120,6 +122,7 @@ __all__ = [
     "kinematics",
     "kinetic_energy",
     "load_solution",
+    "long_arm_dynamics",
     "loop_constraint",
     "mass_matrix",
     "mass_matrix_derivatives",

@@ -116,7 +116,7 @@ def open_chains(
             X = g.load_path
             if len(g.rows) == 6:
                 J = tip_jacobian(model, columns[g.body], g.path)
-                zeta = _swing(g.path, kin.V[g.body], true) - _swing(X, kin.V[load], true)
+                zeta = swing(g.path, kin.V[g.body], true) - swing(X, kin.V[load], true)
                 tip = g.path.motion(a[g.body]) + zeta
             else:
                 J, X, tip = _moving_grip(model, kin, columns[g.body], g, load, a, true)
@@ -166,7 +166,7 @@ def _moving_grip(
     V_A, V_L = g.path.motion(kin.V[g.body]), kin.V[load]
     w, w_L = V_A[3:], S @ V_L[3:]
     d_rate = S @ (V_L[:3] + cross(V_L[3:], p_b)) - V_A[:3] - cross(w, d)
-    tip = g.path.motion(a[g.body]) + _swing(g.path, kin.V[g.body], true)
+    tip = g.path.motion(a[g.body]) + swing(g.path, kin.V[g.body], true)
     linear = tip[:3] + cross(tip[3:], d) + cross(w, cross(w, d)) + 2.0 * cross(w, d_rate)
     linear = linear - S @ cross(V_L[3:], cross(V_L[3:], p_b))
     if not true:  # derivatives of components: add ω × v on both sides
@@ -176,7 +176,7 @@ def _moving_grip(
     return J, Path((Shift(p_b), Turn(S.T, np.zeros(3)))), np.concatenate([linear, angular])
 
 
-def _swing(path: Path, V: Array, true: bool) -> Array:
+def swing(path: Path, V: Array, true: bool) -> Array:
     """Return the acceleration from a body's origin to the end of a path, in its axes; 0 for derivatives of components."""
     if not true or not path.steps:
         return np.zeros(6)

@@ -172,7 +172,9 @@ def closed_chain_dynamics(
     """
     held = HeldLoad(load, tuple(grasps))
     at = prepared(arguments.without_loops(model), q, v, tau, flow)
-    return held.motion(at[0], dynamics.closed_chain_dynamics(*at, *held.holdings(at[0])))
+    grips = held.holdings(at[0])
+    long = dynamics.has_long_arms(at[0], *grips)
+    return held.motion(at[0], (dynamics.long_arm_dynamics if long else dynamics.closed_chain_dynamics)(*at, *grips))
 
 
 def singular_chain_dynamics(

@@ -8,7 +8,7 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.dynamics import Balance
-from hydromechs.library import serial_chain
+from hydromechs.library import serial_chain, star
 from hydromechs.model import Body, Inertia, Model, joints
 from hydromechs.spatial import Path, Screw
 from hydromechs.values import Array
@@ -29,6 +29,13 @@ def arms_on_load(m: int, n: int) -> tuple[Model, int, list[dynamics.Holding]]:
         steps = (Screw(2, -d, np.cos(theta), -np.sin(theta)), Screw(0, -a, np.cos(alpha), -np.sin(alpha)))  # eq. 2.27
         holdings.append(dynamics.Holding(model.body_index(f"arm{k}_link{n}"), Path(()), Path(steps)))
     return model, model.body_index("load"), holdings
+
+
+def principal_star(m: int, n: int, *, wet: bool) -> Model:
+    """`library.star` with the vehicle's frame along its principal axes, as the thesis places it."""
+    model = star(m, n, wet=wet)
+    vehicle = replace(model.bodies[0], inertia=Inertia(mass=20.0, tensor=(1.0, 2.0, 3.0, 0.0, 0.0, 0.0)))
+    return Model(name=model.name, bodies=(vehicle, *model.bodies[1:]))
 
 
 def rigid_balance(model: Model, q: Array, v: Array) -> Balance:
