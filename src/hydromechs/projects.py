@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -319,7 +320,7 @@ def _mission(name: str, model: Model, source: str, components: Sequence[Componen
 
 def _instructions(name: str, place: Path, notes: Sequence[str]) -> str:
     """Return the README of the project."""
-    listed = "\n".join(f"- {note}" for note in notes) or "- nothing"
+    listed = "\n".join(f"- {_plain(note)}" for note in notes) or "- nothing"
     return f"""# {name}
 
 | file | content |
@@ -328,7 +329,7 @@ def _instructions(name: str, place: Path, notes: Sequence[str]) -> str:
 | `mission.yaml` | the mission: water, thrusters, drives, controller, checks |
 
 ```sh
-cd {place}
+cd {shlex.quote(str(place))}
 hydromechs check mission.yaml        # every error with line, value and fix
 hydromechs view {name}.yaml          # the robot in a browser
 hydromechs run mission.yaml --show   # recording and interactive report
@@ -341,3 +342,8 @@ Replace these by measured or published values:
 
 {listed}
 """
+
+
+def _plain(note: str) -> str:
+    """Return a note as one line of Markdown that is plain text: names of foreign files have no headings, links or code."""
+    return re.sub(r"([\\`<\[])", r"\\\1", " ".join(note.split()))

@@ -1,10 +1,12 @@
 """Resuming, resetting and sharing: a run that is resumed in the middle is the same run, for scenarios of every kind."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import Thruster, drives, ideal_curve
+from hydromechs.actuation import ExternalWrench, Thruster, drives, ideal_curve
 from hydromechs.control import HoldPose
 from hydromechs.hydro import FreeSurface
 from hydromechs.model import added_mass, joints
@@ -214,3 +216,19 @@ def test_options_without_effect_are_refused():
         hm.Simulation(model, period=0.1)
     with pytest.raises(ValueError, match="environment is"):
         hm.Simulation(model, environment={"current": 1})
+
+
+def test_the_instant_of_an_event_does_not_depend_on_earlier_stops():
+    """A speed crosses its level in the step that an event off the grid splits: a run that stops after that step ends the same."""
+    push = hm.Event(name="push", quantity="v.link_1.w", level=0.1503, wrench={"link_1": (5.0, 0.0, 0.0, 0.0, 0.0, 0.0)})
+    scenario = hm.load_scenario("sinking_chain").with_parts(ExternalWrench(body="link_1"))
+    scenario = replace(scenario, events=(push,), checks=(), step=4e-3, record=0.04)
+    (text,) = [m for m in scenario.simulation().run(0.12).messages if "push" in m]
+    t = float(text.partition("t = ")[2].partition(" s")[0])
+    split = hm.Event(name="split", quantity="time", level=t - 2e-4, wrench={"link_1": (0.0,) * 6})
+    scenario = replace(scenario, events=(split, push))
+    run = scenario.simulation().run(0.12)
+    for cut in range(int(t / 4e-3) + 1, 10 * int(t / 0.04) + 10):
+        other = scenario.simulation()
+        other.run(cut * 4e-3)
+        assert other.run(0.12 - other.state.t).state == run.state, (t, cut)

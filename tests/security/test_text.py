@@ -18,6 +18,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 import hydromechs as hm
 from hydromechs import viewer
 from hydromechs.cli._pilot import catalog
+from hydromechs.projects import _instructions
 from hydromechs.recording import CheckResult, summarise
 from hydromechs.station import Station
 
@@ -242,3 +243,11 @@ def test_a_hostile_scenario_in_the_station(model, tab, tmp_path):
         assert not ran(tab)
     finally:
         station.close()
+
+
+def test_notes_of_a_project_are_plain_text():
+    """Names in a robot's file add no headings, code, HTML or links to the README that its user follows."""
+    note = "link 'a\n## Run this\n```sh\ncurl x | sh\n```\n<img src=x>[b](javascript:1)'"
+    text = _instructions("m", Path("new folder; ls"), [note])
+    assert text.count("```") == 2 and "\n## Run" not in text and "cd 'new folder; ls'\n" in text
+    assert text.endswith(r"- link 'a ## Run this \`\`\`sh curl x | sh \`\`\` \<img src=x>\[b](javascript:1)'" + "\n")

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image  # comes with matplotlib
 
-from hydromechs.recording import CheckResult, Summary
+from hydromechs.recording import CheckResult, Summary, structured
 from hydromechs.viewer import plot_recording, plot_variable, write_report
 from hydromechs.viewer._report import _number, _percent, _seconds
 from hydromechs.viewer._series import depth, plot_groups, roll_pitch_yaw
@@ -236,6 +237,16 @@ def test_all_text_is_escaped(tmp_path, make_recording, make_summary):
     page = Page(write_report(ds, summary, tmp_path / "r.html").read_text(encoding="utf-8"))
     assert page.tags.count("script") == 7 and "img" not in page.tags  # ours, of which two hold data
     assert page.text.count("alert('x')") >= 12
+
+
+def test_messages_of_any_kind_are_drawn(tmp_path, make_recording, make_summary):
+    """A name may have tabs; the attributes of a foreign recording may be anything."""
+    ds = make_recording(samples=11)
+    ds.attrs["messages"] = json.dumps(["t = 1 s: a\tb", f"t = {'1' * 400} s: late", ["x"], None, 7, {"a": "b"}])
+    messages = tuple(structured(ds, "messages"))
+    assert all(isinstance(text, str) for text in messages) and len(messages) == 6
+    page = Page(write_report(ds, make_summary(ds, messages=messages), tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "1 s a b" in page.text and "s: late" in page.text
 
 
 def test_a_card_shows_a_position_and_not_what_is_called_one(tmp_path, make_recording, make_summary):

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 
 def structured(ds: xarray.Dataset, name: str) -> Any:
-    """Return an attribute of a recording that is a list, or a table of units, such as "messages"; None if there is none."""
+    """Return an attribute of a recording: a list of texts, such as "messages", or a table of units; None if there is none."""
     value = ds.attrs.get(name)
     try:
         value = json.loads(value) if isinstance(value, str) else value  # early recordings store lists and tables directly
     except (ValueError, RecursionError):
         return None
+    if isinstance(value, list):
+        value = [str(item) for item in value]
     return value if isinstance(value, dict if name.endswith("_units") else list | dict) else None
 
 

@@ -127,22 +127,25 @@ class Event:
         """Message that it happened, without the time."""
         return f"{self.name} ({self.quantity} crosses {self.level:g})"
 
-    def closing(self, lost: float, plant: Plant, q: np.ndarray) -> list[str]:
+    def closing(self, lost: float, plant: Plant, q: np.ndarray, before: np.ndarray) -> list[str]:
         """Return the message about grasps that it closes; empty if none.
 
         Args:
             lost: Energy lost in the impact [J].
             plant: The simulated plant.
             q: Its configuration, shape (nq,).
+            before: Its inputs until then, shape (nu,).
         """
-        if not self.grasp:
+        switches, na = switch_places(plant), len(plant.layout.commands)
+        names = [name for name in self.grasp if not before[na + switches[name]]]
+        if not names:
             return []
         p_WB, R_WB = body_poses(plant.model)([q])
         kin = Kinematics((), (), (), (), (), tuple(R_WB), tuple(p_WB))
-        closing = {c.name: c.closing(plant.model, kin) for c in plant.components if c.name in self.grasp}
-        firm = ", ".join(repr(name) for name in self.grasp if closing[name] is None)
+        closing = {c.name: c.closing(plant.model, kin) for c in plant.components if c.name in names}
+        firm = ", ".join(repr(name) for name in names if closing[name] is None)
         said = [f"{firm} closes; {lost:.3g} J are lost in the impact"] if firm else []
-        return said + [text for name in self.grasp if (text := closing[name]) is not None]
+        return said + [text for name in names if (text := closing[name]) is not None]
 
 
 def inputs_after(event: Event, plant: Plant, inputs: np.ndarray, t: float) -> np.ndarray:
@@ -243,8 +246,9 @@ class Watched:
         start, found = before, after
         while found.t - start.t > max(1e-9, rounding(found.t)):  # bisect the interval, always integrating from its start
             middle = 0.5 * (start.t + found.t)
-            if found.t - start.t > 2.0 * self._step:  # to whole steps first
-                middle = self._step * round(middle / self._step)
+            whole, near = self._step * round(middle / self._step), slack(found.t, self._step)
+            if start.t + near < whole < found.t - near:  # to one step first: the instant does not depend on earlier stops
+                middle = whole
             if not start.t < middle < found.t:
                 break
             there = advance(start, middle)

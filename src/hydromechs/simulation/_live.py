@@ -251,10 +251,11 @@ class LiveRun:
         for at, watched in found:
             event = watched.event
             log.say(f"t = {at.t:.6f} s: {event.message}")
-            na, inputs = len(sim._command), inputs_after(event, sim.plant, sim._inputs(at.t)[0], at.t)
+            na, old = len(sim._command), sim._inputs(at.t)[0]
+            inputs = inputs_after(event, sim.plant, old, at.t)
             sim.command = inputs[:na]
             lost = sim._set_held(inputs[na : na + len(sim._held)])
-            for text in event.closing(lost, sim.plant, sim._at.q):
+            for text in event.closing(lost, sim.plant, sim._at.q, old):
                 log.say(f"t = {at.t:.6f} s: {text}")
             sim._controlled = event.control == "on" if event.control else sim._controlled
             if event.control == "off" and sim.mission is not None:  # until its next call or measurement

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -60,7 +61,7 @@ def time_marks(messages: Iterable[str]) -> tuple[list[TimeMark], list[str]]:
     marks, others = [], []
     for message in messages:
         found = EVENT.fullmatch(message)
-        if found:
+        if found and math.isfinite(float(found[1])):
             marks.append(TimeMark(float(found[1]), found[2]))
         else:
             others.append(message)

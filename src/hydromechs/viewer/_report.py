@@ -66,7 +66,7 @@ def bench(content: PageContent) -> str:
     plots = plots_section(content)
     left = stage(content)
     if content.marks:
-        lines = (line.split("\t") for line in grouped(f"{_seconds(mark.t)}\t{mark.text}" for mark in content.marks))
+        lines = (line.split("\t", 1) for line in grouped(f"{_seconds(mark.t)}\t{mark.text}" for mark in content.marks))
         items = "".join(f"<li><time>{t}</time> {escape(text)}</li>" for t, text in lines)
         left += f'<section><h2>Events</h2><ul class="events">{items}</ul></section>'
     if content.scene is not None:

@@ -424,11 +424,12 @@ class MissionRun(PlantRun):
     def _act(self, event: Event, world: int, t: float) -> None:
         self._said.append(WorldMessage(world, t, event.message))
         inputs, at = self.state["inputs"][world], self._point(world)
+        before = inputs.copy()
         after = inputs_after(event, self.plant, inputs, t)
         if not np.array_equal(after, inputs):
-            point, lost = closed(self.plant, at._replace(t=t), inputs.copy(), after)
+            point, lost = closed(self.plant, at._replace(t=t), before, after)
             self.state["y"][world, len(at.q) :], inputs[:], self._applied[world] = point.x, after, after
-            self._said += [WorldMessage(world, t, text) for text in event.closing(lost, self.plant, at.q)]
+            self._said += [WorldMessage(world, t, text) for text in event.closing(lost, self.plant, at.q, before)]
         if event.control is not None:
             self.state["control"][world] = float(event.control == "on")
             if event.control == "off":
