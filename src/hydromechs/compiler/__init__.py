@@ -40,6 +40,7 @@ __getattr__, __dir__, _later = _lazy_names(
             "when",
         ),
         "._trace": ("program_between", "read_by", "trace"),
+        "._wasm_module": ("MemoryPlace", "PlacedProgram", "PlacedRoutine", "WasmModule"),
         "._whole": ("Whole", "scattered", "trace_whole"),
     },
 )

@@ -6,8 +6,9 @@ from ._backend import Backend
 from ._c_text import C
 from ._cuda import Cuda
 from ._llvm import Llvm
+from ._wasm import WASM
 
-BACKENDS: Mapping[str, Backend] = {b.key: b for b in (Llvm(), C(), Cuda())}
+BACKENDS: Mapping[str, Backend] = {b.key: b for b in (Llvm(), C(), Cuda(), WASM)}
 """Back ends by name."""
 NATIVE = BACKENDS["llvm"]
 """Back end of this process's machine code."""

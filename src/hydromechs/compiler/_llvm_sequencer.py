@@ -346,7 +346,7 @@ def sequencer_text(lanes: int) -> str:
     t.put("%last = sub i64 %end, 1")
     with t.loop("0", pointers) as k:
         at = t.new(f"getelementptr inbounds ptr, ptr %given, i64 {k}")
-        t.put(f"store ptr {t.entry(t.word(offsets, k))}, ptr {at}, align 8")
+        t.put(f"store ptr {t.entry(t.word(offsets, k))}, ptr {at}")
 
     with t.loop("%begin", "%end", lanes) as block:
         t.put(f"%block = add i64 {block}, 0")

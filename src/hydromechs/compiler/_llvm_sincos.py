@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterable
 
-from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
+from ._trigonometry import COSINE, HALF_PI, HALF_PI_SHORT, SINE, TWO_OVER_PI
 
 
 def double(value: float) -> str:
@@ -17,11 +17,12 @@ def constants_text(name: str, values: Iterable[float]) -> str:
     return f"{name} = internal constant [{len(row)} x double] [{', '.join(row)}], align 64\n"
 
 
-def sincos_text(T: str, lanes: int) -> str:
+def sincos_text(T: str, lanes: int, fused: bool = True) -> str:
     """Return sine and cosine of a vector, error about 1 ulp for |x| < 10⁵ (Cody-Waite reduction with fused multiply-add).
 
     n = round(2x/π) by adding and subtracting 1.5·2⁵², whose low bits hold n mod 4 without a conversion to integer (which has no
     value for NaN); r = x − n π/2 in three parts; fdlibm's polynomials; swap and signs by the quadrant. NaN and inf give NaN.
+    Without `fused` operations, the first two parts of π/2 are so short that their products are exact.
     """
     suffix = "f64" if lanes == 1 else f"v{lanes}f64"
     I = "i64" if lanes == 1 else f"<{lanes} x i64>"
@@ -35,16 +36,21 @@ def sincos_text(T: str, lanes: int) -> str:
         return str(value) if lanes == 1 else "<" + ", ".join([f"i64 {value}"] * lanes) + ">"
 
     def fma(name: str, a: str, b: str, c: str) -> None:
+        if not fused:
+            lines.append(f"  %{name}product = fmul {T} {a}, {b}")
+            lines.append(f"  %{name} = fadd {T} %{name}product, {c}")
+            return
         lines.append(f"  %{name} = call {T} @llvm.fma.{suffix}({T} {a}, {T} {b}, {T} {c})")
 
     magic = 6755399441055744.0
+    parts = HALF_PI if fused else HALF_PI_SHORT
     fma("shifted", "%x", splat(TWO_OVER_PI), splat(magic))
     lines.append(f"  %n = fsub {T} %shifted, {splat(magic)}")
     lines.append(f"  %quadrant = bitcast {T} %shifted to {I}")
     lines.append(f"  %minus = fneg {T} %n")
-    fma("r1", "%minus", splat(HALF_PI[0]), "%x")
-    fma("r2", "%minus", splat(HALF_PI[1]), "%r1")
-    fma("r", "%minus", splat(HALF_PI[2]), "%r2")
+    fma("r1", "%minus", splat(parts[0]), "%x")
+    fma("r2", "%minus", splat(parts[1]), "%r1")
+    fma("r", "%minus", splat(parts[2]), "%r2")
     lines.append(f"  %z = fmul {T} %r, %r")
     at = splat(SINE[-1])
     for k, c in enumerate(reversed(SINE[:-1])):

@@ -43,11 +43,12 @@ class Module:
 
     A callee takes pointers to packed arrays: each entry holds the values of all lanes side by side. Where a function of one
     lane evaluates several points on lanes, the functions for that many lanes are in a separate module within this one.
-    For `rarely_called` programs, compile time matters more than run time.
+    For `rarely_called` programs, compile time matters more than run time. `fused`: False for machines without fused
+    multiply-add.
     """
 
-    def __init__(self, lanes: int, rarely_called: bool = False) -> None:
-        self.lanes, self.rarely_called = lanes, rarely_called
+    def __init__(self, lanes: int, rarely_called: bool = False, fused: bool = True) -> None:
+        self.lanes, self.rarely_called, self.fused = lanes, rarely_called, fused
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
         self.parts: list[str] = []
         self.names: dict[object, str] = {}
@@ -61,7 +62,7 @@ class Module:
 
     def wide(self, lanes: int) -> Module:
         """Return the functions for another number of lanes."""
-        module = self.wider.setdefault(lanes, Module(lanes, self.rarely_called))
+        module = self.wider.setdefault(lanes, Module(lanes, self.rarely_called, self.fused))
         module.common = self.common
         return module
 
@@ -132,7 +133,7 @@ class Module:
         """Return all functions, after declarations of the LLVM intrinsics and C functions that they use."""
         modules = [self, *self.wider.values()]
         declared = [line for module in modules for line in module._declarations()]
-        own = [part for module in modules for part in (sincos_text(module.type, module.lanes), *module.parts)]
+        own = [part for module in modules for part in (sincos_text(module.type, module.lanes, module.fused), *module.parts)]
         return [*dict.fromkeys(declared), *own, *self.common.values()]
 
     def _declarations(self) -> list[str]:
@@ -513,13 +514,13 @@ def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False
     return "\n".join([*module.text(), *parts, ""])
 
 
-def packed_text(program: Program | Rolled, lanes: int, rarely_called: bool = False) -> str:
+def packed_text(program: Program | Rolled, lanes: int, rarely_called: bool = False, fused: bool = True) -> str:
     """Return the IR of a program or loop as `packed(given)`: `given` are the addresses of packed arguments, inputs first."""
-    module = Module(lanes, rarely_called)
+    module = Module(lanes, rarely_called, fused)
     name, count = module.name(program), len(program.inputs) + len(program.outputs)
     lines = [f"define void @packed(ptr noalias %given) {VECTORS} {{"]
     for k in range(count):
         lines.append(f"  %a{k} = getelementptr inbounds ptr, ptr %given, i64 {k}")
-        lines.append(f"  %p{k} = load ptr, ptr %a{k}, align 8")
+        lines.append(f"  %p{k} = load ptr, ptr %a{k}")
     lines += [f"  call void {name}({', '.join(f'ptr %p{k}' for k in range(count))})", "  ret void", "}", ""]
     return "\n".join([*module.text(), *lines])

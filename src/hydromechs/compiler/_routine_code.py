@@ -90,15 +90,13 @@ class RoutineCode:
         _ = self._words
 
     @cached_property
-    def _encoder(self) -> _Encoder:
-        return _Encoder(self.routine, self.lanes, self.codes)
+    def _encoder(self) -> Encoder:
+        return Encoder(self.routine, self.lanes, self.codes)
 
     @cached_property
     def _words(self) -> tuple[Array, Array]:
-        e = self._encoder
-        e.nodes(self.routine.body)
-        e.words.append(Op.END)
-        return np.array(e.words, dtype=np.int64), np.array([*e.pointers, 0], dtype=np.int64)
+        words, pointers = self._encoder.encoded()
+        return np.array(words, dtype=np.int64), np.array(pointers, dtype=np.int64)
 
     def run(
         self, state: Mapping[str, Array], inputs: Mapping[str, Array], passes: int, records: Mapping[str, Array] | None = None
@@ -175,11 +173,11 @@ class _Runner(MachineCode):
         return _sequencer(lanes)
 
 
-class _Encoder:
+class Encoder:
     """Writes a routine as words."""
 
     def __init__(self, routine: Routine, lanes: int, codes: Mapping[object, PackedCode]) -> None:
-        self.lanes, self.codes = lanes, codes
+        self.routine, self.lanes, self.codes = routine, lanes, codes
         self.words: list[int] = []
         self.pointers: list[int] = []
         self.counters = 0
@@ -189,6 +187,11 @@ class _Encoder:
             at += -(-max(size, 1) // ALIGNED) * ALIGNED
         needed = max((_scratch(recipe) for recipe in recipes_of(routine.body).values()), default=0)
         self.layout = Workspace(offsets, at, at + needed)
+
+    def encoded(self) -> tuple[list[int], list[int]]:
+        """Return words and the offsets of all arguments; both end with one more number."""
+        self.nodes(self.routine.body)
+        return [*self.words, Op.END], [*self.pointers, 0]
 
     def at(self, stretch: Entries) -> int:
         """Return the offset of a slice."""

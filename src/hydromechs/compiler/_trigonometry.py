@@ -20,3 +20,5 @@ COSINE = (
     -1.13596475577881948265e-11,
 )
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+# the same for a reduction without it: the first two have 33 bits, so that their multiples up to 2²⁰ are exact
+HALF_PI_SHORT = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
