@@ -77,10 +77,10 @@ class Grip(Component):
         """Initial strength: 1 if it is closed with an object within reach."""
         return 1.0 if self.closed and self.apart(now.model, now.kin) < 1.0 else 0.0
 
-    def apart(self, model: Model, kin: Any) -> float:
+    def apart(self, model: Model, kin: Any) -> Scalar:
         """Return the distance between the two frames, in units of its reach."""
         a, b = (kin.p_WB[i] + kin.R_WB[i] @ p if i >= 0 else p for i, p, _ in map(model.locate, (self.holder, self.held)))
-        return float(norm(b - a)) / self.reach
+        return norm(b - a) / self.reach
 
     def closing(self, model: Model, kin: Any) -> str:
         apart = self.apart(model, kin)

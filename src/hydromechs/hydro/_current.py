@@ -77,6 +77,19 @@ class UniformFlow:
         a, b = np.array(rows[k - 1]), np.array(rows[k])
         return FlowSegment(times[k - 1], times[k], a, (b - a) / (times[k] - times[k - 1]))
 
+    def described(self) -> dict[str, Any]:
+        """Return the current as segments, and the numbers of the gusts, for a program in another language."""
+        segments, t = list[Any](), 0.0
+        while math.isfinite(t):
+            s = self._current_segment(t)
+            t = s.t_end
+            segments.append([s.t_begin, t if math.isfinite(t) else None, s.velocity.tolist(), s.slope.tolist()])
+        if (gusts := self._gusts) is None:
+            return {"segments": segments, "gusts": None}
+        phi, drive = _process(gusts)
+        numbers = {"interval": gusts.interval, "sigma": list(gusts.sigma), "phi": phi, "drive": drive.tolist()}
+        return {"segments": segments, "gusts": numbers}
+
     def _gust_segment(self, t: float) -> FlowSegment:
         gusts = self._gusts
         if gusts is None:
@@ -101,8 +114,7 @@ class UniformFlow:
         """
         block, row = divmod(k, BLOCK)
         if block != self._block:
-            phi = math.exp(-gusts.interval / gusts.time_constant)
-            drive = np.array(gusts.sigma) * math.sqrt(-math.expm1(-2.0 * gusts.interval / gusts.time_constant))
+            phi, drive = _process(gusts)
             if not self._begins:
                 first = np.array(gusts.sigma) * self._random.standard_normal(3)
                 self._begins.append((self._random.bit_generator.state, first))
@@ -116,6 +128,12 @@ class UniformFlow:
                     self._begins.append((self._random.bit_generator.state, rows[-1].copy()))
             self._block, self._rows = block, rows
         return self._rows[row : row + 2]
+
+
+def _process(gusts: Gusts) -> tuple[float, Array]:
+    """Return the correlation from sample to sample, and the standard deviation of the independent part [m/s], shape (3,)."""
+    drive = np.array(gusts.sigma) * math.sqrt(-math.expm1(-2.0 * gusts.interval / gusts.time_constant))
+    return math.exp(-gusts.interval / gusts.time_constant), drive
 
 
 def profile_factor(profile: Profile, depth: Scalar) -> Scalar:

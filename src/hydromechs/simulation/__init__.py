@@ -83,6 +83,7 @@ __getattr__, __dir__, _later = _lazy_names(
             "schema",
         ),
         "._plant": ("Plant",),
+        "._portable": ("Portable", "portable"),
         "._programs": ("PlantPrograms",),
         "._ranges": (
             "CommandRanges",

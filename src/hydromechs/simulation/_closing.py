@@ -1,11 +1,17 @@
 """Constraints that close during a run: their frames must meet, and an impulse makes velocities agree."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from hydromechs import dynamics
+from hydromechs.compiler import Argument, Recipe
 from hydromechs.equations import constraint_response
 from hydromechs.integrators import Point
 from hydromechs.model.component import Component, Constraint, Now
+from hydromechs.spatial import where
+from hydromechs.values import Array, Scalar
 
 from ._actions import acting
 from ._evaluate import evaluate, inertia_matrix
@@ -58,23 +64,73 @@ def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Comp
 
 
 def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Constraint], cause: str) -> tuple[Point, float]:
-    """The state after an impulse that makes velocities agree with constraints, with its energy loss accounted for [J].
+    """The state after an impulse that makes velocities agree with constraints, with its energy loss accounted for [J]."""
+    x, lost = _impulse(plant, at.t, at.q, at.x, inputs, rows, {cause: 1.0})
+    return Point(at.t, at.q, np.asarray(x, dtype=float)), float(lost)
+
+
+def _impulse(
+    plant: Plant, t: Scalar, q: Array, x: Array, inputs: Array, rows: list[Constraint], causes: Mapping[str, Scalar]
+) -> tuple[Array, Scalar]:
+    """Return velocity and states after an impulse, and the energy lost [J], for numbers or symbols.
 
         v⁺ = v − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v
 
     The impulses of a constraint between two bodies are equal and opposite: momentum is conserved; kinetic energy falls.
+
+    `causes`: share of the loss by cause, where one is 1 and others are 0.
     """
     nv, layout = plant.model.nv, plant.layout
-    t, q, x = at.t, at.q, at.x.copy()
     M = inertia_matrix(plant, t, q, x[:nv], inputs)
     before = evaluate(plant, t, q, x[:nv], x[nv:], inputs)
-    x[:nv] += constraint_response(M, rows, [row.J @ x[:nv] for row in rows], plant.groups, plant.given_dofs).change
-    change = x[:nv] - at.x[:nv]
-    lost = 0.5 * float(change @ M @ change)
-    after = evaluate(plant, t, q, x[:nv], x[nv:], inputs)
-    fluid = float(after.kinetic_energy_fluid - before.kinetic_energy_fluid)
-    given = float(after.kinetic_energy_body - before.kinetic_energy_body) + fluid + lost
-    moving_water = "water" in layout.causes  # the impulse moves its added mass too
-    for name, work in ((cause, -lost), ("water" if moving_water else cause, given)):
-        x[nv + layout.states.index(f"work.{name}")] += work
-    return Point(t, q, x), lost
+    change = constraint_response(M, rows, [row.J @ x[:nv] for row in rows], plant.groups, plant.given_dofs).change
+    v = x[:nv] + change
+    lost = 0.5 * (change @ M @ change)
+    after = evaluate(plant, t, q, v, x[nv:], inputs)
+    fluid = after.kinetic_energy_fluid - before.kinetic_energy_fluid
+    given = after.kinetic_energy_body - before.kinetic_energy_body + fluid + lost
+    work = {name: -share * lost for name, share in causes.items()}
+    if "water" in layout.causes:  # the impulse moves its added mass too
+        work["water"] = work.get("water", 0.0) + given
+    else:
+        work = {name: y + causes[name] * given for name, y in work.items()}
+    z = [y + work.get(name.removeprefix("work."), 0.0) for name, y in zip(layout.states, x[nv:], strict=True)]
+    return np.concatenate([v, np.array(z)]), lost
+
+
+def closing_recipe(plant: Plant) -> Recipe:
+    """Return `closed` as a program of (t, q, x, before, after).
+
+    Its results: x; the energy lost [J]; for each constraint 1 if it closes, and the distance of its frames [m] and angle [rad].
+    """
+    sizes = {"t": (), "q": (plant.model.nq,), "x": (plant.model.nv + plant.layout.nz,)}
+    sizes |= dict.fromkeys(("before", "after"), (plant.layout.size,))
+
+    def program(t: Scalar, q: Array, x: Array, before: Array, after: Array) -> tuple[Array, ...]:
+        at = Point(np.asarray(t)[()], q, x)  # type: ignore[arg-type]  # symbols
+        old, new = _constraints(plant, at, before), _constraints(plant, at, after)
+        closing = [
+            where(a.active != 0.0, 0.0, where(b.active != 0.0, 1.0, 0.0)) for (_, a), (_, b) in zip(old, new, strict=True)
+        ]
+        touched = {k: sum((closing[i] for i in group), 0.0) for group in plant.groups for k in group}
+        rows = [row._replace(active=where(touched[k] != 0.0, row.active, 0.0)) for k, (_, row) in enumerate(new)]
+        causes: dict[str, Scalar] = {}
+        none: Scalar = 1.0
+        for (c, _), closes in zip(new, closing, strict=True):  # the first that closes accounts for the loss
+            causes[c.cause] = causes.get(c.cause, 0.0) + none * closes
+            none = none * (1.0 - closes)
+        moved, lost = _impulse(plant, at.t, q, x, after, rows, causes)
+        moved = np.array([where(none != 0.0, a, b) for a, b in zip(x, moved, strict=True)])
+        return moved, np.asarray(where(none != 0.0, 0.0, lost)), np.array(closing), np.array([row.apart for _, row in new])
+
+    n = sum(len(action.constraints) for action in plant.first_actions)
+    outputs = {"x_after": sizes["x"], "lost": (), "closing": (n,), "apart": (n, 2)}
+    arguments = [tuple(Argument(name, shape) for name, shape in shapes.items()) for shapes in (sizes, outputs)]
+    identity = None if plant.identity is None else f"{plant.identity} closing"
+    return Recipe("closing", program, *arguments, identity, rarely_called=True)
+
+
+def closing_texts(plant: Plant) -> list[dict[str, Any]]:
+    """Return the names and tolerances of all constraints, in the order of `closing_recipe`."""
+    rows = ((plant.components[k], row) for k in plant.constraining for row in plant.first_actions[k].constraints)
+    return [{"name": c.name, "kind": c.kind, "between": list(row.between), "tolerance": row.tolerance} for c, row in rows]

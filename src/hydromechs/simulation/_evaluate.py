@@ -309,14 +309,14 @@ def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
     return total
 
 
-def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) -> Array:
-    """Return the joint-space inertia with geared rotors and the added mass of wet parts, for floats, shape (nv, nv)."""
+def inertia_matrix(plant: Plant, t: Scalar, q: Array, v: Array, inputs: Array) -> Array:
+    """Return the joint-space inertia with geared rotors and the added mass of wet parts, shape (nv, nv)."""
     plant = plant.opened(inputs)
     model = plant.model
     kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin, inputs, fluid_at)
     b, _ = equations.balance(model, q, v, water.U, water.rate, None, water.surface(), water.motions(model))
-    return np.array(_joint_inertia(plant, model, kin, b), dtype=float)
+    return _joint_inertia(plant, model, kin, b)
 
 
 def _joint_inertia(plant: Plant, model: Model, kin: dynamics.Kinematics, b: dynamics.Balance) -> Array:

@@ -136,8 +136,17 @@ class Orientations:
     def __call__(self, R: Array, q: Array) -> Array:
         """Quaternions (n, nb, 4) of the rotations R_WB of each body (n, nb, 3, 3) at configurations (n, nq)."""
         found = quaternion_from_matrix(R)
-        side = self._first * np.sum(found * self._product(R, q), axis=-1)
+        side = np.sum(found * self.signed(R, q), axis=-1)
         return np.where(side < 0.0, -1.0, 1.0)[..., None] * found
+
+    @property
+    def smooth(self) -> bool:
+        """True if all joints give their quaternions, so that configurations suffice."""
+        return None not in self._parts
+
+    def signed(self, R: Array, q: Array) -> Array:
+        """Return the quaternions that have the sign, as calls do; only joints without a quaternion use R."""
+        return self._first[:, None] * self._product(R, q)
 
     def _product(self, R: Array, q: Array) -> Array:
         """The joints' quaternions multiplied from the world to each body, shape (n, nb, 4)."""

@@ -12,8 +12,6 @@ from time import perf_counter
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hydromechs.errors import SimulationDiverged, SimulationInterrupted
 from hydromechs.integrators import MOST_STEPS, Point, is_multiple, next_multiple, slack
 from hydromechs.model import State
@@ -257,10 +255,8 @@ class LiveRun:
             lost = sim._set_held(inputs[na : na + len(sim._held)])
             for text in event.closing(lost, sim.plant, sim._at.q, old):
                 log.say(f"t = {at.t:.6f} s: {text}")
-            sim._controlled = event.control == "on" if event.control else sim._controlled
-            if event.control == "off" and sim.mission is not None:  # until its next call or measurement
-                sim._signal = np.full(len(sim.signals), np.nan)
-                sim.mission.show(sim._signal)
+            if event.control:
+                sim.switch_control(event.control == "on")
             stopped = stopped or (f"{event.name} at t = {at.t:.6f} s" if event.stop else None)
         for watched in watch:
             watched.look(sim._at)

@@ -296,7 +296,7 @@ class MissionMarch:
 
     # -- a tick alone ----------------------------------------------------------------------------------------------------------
 
-    def _tick_routine(self, controlled: bool) -> RoutineCode | CudaRoutine:
+    def _tick_routine(self, controlled: bool) -> Routine:
         """A tick of sensors, filter and, if `controlled`, blocks, without motion. Its input `now` is that of `Ticks`."""
         given = {name: x.shape[1] for name, x in self.given.items()}
         r = Routine("tick", self._sizes, {"now": len(Ticks._fields), **given})
@@ -309,15 +309,20 @@ class MissionMarch:
         else:
             with r.when(at.senses):
                 self._sense(r, at.t, at.sense)
-        return self._coded(r)
+        return r
 
     @cached_property
     def _tick(self) -> RoutineCode | CudaRoutine:
-        return self._tick_routine(True)
+        return self._coded(self._tick_routine(True))
 
     @cached_property
     def _last_look(self) -> RoutineCode | CudaRoutine:
-        return self._tick_routine(False)
+        return self._coded(self._tick_routine(False))
+
+    def routines(self) -> dict[str, Routine]:
+        """Return the routines of a run: mission, steps alone (bare), and sensors alone (look), if there are any."""
+        out = {"mission": self._routine, "bare": self.bare._routine}
+        return out if self.sensing is None else {**out, "look": self._tick_routine(False)}
 
     def _run_tick(self, code: RoutineCode | CudaRoutine, state: Mapping[str, Array], t: Array) -> bool:
         """Run a tick in the worlds where one is due at their times (worlds,) [s]. Return True if there is one."""

@@ -32,7 +32,7 @@ from . import _energy_ledger
 from ._block import Block
 from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller
-from ._events import Event, check_events, switch_places, wrench_places
+from ._events import Event, check_events, settled_targets, switch_places, wrench_places
 from ._initial_instant import InitialInstant
 from ._live import LiveRun, size_faults
 from ._mission import BlockPart, Mission
@@ -380,6 +380,15 @@ class Simulation:
         """Open a grasp. `name`: name of the grasp."""
         self._switch({name: 0.0})
 
+    def switch_control(self, on: bool) -> None:
+        """Turn the controllers on or off; sensors and filter continue. Off: servos stop, and signals are NaN."""
+        if not on:
+            self.command = settled_targets(self.plant.layout, self._command, self._held, self._at.t)
+            self._signal = np.full(len(self.signals), np.nan)
+            if self.mission is not None:
+                self.mission.show(self._signal)
+        self._controlled = on
+
     def _switch(self, switches: Mapping[str, float]) -> float:
         """Open and close constraints by name; return the energy lost [J]."""
         places, held = switch_places(self.plant), self._held.copy()
@@ -471,13 +480,17 @@ class Simulation:
         return LiveRun(self, recording, progress, saved or (lambda state: None), real_time, notes=self._notes())
 
     def _notes(self) -> list[str]:
-        parts = [note for c in self.plant.components for note in c.notes]
-        water = below_the_bed(self.model, self.plant.environment, self._at.q)
         key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
         if key not in self._together:
             arguments = self.plant, self.method, self.march.bare.advanced, self._at, self.inputs
             self._together[key] = unstable_together(*arguments, self.step_size)
-        return [*parts, *unrepresented_contacts(self.model, self.plant.components), *water, *self._together[key]]
+        return [*self._plant_notes(), *self._together[key]]
+
+    def _plant_notes(self) -> list[str]:
+        """Return the notes that do not depend on the step."""
+        parts = [note for c in self.plant.components for note in c.notes]
+        water = below_the_bed(self.model, self.plant.environment, self._at.q)
+        return [*parts, *unrepresented_contacts(self.model, self.plant.components), *water]
 
     def run(
         self,

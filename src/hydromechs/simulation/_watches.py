@@ -140,6 +140,17 @@ class SoftStops:
         travel = self._upper - self._lower
         self._allowed = FAR * np.where(np.isfinite(travel), travel, 1.0)
 
+    def described(self) -> list[dict[str, Any]]:
+        """Return the joints with their limits, for a program in another language."""
+        out = []
+        for (c, part), at, low, high, allowed in zip(
+            self._joints, self._at, self._lower, self._upper, self._allowed, strict=True
+        ):
+            limits = [float(x) if math.isfinite(x) else None for x in (low, high)]
+            own = {"joint": c.joint, "unit": part.joint.unit, "stiffness": c.stiffness, "allowed": float(allowed)}
+            out.append({**own, "at": at, "limits": limits})
+        return out
+
     def look(self, q: np.ndarray) -> list[str]:
         """Return messages for a configuration, shape (nq,); of each joint once."""
         if not self._joints:

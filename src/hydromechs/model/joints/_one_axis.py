@@ -73,9 +73,9 @@ class OneAxis(SteppedJoint):
 
 def axis_turn(axis: int, angle: Array) -> Array:
     """Return unit quaternions of rotations by angles [rad], shape (n,), about a coordinate axis, shape (4, n)."""
-    out = np.zeros((4, len(angle)))
-    out[0], out[1 + axis] = np.cos(0.5 * angle), np.sin(0.5 * angle)
-    return out
+    rows = [np.cos(0.5 * angle), *(np.zeros(len(angle)) for _ in range(3))]
+    rows[1 + axis] = np.sin(0.5 * angle)
+    return np.stack(rows)
 
 
 def coordinate_axis(axis: tuple[float, float, float]) -> tuple[int, float] | None:

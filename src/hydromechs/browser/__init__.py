@@ -1,0 +1,13 @@
+"""Scenarios in a web page: compiled missions as WebAssembly, their runner, and flights from pages."""
+
+from hydromechs._lazy import lazy_names as _lazy_names
+
+__getattr__, __dir__, _later = _lazy_names(
+    __name__,
+    {
+        "._flight": ("Flight", "fly_again"),
+        "._module": ("Module", "compile_scenario", "engine_text"),
+    },
+)
+
+__all__ = _later
