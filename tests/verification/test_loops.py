@@ -77,3 +77,14 @@ def test_couplings_that_contradict_each_other_are_rejected():
     assert q[2] == pytest.approx(0.1 + 2.0 * q[0], abs=1e-12)
     with pytest.raises(hm.ModelError, match=r"(?s)'first' cannot hold.*'rocker'.*'second' cannot hold"):
         replace(FOUR_BAR, loops=(first, replace(first, name="second", coefficients=(0.3, 2.0))))
+
+
+@pytest.mark.parametrize(
+    ("q", "v", "text"), [([0.01, 0, 0], [0, 0, 0], "is open"), ([0, 0, 0], [0.1, 0, 0], "opens.* 0.0.* per second")]
+)
+def test_a_run_starts_on_closed_loops(q, v, text):
+    """Velocities that open a loop would let its ends drift apart by millimetres, without an impulse."""
+    state = State(q=FOUR_BAR.initial().q + q, v=np.array(v, dtype=float))
+    with pytest.raises(ValueError, match=f"loop 'pin' {text}.*on_loops"):
+        hm.Simulation(FOUR_BAR, state=state)
+    hm.Simulation(FOUR_BAR, state=FOUR_BAR.on_loops(state))

@@ -84,13 +84,17 @@ def loop_closures(model: Model) -> list[Component]:
 
 
 def _check_closed(component: Component, loop: Loop | Coupling, now: Now) -> None:
-    """Raise `ValueError` if a run starts with an open loop."""
-    distance, angle = (float(x) for x in dynamics.loop_constraint(now.model, now.kin, now.q, now.v, loop).apart)
+    """Raise `ValueError` if a run starts with a loop that is open, or that its velocities open."""
+    rows = dynamics.loop_constraint(now.model, now.kin, now.q, now.v, loop)
+    distance, angle = (float(x) for x in rows.apart)
+    rate = float(np.abs(rows.J @ now.v).max())
+    text = ""
     if max(distance, angle) > loop.tolerance:
-        raise ValueError(
-            f"t = {float(now.t):g} s: {component.kind} {loop.name!r} is open: its ends are {distance:.3g} m and {angle:.3g} "
-            f"rad apart, allowed are {loop.tolerance:g}; close it with state = model.on_loops(state)"
-        )
+        text = f"is open: its ends are {distance:.3g} m and {angle:.3g} rad apart, allowed are {loop.tolerance:g}"
+    elif rate > loop.tolerance:
+        text = f"opens: its ends move apart at {rate:.3g} per second, allowed are {loop.tolerance:g}"
+    if text:
+        raise ValueError(f"t = {float(now.t):g} s: {component.kind} {loop.name!r} {text}; use state = model.on_loops(state)")
 
 
 def _stabilised(loop: Loop | Coupling) -> list[FastMode]:
