@@ -360,6 +360,12 @@ def zipped(**entries):
     return out.getvalue()
 
 
+def dense_after(*nodes):
+    """A network with operators before its last layer that would change its numbers."""
+    constants = {"W": np.eye(4), "low": np.array(-1.0), "high": np.array(1.0)}
+    return model([*nodes, node("MatMul", ["a", "W"], "y")], [tensor(name, x) for name, x in constants.items()], "y")
+
+
 BAD = {
     "no zip.npz": (b"hello", "damaged"),
     "empty.npz": (npz(), "no layers"),
@@ -375,6 +381,12 @@ BAD = {
     "cut.onnx": (onnx(random_network())[:-40], "onnx"),
     "operator.onnx": (model([node("Conv", ["obs", "k"], "y")], [tensor("k", np.zeros(3))], "y"), "Conv"),
     "scale.onnx": (model([node("Clip", ["obs", "k", "k"], "y")], [tensor("k", np.ones(1))], "y"), "Clip.*clips"),
+    "clip.onnx": (dense_after(node("Clip", ["obs", "low", "high"], "a")), "Clip.*inside the network"),
+    "cast.onnx": (dense_after(node("Cast", ["obs"], "a", integer("to", 7))), "Cast.*no floating-point"),
+    "elu.onnx": (
+        dense_after(node("MatMul", ["obs", "W"], "h"), node("Elu", ["h"], "a", field(5, field(1, "alpha") + field(2, 0.5)))),
+        "Elu.*alpha",
+    ),
     "size.onnx": (
         model([node("MatMul", ["obs", "k"], "y")], [field(1, 9) + field(2, 1) + field(8, "k") + field(9, b"x")], "y"),
         "'k'",

@@ -203,6 +203,8 @@ _TYPES = {1: "<f4", 11: "<f8", 10: "<f2", 7: "<i8", 6: "<i4"}
 """NumPy's types by those of ONNX."""
 MAX_DIMENSIONS = 8
 """Maximum number of dimensions of a tensor."""
+_FLOATS = {1, 10, 11, 16}
+"""Types of ONNX that are floating-point numbers."""
 _SAME = {"Identity", "Flatten", "Cast", "Dropout"}
 """Operators that leave the numbers of one observation unchanged."""
 _NAMED = {"Tanh": "tanh", "Relu": "relu", "Elu": "elu", "Sigmoid": "sigmoid"}
@@ -291,8 +293,10 @@ def _onnx(data: bytes, activation: str) -> Iterator[Layer]:
         if len(path) > MAX_NODES:
             raise ValueError(f"has more than {MAX_NODES} operators from its input to its output; use a smaller network")
     chain: list[Layer] = []
-    for node, given, source in reversed(path):
-        chain = _applied(node, chain, [_tensor(constants[x]) for x in given if x != source], given[0] == source)
+    for k, (node, given, source) in reversed(list(enumerate(path))):
+        last = all(_text(later, 4) in _SAME for later, _, _ in path[:k])
+        numbers = [_tensor(constants[x]) for x in given if x != source]
+        chain = _applied(node, chain, numbers, first=given[0] == source, last=last)
     yield from _whole(chain)
 
 
@@ -316,15 +320,19 @@ def _dense(chain: list[Layer], name: str, W: Array, b: Array) -> list[Layer]:
     return [*chain, Layer(name, W, b)]
 
 
-def _applied(node: _Message, chain: list[Layer], numbers: Sequence[Array], first: bool) -> list[Layer]:
-    """Return a chain of layers with one more operator; `first` if the chain is its first argument."""
+def _applied(node: _Message, chain: list[Layer], numbers: Sequence[Array], *, first: bool, last: bool) -> list[Layer]:
+    """Return a chain of layers with one more operator; `first` if the chain is its first argument, `last` if none follows."""
     operator, name, options = _text(node, 4), _text(node, 3) or _text(node, 4), _options(node)
+    if operator == "Cast" and options.get("to", {}).get(3, [1])[0] not in _FLOATS:
+        raise ValueError(f"node {name!r} casts to a type that is no floating-point number; remove it")
     if operator in _SAME:
         return chain
     if operator == "Clip":
-        if [float(np.ravel(x)[0]) for x in numbers] == [-1.0, 1.0]:
+        if last and [float(np.ravel(x)[0]) for x in numbers] == [-1.0, 1.0]:
             return chain  # actions are clipped to this range
-        raise ValueError(f"node {name!r} clips to a range other than -1 to 1; remove it, or scale the actions")
+        raise ValueError(f"node {name!r} clips inside the network or to a range other than -1 to 1; only actions are clipped")
+    if operator == "Elu" and "alpha" in options and struct.unpack("<f", options["alpha"][2][0])[0] != 1.0:
+        raise ValueError(f"node {name!r} has another alpha than 1; train with 1")
     if operator in _NAMED:
         if chain and chain[-1].activation == "none":
             return [*chain[:-1], _whole(chain)[-1]._replace(activation=_NAMED[operator])]
