@@ -118,6 +118,7 @@ VALUES: dict[Any, dict[str, Any]] = {
     geometry.Cylinder: {"bore": 0.2},
     geometry.Convex: {"points": CORNERS},
     drag.Damping: {"coupled": (("Y|r|v", 12.0), ("N|v|r", -3.0))},
+    drag.CoefficientMap: {"alpha": (-0.5, 0.5), "beta": (0.0, 1.0), "coefficients": (((1.0,) * 6, (2.0,) * 6),) * 2},
     geometry.height_field: {"heights": ((-9.0, -9.0, -9.0), (-9.0, -8.5, -9.0)), "x": (0.0, 1.0), "y": (0.0, 0.5, 1.0)}
     | dict.fromkeys(("low", "high", "spacing", "generate"))
     | {"file": ""},

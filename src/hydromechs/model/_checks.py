@@ -224,7 +224,8 @@ def _element(c: _Collector, path: tuple, element: Any, remedies: dict[str, str] 
         solid = element.shape if isinstance(element.shape, Placed) else element.placed
         if isinstance(element.shape, Placed):
             c.placement((*path, "shape", "origin"), element.shape.origin)
-        if solid is not None and not isinstance(solid.shape, Box | Sphere | Cylinder | Ellipsoid):
+        any_shape = isinstance(element, drag.SurfaceDrag)
+        if solid is not None and not any_shape and not isinstance(solid.shape, Box | Sphere | Cylinder | Ellipsoid):
             must = "must be a box, sphere, cylinder or ellipsoid; give the element a separate shape"
             c.add((*path, "shape"), f"{_dotted((*path, 'shape'))} is a {solid.shape.word}, {must}")
 

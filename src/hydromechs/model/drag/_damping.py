@@ -133,7 +133,7 @@ class Damping(DragElement):
     def matrix(self, V_r: Array, density: Scalar) -> Array:
         """D + Q diag(|ν|) + coupled terms; symmetric only if the coefficients are."""
         origin = self.origin
-        X = None if origin == Origin() else _to_frame(origin.R, np.array(origin.xyz))
+        X = None if origin == Origin() else to_frame(origin.R, np.array(origin.xyz))
         V_r = V_r if X is None else X @ V_r
         linear, quadratic = (A if A.ndim == 2 else np.diag(A) for A in map(np.array, (self.linear, self.quadratic)))
         out = [[linear[i, j] + quadratic[i, j] * abs(V_r[j]) for j in range(6)] for i in range(6)]
@@ -202,6 +202,6 @@ class Referred(NamedTuple):
         return shift_wrench(np.concatenate([self.R @ F[:3], self.R @ F[3:]]), self.point)
 
 
-def _to_frame(R: Array, x: Array) -> Array:
+def to_frame(R: Array, x: Array) -> Array:
     """Return the matrix from the velocity of a body to that of its frame at x with axes R, in these axes, shape (6, 6)."""
     return np.concatenate([R.T @ point_velocity(x), np.concatenate([np.zeros((3, 3)), R.T], axis=1)])

@@ -1,0 +1,117 @@
+"""Force and moment from tables over angle of attack and sideslip, as measured in tunnels or computed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import Fault
+from hydromechs.geometry import Origin
+from hydromechs.registry import Degrees
+from hydromechs.spatial import clamp, shift_motion, shift_wrench
+from hydromechs.values import Array, Bound, Positive, Scalar, convert_fields
+
+from ._damping import DragElement, unfit
+
+Angles = Annotated[tuple[float, ...], Bound(least=-4.0, most=4.0, size=0, rising=True), Degrees()]
+"""Angles in rising order [rad]."""
+Six = tuple[float, float, float, float, float, float]
+MAX_ENTRIES = 2000
+"""Pairs of angles of a map."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoefficientMap(DragElement):
+    """Hydrodynamic map: six coefficients over angle of attack α and sideslip β, interpolated linearly.
+
+    (F, M) = ½ ρ A U² (C_X, C_Y, C_Z, l C_K, l C_M, l C_N), with tan α = w/u and sin β = v/U of the velocity (u, v, w) through
+    the water at `origin`, in its axes. Beyond the table the nearest angle counts. Rotation has no effect of its own: add
+    `damping`.
+    """
+
+    alpha: Angles
+    """Angles of attack, rising [rad]."""
+    beta: Angles
+    """Angles of sideslip, rising [rad]."""
+    coefficients: tuple[tuple[Six, ...], ...]
+    """C_X, C_Y, C_Z, C_K, C_M, C_N [-]: a row for each angle of attack, six numbers for each sideslip, shape (na, nb, 6)."""
+    area: Positive
+    """Reference area A [m²]."""
+    length: Positive = 1.0
+    """Reference length l [m]."""
+    origin: Origin = field(default_factory=Origin)
+    """Point and axes to which the coefficients refer; defaults to the body frame."""
+
+    def __post_init__(self) -> None:
+        convert_fields(self, "drag")
+        shape = (len(self.alpha), len(self.beta), 6)
+        try:
+            table = np.array(self.coefficients, dtype=float)
+        except (TypeError, ValueError):
+            table = np.zeros(0)
+        if table.shape != shape:
+            raise ValueError(
+                f"drag.coefficients must have the shape {shape}: a row for each of {shape[0]} angles of attack, with six "
+                f"numbers for each of {shape[1]} angles of sideslip; it has {table.shape}"
+            )
+        object.__setattr__(self, "coefficients", tuple(tuple(map(tuple, row)) for row in table.tolist()))
+
+    @property
+    def center(self) -> Array:
+        """Origin of the coefficients [m], shape (3,)."""
+        return np.array(self.origin.xyz)
+
+    def numbers(self, density: Scalar) -> Any:
+        scale = 0.5 * density * self.area * np.array([1.0, 1.0, 1.0, self.length, self.length, self.length])
+        table = np.array(self.coefficients)
+        return Map(self.origin.R, self.center, self.alpha, self.beta, table, scale)
+
+    def problems(self, label: str) -> Iterator[Fault]:
+        if len(self.alpha) * len(self.beta) > MAX_ENTRIES:
+            yield unfit(
+                label, "alpha", len(self.alpha), f"times {len(self.beta)} pairs of angles, must be at most {MAX_ENTRIES}"
+            )
+        if not np.isfinite(np.array(self.coefficients)).all():
+            yield Fault(("coefficients",), f"{label}.coefficients must be finite")
+
+
+class Map(NamedTuple):
+    """C(α, β) = Σ_ij h_i(α) h_j(β) C_ij with hat functions h, 1 at their own angle and 0 at all others."""
+
+    R: Array
+    """Axes of the coefficients, shape (3, 3)."""
+    point: Array
+    """Their point [m], shape (3,)."""
+    alpha: tuple[float, ...]
+    """Angles of attack [rad]."""
+    beta: tuple[float, ...]
+    """Angles of sideslip [rad]."""
+    table: Array
+    """Coefficients [-], shape (na, nb, 6)."""
+    scale: Array
+    """½ ρ A (1, 1, 1, l, l, l) [kg/m, kg], shape (6,)."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        u, v, w = self.R.T @ shift_motion(V_r, self.point)[:3]
+        square = u * u + v * v + w * w
+        speed = np.sqrt(square + 1e-300)  # finite at rest
+        ahead = _hats(np.arctan2(w, u + 1e-300), self.alpha)
+        aside = _hats(np.arcsin(clamp(v / speed, -1.0, 1.0)), self.beta)
+        C = np.zeros(6)
+        for h_i, row in zip(ahead, self.table, strict=True):
+            part = np.zeros(6)
+            for h_j, entry in zip(aside, row, strict=True):
+                part = part + h_j * entry
+            C = C + h_i * part
+        F = square * self.scale * C
+        return shift_wrench(np.concatenate([self.R @ F[:3], self.R @ F[3:]]), self.point)
+
+
+def _hats(x: Scalar, nodes: tuple[float, ...]) -> list[Scalar]:
+    """Weights of linear interpolation at x of each node; the nearest one counts outside."""
+    steps = [clamp((x - a) / (b - a), 0.0, 1.0) for a, b in pairwise(nodes)]
+    rising, falling = [1.0, *steps], [*(1.0 - s for s in steps), 1.0]
+    return [up * down for up, down in zip(rising, falling, strict=True)]

@@ -1,0 +1,141 @@
+"""Pressure drag of a general body by an integral over its surface (McMillan 1994, eqs. 6.22-6.23)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import Fault
+from hydromechs.geometry import Placed, Triangles
+from hydromechs.model._body_shape import own_shape, solid_of
+from hydromechs.registry import Hidden
+from hydromechs.spatial import positive_part
+from hydromechs.values import Array, Bound, NotNegative, Scalar, floats, number, whole
+
+from ._damping import DragElement, point_velocity, unfit
+
+MAX_POINTS = 3000
+"""Points of a surface; each is about 25 operations."""
+Coefficients = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
+"""Drag coefficients for three directions."""
+Sides = Annotated[int, Bound(least=4, most=64, whole=True)]
+"""Sides of a round surface."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceDrag(DragElement):
+    """Pressure drag of a body of any shape: the normal velocity presses on each panel that meets the flow.
+
+    Panels in the lee of other panels count, too. Only the outer surface of a mesh must be closed.
+    """
+
+    shape: str | Placed
+    """Name of a shape of the body, such as a mesh, or an inline shape."""
+    coefficient: NotNegative | Coefficients
+    """Drag coefficient [-]; if `reference` is projected, also three for motion along x, y, z of the shape, shape (3,)."""
+    reference: Literal["projected", "wetted"] = "projected"
+    """Area to which the coefficient refers [-]: `projected` across the motion, as in tables, or `wetted`, that of each panel, as
+    in eq. 6.22."""
+    sides: Sides = 16
+    """Sides of a round shape, 4 to 64 [-]; without effect on meshes."""
+    points: Literal[1, 3] = 3
+    """Points of each panel."""
+    placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
+    """The shape of the body that `shape` names; set by the body."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", own_shape(self.shape, "drag"))
+        row = hasattr(self.coefficient, "__len__") and not isinstance(self.coefficient, str)
+        given: Any = self.coefficient
+        given = floats(given, 3, "drag.coefficient") if row else number(given, "drag.coefficient")
+        object.__setattr__(self, "coefficient", given)
+        object.__setattr__(self, "sides", whole(self.sides, "drag.sides", least=None))
+
+    @property
+    def solid(self) -> Placed:
+        """The shape on the body."""
+        return solid_of(self)
+
+    @property
+    def center(self) -> Array:
+        return np.array(self.solid.origin.xyz)
+
+    def panels(self) -> tuple[Array, Array, Array]:
+        """Points x [m] and normals in body axes, and areas times coefficients [m²], shape (n, 3), (n, 3), (n,)."""
+        solid = self.solid
+        mesh = solid.shape.triangulate(self.sides)
+        vectors = mesh.area_vectors
+        sizes = np.linalg.norm(vectors, axis=1)
+        kept = sizes > 1e-12 * sizes.max()
+        normals, sizes = vectors[kept] / sizes[kept, None], sizes[kept]
+        corners = np.einsum("pc,nck->npk", _rule(self.points), mesh.corners[kept])
+        per_panel = np.repeat(sizes * self._factors(normals, sizes) / self.points, self.points)
+        x = corners.reshape(-1, 3) @ solid.origin.R.T + np.array(solid.origin.xyz)
+        return x, np.repeat(normals @ solid.origin.R.T, self.points, axis=0), per_panel
+
+    def _factors(self, normals: Array, sizes: Array) -> Array:
+        """Coefficient of each panel: C for wetted areas, else nᵀ S n.
+
+        S is diagonal, such that motion along each axis of the shape meets ½ ρ C_k A_k v², A_k the projected area.
+        """
+        if self.reference == "wetted":
+            return np.full(len(sizes), self.coefficient)
+        c = np.broadcast_to(np.array(self.coefficient, dtype=float), 3)
+        upstream = abs(normals)  # both directions of motion along an axis, half each
+        projected = 0.5 * sizes @ upstream
+        T = 0.5 * np.einsum("n,nk,nj->kj", sizes, upstream**3, normals**2)
+        return normals**2 @ np.linalg.solve(T, c * projected)
+
+    def numbers(self, density: Scalar) -> Any:
+        x, n, a = self.panels()
+        return Panels(np.concatenate([n, np.cross(x, n)], axis=1), -0.5 * density * a)
+
+    def matrix(self, V_r: Array, density: Scalar) -> Array:
+        """½ ρ C Σ A (a V)₊ aᵀ a over the panels, a = n · (velocity of the point)."""
+        total = np.zeros((6, 6))
+        for x, n, area in zip(*self.panels(), strict=True):
+            a = n @ point_velocity(x)
+            total = total + (0.5 * density * area * positive_part(a @ V_r)) * np.outer(a, a)
+        return total
+
+    def surface(self) -> Triangles:
+        return self.solid.triangulate()
+
+    def problems(self, label: str) -> Iterator[Fault]:
+        if isinstance(self.coefficient, tuple) and self.reference == "wetted":
+            yield unfit(label, "coefficient", self.coefficient, "must be one number for wetted areas")
+        if not isinstance(self.shape, Placed) and self.placed is None:
+            return
+        n = self.points * len(self.solid.shape.triangulate(self.sides).faces)
+        if n > MAX_POINTS:
+            remedy = "simplify the mesh, or use fewer sides or points"
+            yield Fault(("shape",), f"{label}.shape has {n} points on its surface, at most {MAX_POINTS} are possible; {remedy}")
+            return
+        if self.reference == "projected" and self.panels()[2].min() < 0.0:
+            yield unfit(label, "reference", self.reference, "gives this shape panels of negative drag", "use reference: wetted")
+
+
+def _rule(points: int) -> Array:
+    """Barycentric coordinates of the points of a triangle, each with the same weight, shape (points, 3)."""
+    return np.full((1, 3), 1 / 3) if points == 1 else np.full((3, 3), 1 / 6) + 0.5 * np.eye(3)
+
+
+class Panels(NamedTuple):
+    """The force on each point is along the normal and depends on the normal velocity v_n = n · v + (x × n) · ω:
+
+    df = −½ ρ C A (v_n)₊² n,   dn = x × df      (eqs. 6.22-6.23; (v_n)₊ = v_n where the panel moves into the water, else 0)
+    """
+
+    directions: Array
+    """(n, x × n) of each point, shape (points, 6)."""
+    scales: Array
+    """−½ ρ C A [kg/m], shape (points,)."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        total = np.zeros(6)
+        for direction, scale in zip(self.directions, self.scales, strict=True):
+            into = positive_part(direction @ V_r)
+            total = total + (scale * into * into) * direction
+        return total

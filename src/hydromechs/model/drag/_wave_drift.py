@@ -1,0 +1,66 @@
+"""Wave drift damping: the growth of the mean force of waves with speed (Fossen 2011, sec. 6.4: D_W)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hydromechs.errors import Fault
+from hydromechs.values import Array, Finite, NotNegative, Positive, Scalar, Vector3, convert_fields
+
+from ._damping import Coefficients, DragElement, Referred, point_velocity, unfit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaveDriftDamping(DragElement):
+    """Drift damping of a vessel at the surface in waves along an axis: f = −a² (ω² ∂F/∂ω + 4 ω F) / g · u (Aranha 1994).
+
+    F(ω) is the mean drift force in regular waves of unit amplitude on the vessel at rest, which speed shifts to the frequency
+    of encounter.
+    """
+
+    drift: NotNegative
+    """Mean drift force F at the frequency over amplitude squared [N/m²]."""
+    slope: Finite = 0.0
+    """∂F/∂ω [N·s/(rad·m²)]."""
+    frequency: Positive
+    """Frequency of the waves ω [rad/s]."""
+    amplitude: NotNegative
+    """Amplitude of the waves a [m]; of a sea with significant height H, H / √8."""
+    axis: Vector3 = (1.0, 0.0, 0.0)
+    """Direction of the motion along the waves, in body axes [-], shape (3,)."""
+    position: Vector3 = (0.0, 0.0, 0.0)
+    """Point at which the force acts [m], shape (3,)."""
+    gravity: Positive = 9.81
+    """Acceleration of gravity g [m/s²]."""
+
+    def __post_init__(self) -> None:
+        convert_fields(self, "drag")
+
+    @property
+    def damping(self) -> float:
+        """Force over speed, a² (ω² ∂F/∂ω + 4 ω F) / g [N·s/m]."""
+        w = self.frequency
+        return self.amplitude**2 * (w * w * self.slope + 4.0 * w * self.drift) / self.gravity
+
+    @property
+    def _along(self) -> Array:
+        return np.array(self.axis) / np.linalg.norm(self.axis)
+
+    def numbers(self, density: Scalar) -> Any:
+        D = np.zeros((6, 6))
+        D[:3, :3] = self.damping * np.outer(self._along, self._along)
+        return Referred(np.eye(3), np.array(self.position), Coefficients(D, np.zeros(6), (), np.zeros(0)))
+
+    def matrix(self, V_r: Array, density: Scalar) -> Array:
+        a = self._along @ point_velocity(np.array(self.position))
+        return self.damping * np.outer(a, a)
+
+    def problems(self, label: str) -> Iterator[Fault]:
+        if not 1e-6 < np.linalg.norm(self.axis) < 1e6:
+            yield unfit(label, "axis", self.axis, "must be a direction, not zero")
+        elif self.damping < 0.0:
+            yield unfit(
+                label, "slope", self.slope, f"must be at least {-4.0 * self.drift / self.frequency:.4g}, or drift adds energy"
+            )
