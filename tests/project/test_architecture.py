@@ -56,7 +56,7 @@ MAY_IMPORT = {
     "viewer": {"recording", "hydro", "contact", *DYNAMICS},
     "learning": {*SCENARIO, "formats", "library", "worlds", "viewer"},
     "station": {*SCENARIO, "worlds", "viewer"},
-    "browser": {*SCENARIO, "formats", "worlds", "viewer", "station"},
+    "browser": {*SCENARIO, "formats", "library", "worlds", "viewer", "station"},
     "sweeps": {*SCENARIO, "formats", "library", "worlds"},
     "identification": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "sweeps", "bench"},
     "bench": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer"},

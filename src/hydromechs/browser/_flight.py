@@ -6,9 +6,10 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hydromechs import formats
+from hydromechs import formats, library
 from hydromechs.recording import load_recording
 from hydromechs.scenario import Scenario
 from hydromechs.simulation import Run, Simulation
@@ -109,7 +110,8 @@ def fly_again(recording: str | os.PathLike[str] | xarray.Dataset, scenario: Scen
         text = str(ds.attrs.get("scenario", ""))
         if not text:
             raise ValueError(f"the recording has no text of scenario {flight.scenario!r}; pass the scenario itself")
-        scenario = formats.loads_scenario(text)
+        file = str(ds.attrs.get("scenario_file", ""))
+        scenario = formats.loads_scenario(text, file or flight.scenario, Path(file).parent, library.load, library.load_vehicle)
     if any(e.name.startswith(OPERATOR) for e in flight.entries):
         scenario = helmed(scenario)
     sim = Simulation(scenario, parameters=flight.opened, seed=flight.seed)

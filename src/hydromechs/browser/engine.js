@@ -15,6 +15,7 @@ const HydroMechsEngine = (() => {
   const rounding = (t) => 4 * EPS * Math.abs(t);
   const slack = (t, h) => Math.max(1e-6 * h, rounding(t));
   const reached = (t, end, h) => t >= end - Math.max(Math.min(1e-6 * h, 1e-10), rounding(end));
+  const roundEven = (x) => (Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
   const nextMultiple = (t, period, h) => (Math.floor((t + slack(t, h)) / period) + 1) * period;
 
   function gridTime(t, h) {
@@ -481,9 +482,11 @@ const HydroMechsEngine = (() => {
 
     // -- running -------------------------------------------------------------------------------------------------------------
 
-    // Run to a time [s], or to the end of the mission; return the time reached.
-    advance(until) {
-      if (!Number.isFinite(until)) throw new Error(`until is ${until}, must be a finite time`);
+    // Run to the last whole step up to a time [s], or to the end of the mission; return the time reached. So results do not
+    // depend on the times of calls: steps are divided only at events.
+    advance(time) {
+      if (!Number.isFinite(time)) throw new Error(`until is ${time}, must be a finite time`);
+      const until = Math.floor((time + slack(time, this._h)) / this._h) * this._h;
       while (!this._ended && this.t < until - slack(until, this._h)) {
         try {
           this._stretch(until);
@@ -496,7 +499,8 @@ const HydroMechsEngine = (() => {
       return this.t;
     }
     step(k = 1) {
-      return this.advance((this.n + k) * this._h);
+      const until = (this.n + k) * this._h;
+      return this.advance(until + slack(until, this._h));
     }
     _stretch(until) {
       const t = this.t;
@@ -645,7 +649,8 @@ const HydroMechsEngine = (() => {
       let [start, found] = [before, after];
       while (found.t - start.t > Math.max(1e-9, rounding(found.t))) {
         let middle = 0.5 * (start.t + found.t);
-        if (found.t - start.t > 2 * h) middle = h * Math.round(middle / h);
+        const [whole, near] = [h * roundEven(middle / h), slack(found.t, h)];
+        if (start.t + near < whole && whole < found.t - near) middle = whole;
         if (!(start.t < middle && middle < found.t)) break;
         const there = this._advanced(start, middle);
         if (this._off(e, there) * last > 0) start = there;
@@ -672,24 +677,26 @@ const HydroMechsEngine = (() => {
       found.sort((a, b) => a.at.t - b.at.t);
       for (const { e, at } of found) {
         this._texts.push({ t: at.t, text: `t = ${at.t.toFixed(6)} s: ${e.message}` });
-        let inputs = this._inputs(at.t);
+        const old = this._inputs(at.t);
+        let inputs = old.slice();
         if (e.control === "off") inputs = this._settled(inputs, at.t);
         for (const [k, value] of e.edits) inputs[k] = value;
         const lost = this._switch(inputs);
-        for (const text of this._closingTexts(e, lost)) this._texts.push({ t: at.t, text: `t = ${at.t.toFixed(6)} s: ${text}` });
+        for (const text of this._closingTexts(e, lost, old)) this._texts.push({ t: at.t, text: `t = ${at.t.toFixed(6)} s: ${text}` });
         if (e.control) this._control(e.control === "on");
         if (e.stop && !this._ended) this._ended = { t: at.t, reason: `${e.name} at t = ${at.t.toFixed(6)} s`, error: false };
       }
       const here = this._point();
       events.forEach((e, k) => (this._last[k] = this._off(e, here)));
     }
-    _closingTexts(e, lost) {
-      const { grips } = this._m;
-      const firm = e.grasp.filter((name) => !grips.some((g) => g.name === name)).map(quoted).join(", ");
+    _closingTexts(e, lost, old) {
+      const { grips, switches } = this._m;
+      const closing = e.grasp.filter((name) => old[this._s.na + switches[name]] === 0);
+      const firm = closing.filter((name) => !grips.some((g) => g.name === name)).map(quoted).join(", ");
       const out = firm ? [`${firm} closes; ${formatted(lost, ".3g")} J are lost in the impact`] : [];
-      if (!grips.some((g) => e.grasp.includes(g.name))) return out;
+      if (!grips.some((g) => closing.includes(g.name))) return out;
       const { apart } = this.module.call("apart", [this._point().q]);
-      for (const name of e.grasp) {
+      for (const name of closing) {
         const k = grips.findIndex((g) => g.name === name);
         if (k < 0) continue;
         const { held, reach } = grips[k];

@@ -110,13 +110,13 @@ class _Entry(NamedTuple):
 class WasmModule:
     """A module of routines and programs with their arrays at fixed addresses, for one world at a time.
 
-    Routines that have arrays of one name share them, except those in `separate`, whose state is their own.
+    Routines share arrays of one name, except that those in `separate` have a state of their own.
 
     Args:
         routines: Routines by name.
         programs: Further programs by name.
         rows: Rows of the records of a routine.
-        separate: Names of routines with arrays of their own.
+        separate: Names of routines with a state of their own.
     """
 
     def __init__(
@@ -163,11 +163,12 @@ class WasmModule:
         arrays: dict[str, MemoryPlace] = {}
         table_rows: list[int] = []
         for name, size in (*routine.state.items(), *routine.inputs.items()):
-            own = self._arrays.setdefault(f"{before}{name}", MemoryPlace(0, size))
+            key = f"{before}{name}" if name in routine.state else name
+            own = self._arrays.setdefault(key, MemoryPlace(0, size))
             if own.size != size:
                 raise ValueError(f"array {name!r} has {own.size} and {size} numbers in two routines")
             if not own.address:
-                own = self._arrays[f"{before}{name}"] = self._new(size)
+                own = self._arrays[key] = self._new(size)
             arrays[name] = own
             table_rows += (own.address, 0, encoder.layout.offsets[name], size, 3 if name in routine.state else 1)
         records = {name: self._new(rows * routine.state[name])._replace(size=routine.state[name]) for name in routine.sampled}
