@@ -38,3 +38,16 @@ def test_inertias_too_far_apart_are_named(tmp_path):
     with pytest.raises(ScenarioError, match=r"inertias .*from .* to 1e\+30 \(\w+(\.\w)?\), too far apart") as caught:
         hm.load_plant(path)
     assert [fault.path for fault in caught.value.faults] == [("models", 0)]
+
+
+def test_an_inertia_beyond_all_bounds_is_repaired_at_most_once(tmp_path):
+    """A sphere of water added to an inertia of 1e308 changes nothing: its repair never ended, and its notes filled the memory."""
+    path = tmp_path / "arm.urdf"
+    text = (
+        (ROBOTS / "arm.urdf")
+        .read_text(encoding="utf-8")
+        .replace('ixx="0.01" ixy="0" ixz="0"', 'ixx="0.01" ixy="0" ixz="-1e308"')
+    )
+    path.write_text(text)
+    with pytest.raises(hm.ModelError, match=r"line 15: body 'slider'.*too large"):
+        hm.import_file(path)

@@ -133,21 +133,23 @@ def assembled(
     """
     findings.raise_faults()
     links = _hold_empty_joints(findings, links, carriers, joint_names)
+    repaired: set[str] = set()
     while True:
         try:
             return Model(name=name, bodies=tuple(link.body for link in links), loops=tuple(loops), world=world)
         except ModelError as error:
-            if not _with_tensors(
-                findings, links, error.faults
-            ):  # one joint is reported at a time, so this may take many rounds
+            if not _with_tensors(findings, links, error.faults, repaired):  # one joint is reported at a time: many rounds
                 for fault in error.faults:
                     of_body = fault.path[:1] == ("bodies",) and len(fault.path) > 1
                     findings.fault(links[fault.path[1]].element if of_body else at, fault.text, fault.value)
                 findings.raise_faults()
 
 
-def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]) -> bool:
-    """Give point masses and thin rods carried by faulty bodies the inertia of a sphere; return True if there were any."""
+def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault], repaired: set[str]) -> bool:
+    """Give point masses and thin rods carried by faulty bodies the inertia of a sphere; return True if there were any.
+
+    `repaired`: names of links that have it, each at most once.
+    """
     faulty = {f.path[1] for f in faults if len(f.path) > 2 and f.path[0] == "bodies" and f.path[2] != "name"}
     parents = {link.body.name: link.body.parent for link in links}
     roots, found = {links[i].body.name for i in faulty}, False
@@ -156,7 +158,7 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
         while above is not None and above not in roots and above not in seen:
             seen.add(above)
             above = parents.get(above)  # type: ignore[assignment]
-        if above in roots and body.inertia.mass > 0.0:
+        if above in roots and body.inertia.mass > 0.0 and body.name not in repaired:
             mass, I = body.inertia.mass, tensor_matrix(body.inertia.tensor)
             moments = np.linalg.eigvalsh(I)
             if moments[0] > 1e-12 * moments[2]:
@@ -168,6 +170,7 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
             findings.note("repaired", link.element, f"link {body.name!r}", what, done)
             inertia = replace(body.inertia, tensor=tensor_of(I + moment * np.eye(3)))
             links[i], found = Link(replace(body, inertia=inertia), link.element), True
+            repaired.add(body.name)
     return found
 
 
