@@ -146,6 +146,14 @@ def test_a_phone_shows_the_start_button(browser, station):
     tab.page.locator("#start").scroll_into_view_if_needed()
     hud, start = (tab.page.locator(name).bounding_box() for name in ("#hud", "#start"))
     assert hud["y"] + hud["height"] <= start["y"] and start["x"] + start["width"] <= 390
+    tape = tab.page.locator("#heading").bounding_box()
+    assert tape["y"] + tape["height"] <= hud["y"]
+    tab.page.locator("#swap").click()
+    tab.page.evaluate("scrollTo(0, 0)")
+    box = tab.page.locator("#onboard").bounding_box()
+    seen = f"document.elementFromPoint({box['x'] + 195}, {box['y'] + 40}).id"
+    assert tab.page.evaluate(seen) == "scene-outside", "the swapped view is in the place of the camera"
+    tab.page.locator("#swap").click()
     tab.page.locator("#start").click()
     tab.wait("frame.status.running")
     tab.page.locator("#pause").click()
@@ -163,6 +171,18 @@ def test_views_swap_and_objective(browser, station, until):
     tab.page.locator("[data-view=top]").click()
     away = lambda: client.camera.position - client.camera.look_at  # noqa: E731
     assert until(lambda: away()[2] > 0.95 * np.linalg.norm(away()))
+    onboard = station.scenes.onboard.server
+    assert until(lambda: len(onboard.get_clients()) == 1)
+    (eye,) = onboard.get_clients().values()
+    line = lambda: eye.camera.look_at - eye.camera.position  # noqa: E731
+    assert until(lambda: np.linalg.norm(line()) == pytest.approx(1.0, abs=1e-3))
+    right = np.cross(line(), [0.0, 0.0, 1.0])
+    right = right / np.linalg.norm(right)
+    tab.page.locator("#gimbal [data-pan='15']").click()
+    assert until(lambda: line() @ right == pytest.approx(np.sin(np.radians(15)), abs=0.02))
+    tab.page.locator("#gimbal [data-tilt='15']").click()
+    low = line()[2]
+    assert until(lambda: line()[2] > low + 0.1)
     tab.page.locator("#swap").click()
     assert tab.page.locator("#scene-onboard").bounding_box()["width"] == 880
     assert tab.page.locator("#thrust line, #thrust circle").count() >= len(station.session.pilot.vehicle.thrusters)

@@ -10,7 +10,7 @@ import hydromechs as hm
 from hydromechs import contact, geometry
 from hydromechs.simulation import Simulation
 from hydromechs.station import LiveInputs, configured
-from hydromechs.station._camera import camera_place
+from hydromechs.station._camera import camera_place, camera_places
 from hydromechs.station._session import pilot_of, piloted
 from hydromechs.station._telemetry import Display
 from hydromechs.viewer import LivePage, live_scene
@@ -54,6 +54,18 @@ def test_the_camera_on_board_is_outside_the_hull_and_sees_past_the_arm(catalog, 
         if other != model.body_names[vehicle]:
             part = _triangles(scene, other, R_V.T @ poses[other][0], R_V.T @ (poses[other][1] - p_V))
             assert not (_hits(part, p, R[:, 0]) < 0.5).any(), other
+
+
+def test_a_pilot_can_choose_every_camera_of_the_model():
+    arm = hm.load("bluerov2_heavy_alpha5")
+    last = arm.bodies[-1]
+    wrist = dataclasses.replace(last, frames=(*last.frames, hm.Frame(name="wrist_camera", origin=hm.Origin((0.1, 0, 0)))))
+    model = dataclasses.replace(arm, bodies=(*arm.bodies[:-1], wrist))
+    scene = live_scene(model, *bodies_at(model, model.initial().q))
+    cameras = camera_places(model, scene, 0)
+    assert [camera.name for camera in cameras] in (["camera", "wrist_camera"], ["bow camera", "camera", "wrist_camera"])
+    assert cameras[-1].body == model.nb - 1 and cameras[-1].position == pytest.approx([0.1, 0, 0])
+    assert camera_places(arm, live_scene(arm, *bodies_at(arm, arm.initial().q)), 0)[0].body == 0
 
 
 def test_a_ray_finds_a_triangle():

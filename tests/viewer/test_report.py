@@ -219,7 +219,7 @@ def test_a_report_is_one_file_that_loads_nothing(tmp_path, make_recording, make_
     assert not re.search(r"url\(|@import", text.partition("</style>")[0])
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
     assert "default-src 'none'" in policy and "connect-src" not in policy and "unsafe-eval" not in policy
-    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    scripts = re.findall(r'<script id="[^"]*">(.*?)</script>', text, re.DOTALL)
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     assert len(scripts) == 5 and all(f"'sha256-{h}'" in policy for h in hashes) and 'name="viewport"' in text
 

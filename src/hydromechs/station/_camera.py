@@ -1,4 +1,6 @@
-"""Position of the onboard camera: that of the model, or on top of the bow if the arm blocks the model's camera."""
+"""Onboard cameras: those of the model, and one on top of the bow if there is none or if the arm blocks it."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +16,35 @@ TILT = np.radians(30.0)
 """Downward angle of a camera on top of the bow [rad]."""
 FREE = 0.75
 """Length of the line of sight that must be unobstructed, over the size of the vehicle."""
+
+
+class CameraPlace(NamedTuple):
+    """Place of a camera."""
+
+    name: str
+    """Name for the pilot."""
+    body: int
+    """Index of the body that carries it."""
+    position: Array
+    """Position in the body's axes [m], shape (3,)."""
+    axes: Array
+    """Rotation matrix from camera to body, shape (3, 3); x is the line of sight."""
+
+
+def camera_places(model: Model, scene: Scene, vehicle: int) -> list[CameraPlace]:
+    """Return the cameras that a pilot can choose: first that of `camera_place`, then all other frames of cameras."""
+    named = {name: model.locate(name) for name in model.frames if _is_camera(name)}
+    first = camera_place(model, scene, vehicle)
+    own = (name for name, (body, _, axes) in named.items() if body == vehicle and np.array_equal(axes, first[2]))
+    out = [CameraPlace(next(own, "bow camera"), *first)]
+    for name, (body, place, axes) in named.items():
+        if name != out[0].name and model.moves[body]:
+            out.append(CameraPlace(name, body, np.asarray(place, dtype=float), np.asarray(axes, dtype=float)))
+    return out
+
+
+def _is_camera(frame: str) -> bool:
+    return frame.rpartition(".")[2].endswith("camera")
 
 
 def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, Array]:
@@ -34,7 +65,7 @@ def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, 
     }
     blocking = joined(s.triangles.moved(*others[s.frame]) for s in scene.solids if s.frame in others and s.layer == "looks")
     for name in model.frames:
-        if name.rpartition(".")[2].endswith("camera") and model.locate(name)[0] == vehicle:
+        if _is_camera(name) and model.locate(name)[0] == vehicle:
             _, place, axes = model.locate(name)
             p, R = np.asarray(place, dtype=float), np.asarray(axes, dtype=float)
             far = size + float(np.linalg.norm(p - 0.5 * (low + high)))  # beyond the hull, which is met from outside there

@@ -15,6 +15,7 @@ NEEDS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("operator", "alive", "start", "pause", "step", "reset"), frozenset()),
     "scale": frozenset({"value"}),
     "view": frozenset({"name"}),
+    "aim": frozenset({"camera", "pan", "tilt"}),
     **dict.fromkeys(("ask", "give", "picture", "ahead"), frozenset()),
     "delay": frozenset({"delay"}),
     **dict.fromkeys(("configure", "save"), SCENARIO),

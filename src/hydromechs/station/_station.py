@@ -14,10 +14,10 @@ import numpy as np
 from hydromechs import files
 from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError
-from hydromechs.spatial import quaternion_matrix
+from hydromechs.spatial import matrix_from_rpy, quaternion_matrix
 from hydromechs.viewer import LivePage, Rejected, live_scene, scene_camera
 
-from ._camera import camera_place
+from ._camera import camera_places
 from ._channel import AcousticLink
 from ._configuration import Catalog, Changes, Configured, configured
 from ._gate import Seats, StationGate
@@ -67,7 +67,9 @@ class Scenes:
         """Outside view from behind the vehicle; the camera moves with it."""
         self.onboard = LivePage(sim.model, scene, **options)
         """View from the camera on the vehicle."""
-        self._eye = camera_place(sim.model, scene, vehicle)
+        self.cameras = camera_places(sim.model, scene, vehicle)
+        """Cameras on board."""
+        self._aims: dict[str | None, tuple[int, float, float]] = {}
         self._upright, self._down = scene.upright, np.array(sim.model.world.down)
         self._looked = 0.0
         self._outlook: Outlook | None = None
@@ -115,20 +117,30 @@ class Scenes:
                 self.outside.line(f"way {k}", outlook.points[k], color)
 
     def look(self, snapshot: Snapshot) -> None:
-        """Aim the cameras of all viewers on board along the camera's line of sight, x."""
+        """Aim the cameras of all viewers on board along the line of sight of the camera that each chose."""
         if time.monotonic() - self._looked < 2.0 * FRAME:
             return
         self._looked = time.monotonic()
-        body, p, R = self._eye
-        R_WB = np.array(quaternion_matrix(snapshot.wxyz[body]), dtype=float)
-        axes = self._upright @ R_WB @ R
-        place = self._upright @ (snapshot.position[body] + R_WB @ p)
-        up = -axes[:, 2] * float(self._down[2])
-        for client in self.onboard.server.get_clients().values():
+        sign, holders = float(self._down[2]), self.onboard.tickets.holders
+        for number, client in self.onboard.server.get_clients().items():
+            index, pan, tilt = self._aims.get(holders.get(number), (0, 0.0, 0.0))
+            camera = self.cameras[index]
+            R_WB = np.array(quaternion_matrix(snapshot.wxyz[camera.body]), dtype=float)
+            turn = np.array(matrix_from_rpy((0.0, sign * np.radians(tilt), sign * np.radians(pan))), dtype=float)
+            axes = self._upright @ R_WB @ camera.axes @ turn
+            place = self._upright @ (snapshot.position[camera.body] + R_WB @ camera.position)
             with client.atomic():
-                client.camera.up_direction = up
+                client.camera.up_direction = -axes[:, 2] * sign
                 client.camera.position = place
                 client.camera.look_at = place + axes[:, 0]
+
+    def aim(self, seat: str, camera: Any, pan: Any, tilt: Any) -> None:
+        """Choose the onboard camera of a seat by its index, and turn it: pan to the right and tilt up [deg]."""
+        for name, x, most in (("camera", camera, len(self.cameras) - 1), ("pan", pan, 180.0), ("tilt", tilt, 90.0)):
+            low = 0 if name == "camera" else -most
+            if isinstance(x, bool) or not isinstance(x, int if name == "camera" else int | float) or not low <= x <= most:
+                raise Rejected(f"aim: {name} is {str(x)[:40]}, must be a number from {low:g} to {most:g}")
+        self._aims[seat] = (camera, pan, tilt)
 
     def view(self, seat: str, name: Any) -> None:
         """Move the outside cameras of a seat to a view of the vehicle: "chase", "side" or "top"."""
@@ -260,6 +272,7 @@ class Station:
         operator = {name: getattr(asked, name) for name in shown} | {"dragged": asked.target is not None}
         frame = {"type": "frame", "t": round(snapshot.t, 3), "scene": self._generation, "hud": snapshot.hud}
         frame |= {"status": session.status, "operator": operator, "ahead": self._ways()}
+        frame["cameras"] = [camera.name for camera in self.scenes.cameras]
         frame["ghost"] = None if snapshot.ghost is None else {"t": round(snapshot.ghost.t, 3), "hud": snapshot.ghost.hud}
         text = _plain_json(frame)[:-1]
         if text != self._frame[1]:
@@ -323,6 +336,9 @@ class Station:
             return None
         if kind == "view":  # of the own page, for pilots and observers
             self.scenes.view(seat, message["name"])
+            return None
+        if kind == "aim":
+            self.scenes.aim(seat, message["camera"], message["pan"], message["tilt"])
             return None
         if kind == "alive":
             if self.seats.steers(seat):

@@ -218,6 +218,8 @@ function show() {
     <tr><td>real time</td><td>${fixed(status.factor)} ×</td><td>dropped</td><td>${frame.dropped} frames</td></tr></table>
     ${hud.thrusters.map((x) => `<div>${bar(x[1], x[2])} ${short(x[0])}</div>`).join("")}
     ${hud.joints.map((x) => `<div>${bar(x[2], x[3])} ${short(x[0])} ${fixed(x[1], 0)} N·m</div>`).join("")}`;
+  $("camera-name").textContent = frame.cameras[aimed.camera] ?? "onboard camera";
+  $("next-camera").hidden = frame.cameras.length < 2;
   $("title").textContent = status.title;
   $("clock").textContent = `${fixed(frame.t, 1)} of ${fixed(status.duration, 0)} s`;
   $("passed").style.width = `${Math.min(100, 100 * frame.t / status.duration)}%`;
@@ -254,6 +256,7 @@ function show() {
 
 function loadScenes() {
   scene = frame.scene;
+  Object.assign(aimed, { camera: 0, pan: 0, tilt: 0 });
   for (const view of ["outside", "onboard"]) loadScene(view);
 }
 function loadScene(view) {
@@ -261,6 +264,16 @@ function loadScene(view) {
   box.onload = () => listen(box.contentWindow);
   box.src = PLAIN || (view === "onboard" && !camera) ? "about:blank" : `${base}${view}/${hello.seat}`;
 }
+const aimed = { camera: 0, pan: 0, tilt: 0 };   // of this page's onboard camera
+function aim(changes) {
+  Object.assign(aimed, changes);
+  send({ type: "aim", ...aimed });
+}
+for (const button of document.querySelectorAll("#gimbal [data-pan], #gimbal [data-tilt]")) button.onclick = () => aim({
+  pan: Math.max(-180, Math.min(180, aimed.pan + Number(button.dataset.pan ?? 0))),
+  tilt: Math.max(-90, Math.min(90, aimed.tilt + Number(button.dataset.tilt ?? 0))) });
+$("ahead-again").onclick = () => aim({ pan: 0, tilt: 0 });
+$("next-camera").onclick = () => aim({ camera: (aimed.camera + 1) % frame.cameras.length, pan: 0, tilt: 0 });
 let camera = !PLAIN;
 $("camera").onclick = () => {
   camera = !camera;
