@@ -86,7 +86,8 @@ def test_with_the_token_the_page_comes_and_no_other_file(station):
     for path, part in (
         ("", b"<title>HydroMechs"),
         ("station.js", b"gamepad"),
-        ("station.css", b"#hud"),
+        ("station.css", b"#onboard"),
+        ("instruments.css", b"#hud"),
         ("outside/abc", b"</head>"),
     ):
         status, body = get(path)

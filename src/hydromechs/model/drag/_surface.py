@@ -35,8 +35,8 @@ class SurfaceDrag(DragElement):
     coefficient: NotNegative | Coefficients
     """Drag coefficient [-]; if `reference` is projected, also three for motion along x, y, z of the shape, shape (3,)."""
     reference: Literal["projected", "wetted"] = "projected"
-    """Area to which the coefficient refers [-]: `projected` across the motion, as in tables, or `wetted`, that of each panel, as
-    in eq. 6.22."""
+    """Area to which the coefficient refers [-]: `projected` across the motion, as in tables, or `wetted`, that of each panel,
+    as in eq. 6.22."""
     sides: Sides = 16
     """Sides of a round shape, 4 to 64 [-]; without effect on meshes."""
     points: Literal[1, 3] = 3
