@@ -33,18 +33,13 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Operation counts of a program, by the rules of the papers."""
+    """Operation counts of a program, by the rules of the papers; a difference is an addition, a sine and a cosine are two."""
 
     multiplications: int = 0
-    """Products of two numbers."""
     divisions: int = 0
-    """Quotients."""
     square_roots: int = 0
-    """Square roots."""
     additions: int = 0
-    """Sums and differences."""
     sines_cosines: int = 0
-    """Sines and cosines, each counted once."""
     others: int = 0
     """Everything else except changes of sign and absolute values: comparisons, exponentials..."""
 

@@ -39,25 +39,15 @@ class _Reader:
         self.at += 1
         return self.data[self.at - 1]
 
-    def number(self) -> int:
-        """Read an unsigned LEB128 number."""
+    def number(self, signed: bool = False) -> int:
+        """Read a LEB128 number."""
         value = shift = 0
         while True:
             b = self.byte()
             value |= (b & 0x7F) << shift
             shift += 7
             if b < 0x80:
-                return value
-
-    def signed(self) -> int:
-        """Read a signed LEB128 number."""
-        value = shift = 0
-        while True:
-            b = self.byte()
-            value |= (b & 0x7F) << shift
-            shift += 7
-            if b < 0x80:
-                return value - (1 << shift) if b & 0x40 else value
+                return value - (1 << shift) if signed and b & 0x40 else value
 
     def bytes(self, n: int) -> bytes:
         self.at += n
@@ -176,7 +166,7 @@ def _parsed(name: str, data: bytes) -> _Object:
                     if r.number() != 0:
                         raise ValueError(f"{name}: data without an address")
                     r.byte()
-                    r.signed()
+                    r.number(signed=True)
                     r.byte()
                     length = r.number()
                     out.blocks.append((r.at - begin, r.bytes(length)))
@@ -205,7 +195,7 @@ def _custom(out: _Object, r: _Reader, end: int) -> None:
         rows = []
         for _ in range(r.number()):
             kind, offset, symbol = r.byte(), r.number(), r.number()
-            rows.append(_Relocation(kind, offset, symbol, r.signed() if kind in ADDENDS else 0))
+            rows.append(_Relocation(kind, offset, symbol, r.number(signed=True) if kind in ADDENDS else 0))
         out.relocations[name.removeprefix("reloc.")] = rows
 
 

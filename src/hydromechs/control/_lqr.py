@@ -8,9 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-SMALL = 1e-8
-"""Minimum singular value, relative to the largest, of a controllable or observable mode."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopMargins:
@@ -84,6 +81,10 @@ def _augmented(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> tuple[np.ndarray,
     """Return the plant with integrators ξ̇ = −C x of the outputs that follow references."""
     n, m, p = A.shape[0], B.shape[1], C.shape[0]
     return np.block([[A, np.zeros((n, p))], [-C, np.zeros((p, p))]]), np.vstack([B, np.zeros((p, m))]), n
+
+
+SMALL = 1e-8
+"""Minimum singular value, relative to the largest, of a controllable or observable mode."""
 
 
 def _blind(A: np.ndarray, B: np.ndarray) -> list[tuple[complex, np.ndarray]]:

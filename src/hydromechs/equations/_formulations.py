@@ -64,24 +64,12 @@ def _prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: Fl
     return prepared(model, q, v, tau, flow)
 
 
-class Grip(Protocol):
+class Grip(dynamics.Joined, Protocol):
     """Properties of a grasp that the equations use; `contact.Grasp` has them."""
 
     @property
     def name(self) -> str:
         """Name in messages."""
-
-    @property
-    def holder(self) -> str:
-        """Frame or body of the gripper."""
-
-    @property
-    def held(self) -> str:
-        """Held frame or body."""
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        """Constrained directions among x y z and rotations about them, in the axes of the holder's frame."""
 
 
 def _on_body(model: Model, name: str) -> tuple[int, Path]:

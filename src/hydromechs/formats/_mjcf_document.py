@@ -261,6 +261,16 @@ class Document:
             self.findings.left_out(found[0], f"<{tag}>", f"{name}={shown!r}{times}")
 
 
+def free_name(wanted: str, taken: set[str], joint: str) -> str:
+    """Return a name that is not taken, if necessary with a number behind `joint`, and take it."""
+    name, k = wanted, 1
+    while name in taken:
+        k += 1
+        name = f"{wanted}{joint}{k}"
+    taken.add(name)
+    return name
+
+
 def _counted(found: list[Element]) -> str:
     """Return the number of occurrences of an element, and its contents."""
     inside = Counter(child.tag for element in found for child in element.children)

@@ -13,7 +13,7 @@ import numpy as np
 from hydromechs.model import Coupling, Loop
 from hydromechs.spatial import quaternion_matrix
 
-from ._mjcf_document import Document, Item
+from ._mjcf_document import Document, Item, free_name
 from ._pose import Pose
 
 KINDS = ("connect", "weld", "joint")
@@ -69,12 +69,7 @@ class Equalities:
 
     def _name(self, item: Item, ends: tuple[str, str]) -> str:
         wanted = item.element.attributes.get("name") or " to ".join(ends)
-        name, k = wanted, 1
-        while name in self.taken:
-            k += 1
-            name = f"{wanted} {k}"
-        self.taken.add(name)
-        return name
+        return free_name(wanted, self.taken, " ")
 
     def _end(self, item: Item, key: str, known: Mapping[str, Place], default: str = "") -> Place | None:
         name = item.text(key, default)

@@ -12,7 +12,7 @@ from hydromechs.spatial import tensor_matrix
 
 from ._imported import Findings, Imported
 from ._mjcf_actuators import read_actuators, set_damping_ratios
-from ._mjcf_document import Document, Item
+from ._mjcf_document import Document, Item, free_name
 from ._mjcf_equality import STATIC, Equalities, Place
 from ._mjcf_geoms import NOTHING, Geom, Mass, geom_hydro, geom_shapes, read_geom, summed
 from ._mjcf_joints import BodyJoint, read_joints
@@ -214,12 +214,7 @@ class _Reader:
     # -- names ----------------------------------------------------------------------------------------------------------------
 
     def _free_name(self, wanted: str) -> str:
-        name, k = wanted, 1
-        while name in self.taken:
-            k += 1
-            name = f"{wanted}_{k}"
-        self.taken.add(name)
-        return name
+        return free_name(wanted, self.taken, "_")
 
     def _body_name(self, element: Element) -> str:
         name = element.attributes.get("name", "")

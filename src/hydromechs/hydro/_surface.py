@@ -23,11 +23,6 @@ from hydromechs.geometry import Ellipsoid, Origin, Placed, Shape
 from hydromechs.model import Body, Hydro
 from hydromechs.values import Array, Scalar
 
-SLOW = 0.1
-"""Rate of the wet part over √(g/L) at which a crossing is half-way between slow and fast, see `crossing`."""
-TINY = 1e-24
-"""Regularisation of squared rates [1/s²] that may all be zero."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HullCell:
@@ -140,6 +135,12 @@ def wetting(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar, down_rate
 def hull_length(cells: tuple[HullCell, ...]) -> Scalar:
     """Return the length of a body for `crossing`: of a cube with its volume [m]."""
     return sum(math.copysign(1.0, cell.weight) * cell.shape.cells()[0].volume for cell in cells) ** (1.0 / 3.0)
+
+
+SLOW = 0.1
+"""Rate of the wet part over √(g/L) at which a crossing is half-way between slow and fast, see `crossing`."""
+TINY = 1e-24
+"""Regularisation of squared rates [1/s²] that may all be zero."""
 
 
 def crossing(length: Scalar, wet_rate: Scalar, gravity: Scalar) -> Crossing:

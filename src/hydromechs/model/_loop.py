@@ -21,14 +21,6 @@ Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
 """A relative direction of two frames: along or about an axis."""
 DIRECTIONS: tuple[Direction, ...] = ("x", "y", "z", "rx", "ry", "rz")
 """All relative directions, in the order of rows."""
-ROUNDS = 100
-"""Maximum steps to a closed configuration; from within one revolution of it, 5 to 10 are enough."""
-LONGEST = 0.5
-"""Maximum length of one of these steps [m, rad]."""
-SINGULAR = 1e-6
-"""Ratio of singular values below which rows of loops count as redundant: rounded axes of files differ by less."""
-MET = 1e-12
-"""Misfit below which a loop is closed [m, rad]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +225,16 @@ def _open_loops(model: Model) -> list[tuple[int, str]]:
                 )
             )
     return out
+
+
+ROUNDS = 100
+"""Maximum steps to a closed configuration; from within one revolution of it, 5 to 10 are enough."""
+LONGEST = 0.5
+"""Maximum length of one of these steps [m, rad]."""
+SINGULAR = 1e-6
+"""Ratio of singular values below which rows of loops count as redundant: rounded axes of files differ by less."""
+MET = 1e-12
+"""Misfit below which a loop is closed [m, rad]."""
 
 
 def closed_state(model: Model, q: np.ndarray, v: np.ndarray, held: Collection[int] = ()) -> tuple[np.ndarray, np.ndarray]:

@@ -23,12 +23,6 @@ ARM = 0.01
 """Default height of the centre of buoyancy above that of mass, over the cube root of the volume."""
 LOW = 1e-3
 """Part of the cost of a piece for its height: of the same mass, weights go down and floats go up."""
-ROUNDS = 50
-"""Maximum number of rounds for the mass of the pieces."""
-HALVINGS = 30
-"""Number of bisections for the maximum stability in the box, for the error message."""
-NOTHING = 1e-9
-"""Part of the vehicle's mass below which a piece is dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +159,14 @@ def ballast(
     new = replace(model, bodies=loaded)
     before, after = hydrostatics(model, q), hydrostatics(new, q)
     return Ballast(body=carrier.name, pieces=tuple(pieces), model=new, before=before, after=after)
+
+
+ROUNDS = 50
+"""Maximum number of rounds for the mass of the pieces."""
+HALVINGS = 30
+"""Number of bisections for the maximum stability in the box, for the error message."""
+NOTHING = 1e-9
+"""Part of the vehicle's mass below which a piece is dropped."""
 
 
 def _masses(

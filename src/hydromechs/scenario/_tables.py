@@ -1,5 +1,6 @@
 """Families of a scenario file. A new type is a row in the package of its class, such as `actuation.TYPES`."""
 
+from collections.abc import Callable
 from typing import Any
 
 from hydromechs import actuation, contact, control, hydro, integrators, lines, sensors, walking
@@ -66,6 +67,13 @@ def _none(part: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
     return ("none", {}, tuple(members(kind))) if part == kind(joint=part.joint) else None
 
 
+def _of_joints(name: str, base: type, none: Callable[[str], Any]) -> Family:
+    """Return the family of a part that every joint may have: one class, and "none"."""
+    return Family(
+        name=name, base=base, table={name: base, "none": none}, default=name, known=_JOINT, shorthand=Shorthand(shorten=_none)
+    )
+
+
 _JOINT = ("joint",)
 _LINES = lines.Tether | lines.HangingLine
 _TERRAIN = Holder(contact.Terrain, "shape", Shape)
@@ -96,22 +104,8 @@ FAMILIES = Families(
         Family(name="grasp", base=contact.Holding, table=_derived(contact.Holding), open_to_users=True),
         Family(name="tether", base=_LINES, table=_derived(_LINES)),
         Family(name="drive", base=drives.Drive, table=drives.TYPES, open_to_users=True, known=_JOINT),
-        Family(
-            name="friction",
-            base=JointFriction,
-            table={"friction": JointFriction, "none": no_friction},
-            default="friction",
-            known=_JOINT,
-            shorthand=Shorthand(shorten=_none),
-        ),
-        Family(
-            name="stops",
-            base=JointStops,
-            table={"stops": JointStops, "none": no_stops},
-            default="stops",
-            known=_JOINT,
-            shorthand=Shorthand(shorten=_none),
-        ),
+        _of_joints("friction", JointFriction, no_friction),
+        _of_joints("stops", JointStops, no_stops),
         Family(name="motion", base=motions.Motion, table=motions.TYPES, open_to_users=True),
         Family(name="curve", base=ForceCurve, table=CURVES, shorthand=Shorthand(shorten=_short_curve)),
         Family(name="law", base=contact.ContactLaw, table=contact.LAWS, open_to_users=True),

@@ -61,35 +61,6 @@ class Evaluation(NamedTuple):
     """Potential energy of weight and buoyancy, zero at the world's origin; of weight alone if waves move the surface [J]."""
 
 
-class Mechanics(NamedTuple):
-    """Motion of the mechanism under given forces; see `Evaluation`."""
-
-    vdot: Array
-    """v̇, shape (nv,)."""
-    tau: Array
-    """All joint forces, including those of prescribed motions, shape (nv,)."""
-    forces: dict[str, Array]
-    """Wrenches of water and weight by label, shape (nb, 6)."""
-    added_mass: Array
-    """M_A of each body, shape (nb, 6, 6)."""
-    acceleration: Array
-    """Derivative of the numbers in the velocity of each body, shape (nb, 6)."""
-    kinetic_body: Scalar
-    """Kinetic energy of the bodies and geared rotors [J]."""
-    kinetic_fluid: Scalar
-    """Kinetic energy of the water that moves with the bodies [J]."""
-    potential: Scalar
-    """Potential energy of weight and buoyancy [J]."""
-    constraint_wrench: Array
-    """Wrench of all constraints on each body, shape (nb, 6)."""
-    constraint_free: Array
-    """See `Evaluation`, shape (ng,)."""
-    constraint_pivot: Array
-    """See `Evaluation`, shape (ng,)."""
-    fluid_velocity: Array
-    """See `Evaluation`, shape (nb, 3)."""
-
-
 class Acted(NamedTuple):
     """Actions of components at one instant."""
 
@@ -158,14 +129,7 @@ def derivative(
 
 
 def evaluate(
-    plant: Plant,
-    t: Scalar,
-    q: Array,
-    v: Array,
-    z: Array,
-    inputs: Array,
-    motion: MotionAt = fluid_at,
-    each: Each | None = None,
+    plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at, each: Each | None = None
 ) -> Evaluation:
     """Return forces, accelerations, rates, powers and energies at one instant."""
     plant = plant.opened(inputs)
@@ -181,22 +145,11 @@ def evaluate(
     tau, outputs = np.array(done.joint), [dict(action.record) for action in done.actions]
     moved = _mechanics(plant, model, now, water, done.actions, outputs, tau, wrench, power)
     return Evaluation(
-        vdot=moved.vdot,
+        **{**moved, "forces": {**moved["forces"], **{label: np.stack(rows) for label, rows in pushed.items()}}},
         zdot=np.array([*done.rates, *power.values()]),
-        tau=moved.tau,
-        forces={**moved.forces, **{label: np.stack(rows) for label, rows in pushed.items()}},
-        added_mass=moved.added_mass,
         outputs=tuple(outputs),
         now=now,
-        acceleration=moved.acceleration,
-        constraint_wrench=moved.constraint_wrench,
-        constraint_free=moved.constraint_free,
-        constraint_pivot=moved.constraint_pivot,
-        fluid_velocity=moved.fluid_velocity,
         elastic_energy=done.elastic,
-        kinetic_energy_body=moved.kinetic_body,
-        kinetic_energy_fluid=moved.kinetic_fluid,
-        potential_energy=moved.potential,
     )
 
 
@@ -210,8 +163,11 @@ def _mechanics(
     tau: Array,
     wrench: Array,
     power: dict[str, Scalar],
-) -> Mechanics:
-    """Return accelerations, forces of the water and energies; add powers to `power`, forces of constraints to `outputs`."""
+) -> dict[str, Any]:
+    """Return the fields of an `Evaluation` that follow from the given forces; the forces are those of the water.
+
+    Powers are added to `power`, forces of constraints to `outputs`.
+    """
     q, v, kin, nb = now.q, now.v, now.kin, model.nb
     nonuniform = water.motions(model)
     b, motions = equations.balance(model, q, v, water.U, water.rate, wrench, water.surface(), nonuniform)
@@ -244,15 +200,15 @@ def _mechanics(
     # the water's forces by cause
     of_water = _water_forces(plant, model, kin, b, motions, vdot, power)
     kinetic, fluid, potential = _energies(plant, model, kin, motions, v)
-    return Mechanics(
+    return dict(
         vdot=vdot,
         tau=needed,
         forces=of_water,
         added_mass=np.stack(_added_masses(model, motions)),
         acceleration=np.stack(dynamics.accelerations(model, kin, kin.c, vdot, np.zeros(6))),
-        kinetic_body=kinetic,
-        kinetic_fluid=fluid,
-        potential=potential,
+        kinetic_energy_body=kinetic,
+        kinetic_energy_fluid=fluid,
+        potential_energy=potential,
         constraint_wrench=np.stack(pulled),
         constraint_free=held.free,
         constraint_pivot=held.pivot,

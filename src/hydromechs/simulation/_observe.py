@@ -172,14 +172,7 @@ FROM_STATE = {"q", "v", "orientation", "command", "internal_state", "work", "ene
 
 
 def observed(
-    plant: Plant,
-    t: Scalar,
-    q: Array,
-    v: Array,
-    z: Array,
-    inputs: Array,
-    motion: MotionAt = fluid_at,
-    each: Each | None = None,
+    plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at, each: Each | None = None
 ) -> dict[str, Array]:
     """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
     model = plant.model

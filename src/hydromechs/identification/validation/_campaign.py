@@ -28,16 +28,6 @@ REPEATED = 0.2
 """Maximum time for which a joint may repeat its last position before the repetition counts as a sample [s]."""
 MEDIAN = 2.0
 """Length of the median filter that detects outliers [s]."""
-LONG_AGO, NEAR = 1e6, 100.0
-"""Time from which a clock counts as absolute, and the time before the motion to which it is shifted [s]."""
-SLOW = 5.0
-"""Sampling interval above which a log does not count as a record of motion [s]."""
-CUT = 0.1
-"""Maximum fraction of a trial lost to a log that stops early without a note."""
-LONGER = 100.0
-"""Maximum duration of a log relative to another log of the same trial."""
-FASTEST = 0.1
-"""Maximum plausible speed from a line through positions before the motion [m/s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +230,18 @@ def _limits(model: Model, joint: str, offset: float) -> tuple[float, float] | No
     body = next((b for b in model.bodies if b.name == joint), None)
     ends = getattr(body.joint, "limits", None) if body is not None and isinstance(body.joint, joints.Revolute) else None
     return None if ends is None else (ends[0] - offset, ends[1] - offset)
+
+
+LONG_AGO, NEAR = 1e6, 100.0
+"""Time from which a clock counts as absolute, and the time before the motion to which it is shifted [s]."""
+SLOW = 5.0
+"""Sampling interval above which a log does not count as a record of motion [s]."""
+CUT = 0.1
+"""Maximum fraction of a trial lost to a log that stops early without a note."""
+LONGER = 100.0
+"""Maximum duration of a log relative to another log of the same trial."""
+FASTEST = 0.1
+"""Maximum plausible speed from a line through positions before the motion [m/s]."""
 
 
 def _from_zero(begins: float, logs: dict[str, LogFile]) -> tuple[float, dict[str, LogFile]]:

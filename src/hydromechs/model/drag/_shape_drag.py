@@ -44,10 +44,7 @@ class ShapeDrag(DragElement):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", own_shape(self.shape, "drag"))
-        row = hasattr(self.coefficient, "__len__") and not isinstance(self.coefficient, str)
-        given: Any = self.coefficient
-        given = floats(given, 3, "drag.coefficient") if row else number(given, "drag.coefficient")
-        object.__setattr__(self, "coefficient", given)
+        object.__setattr__(self, "coefficient", number_or_row(self.coefficient, "drag.coefficient"))
         if self.end_coefficient is not None:
             object.__setattr__(self, "end_coefficient", number(self.end_coefficient, "drag.end_coefficient"))
         object.__setattr__(self, "points", whole(self.points, "drag.points", least=None))
@@ -103,6 +100,12 @@ class ShapeDrag(DragElement):
             yield unfit(label, "coefficient", self.coefficient, f"must be one number for a {word}")
         if self.end_coefficient is not None and kind is not Cylinder:
             yield unfit(label, "end_coefficient", self.end_coefficient, f"does not apply to a {word}", "remove it")
+
+
+def number_or_row(given: Any, label: str) -> float | tuple[float, ...]:
+    """Return a number, or three, as floats."""
+    row = hasattr(given, "__len__") and not isinstance(given, str)
+    return floats(given, 3, label) if row else number(given, label)
 
 
 class Strips(NamedTuple):

@@ -11,14 +11,13 @@ from hydromechs.geometry import Placed, Triangles
 from hydromechs.model._body_shape import own_shape, solid_of
 from hydromechs.registry import Hidden
 from hydromechs.spatial import positive_part
-from hydromechs.values import Array, Bound, NotNegative, Scalar, floats, number, whole
+from hydromechs.values import Array, Bound, NotNegative, Scalar, whole
 
 from ._damping import DragElement, point_velocity, unfit
+from ._shape_drag import Coefficients, number_or_row
 
 MAX_POINTS = 3000
 """Points of a surface; each is about 25 operations."""
-Coefficients = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
-"""Drag coefficients for three directions."""
 Sides = Annotated[int, Bound(least=4, most=64, whole=True)]
 """Sides of a round surface."""
 
@@ -46,10 +45,7 @@ class SurfaceDrag(DragElement):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", own_shape(self.shape, "drag"))
-        row = hasattr(self.coefficient, "__len__") and not isinstance(self.coefficient, str)
-        given: Any = self.coefficient
-        given = floats(given, 3, "drag.coefficient") if row else number(given, "drag.coefficient")
-        object.__setattr__(self, "coefficient", given)
+        object.__setattr__(self, "coefficient", number_or_row(self.coefficient, "drag.coefficient"))
         object.__setattr__(self, "sides", whole(self.sides, "drag.sides", least=None))
 
     @property
