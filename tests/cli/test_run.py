@@ -30,7 +30,15 @@ def test_a_run_leaves_recording_report_state_and_summary(run, scenario, tmp_path
     assert (out / "report.html").read_text().count("data-group=") >= 3
     summary = json.loads((out / "summary.json").read_text())
     assert summary["checks"][0]["passed"] and summary["residual_relative"] < 1e-6
-    assert set(summary) == KEYS and set(summary["checks"][0]) == {"name", "passed", "value", "limit", "text", "quantity"}
+    assert set(summary) == KEYS and set(summary["checks"][0]) == {
+        "name",
+        "passed",
+        "value",
+        "limit",
+        "text",
+        "quantity",
+        "unit",
+    }
     assert "sinking" in ds.attrs["scenario"]
 
 

@@ -311,7 +311,7 @@ def test_closed_chains_with_wrenches_agree_with_the_dense_solution():
     q[:12] = rng.uniform(-1.0, 1.0, 12)
     wrench = rng.normal(size=(model.nb, 6))
     b, _ = hm.equations.balance(model, q, v, wrench=wrench)
-    vdot, forces = dynamics.closed_chain_dynamics(model, b, tau, load, holdings)
+    vdot, forces, _ = dynamics.closed_chain_dynamics(model, b, tau, load, holdings)
     pushed = wrench.copy()
     for holding, f in zip(holdings, forces, strict=True):
         pushed[load] += holding.load_path.force_back(f)

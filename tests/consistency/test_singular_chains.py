@@ -334,7 +334,7 @@ def test_units_of_length_do_not_decide_what_is_free(unit):
     inertia, f_r = np.array([1.0, 2.0, 3.0, 1e7, 5.0, 2.0]), np.array([1.0, -2.0, 0.5, 3.0, 0.0, 1.0])
     T, bare = np.array([unit] * 3 + [1.0] * 3), dict(dofs=(), factor=None, pushed=None, W=None, paths=())
     chains = [
-        dynamics.OpenChain(mobility=np.diag(T * row * T), acceleration=T * xk, onto=np.eye(6), **bare)
+        dynamics.OpenChain(mobility=np.diag(T * row * T), acceleration=T * xk, onto=np.eye(6), directions=np.eye(6), **bare)
         for row, xk in zip(m, x, strict=True)
     ]
     found = dynamics.load_solution(chains, np.diag(inertia / T**2), f_r / T, [0, 1])

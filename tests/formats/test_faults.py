@@ -120,7 +120,7 @@ BODY_FAULTS = {
     ),
     "unknown shape of drag": (
         (FREE, MASS, "hydro: {drag: {type: wing}} # <-"),
-        ["hydro.drag.type is 'wing'", "damping, shape, foil"],
+        ["hydro.drag.type is 'wing'", "damping, shape, surface, foil"],
     ),
     "element that says nothing": (
         (FREE, MASS, "hydro: {drag: {}} # <-"),

@@ -223,7 +223,7 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     assert "is an image; give low and high" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
     assert "is not an image; remove low and high" in said(HEIGHTS, ("seabed.npy", "seabed.npy, low: -3"))
     assert "is a mesh; give the spacing" in said(HEIGHTS, ("seabed.npy", "seabed.stl"))
-    assert "has its own grid; remove spacing" in said(HEIGHTS, ("seabed.npy", "seabed.npy, spacing: 0.1"))
+    assert "its own grid; remove spacing" in said(HEIGHTS, ("seabed.npy", "seabed.npy, spacing: 0.1"))
     assert "has low and spacing" in said(HEIGHTS, ("file: seabed.npy", "heights: [[0, 0], [0, 0]], low: 1, spacing: 2"))
     (folder / "seabed.npy").write_text("not an array")
     assert "cannot be read" in said(None)

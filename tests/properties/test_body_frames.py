@@ -85,7 +85,7 @@ def element_in(element, X):
     names = {f.name for f in fields(element)}
     for name in {"start", "end", "center", "position"} & names:
         changes[name] = tuple((back.p + back.R @ np.array(getattr(element, name))).tolist())
-    for name in {"chord", "normal"} & names:
+    for name in {"chord", "normal", "axis"} & names:
         changes[name] = tuple((back.R @ np.array(getattr(element, name))).tolist())
     return replace(element, **changes)
 
@@ -160,6 +160,14 @@ ELEMENTS = {
     "foil": hm.drag.Foil(
         area=0.3, lift_slope=4.0, drag_parallel=0.02, drag_normal=1.1, position=(0.5, 0.1, -0.2), chord=(0.6, 0.8, 0.0), normal=(0.8, -0.6, 0.0)
     ),
+    "drag surface": hm.drag.SurfaceDrag(shape=hm.geometry.Cylinder(radius=0.2, length=0.7).at((0.2, 0.1, -0.1), (0.3, 0.5, 0.2)), coefficient=1.1, sides=8),
+    "drag map": hm.drag.CoefficientMap(
+        alpha=(-1.5, 0.1, 1.6), beta=(-1.0, 0.9), coefficients=B.reshape(3, 2, 6).tolist(), area=0.4, length=1.2, origin=hm.Origin((0.2, -0.1, 0.1), (0.4, 0.1, 0.9))
+    ),
+    "potential damping": hm.drag.PotentialDamping(damping=tuple(map(tuple, (B @ B.T).tolist())), origin=hm.Origin((0.1, -0.2, 0.2), (0.2, 0.6, 0.3))),
+    "skin friction": hm.drag.SkinFriction(wetted_area=2.0, length=1.5, axis=(0.6, 0.0, 0.8), position=(0.1, 0.2, -0.1)),
+    "wave drift damping": hm.drag.WaveDriftDamping(drift=200.0, slope=30.0, frequency=0.9, amplitude=0.8, axis=(0.0, 0.6, 0.8), position=(0.2, 0.3, 0.1)),
+    "vortex damping": hm.drag.VortexDamping(coefficient=1.1, height=0.3, length=2.0, axis=(0.6, 0.8, 0.0), normal=(0.8, -0.6, 0.0), position=(0.1, 0.2, 0.3)),
     "matrix": hm.added_mass.Matrix(tuple(map(tuple, (B @ B.T + np.diag((20, 30, 40, 1, 2, 3))).tolist())), hm.Origin((0.1, 0.2, 0.1), (0.2, 0.1, 0.4))),
     "diagonal": hm.added_mass.Diagonal((20, 30, 45, 1, 2, 3), hm.Origin((-0.1, 0.2, 0.1), (0.7, 0.1, 0.4))),
     "added sphere": hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.25).at((0.2, -0.1, 0.3))),

@@ -230,7 +230,7 @@ def test_names_of_the_library_are_guessed(ask, words):
 
 
 def test_waypoints_without_their_time_are_told_so():
-    with pytest.raises(FieldError, match="must have t, its time, and joints by name, as {t: 0, elbow: 0.5}"):
+    with pytest.raises(FieldError, match="must have t, its time, and joints by name, such as {t: 0, elbow: 0.5}"):
         JointTrajectory(waypoints=[{"time": 0, "joints": {"elbow": 0.0}}])
 
 

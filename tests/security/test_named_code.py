@@ -18,7 +18,7 @@ import trimesh
 from typer.testing import CliRunner
 
 import hydromechs as hm
-from hydromechs import files, formats, geometry, learning, recording, scenario, station, sweeps
+from hydromechs import browser, files, formats, geometry, learning, recording, scenario, station, sweeps
 from hydromechs.cli import _pilot, _show
 from hydromechs.cli._main import app
 from hydromechs.formats import load_file, load_scenario_file
@@ -327,6 +327,7 @@ PUBLIC = {
     "hydromechs.load_state": hm.load_state,
     "hydromechs.actuation.motions.recorded_file": lambda p: hm.motions.recorded_file(str(p), "t", "q"),
     "hydromechs.control.Policy": lambda p: hm.control.Policy(file=str(p), period=0.1, observation=("depth",), actions=("x",)),
+    "hydromechs.browser.fly_again": browser.fly_again,
     "hydromechs.files.digest": files.digest,
     "hydromechs.files.open_file": lambda p: files.open_file(p).close(),
     "hydromechs.files.read_bytes": files.read_bytes,

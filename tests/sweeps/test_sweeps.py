@@ -488,7 +488,7 @@ def test_unknown_studies_and_engines(tmp_path, monkeypatch):
         sweeps.load_sweep("sinking_chain")
     with pytest.raises(ValueError, match="engine is 'desk' \\(did you mean 'dask'\\?\\)"):
         chosen_engine("desk", None, "")
-    with pytest.raises(ValueError, match="add --engine dask"):
+    with pytest.raises(ValueError, match="--address requires --engine dask"):
         chosen_engine("local", None, "tcp://127.0.0.1:1")
     with pytest.raises(ValueError, match="workers is 0"):
         Local(0)

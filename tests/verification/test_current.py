@@ -208,7 +208,7 @@ def test_traced_is_the_same_and_has_finite_slopes(profile):
             lambda: Current(times=(1.0, 1.0), velocities=((0, 0, 0),) * 2),
             "current.times is .* must increase, but has 1 after 1",
         ),
-        (lambda: Current(velocity=(1, 0, 0), times=(1.0,), velocities=((0, 0, 0),)), "give one of the two"),
+        (lambda: Current(velocity=(1, 0, 0), times=(1.0,), velocities=((0, 0, 0),)), "keep one of the two"),
         (lambda: Current(velocity=(1, 0, 0), profile="log"), "current.profile is 'log'"),
         (lambda: PowerLaw(depth=0.0), "profile.depth is 0"),
         (lambda: DepthTable(depths=(), factors=()), r"profile.depths is \[\]"),

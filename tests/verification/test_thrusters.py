@@ -156,7 +156,7 @@ def test_traced_equals_floats():
     ("make", "message"),
     [
         (lambda: ForceCurve(commands=(0, 1, 1), forces=(0, 1, 2), unit="N"), r"commands\[2\] is 1 after 1, must increase"),
-        (lambda: ForceCurve(commands=(0, 1), forces=(0, -1), unit="N"), r"forces\[1\] is -1 N after 0 N.*turn the thruster"),
+        (lambda: ForceCurve(commands=(0, 1), forces=(0, -1), unit="N"), r"forces\[1\] is -1 N after 0 N.*reverse the thruster"),
         (lambda: ForceCurve(commands=(0, 1), forces=(0,), unit="N"), "2 commands and 1 forces"),
         (lambda: ForceCurve(commands=(0, np.inf), forces=(0, 1), unit="N"), "commands holds inf, must be finite"),
         (lambda: linear_curve(10, -5), "reverse -5 N, must be finite, at least 0"),

@@ -205,8 +205,9 @@ def load_campaign(folder: str | os.PathLike[str]) -> CampaignResults:
     none = blank(0, len(about["checks"]), len(about["quantities"])) | {"world": np.zeros(0, dtype=int)}
     at = 0
     for worlds, path in sorted(chunks(folder).items(), key=lambda item: item[0].start):
+        rows = read_chunk(path, worlds, about)  # checks `worlds` before memory is allocated for their numbers
         numbers = np.arange(worlds.start, worlds.stop)
-        rows = read_chunk(path, worlds, about) | {"world": numbers}
+        rows |= {"world": numbers}
         new = numbers >= at  # files of two chunk sizes can overlap
         at = max(at, worlds.stop)
         parts.append({name: values[new] for name, values in rows.items()})
