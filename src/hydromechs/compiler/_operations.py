@@ -1,8 +1,7 @@
 """Table of all operations of programs: their meaning in floats, CasADi and each dialect, and how they are counted.
 
-Comparisons and logic give 1 or 0. NaN counts as true, compares as in IEEE 754, and min and max give their second argument
-unless the first is smaller or larger; the sign of NaN is NaN. A program also holds constants, inputs, calls and their results,
-which are not operations.
+Comparisons and logic give 1 or 0. NaN counts as true and compares as in IEEE 754; min, max and sign give NaN for NaN. A program
+also holds constants, inputs, calls and their results, which are not operations.
 """
 
 from collections.abc import Callable, Mapping
@@ -89,8 +88,11 @@ def _logic(name: str, floats: Callable[..., Any], sign: str) -> Kind:
 
 
 def _extreme(name: str, floats: Callable[..., Any], how: str, sign: str) -> Kind:
-    llvm = Lines((f"fcmp {how} {{T}} {{a}}, {{b}}", "select {bits} {0}, {T} {a}, {T} {b}"))
-    return Kind(name, 2, floats, (f"OP_F{name.upper()}",), {"llvm": llvm, "c": f"{{a}} {sign} {{b}} ? {{a}} : {{b}}"})
+    """Return an extreme: a comparison that keeps a NaN of `b`, then one that keeps a NaN of `a`."""
+    pick = (f"fcmp {how} {{T}} {{a}}, {{b}}", "select {bits} {0}, {T} {a}, {T} {b}")
+    llvm = Lines((*pick, "fcmp uno {T} {a}, {zero}", "select {bits} {2}, {T} {a}, {T} {1}"))
+    c = f"{{a}} {sign} {{b}} || {{a}} != {{a}} ? {{a}} : {{b}}"
+    return Kind(name, 2, floats, (f"OP_F{name.upper()}",), {"llvm": llvm, "c": c}, commutes=True)
 
 
 def _function(name: str, floats: Callable[..., Any], method: str) -> Kind:
@@ -144,8 +146,8 @@ _TABLE = (
             "c": "{a} != {zero} ? {b} : {zero}",
         },
     ),
-    _extreme("min", lambda a, b: a if a < b else b, "olt", "<"),
-    _extreme("max", lambda a, b: a if a > b else b, "ogt", ">"),
+    _extreme("min", np.minimum, "olt", "<"),
+    _extreme("max", np.maximum, "ogt", ">"),
     Kind(
         "sign",
         1,

@@ -176,7 +176,8 @@ class Program(Callee):
 
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         """Evaluate for float arguments by CasADi's virtual machine: slow, for checks."""
-        if self.casadi_function is None:
+        passes_over_nan = any(op.kind in ("min", "max") for op in self.operations)  # CasADi's are fmin and fmax of C
+        if self.casadi_function is None or (passes_over_nan and any(np.isnan(a).any() for a in arrays)):
             return self._interpreted(arrays)
         flat = self.casadi_function.call([np.ravel(a) for a in arrays])
         return tuple(np.array(y).reshape(a.shape) for y, a in zip(flat, self.outputs, strict=True))

@@ -18,6 +18,8 @@ from ._program import Operation, Program
 
 SUMS = ("add", "sub", "neg")
 LATENCY = {"add": 3, "sub": 3, "mul": 3, "neg": 1, "abs": 1, "div": 13, "sqrt": 20, "sin": 45, "cos": 45, "call": 100} | {
+    "min": 6,
+    "max": 6,
     "const": 0,
     "input": 0,
     "result": 4,

@@ -171,6 +171,14 @@ class Symbol:
         yes, no = (x if isinstance(x, Symbol) else Symbol(x) for x in (a, b))
         return Symbol(casadi.if_else(self.sx, yes.sx, no.sx))
 
+    def maximum(self, other: Scalar) -> Symbol:
+        """Return the larger of this and another scalar, for `hydromechs.spatial.maximum`."""
+        return self._binary("max", other)
+
+    def minimum(self, other: Scalar) -> Symbol:
+        """Return the smaller of this and another scalar, for `hydromechs.spatial.minimum`."""
+        return self._binary("min", other)
+
     def lookup(self, table: tuple[float, ...]) -> Symbol:
         """Return the entry of a table of constants at this integer, for `hydromechs.spatial.lookup`."""
         return _called(Table(table), [np.array([self], dtype=object)])[0][0]

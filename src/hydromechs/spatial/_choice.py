@@ -25,12 +25,16 @@ def any_of(conditions: Iterable[Scalar]) -> Scalar:
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
     """The larger of two scalars, floats or symbols; NaN if one is NaN."""
-    return where(a > b, a, where(b >= a, b, a + b))
+    if hasattr(a, "where") or hasattr(b, "where"):
+        return a.maximum(b) if hasattr(a, "where") else b.maximum(a)
+    return a if a > b or a != a else b
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:
     """The smaller of two scalars, floats or symbols; NaN if one is NaN."""
-    return where(a < b, a, where(b <= a, b, a + b))
+    if hasattr(a, "where") or hasattr(b, "where"):
+        return a.minimum(b) if hasattr(a, "where") else b.minimum(a)
+    return a if a < b or a != a else b
 
 
 def positive_part(x: Scalar) -> Scalar:
