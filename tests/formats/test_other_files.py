@@ -50,6 +50,13 @@ def test_other_formats_are_named(tmp_path, text, what):
         load_scenario_file(path)
 
 
+def test_the_old_key_with_the_new_version_is_named(tmp_path):
+    path = tmp_path / "old.yaml"
+    path.write_text("hydromechs: 2\nname: x\n")
+    with pytest.raises(ModelError, match=r"line 1: .*'hydromechs'.*write hydromechs_model: 2"):
+        hm.load(path)
+
+
 @pytest.mark.parametrize(
     ("raw", "words"),
     [

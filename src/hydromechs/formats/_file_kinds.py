@@ -68,6 +68,9 @@ def misplaced_file(data: dict[str, Any], wanted: str, source: str) -> Fault | No
     version = data.get(kind.key, data.get(kind.old_key))
     if (kind.key not in data and kind.old_key in data) or (type(version) is int and 0 < version < kind.version):
         key = kind.key if kind.key in data else kind.old_key
+        if version == kind.version:
+            remedy = f"write {kind.key}: {version}"
+            return Fault((key,), f"the key {key!r} is now {kind.key!r}; {remedy}", version, f"must be {kind.key}", remedy)
         remedy = f"rewrite it as {kind.page} describes"
         words = f"this is {kind.name} of version {show(version)}, but this program reads version {kind.version}; {remedy}"
         return Fault((key,), words, version, f"must be {kind.version}", remedy)
