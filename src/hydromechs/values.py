@@ -448,9 +448,9 @@ def nearest(word: object, known: Iterable[str]) -> str:
     known = list(known)
     listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
     if not isinstance(word, str):
-        return f"; names must be text; there are {listed or 'none'}"
+        return f"; names must be text; available: {listed or 'none'}"
     close = closest(word, known)
     if not close and len(word) >= PART:  # part of a longer name, such as "bluerov2" of "bluerov2_heavy_alpha5"
         close = [name for name in known if word.lower() in name.lower()][:3]
     meant = " or ".join(map(repr, close))
-    return (f" (did you mean {meant}?)" if close else "") + f"; there are {listed or 'none'}"
+    return (f" (did you mean {meant}?)" if close else "") + f"; available: {listed or 'none'}"

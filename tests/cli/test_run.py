@@ -53,7 +53,7 @@ def test_a_run_in_another_engine_can_be_resumed_to_the_last_bit(run, scenario, t
     np.testing.assert_array_equal(second.q[-1], whole.q[-1])
     assert whole.attrs["integrator"] == "mujoco with exact added mass"
     code, _, err = run("run", scenario(), "--engine", "newton", "--out", tmp_path / "no")
-    assert code == 1 and "no engine 'newton'; there are mujoco, dart, bullet;" in err
+    assert code == 1 and "no engine 'newton'; available: mujoco, dart, bullet;" in err
 
 
 def test_a_failed_check_is_said_and_gives_status_1(run, scenario, tmp_path):
@@ -95,7 +95,7 @@ def test_a_state_of_another_scenario_is_refused(run, scenario, tmp_path):
     state = tmp_path / "a" / "state.json"
     state.write_text(state.read_text().replace("float.x", "hull.x"))
     code, _, err = run("run", scenario(), "--out", tmp_path / "b", "--no-pictures", "--resume", state)
-    assert code == 1 and "another scenario" in err
+    assert code == 1 and "different scenario" in err
 
 
 def test_a_seed_changes_the_gusts(run, scenario, tmp_path):

@@ -39,7 +39,7 @@ def test_a_run_in_pictures_and_in_one_file(run, folder, tmp_path):
     code, _, error = run("picture", folder, "--at", 0.0, "--at", 0.5, "--chromium", "--out", tmp_path / "none.png")
     assert code == 1 and "--chromium draws one moment, but --at gives 2" in error
     code, _, error = run("picture", folder, "--layers", "looks,currents", "--out", tmp_path / "none.png")
-    assert code == 1 and "no layer 'currents'; there are" in error
+    assert code == 1 and "no layer 'currents'; available:" in error
     for t in (100, -1, "nan"):
         code, _, error = run("picture", folder, "--at", 0.2, "--at", t, "--out", tmp_path / "none.png")
         assert code == 1 and f"--at {t}: " in error and "has times from 0 to 0.5 s" in error
@@ -118,7 +118,7 @@ def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("picture", "held_load", "--out", "c.jpg"), "--out c.jpg: pictures are PNG files; let it end in .png"),
+        (("picture", "held_load", "--out", "c.jpg"), "--out c.jpg: pictures are PNG files; use the suffix .png"),
         (("view", "held_load", "--port", 99999), "port 99999 is outside 1 to 65535"),
         (("replay", "RUN", "--video", "a.gif", "--speed", "nan"), "--speed nan: must be above 0"),
         (("replay", "RUN", "--html", "."), "--html .: it is a folder; give the name of a file"),

@@ -268,7 +268,7 @@ def test_parameters_stay_open():
         )
     many = dyn.forward_dynamics(q[0], v[0], tau[0], parameters={"world.water_density": np.linspace(900, 1100, 9)})
     assert many.shape == (9, CHAIN.nv) and len(np.unique(many[:, 0])) == 9
-    with pytest.raises(KeyError, match=r"no parameter 'colour'; there are none; name them in hm\.compile"):
+    with pytest.raises(KeyError, match=r"no parameter 'colour'; available: none; name them in hm\.compile"):
         hm.compile(CHAIN).forward_dynamics(q[0], v[0], tau[0], parameters={"colour": 1.0})
     with pytest.raises(KeyError, match="no parameter 'colour'"):
         dyn.forward_dynamics(q, v, tau, parameters={"colour": 1.0})
@@ -309,7 +309,7 @@ def test_derivatives_of_programs():
     np.testing.assert_allclose(by_com, numeric, rtol=0, atol=1e-9 * np.abs(numeric).max())
     batch = dyn.differentiate("forward_dynamics", "v")(np.tile(q, (5, 1)), np.tile(v, (5, 1)), tau)
     assert batch.shape == (5, CHAIN.nv, CHAIN.nv)
-    with pytest.raises(KeyError, match="no input 'x'; there are q, v, tau"):
+    with pytest.raises(KeyError, match="no input 'x'; available: q, v, tau"):
         dyn.differentiate("forward_dynamics", "x")
     with pytest.raises(KeyError, match="no equation 'fly'"):
         dyn.program("fly")

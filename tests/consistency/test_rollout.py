@@ -271,7 +271,7 @@ def test_faults(compiled):
         ((q, v, tau[:, :2], H, 3), {}, ValueError, r"tau must have shape \(\.\.\., 9\), got \(2, 2\)"),
         ((q, v, np.zeros((2, 5, 9)), H, 3), {}, ValueError, "has 5 rows for 3 steps"),
         ((q, v, np.zeros((2, 2, 3, 9)), H, 3), {}, ValueError, "does not fit the batch"),
-        ((q, v, {"torque": tau}, H, 3), {}, KeyError, "no input 'torque'; there are tau"),
+        ((q, v, {"torque": tau}, H, 3), {}, KeyError, "no input 'torque'; available: tau"),
         ((q, v, tau, 0.0, 3), {}, ValueError, "dt is 0, must be finite and > 0"),
         ((q, v, tau, np.nan, 3), {}, ValueError, "dt is nan"),
         ((q, v, tau, H, 0), {}, ValueError, "steps is 0, must be an integer of at least 1"),

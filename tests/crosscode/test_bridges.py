@@ -233,9 +233,9 @@ class TestCasadi:
         np.testing.assert_allclose(slope(v).full(), A[model.nv :, model.nv :], atol=1e-9 * np.abs(A).max())
 
     def test_refusals_name_what_is_wrong(self):
-        with pytest.raises(KeyError, match="no equation 'forward'; there are forward_dynamics"):
+        with pytest.raises(KeyError, match="no equation 'forward'; available: forward_dynamics"):
             hm.to_casadi(self.MODEL, ["forward"])
-        with pytest.raises(KeyError, match="no optional input 'current'; there are fluid_velocity"):
+        with pytest.raises(KeyError, match="no optional input 'current'; available: fluid_velocity"):
             hm.to_casadi(self.MODEL, inputs=["current"])
         with pytest.raises(KeyError, match="no frame or body 'claw'"):
             hm.to_casadi(self.MODEL, ["jacobian:claw"])

@@ -398,7 +398,7 @@ def test_an_engine_that_is_not_installed_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(ENGINES["bullet"], "module", "no_such_module")
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'hydromechs\[bullet\]' \(wheels for Python 3.11 only\)"):
         Hybrid(engine="bullet").on(sphere(1.0))
-    with pytest.raises(ValueError, match="no engine 'newton'; there are mujoco, dart, bullet"):
+    with pytest.raises(ValueError, match="no engine 'newton'; available: mujoco, dart, bullet"):
         Hybrid(engine="newton")
 
 

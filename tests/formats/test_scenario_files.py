@@ -311,7 +311,7 @@ def test_paths(tmp_path):
     (tmp_path / "a.yaml").write_bytes(b"hydromechs_scenario: 2\nname: \xff\n")
     with pytest.raises(ScenarioError, match="line 2: byte 0xff"):
         load_scenario_file(tmp_path / "a.yaml")
-    with pytest.raises(ScenarioError, match="there is no library scenario 'nothing'; there are .*sinking_chain"):
+    with pytest.raises(ScenarioError, match="there is no library scenario 'nothing'; available: .*sinking_chain"):
         library.load_scenario("nothing")
     with pytest.raises(ScenarioError, match="there is no library scenario"):
         library.scenario_path("nothing")
@@ -667,7 +667,7 @@ def test_place_of_names_with_dots():
     for wrong in ("speed", "position", "position.c.x", "position.a.b", "depth.a.y", "energy.x"):
         with pytest.raises(KeyError):
             find_quantity(wrong, variables, labels)
-    with pytest.raises(KeyError, match=r"add one name of the dimension 'body' after 'depth\.'; there are a, a\.b"):
+    with pytest.raises(KeyError, match=r"add one name of the dimension 'body' after 'depth\.'; available: a, a\.b"):
         find_quantity("depth", variables, labels)
 
 

@@ -156,7 +156,7 @@ def test_points_bring_their_own_grid(folder):
         ("type: rubble_mound, seed: 1.5, spacing: 1", "terrain.hill.generate.seed is 1.5, must be an integer"),
         (
             "type: slope, rise: 0, seed: 1, spacing: 1",
-            "slope has no 'seed'; there are level, rise, heading_deg",
+            "slope has no 'seed'; available: level, rise, heading_deg",
         ),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_wrong_number_of_a_generator_is_named(folder, made, words):
     said = faults(folder, ("file: seabed.npy", f"generate: {{{made}}}"), text=FIELD)
     assert f"line {FIELD.count(chr(10))}: terrain.hill" in said
     assert words in said
-    assert said.count("there are level") <= 1
+    assert said.count("available: level") <= 1
     assert "it has level" not in said
 
 

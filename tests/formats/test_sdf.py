@@ -197,7 +197,7 @@ LINK = f"<link name='a'><inertial><mass>1</mass>{INERTIA}</inertial></link>\n"
     [
         (sdf(""), 1, "no <link>"),
         (sdf(LINK + LINK), 3, "link 'a' has the same name as line 2"),
-        (sdf(LINK.replace("<inertial>", "<pose relative_to='x'/><inertial>")), 2, "no frame 'x' in .*; there are a"),
+        (sdf(LINK.replace("<inertial>", "<pose relative_to='x'/><inertial>")), 2, "no frame 'x' in .*; available: a"),
         (sdf(LINK + "<joint name='j' type='hinge'><parent>a</parent><child>a</child></joint>"), 3, "type is 'hinge'"),
         (sdf(LINK + "<joint name='j' type='fixed'><parent>a</parent><child>b</child></joint>"), 3, "no link 'b'"),
         (sdf("<link name='a'><pose>1 2</pose></link>"), 2, "pose .* '1 2', must be 6 finite numbers"),

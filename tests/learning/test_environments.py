@@ -300,5 +300,5 @@ def test_a_policy_sees_what_the_sensors_of_the_scenario_say():
         seen = many.step(action)[0]
         alone, *_, over, _ = one.step(action[1])
         alone = one.reset()[0] if over else alone
-    with pytest.raises(ValueError, match=r"no sensor 'dept' in scenario .*did you mean 'depth'.*there are depth, compass"):
+    with pytest.raises(ValueError, match=r"no sensor 'dept' in scenario .*did you mean 'depth'.*available: depth, compass"):
         learning.make_single("StationKeeping", scenario=scenario, sensors=("dept",))

@@ -26,7 +26,7 @@ def test_every_vehicle_has_actuators_in_six_directions(name):
 
 
 def test_vehicles_are_named_where_there_is_none():
-    with pytest.raises(hm.ScenarioError, match="no library vehicle 'rov'.*there are aquarobot"):
+    with pytest.raises(hm.ScenarioError, match="no library vehicle 'rov'.*available: aquarobot"):
         hm.load_plant("rov")
 
 

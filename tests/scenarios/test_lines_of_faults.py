@@ -226,7 +226,7 @@ def test_names_of_the_library_are_guessed(ask, words):
     with pytest.raises(ValueError) as e:
         ask()
     assert words in str(e.value)
-    assert "; there are " in str(e.value)
+    assert "; available: " in str(e.value)
 
 
 def test_waypoints_without_their_time_are_told_so():

@@ -299,9 +299,9 @@ def test_event_faults():
     with pytest.raises(ValueError, match=r"event 'x': Event\.direction is 'up', must be 'rising'"):
         hm.Event(name="x", quantity="time", level=0, direction="up")
     for quantity, message in (
-        ("depth.stoned", "there are stone"),
+        ("depth.stoned", "available: stone"),
         ("speed", "no quantity 'speed'"),
-        ("q.arm", "q.arm.*there are stone.x"),
+        ("q.arm", "q.arm.*available: stone.x"),
         ("position.stone.z.z", "from its end"),
     ):
         with pytest.raises(KeyError, match=message):
@@ -342,7 +342,7 @@ def test_command_faults():
     sim = stone()
     with pytest.raises(KeyError, match="no actuator 1.0; .* rocket"):
         sim.command = {1.0: 2.0}
-    with pytest.raises(KeyError, match="no actuator 'racket' .*there are rocket"):
+    with pytest.raises(KeyError, match="no actuator 'racket' .*available: rocket"):
         sim.command = {"racket": 1.0}
     with pytest.raises(ValueError, match=r"values of the actuators must have shape \(1,\) \(rocket\), got \(2,\)"):
         sim.command = [1.0, 2.0]

@@ -174,7 +174,7 @@ def test_a_changed_scenario_is_a_file_with_the_pilot(catalog):
         ("sinking_chain", {}, "no thrusters"),
         ("pick_and_release", {"wave_height": -1}, "wave_height"),
         ("pick_and_release", {"current": [1, 2]}, "current"),
-        ("pick_and_release", {"speed": 1}, "is none of them"),
+        ("pick_and_release", {"speed": 1}, "is not a known change"),
         ("pick_and_release", {"seed": 0.5}, "seed"),
     ],
 )

@@ -512,7 +512,7 @@ def test_without_dask_the_error_says_what_to_install(drops, tmp_path, monkeypatc
 
 
 def test_the_folder_of_another_study_stays_as_it_is(drops, calm, tmp_path):
-    with pytest.raises(ValueError, match="with another scenario, other parameters, sampling, seed"):
+    with pytest.raises(ValueError, match="with a different scenario, parameters, sampling, seed"):
         sweeps.run_sweep(replace(drops, seed=9), calm, engine=Serial())
     with pytest.raises(ValueError, match="holds the sweep 'drops', not 'other'"):
         sweeps.run_sweep(replace(drops, name="other"), calm, engine=Serial())

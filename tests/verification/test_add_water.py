@@ -228,7 +228,7 @@ def test_bad_meshes_and_names_are_refused_together(tmp_path):
         hm.add_water(dry, folder=tmp_path, meshes={"hull": "open.obj"})
     first, second = caught.value.problems
     assert "'hull': open.obj is open: 3 edges" in first and "convex_hull" in first
-    assert "'other': there is no mesh" in second
+    assert "'other': mesh" in second and "does not exist" in second
     wet, _ = hm.add_water(dry, bodies=["hull"], meshes={"hull": geometry.read_triangles(tmp_path / "open.obj").convex_hull()})
     assert wet.bodies[0].hydro.volume == pytest.approx(1 / 6)
     with pytest.raises(KeyError, match="no body 'hul'"):

@@ -636,7 +636,7 @@ def test_samples_of_an_adaptive_run():
 
 
 def test_unknown_method_and_bad_tolerance():
-    with pytest.raises(ValueError, match="no integrator 'rk5'; there are euler"):
+    with pytest.raises(ValueError, match="no integrator 'rk5'; available: euler"):
         integrators.method_named("rk5")
     with pytest.raises(ValueError, match=r"integrator\.relative is 0"):
         integrators.DormandPrince(relative=0)

@@ -158,11 +158,11 @@ def test_one_variable(tmp_path, make_recording):
 @pytest.mark.parametrize(
     "name, select, message",
     [
-        ("speed", None, "no variable 'speed' in the recording; there are q, v,"),
-        ("position", {"leg": "a"}, "no dimension 'leg'; there are body, xyz"),
-        ("position", {"body": "boat"}, "body 'boat' is not in the recording; there are vehicle, link_1"),
+        ("speed", None, "no variable 'speed' in the recording; available: q, v,"),
+        ("position", {"leg": "a"}, "no dimension 'leg'; available: body, xyz"),
+        ("position", {"body": "boat"}, "body 'boat' is not in the recording; available: vehicle, link_1"),
         ("contact_force", None, "no entries"),
-        ("energy_residual", {"body": "vehicle"}, "no dimension 'body'; there are none"),
+        ("energy_residual", {"body": "vehicle"}, "no dimension 'body'; available: none"),
     ],
 )
 def test_one_variable_that_is_not_there(tmp_path, make_recording, name, select, message):

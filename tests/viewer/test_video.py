@@ -85,7 +85,7 @@ def test_a_camera_that_follows_sees_the_body_stand_still(scene):
     view = viewer.follow(scene, "pipe")
     images = [viewer.raster(scene, [k], size=(96, 54), camera=view(k)) for k in (0, 10)]
     assert np.abs(images[0] - images[1]).max() < 0.02
-    with pytest.raises(ValueError, match="no body 'boat' to follow; bodies are pipe"):
+    with pytest.raises(ValueError, match="no body 'boat' to follow; available: pipe"):
         viewer.follow(scene, "boat")
 
 
@@ -97,7 +97,7 @@ def test_what_a_video_cannot_be(scene, tmp_path, monkeypatch):
         viewer.write_video(scene, tmp_path / "a.avi")
     with pytest.raises(ValueError, match="size 97x54: .* for .mp4 even numbers"):
         viewer.write_video(scene, tmp_path / "a.mp4", size=(97, 54))
-    with pytest.raises(ValueError, match="no layer 'path'; there are looks"):
+    with pytest.raises(ValueError, match="no layer 'path'; available: looks"):
         viewer.chosen_layers(scene, ["looks", "path"])
 
 

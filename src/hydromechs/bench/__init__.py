@@ -1,4 +1,4 @@
-"""Benchmarks and comparisons that users run: speed beside peers, operation counts, the papers' tables, cross-checks."""
+"""Benchmarks and comparisons for users: speed relative to other codes, operation counts, the papers' tables, cross-checks."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

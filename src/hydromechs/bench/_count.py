@@ -42,11 +42,11 @@ class Difference(NamedTuple):
 
     code: str
     quantity: str
-    """Subject of the comparison."""
+    """Quantity that is compared."""
     relative: float
-    """Largest difference over the largest value."""
+    """Largest difference divided by the largest value."""
     condition: float
-    """Condition number of the mass matrix, which multiplies rounding errors of accelerations."""
+    """Condition number of the mass matrix, which amplifies rounding errors of accelerations."""
 
 
 def compare_with_added_mass(rng: np.random.Generator) -> Iterator[Difference]:
@@ -99,7 +99,7 @@ class Crosscheck(NamedTuple):
 
 def crosscheck(trees: int, seed: int, *, track: Callable[[list], Iterable] = iter) -> Crosscheck:
     """Compare with DART, Pinocchio and MuJoCo on random trees; `track` goes through a list, for a progress bar."""
-    for name in ("dartpy", "pinocchio", "mujoco"):  # report what is missing before the work starts
+    for name in ("dartpy", "pinocchio", "mujoco"):  # report missing packages before the work starts
         import_peer(name)
     found: dict[tuple[str, str], list[Difference]] = {}
     for rng in track(np.random.default_rng(seed).spawn(trees)):

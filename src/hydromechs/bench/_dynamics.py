@@ -1,8 +1,8 @@
 """Times of forward dynamics on this machine: ours in water, other codes dry, compile times.
 
-All rows of a table take turns, round after round, so that a slow spell of the machine affects them all; of each the
-minimum and the median over the rounds are kept, and ratios are those of the minima. Where code, stack and arrays lie in memory
-differs from process to process, and one is occasionally slower, so several processes measure.
+All rows of a table take turns in each round, so that a temporary slowdown of the machine affects all of them. Each row keeps
+the minimum and the median over the rounds; ratios are those of the minima. The memory layout of code, stack and arrays differs
+between processes, and some are slower, so several processes measure.
 """
 
 import ctypes
@@ -48,14 +48,14 @@ class Row:
     run: Callable[[], object]
     """Does `evaluations` evaluations."""
     evaluations: int
-    """Evaluations per run; the batch size where there is a batch."""
+    """Evaluations per run; the batch size for batches."""
     threads: int = 1
 
 
 def measure(rows: Sequence[Row], rounds: int, clock: Callable[[], float] = time.perf_counter) -> dict[str, dict[str, Any]]:
     """Nanoseconds per evaluation of each row, minimum and median over rounds in which all take turns.
 
-    The clock [s] is that of the processor for long runs of one thread on a machine that others use too.
+    The clock [s] is that of the processor for long runs of one thread on a shared machine.
     """
     times: dict[str, list[float]] = {row.key: [] for row in rows}
     for row in rows:  # compile, touch the memory, start threads
@@ -97,7 +97,7 @@ def batch_row(
     fluid: bool = False,
     form: equations.Form | None = None,
 ) -> Row:
-    """Our forward dynamics of a batch, of states with room for results: the loop over worlds is compiled."""
+    """Forward dynamics of HydroMechs for a batch of states, with preallocated results; the loop over worlds is compiled."""
     dyn = hm.Dynamics(model, lanes=lanes, threads=threads, form=form)
     q, v, tau, out = states
     n = len(q)
@@ -106,12 +106,12 @@ def batch_row(
 
 
 def with_room(model: Model, n: int) -> tuple[np.ndarray, ...]:
-    """Random states q, v, tau of a mechanism, and room for results."""
+    """Random states q, v, tau of a mechanism, and an array for results."""
     return *random_states(model, n), np.empty((n, model.nv))
 
 
 def _call_rows(model: Model, n: int) -> list[Row]:
-    """Our forward dynamics called from Python, one state at a time."""
+    """Forward dynamics of HydroMechs called from Python, one state at a time."""
     dyn = hm.Dynamics(model)
     states = _separate(*random_states(model, n))
     call = dyn.forward_dynamics
@@ -179,7 +179,7 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
 
 
 class _FastTree(MujocoTree):
-    """With MuJoCo's own free joint where it means the same."""
+    """With MuJoCo's own free joint where it is equivalent."""
 
     def add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
         on_world = handle.parent is None or handle.parent.name == "world"
@@ -191,7 +191,7 @@ class _FastTree(MujocoTree):
 
 
 class FastMujoco(MujocoPeer):
-    """Without all stages that do nothing here."""
+    """Without the stages that have no effect here."""
 
     tree_of = _FastTree
     OFF = "CONSTRAINT WARMSTART SENSOR ACTUATION SPRING DAMPER EULERDAMP ISLAND CLAMPCTRL AUTORESET MIDPHASE REFSAFE"
@@ -239,7 +239,7 @@ def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[Row
 
 
 def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
-    """A compiled loop that calls `mj_forward` n times on the peer's data; None where the library's symbol is not found."""
+    """A compiled loop that calls `mj_forward` n times on the peer's data; None if the library's symbol is not found."""
     import llvmlite.binding as llvm
 
     folder = Path(str(peer.mujoco.__file__)).parent
@@ -278,7 +278,7 @@ def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
 
 
 def _scattered(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Our coordinates in the order of another code, shape (n, size)."""
+    """Our coordinates in the order of a third-party code, shape (n, size)."""
     out = np.empty_like(values)
     out[:, indices] = values
     return out
@@ -310,7 +310,7 @@ print(json.dumps({"load_model_s": loaded - begin, "import_compiler_s": imported 
 
 
 def _compile_times(arguments: list[str], repeats: int) -> dict[str, dict[str, float]]:
-    """Seconds until the first result of forward dynamics in a new process, with an empty cache and with a filled one."""
+    """Time until the first result of forward dynamics in a new process, with an empty and with a filled cache [s]."""
     runs: dict[str, list[dict]] = {"cold": [], "cached": []}
     for _ in range(repeats):
         with tempfile.TemporaryDirectory(prefix="hydromechs-bench-") as folder:
@@ -335,9 +335,9 @@ print(json.dumps(times_here(hm.load(sys.argv[1], code="code" in sys.argv[2:]))))
 
 
 def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bool = False) -> dict[str, Any]:
-    """Return all measurements of `hydromechs bench dynamics` of a model, `source` naming it in measuring processes.
+    """Return all measurements of `hydromechs bench dynamics` for a model; measuring processes load it by `source`.
 
-    `quick` repeats little, in this process, to check that it runs; `code` permits code of the model's file.
+    `quick` takes few repetitions in this process, as a test; `code` permits the code that the model's file names.
     """
     arguments = [source, *(["code"] if code else [])]
     start, lanes = machine(), compiler.native_lanes()

@@ -1,4 +1,4 @@
-"""Every table and figure of the five papers: its content, what of ours corresponds to it, and the command that shows it."""
+"""Every table and figure of the five papers: its content, our equivalent, and the command that shows it."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,7 +8,7 @@ PEERS = "hydromechs crosscheck"
 
 
 class Shown(NamedTuple):
-    """A table or figure of a paper and ours."""
+    """A table or figure of a paper, and our equivalent."""
 
     paper: str
     item: str
@@ -16,14 +16,14 @@ class Shown(NamedTuple):
     status: str
     """One of `STATUSES`."""
     command: str
-    """Shows ours; empty for drawings."""
+    """Command that shows our equivalent; empty for drawings."""
 
 
 STATUSES = {
-    "compared": "our numbers are printed beside the paper's",
-    "flown": "a mission of the library shows the same",
+    "compared": "our numbers are printed next to the paper's",
+    "flown": "a library mission shows the same",
     "implemented": "the algorithm or model is in the package and tested",
-    "drawing": "it explains and has nothing to reproduce",
+    "drawing": "it is an explanation without results to reproduce",
 }
 
 _PAPERS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
@@ -84,17 +84,17 @@ _PAPERS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "From, Pettersen and Gravdahl 2010": (("Fig. 1", "frames of vehicle and arm", "drawing", ""),),
     "Razzanelli et al. 2019": (
         ("Figs. 1-5", "frames, forces between bodies, blocks of the simulator", "drawing", ""),
-        ("Lemmas 1, 2", "added mass as an outside force", "compared", "python -m benchmarks hybrid"),
+        ("Lemmas 1, 2", "added mass as an external force", "compared", "python -m benchmarks hybrid"),
         ("Fig. 6", "environment of the simulator", "flown", "hydromechs run pick_and_release"),
         ("Fig. 7", "pick and release", "flown", "python -m benchmarks missions"),
         ("Fig. 8", "fast manipulation", "flown", "python -m benchmarks missions"),
-        ("Figs. 9, 10", "crash against a pillar", "flown", "python -m benchmarks missions"),
+        ("Figs. 9, 10", "collision with a pillar", "flown", "python -m benchmarks missions"),
     ),
 }
 
 
 def tables_and_figures() -> Iterator[Shown]:
-    """All of them, paper after paper."""
+    """All tables and figures, by paper."""
     for paper, rows in _PAPERS.items():
         for row in rows:
             yield Shown(paper, *row)

@@ -1,7 +1,7 @@
 """The experiment of McMillan's thesis, sec. 3.5: four PUMA 560 lift a load of 4 kg by 0.8 m in 1 s.
 
 The torques are those of computed torque along a smooth path, as Chebyshev series of time; the simulation applies them without
-feedback. The arms stand around the load every quarter turn, so all play the same torques. They are evaluated one after another
+feedback. The arms stand around the load at intervals of 90°, so all use the same torques. They are evaluated one after another
 or on SIMD lanes, several arms and several points in time at once (Figs. 12 and 13).
 """
 
@@ -29,7 +29,7 @@ DURATION = 1.0
 LIFT = 0.8
 """Height of the lift [m]."""
 TERMS = 48
-"""Terms of the Chebyshev series of a torque; the rest moves the load's end by less than 1e-10 m."""
+"""Number of terms of the Chebyshev series of a torque; omitted terms change the load's final position by less than 1e-10 m."""
 ARMS, JOINTS = 4, 6
 
 
@@ -41,7 +41,7 @@ class Partition(NamedTuple):
 
     @property
     def lanes(self) -> int:
-        """Lanes that one call uses."""
+        """Number of lanes that one call uses."""
         return self.arms * self.points
 
 
@@ -58,7 +58,7 @@ class Lift:
         self.load_place = slice(place, place + 3)
         start = sim.state.q[self.load_place]
         self.end = start + np.array([0.0, 0.0, LIFT])
-        """Place of the load at the end of the path [m], shape (3,)."""
+        """Position of the load at the end of the path [m], shape (3,)."""
         self._path = Waypoints([0.0, DURATION], [start, self.end])
         self.q, self.v, _ = self._on_path(sim.state.q, 0.0)
 
@@ -69,7 +69,7 @@ class Lift:
         model, at, q, v, vdot = self.model, self.load_v, q.copy(), np.zeros(self.model.nv), np.zeros(self.model.nv)
         q[self.load_place], v[at][:3], vdot[at][:3] = self._path(t)
         arms = [slice(JOINTS * k, JOINTS * (k + 1)) for k in range(ARMS)]
-        for _ in range(20):  # Newton steps, which converge in a few
+        for _ in range(20):  # Newton's method converges in a few steps
             rows = self._rows(q, v)
             steps = [np.linalg.solve(g.J[:, dofs], g.error) for g, dofs in zip(rows, arms, strict=True)]
             q[: ARMS * JOINTS] -= np.concatenate(steps)
@@ -159,7 +159,7 @@ class Lift:
         return compiler.trace(partial(self.accelerations, tasks=tasks), shapes, name="lift", outputs=("vdot",))
 
     def arm_times(self, repeat: int) -> dict[int, float]:
-        """Time of the open chains of 1, 4 and 8 arms in one call [s], the shortest of `repeat`."""
+        """Minimum time of the open chains of 1, 4 and 8 arms in one call, over `repeat` runs [s]."""
         out, calls = {}, 1000
         for n in (1, ARMS, 2 * ARMS):
 
@@ -175,7 +175,7 @@ class Lift:
 
     @cached_property
     def _turns(self) -> list[Turn]:
-        """Of each arm: from the load's axes to those in which this arm is the first one."""
+        """Rotation for each arm from the load's axes to axes in which this arm is the first one."""
         R = [self.model.locate(g.held)[2] for g in self.grasps]
         return [Turn(np.round(r @ R[0].T), np.zeros(3)) for r in R]  # quarter turns
 
@@ -195,7 +195,7 @@ class Lift:
 
     @cached_property
     def open_chain(self) -> compiler.Program:
-        """Open chain dynamics of one arm: what the load sees of it, and what is needed once the load moves."""
+        """Open-chain dynamics of one arm: its effect on the load, and intermediate results for the closed chain."""
 
         def one(q: Array, v: Array, tau: Array, spin: Array) -> tuple[Array, ...]:
             q, v = np.concatenate([q, [0.0, 0, 0, 1, 0, 0, 0]]), np.concatenate([v, np.zeros(3), spin])
@@ -257,11 +257,11 @@ class LiftRunner:
         self.lift, self.blocks = lift, BlockSteps(Stepper(model, ydot, 0, (), method, **options))
 
     def run(self, n: int) -> np.ndarray:
-        """Place of the load after the lift in n steps [m], shape (3,)."""
+        """Position of the load after the lift in n steps [m], shape (3,)."""
         lift = self.lift
         path = self.blocks.march(Stretch(0.0, 0, lift.q[None], lift.v[None], [], DURATION / n, n, n))
         return path.q[0, -1, lift.load_place]
 
     def seconds(self, n: int, repeat: int) -> float:
-        """The shortest wall time of the lift in n steps."""
+        """Minimum wall time of the lift in n steps [s]."""
         return min(timed(partial(self.run, n), repeat))

@@ -33,7 +33,7 @@ PACKAGES = (
 
 
 def machine() -> dict[str, Any]:
-    """The machine that is measured."""
+    """Description of the machine."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -51,7 +51,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that are installed."""
+    """Versions of Python and of installed packages."""
     out = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -64,7 +64,7 @@ def versions() -> dict[str, str]:
 
 
 def report(start: dict[str, Any], *, quick: bool, **found: Any) -> dict[str, Any]:
-    """A report with the machine at the start and its load now."""
+    """Return a report with the machine at the start and its present load."""
     return {"quick": quick, "machine": {**start, "load_after": machine()["load"]}, "versions": versions(), **found}
 
 
@@ -75,7 +75,7 @@ def dry_model(model: Model) -> Model:
 
 
 def timed(call: Callable[[], object], rounds: int) -> list[float]:
-    """Wall times of calls [s]."""
+    """Return wall times of calls [s]."""
     times = []
     for _ in range(rounds):
         begin = time.perf_counter()
@@ -85,7 +85,7 @@ def timed(call: Callable[[], object], rounds: int) -> list[float]:
 
 
 def relative_difference(a: np.ndarray, b: np.ndarray) -> float:
-    """Largest difference over the largest value of `b`."""
+    """Return the largest difference divided by the largest value of `b`."""
     return float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-300))
 
 

@@ -1,4 +1,4 @@
-"""Mechanisms and matrices that the comparisons of operation counts share."""
+"""Mechanisms and matrices for the comparisons of operation counts."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,7 +15,7 @@ from hydromechs.values import Array
 
 
 def arms_on_load(m: int, n: int) -> tuple[Model, int, list[dynamics.Holding]]:
-    """General arms of `n` revolute joints on fixed bases, a load with principal axes, which every arm holds rigidly."""
+    """General arms of `n` revolute joints on fixed bases, and a load with principal axes that every arm holds rigidly."""
     bodies = []
     for k in range(m):
         for body in serial_chain(n, base="fixed", wet=False, seed=k + 1).bodies:
@@ -39,7 +39,7 @@ def principal_star(m: int, n: int, *, wet: bool) -> Model:
 
 
 def rigid_balance(model: Model, q: Array, v: Array) -> Balance:
-    """The balance of all bodies without water."""
+    """Force balance of all bodies without water."""
     kin = dynamics.kinematics(model, q, v)
     given = zip(model.rigid, kin.V, strict=True)
     force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in given]

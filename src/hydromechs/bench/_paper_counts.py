@@ -1,6 +1,6 @@
-"""The papers' operation counts with ours beside, and their claims.
+"""The papers' operation counts compared with ours, and their claims.
 
-The papers' way to count: [multiplications with divisions and square roots, additions with subtractions], sines and cosines
+The papers count as follows: [multiplications with divisions and square roots, additions with subtractions], sines and cosines
 omitted. Their numbers are those of McMillan, Orin and McGhee 1995 and of McMillan 1994.
 """
 
@@ -27,7 +27,7 @@ from ._printed_tables import polynomial
 
 
 class Comparison(NamedTuple):
-    """One count of the papers and ours for the same task."""
+    """One count of the papers, and ours for the same task."""
 
     section: str
     """Settings of one comparison."""
@@ -44,24 +44,24 @@ class Comparison(NamedTuple):
 
     @property
     def ratio(self) -> tuple[float, float]:
-        """Ours over the papers', for M and A."""
+        """Ratio of our count to the papers', for M and A."""
         return self.ours[0] / self.papers[0], self.ours[1] / self.papers[1]
 
 
 class Claim(NamedTuple):
-    """A saving or an increase that the papers state, by their counts and by ours."""
+    """A saving or an increase that the papers state, computed from their counts and from ours."""
 
     what: str
     source: str
     stated: str
     papers: float
-    """By the papers' counts, of M + A [%], or a number of joints."""
+    """Value from the papers' counts: a percentage of M + A, or a number of joints."""
     ours: float
-    """By our counts, of the same kind."""
+    """Value from our counts, in the same form."""
 
 
 def formula(source: str, column: int = 0, **sizes: int) -> Pair:
-    """[M, A] by the last row of a table of the papers."""
+    """Return [M, A] from the last row of a table of the papers."""
     (table,) = (t for t in TABLES if t.source == source)
     *_, (M, A) = table.printed(column).values()
     return int(polynomial(M, **sizes)), int(polynomial(A, **sizes))
@@ -81,7 +81,7 @@ def _sum(lines: Mapping[str, Pair]) -> Pair:
 
 
 def compare_with_papers() -> Iterator[Comparison]:
-    """Every count of the papers with ours beside it."""
+    """Return every count of the papers with ours."""
     yield from _chains()
     yield from _stars()
     yield from _closed_chains()
@@ -195,7 +195,7 @@ def _bias_count(model: Model, known: Mapping[int, np.ndarray]) -> Pair:
 
 
 def _hydrodynamics() -> Iterator[Comparison]:
-    """Terms of β^H of one general body, one by one; ours share products between the last two."""
+    """Terms of β^H of one general body, individually; in our program the last two share products."""
     section, body = "Velocity-dependent forces of one body in water", serial_chain(1, base="free").bodies[0]
     (rigid, *_), density = serial_chain(1, base="free").rigid, 1025.0
     assert rigid is not None and isinstance(body.hydro, Hydro)
@@ -226,7 +226,7 @@ def _hydrodynamics() -> Iterator[Comparison]:
 
 
 def _systems() -> Iterator[Comparison]:
-    """A symmetric 6×6 matrix: factors, a substitution, a solution, the inverse."""
+    """Symmetric 6×6 matrix: factorization, substitution, solution, inverse."""
 
     def count(function: Callable[..., Any]) -> Pair:
         return trace(lambda A, b: function(symmetric(A, range(6)), b), {"A": (21,), "b": (6,)}).count().papers
@@ -304,7 +304,7 @@ def _rigid(steps: Sequence[Screw], x: np.ndarray) -> tuple[Any, ...]:
 
 
 def _real_arms() -> Iterator[Comparison]:
-    section = "Real mechanisms, beside the papers' general chain with as many joints"
+    section = "Real mechanisms, compared with the papers' general chain with the same number of joints"
     for k, name in ((0, "puma560"), (2, "bluerov2_heavy_alpha5"), (2, "tiburon_titan2"), (2, "rexrov2_oberon7")):
         model, source = load(name), "1995, Table II"
         N = sum(body.joint.nv for body in model.bodies if not isinstance(body.joint, joints.Free))
@@ -355,5 +355,5 @@ def claims(found: Sequence[Comparison], lengths: Sequence[tuple[int, Pair, Pair,
 
 
 def _crossover(theirs: Sequence[Pair], ours: Sequence[Pair], lengths: Sequence[int]) -> float:
-    """The number of joints at which both need as many operations, between the lengths."""
+    """Return the number of joints at which both need the same number of operations."""
     return float(np.interp(1.0, [sum(a) / sum(b) for a, b in zip(ours, theirs, strict=True)], lengths))

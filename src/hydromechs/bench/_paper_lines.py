@@ -1,7 +1,8 @@
-"""The papers' tables of operation counts, line by line, with ours beside.
+"""The papers' tables of operation counts, line by line, compared with ours.
 
-A line of a table is a quantity. Ours are the operations on the way to it in the program of the final result, each counted in
-the first line that needs it, so that our lines add up to the count of the program. Lines that we compute together are one.
+A line of a table is a quantity. Our count is the number of operations that lead to it in the program of the final result. Each
+operation is counted in the first line that needs it, so that our lines add up to the count of the program. Lines that we
+compute together are merged.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Table(NamedTuple):
 
 
 class CountLine(NamedTuple):
-    """A line of a table with ours."""
+    """A line of a table, with our count."""
 
     table: str
     column: str
@@ -83,7 +84,7 @@ def lines(tables: Sequence[Table] | None = None) -> Iterator[CountLine]:
 
 
 def shares(function: Callable[..., Quantities], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Pair]:
-    """[M, A] of each quantity on the way to the last one."""
+    """Return [M, A] of each quantity that leads to the last one."""
     names: list[str] = []
 
     def traced(**arrays: Array) -> tuple[Array, ...]:
@@ -172,7 +173,7 @@ def articulated_body(model: Model, *, base_given: bool = False) -> dict[str, Pai
 
 
 def joined(found: Mapping[str, Pair], groups: Sequence[str]) -> dict[str, Pair]:
-    """Counts with those of each group ("a; b") in one."""
+    """Return counts with those of each group ("a; b") merged."""
     out = dict(found)
     for group in groups:
         parts = [out.pop(name, (0, 0)) for name in group.split("; ")]

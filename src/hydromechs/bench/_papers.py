@@ -1,7 +1,7 @@
-"""`hydromechs papers lift`: Tables 3 to 6 and Fig. 14 of McMillan's thesis with its own mechanism, beside its numbers.
+"""`hydromechs papers lift`: Tables 3 to 6 and Fig. 14 of McMillan's thesis for its own mechanism, next to its numbers.
 
-The error is the distance of the load's final place from that of a run with very short steps. The time of a run is its number of
-steps times the shortest time of one step, so that other work on the machine does not count.
+The error is the distance of the load's final position from that of a run with very short steps. The time of a run is its number
+of steps times the shortest time of one step, so that other load on the machine has no effect.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from ._lift import ARMS, Lift, LiftRunner, Partition
 from ._machine import machine, versions
 
 BENCHMARK = 1e-6
-"""Error of the load's place at which methods are compared, as in the thesis [m]."""
+"""Position error of the load at which methods are compared, as in the thesis [m]."""
 SERIAL = {1: 0.117, 2: 0.152, 4: 0.241}
 """Thesis, Table 5: points of a block to time on one processor of a Cray Y-MP [s]."""
 
@@ -26,15 +26,15 @@ class ThesisRow(NamedTuple):
     points: int
     """Points of a block."""
     synchronisations: int
-    """In one block, Table 3."""
+    """Number of synchronisations in one block, Table 3."""
     load_solutions: int
     """RMA computations of one processor in one block, Table 3."""
     seconds: float
     """T, to an error of 1e-6 m."""
     speedup: float
-    """S_p, over the same method on one processor."""
+    """Speedup S_p over the same method on one processor."""
     total: float
-    """S_T, over the serial B1PC5."""
+    """Speedup S_T over the serial B1PC5."""
 
 
 ROWS = (
@@ -52,7 +52,7 @@ ROWS = (
 COUNTS = (20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256, 320, 400, 512, 640)
 """Numbers of steps of a lift."""
 FINE = 12_000
-"""Number of steps of the run that counts as exact."""
+"""Number of steps of the reference run."""
 
 
 def measure_lift(*, quick: bool = False, report: Callable[[str], object] = lambda line: None) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def lift_columns(report: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], 
 
 
 def steps_to(errors: Sequence[tuple[int, float]], error: float) -> float:
-    """Steps from which on a method keeps below an error, between its runs on a line in logarithms."""
+    """Number of steps from which a method stays below an error, interpolated between its runs in logarithms."""
     for (n0, e0), (n1, e1) in zip(errors[:-1][::-1], errors[1:][::-1], strict=True):
         if e1 <= error <= e0:
             return float(np.exp(np.interp(-np.log(error), [-np.log(e0), -np.log(e1)], [np.log(n0), np.log(n1)])))
@@ -185,7 +185,7 @@ def steps_to(errors: Sequence[tuple[int, float]], error: float) -> float:
 
 
 def step_times(runners: Sequence[LiftRunner], rounds: int) -> list[float]:
-    """The shortest time of one step of each [s], in rounds, so that a busy minute of the machine meets all of them."""
+    """Minimum time of one step of each method [s], in rounds, so that other load on the machine affects all."""
     few, many = np.full(len(runners), np.inf), np.full(len(runners), np.inf)
     for _ in range(rounds):
         for k, runner in enumerate(runners):
@@ -200,7 +200,7 @@ def load_solutions(lift: Lift, row: ThesisRow) -> int:
 
 
 def operations(lift: Lift) -> dict[str, int]:
-    """Multiplications and additions of one evaluation: the arms' share, the load's, and the rest, which lanes do not share."""
+    """Multiplications and additions of one evaluation: of the arms, of the load, and the remainder that is not on lanes."""
     whole = sum(lift.program(1, Partition(ARMS, 1)).count().papers)
     arms = ARMS * sum(sum(part.count().papers) for part in (lift.open_chain, lift.closed_chain))
     load = sum(lift.carried_load.count().papers)
@@ -217,5 +217,5 @@ def plot_lift(report: dict[str, Any], path: Path) -> None:
             kept = [(r["ms"], r["error_m"]) for r in rows if r["error_m"] < 0.1]
             axes.loglog(*zip(*kept, strict=True), label=name, color=color, marker="o", markersize=3.5)
         axes.axhline(BENCHMARK, color="#bbbbbb", linewidth=1.0)
-        axes.set(xlabel="time [ms]", ylabel="error of the load's final place [m]")
+        axes.set(xlabel="time [ms]", ylabel="error of the load's final position [m]")
         axes.legend()

@@ -15,11 +15,11 @@ MISPRINTS = {
     "thesis, Table 24": "additions of K^x are printed as 14; 15 give the total, and agree with the text",
     "thesis, App. B.4": "205N - 247 additions are quoted; Table 30 has 205N - 241, which gives its 989",
 }
-"""Numbers of the papers that contradict others of theirs."""
+"""Numbers of the papers that contradict other numbers in them."""
 
 
 def polynomial(text: str, m: int = 1, N: int = 1) -> Fraction:
-    """The value of a polynomial as "1/6mNNN-4m+62"."""
+    """Return the value of a polynomial such as "1/6mNNN-4m+62"."""
     total = Fraction(0)
     for sign, number, letters in re.findall(r"([+-]?)(\d+(?:/\d+)?)?((?:m|N)*)", text.replace(" ", "")):
         if number or letters:

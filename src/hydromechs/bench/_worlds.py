@@ -1,4 +1,4 @@
-"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout."""
+"""Complete steps per second of many worlds on one lane, all lanes, threads or a GPU, compared with MuJoCo's rollout."""
 
 import os
 import statistics
@@ -26,7 +26,7 @@ SCENARIO = "station_keeping"
 METHODS = {"semi_implicit_euler": "EULER", "rk4": "RK4"}
 """Our integrators, and MuJoCo's of the same kind."""
 HELD = "thrusters, servos, a law"
-"""Label of a row that has all of `SCENARIO`."""
+"""Label of a row with the complete plant of `SCENARIO`."""
 
 
 LANES = {
@@ -44,9 +44,9 @@ LANES = {
 
 
 def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> dict[str, Any]:
-    """All measurements of `hydromechs bench worlds` on "cpu" or "cuda", of a mechanism that is moved by generalised forces.
+    """All measurements of `hydromechs bench worlds` on "cpu" or "cuda", of a mechanism driven by generalised forces.
 
-    If quick, with few worlds and repeats, to see that it runs.
+    `quick` uses few worlds and repetitions, as a test.
     """
     start = machine()
     rows, device = _cpu(model, quick) if where == "cpu" else _gpu(model, quick)
@@ -136,7 +136,7 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
         peer = mujoco_rollout(model, METHODS[method], STEP, quick)
         times: list[list[float]] = [[] for _ in made]
         theirs: list[float] = []
-        for _ in range(rounds):  # in turns, so that all meet the same load
+        for _ in range(rounds):  # in turns, so that all see the same load of the machine
             for each, (_, worlds, _) in zip(times, made, strict=True):
                 each += timed(partial(worlds.step, None, steps), 1)
             theirs += timed(peer[0], 1) if peer else []
@@ -154,11 +154,11 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
 
 
 CHAINS, LENGTH = 16, 64
-"""Multiply-adds that do not wait for each other, and how many follow each other, to measure a core's peak."""
+"""Number of independent multiply-adds, and number of dependent ones in sequence, to measure a core's peak."""
 
 
 def _peak(lanes: int, rounds: int) -> float:
-    """Operations per second of one core on lanes in a loop of nothing but fused multiply-adds, each two operations."""
+    """Operations per second of one core on lanes in a loop of fused multiply-adds only, which count as two operations."""
 
     def step(s: Any, a: Any, b: Any) -> Any:
         for _ in range(LENGTH):
@@ -178,7 +178,7 @@ def _peak(lanes: int, rounds: int) -> float:
 def row_of(
     what: str, method: str, n: int, steps: int, times: list[float], threads: int, memory: int | None, *, water: bool
 ) -> dict[str, Any]:
-    """One row of the report, from the seconds of calls of some steps of n worlds."""
+    """Return one row of the report from the times of calls that take some steps of n worlds [s]."""
     return {
         "what": what,
         "method": method,
@@ -209,7 +209,7 @@ def mujoco_peer(model: Model, integrator: str, step: float) -> Any:
 def mujoco_rollout(
     model: Model, integrator: str, step: float, quick: bool
 ) -> tuple[Callable[[], object], tuple[int, int]] | None:
-    """A call of MuJoCo's rollout on one thread, and how many worlds and steps it has; None without MuJoCo."""
+    """Return a call of MuJoCo's rollout on one thread, and its number of worlds and steps; None without MuJoCo."""
     peer = mujoco_peer(model, integrator, step)
     if peer is None:
         return None
@@ -236,7 +236,7 @@ def gpu_device(cupy: Any) -> dict[str, Any]:
     attributes = cupy.cuda.Device().attributes
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     capability = int(cupy.cuda.Device().compute_capability)
-    # newer CUDA versions leave the clocks out of the properties; the attributes are in kHz
+    # newer CUDA versions omit the clocks from the properties; the attributes are in kHz
     clock, memory_clock = 1e3 * attributes["ClockRate"], 1e3 * attributes["MemoryClockRate"]
     cores = attributes["MultiProcessorCount"]
     lanes = LANES.get(capability)

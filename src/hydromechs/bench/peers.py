@@ -1,4 +1,4 @@
-"""The same mechanism in other codes, to compare with: Pinocchio, MuJoCo and DART (extra `dev`)."""
+"""The same mechanism in third-party codes for comparison: Pinocchio, MuJoCo and DART (extra `dev`)."""
 
 import importlib
 from types import ModuleType
@@ -13,7 +13,7 @@ __all__ = ["DartPeer", "MujocoPeer", "PinocchioPeer", "import_peer"]
 
 
 def import_peer(name: str) -> ModuleType:
-    """Import the module `name` of another code, or raise an error with install instructions."""
+    """Import the module `name` of a third-party code, or raise an error with install instructions."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -28,7 +28,7 @@ class DartPeer:
         self.model, self.tree = model, DartTree(import_peer("dartpy"), model, inertias)
 
     def body_accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-        """Time derivative of each body's velocity (the numbers in body axes) in vacuum-like water, shape (nb, 6)."""
+        """Return v̇ of each body in body axes, with added mass but without drag and buoyancy, shape (nb, 6)."""
         self.tree.put(q, v)
         self.tree.set_forces(tau)
         skeleton = self.tree.skeleton
@@ -58,7 +58,7 @@ class MujocoPeer:
         self.data = mujoco.MjData(self.model)
 
     def _set(self, q: np.ndarray, **rates: np.ndarray) -> None:
-        """Put our `q` and the named fields, given in MuJoCo's rates, into the data."""
+        """Copy our `q` and the named fields, given in MuJoCo's rates, into the data."""
         self.data.qpos[self.q_of] = q
         for name, value in rates.items():
             getattr(self.data, name)[self.v_of] = value

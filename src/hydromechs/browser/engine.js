@@ -758,7 +758,7 @@ const HydroMechsEngine = (() => {
     }
     _row(k) {
       const row = this._rows[k];
-      if (!row) throw new RangeError(`no sample ${k}; there are ${this._rows.length}`);
+      if (!row) throw new RangeError(`no sample ${k}; the run has ${this._rows.length}`);
       return row;
     }
     poses() {

@@ -206,7 +206,7 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
     results = load_campaign(folder)
     about = results.about
     if not about["source"]:
-        raise ValueError(f"{folder} was created by a program, without a scenario file; run the scenario with the world's seed")
+        raise ValueError(f"{folder} was created by a program without a scenario file; run the scenario with the world's seed")
     settings = {path: tuples(value) for path, value in about["settings"].items()}
     seed, digest, values = world_of(results, world)
     loaded = with_settings(load_scenario(about["source"], code=code), settings)

@@ -1,4 +1,4 @@
-"""Commands on the equations and their code, and their tables: `crosscheck`, `export`, `count`, `papers`."""
+"""The commands `crosscheck`, `export`, `count` and `papers`, and their tables."""
 
 import statistics
 from collections.abc import Sequence

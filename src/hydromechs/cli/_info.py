@@ -81,8 +81,8 @@ def print_info(
     """Print the warnings about a model, its tree as a table, the totals of its parts and, if asked for, their sources.
 
     Parts are models by name: one model alone, or several with bodies named `name.body`. The configuration, shape (nq,), is
-    that of the start of a scenario; None for the model's initial one. User text is printed as `Text`, which does not interpret
-    `[m]` or `:x:` as markup.
+    that of the start of a scenario; None for the model's initial one. User text is printed as `Text`, so that `[m]` or `:x:` is
+    not interpreted as markup.
     """
     several = len(parts) > 1
     summary = Table(show_header=False, box=None, pad_edge=False)

@@ -114,7 +114,7 @@ def run(
                 notes += draw(result, scenario)
             warned = [w for w in result.warnings if w not in mistakes]  # already printed before the run
             result = replace(result, warnings=(*warned, *dict.fromkeys(notes)))
-        finally:  # Ctrl-C while it draws
+        finally:  # Ctrl-C during drawing
             bar.stop()
             _print_result(result, console)
     if show and has_display() and result.folder.report.exists():

@@ -209,7 +209,7 @@ def picture(
 
     expect(source, "picture", "model", "run")
     if _new_file(out, "--out").suffix.lower() != ".png":
-        raise ValueError(f"--out {out}: pictures are PNG files; let it end in .png")
+        raise ValueError(f"--out {out}: pictures are PNG files; use the suffix .png")
     moments = [0]
     if Path(source).is_dir() or Path(source).suffix in (".zarr", ".nc"):
         scene, _ = run_scene(source, model)

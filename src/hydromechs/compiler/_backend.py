@@ -81,7 +81,7 @@ Marcher = Callable[[Sequence[Any], Sequence[Any], Any, int, int], tuple[list[Any
 """Takes steps in place, (state, inputs, frozen, steps, stride); returns records of each part of the state, (worlds, rows, ...),
 and the number of steps taken, shape (worlds,). Parts of the state have shape (worlds, ...). The first input is the step; other
 inputs are constant, shape (worlds or 1, ...), or given for each step, (worlds or 1, steps, ...). Worlds marked in `frozen`,
-bool of shape (worlds,), keep their state. There are no records if the stride is 0."""
+bool of shape (worlds,), keep their state. A stride of 0 records nothing."""
 
 
 class Backend(abc.ABC):

@@ -60,7 +60,7 @@ class Callee(abc.ABC):
     """A function of arrays that programs call; also a program itself."""
 
     reads_in_place: ClassVar[bool] = False
-    """True if machine code may pass arguments in place; else they are copied into separate arrays."""
+    """True if machine code may pass arguments in place; otherwise they are copied into separate arrays."""
     copies_results: ClassVar[bool] = False
     """True if machine code copies adjacent results as one block."""
 

@@ -63,7 +63,7 @@ def expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], lis
 
 
 def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> list[casadi.SX]:
-    """Return the outputs of a program as columns of expressions of the given inputs; its calls go into `sites`."""
+    """Return the outputs of a program as columns of expressions of the given inputs; its calls are added to `sites`."""
 
     def called(callee: Any, arguments: list[list[casadi.SX]]) -> list[casadi.SX]:
         results = [casadi.SX.sym(f"call{len(sites)}_{k}", a.size) for k, a in enumerate(callee.outputs)]
@@ -87,7 +87,7 @@ def _differentiable(y: casadi.SX) -> casadi.SX:
 def _index(arguments: tuple[Argument, ...], name: str, what: str) -> int:
     names = [a.name for a in arguments]
     if name not in names:
-        raise KeyError(f"no {what} {name!r}; there are {', '.join(names)}")
+        raise KeyError(f"no {what} {name!r}; available: {', '.join(names)}")
     return names.index(name)
 
 

@@ -26,7 +26,7 @@ def hoist(program: Program, name: str) -> Hoisted:
     """Move all operations that depend only on the input `name`, which is known in advance, out of a program."""
     names = [a.name for a in program.inputs]
     if name not in names:
-        raise KeyError(f"no input {name!r}; there are {', '.join(names)}")
+        raise KeyError(f"no input {name!r}; available: {', '.join(names)}")
     given = names.index(name)
     early: list[bool] = []  # depends on the input, or on nothing
     for op in program.operations:

@@ -1,6 +1,6 @@
 """The sequencer: machine code that interprets the words of any routine on 1, 4 or 8 lanes; written as LLVM IR.
 
-`loop(table, begin, end)` runs a routine for the worlds begin..end, as many at a time as there are lanes. Their numbers
+`loop(table, begin, end)` runs a routine for the worlds begin..end, one per lane at a time. Their numbers
 are in one workspace of packed entries: the values of all lanes side by side. The table holds the 64-bit integers listed in
 `RunTable`; the words are operations of `Op` with their operands. Offsets and sizes count packed entries of the workspace.
 

@@ -1,7 +1,7 @@
 """Sums and the order of operations for one world at a time, where latency, not throughput, limits a core.
 
-On lanes every operation works on many worlds and the core is busy. On one lane most operations wait for another: the longest
-chain of operations matters, and independent work to do meanwhile. A core looks some hundred operations ahead, so
+On lanes every operation works on many worlds and the core is busy. On one lane most operations wait for another operation: the
+longest chain of operations matters, and independent work to do meanwhile. A core looks some hundred operations ahead, so
 independent work must be nearby in the code. LLVM instead minimises live values, and orders a sum by the nesting depth of its
 terms, not by when they are available.
 """

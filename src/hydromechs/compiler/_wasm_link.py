@@ -16,7 +16,7 @@ PAGE = 65536
 STACK = 2**22
 """Size of the stack, at the start of the memory: an overflow leaves the memory and traps [bytes]."""
 PADDED = 5
-"""Length of a number that is to be relocated [bytes]."""
+"""Length of a relocated number [bytes]."""
 ALIGNED = 64
 """Alignment of blocks of data [bytes]."""
 FUNCTION, TABLE, MEMORY, GLOBAL = 0, 1, 2, 3
@@ -218,21 +218,21 @@ def _symbol(out: _Object, r: _Reader) -> _Symbol:
 
 
 class Linked(NamedTuple):
-    """A module, and where its parts are."""
+    """A module and the addresses of its parts."""
 
     code: bytes
     entries: dict[str, int]
-    """Places in the table of the functions that were asked for, by name."""
+    """Indices in the function table of the requested functions, by name."""
     addresses: list[int]
     """Addresses of the blocks of data."""
     end: int
-    """End of the data: memory from here on is free [bytes]."""
+    """End of the data; memory beyond it is free [bytes]."""
 
 
 class Linker:
-    """Joins objects; functions are known by the names that they export.
+    """Links objects; functions are identified by the names that they export.
 
-    `callable_`: object and symbol of each function that is called through the table, by a name of its own.
+    `callable_`: object and symbol of each function that is called through the table, under a unique name.
     """
 
     def __init__(self, objects: Mapping[str, bytes], callable_: Mapping[str, tuple[str, str]]) -> None:
@@ -254,7 +254,7 @@ class Linker:
                     if (name, s.name) not in wanted:
                         self.exported.setdefault(s.name, index)
         self.table: dict[int, int] = {}
-        """Places in the table, by function; place 0 is empty, as a null pointer."""
+        """Indices in the function table; index 0 is empty, as a null pointer."""
         self.entries = {key: self.place(self.own[where]) for key, where in callable_.items()}
         self.data: list[tuple[int, bytes]] = []
         self._shared: dict[bytes, int] = {}
@@ -262,7 +262,7 @@ class Linker:
         self.placed = {name: [self._put_block(o, k) for k in range(len(o.blocks))] for name, o in self.objects.items()}
 
     def place(self, function: int) -> int:
-        """Return the place of a function in the table."""
+        """Return the index of a function in the function table."""
         return self.table.setdefault(function, len(self.table) + 1)
 
     def put(self, contents: bytes, alignment: int = ALIGNED) -> int:
@@ -294,7 +294,7 @@ class Linker:
     # -- code ------------------------------------------------------------------------------------------------------------------
 
     def _function(self, o: _Object, symbol: _Symbol) -> int:
-        """Return the index of a function of an object, or of another one that it names."""
+        """Return the index of a function of an object, or of an external function that it names."""
         found = self.own.get((o.name, symbol.name)) if symbol.defined else self.exported.get(symbol.name)
         if found is None:
             raise ValueError(f"{o.name} calls {symbol.name!r}, which no object defines")
@@ -323,7 +323,7 @@ class Linker:
         return self.types.setdefault(kind, len(self.types))
 
     def _bodies(self, o: _Object) -> list[bytes]:
-        """Return the code of an object's functions, its numbers as short as possible."""
+        """Return the code of an object's functions, with the shortest encoding of all numbers."""
         rows = sorted(o.relocations.get("CODE", ()), key=lambda x: x.offset)
         out, k = [], 0
         for begin, code in o.bodies:

@@ -10,7 +10,7 @@ import math
 from ._llvm_sincos import double, sincos_text
 
 LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
-"""ln 2 as a number with 32 trailing zeros, and the rest."""
+"""ln 2 as a number with 32 trailing zeros, and the remainder."""
 EXP = (
     1.66666666666666019037e-01,
     -2.77777777770155933842e-03,
@@ -54,7 +54,7 @@ ATAN_AT = (
     (9.82793723247329054082e-01, 1.39033110312309984516e-17),
     (1.57079632679489655800e00, 6.12323399573676603587e-17),
 )
-"""Angles of tangent 0.5, 1, 1.5 and infinity, as a number and the rest."""
+"""Angles with tangent 0.5, 1, 1.5 and infinity, each as a number and the remainder."""
 ASIN_P = (
     1.66666666666666657415e-01,
     -3.25565818622400915405e-01,
@@ -71,9 +71,9 @@ ASIN_Q = (
     7.70381505559019352791e-02,
 )
 HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17)
-"""π/2 as a number and the rest."""
+"""π/2 as a number and the remainder."""
 PI = (3.14159265358979311600e00, 1.22464679914735317720e-16)
-"""π as a number and the rest."""
+"""π as a number and the remainder."""
 
 
 class _Value:
@@ -192,7 +192,7 @@ class _Function:
         return y
 
     def signed(self, magnitude: _Value, sign: _Value) -> _Value:
-        """Return a number that is not negative, with the sign of another."""
+        """Return a non-negative number with the sign of another number."""
         return (magnitude.bits | (sign.bits & -(2**63))).number
 
     def returns(self, value: _Value) -> str:
@@ -298,7 +298,7 @@ def _arcs() -> list[str]:
         s = f.call("llvm.sqrt.f64", z)
         cut = (s.bits & -(2**32)).number
         sum_ = s + cut
-        c = sum_.compare("oeq", 0.0).either(0.0, (z - cut * cut) / sum_)  # rest of the square root
+        c = sum_.compare("oeq", 0.0).either(0.0, (z - cut * cut) / sum_)  # remainder of the square root
         if name == "asin":
             far = 0.5 * HALF_PI[0] - ((2.0 * s * r - (HALF_PI[1] - 2.0 * c)) - (0.5 * HALF_PI[0] - 2.0 * cut))
             y = near.either(x + x * r, f.signed(f.call("llvm.fabs.f64", far), x))
@@ -350,7 +350,7 @@ def _pow() -> str:
     x, y = f.given
     a = f.call("llvm.fabs.f64", x)
     high = f.call("log", a)
-    rest = a * f.call("exp", -high) - 1.0  # what the logarithm lost by rounding
+    rest = a * f.call("exp", -high) - 1.0  # rounding error of the logarithm
     ordinary = f.call("llvm.fabs.f64", high) < 700.0
     product = y * high
     y_cut, high_cut = ((v.bits & -(2**27)).number for v in (y, high))

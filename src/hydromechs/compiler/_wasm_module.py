@@ -1,4 +1,4 @@
-"""Modules of WebAssembly: routines, programs and their arrays at fixed addresses, for one world at a time."""
+"""WebAssembly modules: routines, programs and their arrays at fixed addresses, for one world at a time."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ define void @free(ptr %p) nounwind {
   ret void
 }
 """
-"""Memory in the order of a stack, from `heap` on: what is taken last is given back first."""
+"""Memory allocated like a stack from `heap` on: the last block allocated is freed first."""
 
 
 class MemoryPlace(NamedTuple):
@@ -88,10 +88,10 @@ class PlacedRoutine(NamedTuple):
 
 
 class PlacedProgram(NamedTuple):
-    """A program that is called through the table of functions."""
+    """A program called through the function table."""
 
     entry: int
-    """MemoryPlace in the table."""
+    """Index in the function table."""
     arguments: int
     """Address of the list of addresses, the only argument."""
     inputs: Mapping[str, MemoryPlace]
@@ -99,7 +99,7 @@ class PlacedProgram(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """Code of a program: its place in the table instead of an address."""
+    """Code of a program: its index in the function table instead of an address."""
 
     place: int
 
@@ -110,13 +110,13 @@ class _Entry(NamedTuple):
 class WasmModule:
     """A module of routines and programs with their arrays at fixed addresses, for one world at a time.
 
-    Routines share arrays of one name, except that those in `separate` have a state of their own.
+    Routines share arrays with equal names, except routines in `separate`, which have a separate state.
 
     Args:
         routines: Routines by name.
         programs: Further programs by name.
         rows: Rows of the records of a routine.
-        separate: Names of routines with a state of their own.
+        separate: Names of routines with a separate state.
     """
 
     def __init__(

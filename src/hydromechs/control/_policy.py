@@ -175,7 +175,7 @@ class Policy(TracedBlock):
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else "")
         if name not in free:
-            raise ValueError(f"a policy needs a body with a free joint, got {name!r}; there are {', '.join(free) or 'none'}")
+            raise ValueError(f"a policy needs a body with a free joint, got {name!r}; available: {', '.join(free) or 'none'}")
         at = model.body_index(name)
         check_free_in_world(model, at)
         self._q, self._v, self._down = model.q_slices[at], model.v_slices[at], np.array(model.world.down, dtype=float)

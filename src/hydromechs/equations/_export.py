@@ -83,7 +83,7 @@ def _recipe(model: Model, name: EquationName) -> Equation:
     if name not in FUNCTIONS:
         places = ", ".join(dict.fromkeys((*model.body_names, *model.frames)))
         raise ValueError(
-            f"there is no function {name!r} to export; there are {', '.join(FUNCTIONS)}, "
+            f"there is no function {name!r} to export; available: {', '.join(FUNCTIONS)}, "
             f"and jacobian:NAME for a body or frame ({places})"
         )
     return FUNCTIONS[name]
@@ -241,6 +241,6 @@ def to_casadi(
         elif name in EQUATIONS:
             program = dyn.program(name, [x for x in inputs if x in EQUATIONS[name].options])
         else:
-            raise KeyError(f"no equation {name!r}; there are {', '.join(EQUATIONS)}, and jacobian:NAME for a body or frame")
+            raise KeyError(f"no equation {name!r}; available: {', '.join(EQUATIONS)}, and jacobian:NAME for a body or frame")
         out[name] = casadi_function(program)
     return out

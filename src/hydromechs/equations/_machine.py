@@ -149,7 +149,7 @@ class CompiledEquations:
         unknown = set(parameters) - set(self.parameters)
         if unknown:
             known = ", ".join(self.parameters) or "none; name them in hm.compile(model, parameters=[...])"
-            raise KeyError(f"no parameter {sorted(unknown)[0]!r}; there are {known}")
+            raise KeyError(f"no parameter {sorted(unknown)[0]!r}; available: {known}")
         return list({**self.parameters, **parameters}.values())
 
     def _call(

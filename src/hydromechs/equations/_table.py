@@ -109,7 +109,7 @@ def equation_of(name: EquationName) -> tuple[str, Equation]:
         made = Equation(function, ("q", "v", "tau"), ("vdot", "forces"), purpose, FLOW, variant=variant, rows=shapes)
         return "closed_chain_dynamics", made
     if name not in ALL:
-        raise KeyError(f"no equation {name!r}{nearest(name, ALL)}; there are {', '.join(ALL)}")
+        raise KeyError(f"no equation {name!r}{nearest(name, ALL)}; available: {', '.join(ALL)}")
     return name, ALL[name]
 
 
@@ -141,7 +141,7 @@ def check_options(names: Sequence[str]) -> None:
     """Raise `KeyError` if a name is not an optional input of any equation."""
     for name in names:
         if name not in FLOW:
-            raise KeyError(f"no optional input {name!r}; there are {', '.join(FLOW)}")
+            raise KeyError(f"no optional input {name!r}; available: {', '.join(FLOW)}")
 
 
 def shape_of(name: str, model: Model) -> tuple[int, ...]:

@@ -1,10 +1,10 @@
-"""Read a DynaMechs `.dm` file into a model, as far as the papers describe such files.
+"""Read a DynaMechs `.dm` file into a model, to the extent that the papers describe such files.
 
 The papers (McMillan 1994, chapter 8; McMillan, Orin and McGhee 1996, section 5) name the objects and their data, and state
 that one file holds all of them in the order of the hierarchy; they print no file. This reader accepts a `System` with one
 reference member (`FixedBase` or `MobileBase`) and any number of `SerialChain` and `Tree`, whose links are `RevoluteLink`,
-`PrismaticLink` or `BallnSocketLink`, with the names that the printed classes give their data. The braces are ours. See
-docs/your_robot.md. The assumed syntax is words followed by values, and blocks in braces:
+`PrismaticLink` or `BallnSocketLink`, with the names that the printed classes give their data. The braces are our assumption.
+See docs/your_robot.md. The assumed syntax is words followed by values, and blocks in braces:
 
     System {
         MobileBase { mass 120   cgPos 0 0 0.05 }   # a comment to the end of the line; // also starts one

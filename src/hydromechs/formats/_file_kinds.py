@@ -1,4 +1,4 @@
-"""Kinds of YAML files: their keys, versions, and advice for files of another kind or version."""
+"""Kinds of YAML files: their keys, versions, and advice for files of the wrong kind or version."""
 
 from typing import Any, NamedTuple
 
@@ -63,7 +63,7 @@ FILE_KINDS = {
 
 
 def misplaced_file(data: dict[str, Any], wanted: str, source: str) -> Fault | None:
-    """Return the problem of a file of another kind or of an older version; None if it could be of this kind."""
+    """Return the problem of a file of a different kind or an older version; None if it could be of this kind."""
     kind = FILE_KINDS[wanted]
     version = data.get(kind.key, data.get(kind.old_key))
     if (kind.key not in data and kind.old_key in data) or (type(version) is int and 0 < version < kind.version):

@@ -53,7 +53,7 @@ class Imported:
 
     model: Model
     notes: tuple[Note, ...] = ()
-    """Everything that was ignored, assumed or repaired, in the order of the file."""
+    """Everything that was ignored, assumed or repaired, in file order."""
     components: tuple[Component, ...] = ()
     """Actuators, springs and armature of the file."""
     format: str = ""

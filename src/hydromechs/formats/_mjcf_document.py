@@ -25,7 +25,7 @@ WHY = {
     "camera": "models have no cameras; put a sensor on a frame",
     "composite": "not expanded; write its bodies in full",
     "contact": "a scenario specifies which bodies touch",
-    "custom": "numbers without meaning here",
+    "custom": "numbers that have no meaning here",
     "deformable": "all bodies are rigid here",
     "equality": "models have no tendons and flexible bodies; the loop is open",
     "exclude": "a scenario specifies which bodies touch",
@@ -172,7 +172,7 @@ class Document:
         if name not in self.classes:
             known = ", ".join(self.classes)
             self.findings.fault(
-                element, f"<{element.tag}>: there is no default class {name!r}; there are {known}", name, "add it in <default>"
+                element, f"<{element.tag}>: there is no default class {name!r}; available: {known}", name, "add it in <default>"
             )
             name = "main"
         return Item(self, element, self.classes[name].get(_group(element.tag), {}) | own)

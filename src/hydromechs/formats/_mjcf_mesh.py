@@ -63,7 +63,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     label = f"mesh {item.text('name') or file!r}"
     if not file:
         words = f"{label} has no file: its vertices are inline, or it is generated"
-        findings.fault(item.element, words, None, "put it into a file")
+        findings.fault(item.element, words, None, "store it in a file")
         return None
     inner = PurePosixPath(file.replace("\\", "/"))
     path = str(PurePosixPath(settings.meshdir.replace("\\", "/")) / (inner.name if settings.strippath else inner))
@@ -71,7 +71,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
         found = document.files.find(path)
     except Missing as missing:
         if findings.options.placeholders:
-            done = f"{missing}; a box of {PLACEHOLDER} m replaces it, also for its mass"
+            done = f"{missing}; a box of {PLACEHOLDER} m replaces it, including its mass"
             findings.left_out(item.element, label, f"file {file!r}", done)
             item.pass_over()
             return stand_in()
@@ -93,7 +93,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     rule = item.word("inertia", ("legacy", "exact", "convex", "shell"), "legacy")
     try:
         vertices, faces = _loaded(found)
-    except Exception as error:  # a reader of untrusted files may raise anything, and its message may quote the file
+    except Exception as error:  # a reader of untrusted files may raise any error, and its message may quote the file
         reason = str(error) if isinstance(error, files.UnreadableFile) else type(error).__name__
         findings.fault(item.element, f"{label}: {path!r} cannot be read: {reason}", path, "save it again")
         return None

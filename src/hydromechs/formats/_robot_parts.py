@@ -219,7 +219,7 @@ COLLISION: tuple[Role, ...] = ("contact", "wetting")
 PLACEHOLDER = 0.1
 """Edge length of the box that replaces a missing mesh on a link without shapes [m]."""
 PLACEHOLDERS = "or ignore it with placeholders=True (--placeholders)"
-"""Last suggested fix for a missing mesh."""
+"""Fix that is suggested last for a missing mesh."""
 SIZES: dict[str, dict[str, int]] = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
@@ -311,7 +311,7 @@ class ShapeReader(ABC):
         geometry = parent.first("geometry")
         found = [] if geometry is None else geometry.children
         if not found or found[0].tag == "empty":
-            f.left_out(parent, owner, f"a <{parent.tag}> without a shape", "nothing to show or touch")
+            f.left_out(parent, owner, f"a <{parent.tag}> without a shape", "it has nothing to display or touch")
             return None
         shape = found[0]
         for other in found[1:]:

@@ -197,7 +197,7 @@ class Frames:
                     inner, last, lambda: self._base(inner, element, held) @ pose_of(element, self.findings, owner)
                 )
         names = [*scope.links, *scope.frames, *scope.joints, *scope.models]
-        words = f"there is no frame {name!r} in {scope.name or 'the world'!r}; there are {', '.join(names[:20])}"
+        words = f"there is no frame {name!r} in {scope.name or 'the world'!r}; available: {', '.join(names[:20])}"
         self.findings.fault(at, words, name)
         return IDENTITY
 

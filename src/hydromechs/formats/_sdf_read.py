@@ -146,7 +146,7 @@ class _Sdf:
             return worlds[0], worlds[0].attributes.get("name", "").strip() or "world"
         models = root.all("model", "include")
         for other in models[1:]:
-            f.left_out(other, "the file", f"a second <{other.tag}> outside of a <world>", "the first one is used")
+            f.left_out(other, "the file", f"a second <{other.tag}> outside <world>", "the first one is used")
         top = Element("world", root.line, {}, models[:1], file=root.file)
         return top, (models[0].attributes.get("name", "").strip() if models else "") or "robot"
 

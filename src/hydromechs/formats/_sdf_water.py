@@ -237,7 +237,7 @@ class Water:
             bad = [i for i in range(6) if M[i, i] < 0.0]
             if bad:
                 which = ", ".join(f"{FORCES[i]}{SPEEDS[i]}" for i in bad)
-                what = f"{name} damping above 0 ({which}), which would drive the motion"
+                what = f"{name} damping above 0 ({which}), which would amplify the motion"
                 f.note("repaired", plugin, owner, what, "its sign is changed: Gazebo's coefficients are negative")
                 for i in bad:
                     M[i, i] = -M[i, i]

@@ -167,7 +167,7 @@ def check_suffix(path: str | Path, kind: str, others: Sequence[str] = ()) -> Non
 
 def replace_file(text: str, path: str | Path) -> None:
     """Write a text file; an existing one is replaced atomically, or not at all if writing fails."""
-    path = Path(os.path.realpath(path))  # a link of the user stays
+    path = Path(os.path.realpath(path))  # a symbolic link of the user remains
     if not path.parent.is_dir():
         raise FileNotFoundError(f"folder {str(path.parent)!r} for {path.name!r} does not exist; create it first")
     try:

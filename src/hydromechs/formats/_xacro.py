@@ -36,11 +36,11 @@ MAX_EXPANSION = 5_000_000
 """Maximum size of all elements, copies of macros and blocks, and evaluated texts, in characters: without it, macros, blocks and
 properties that use each other twice would never end."""
 COST = 100
-"""Size of an element, of a copied node and of an evaluation besides its text, in characters."""
+"""Assumed size of an element, of a copied node and of an evaluation, in addition to its text [characters]."""
 MAX_BYTES = 8 * 2**20
-"""Size of all files of one expansion [bytes]: documents of xacro take 60 times as much memory."""
+"""Maximum size of all files of one expansion [bytes]; xacro documents take 60 times as much memory."""
 MAX_YAML = 2**20
-"""Size of a YAML file [bytes]: the parser takes 5 s for so much."""
+"""Maximum size of a YAML file [bytes]; the parser takes 5 s for this size."""
 TEXT_METHODS = frozenset(
     ("split", "strip", "lstrip", "rstrip", "lower", "upper", "startswith", "endswith", "join", "get", "keys", "items")
 )

@@ -249,7 +249,7 @@ class _Builder:
                 self._add(node, path, f"the text {text!r} has half of a surrogate pair, which is not a character; delete it")
                 return ascii(text)
             if files.CONTROL.search(text):
-                self._add(node, path, f"the text {text[:80]!r} has control characters, which terminals obey; delete them")
+                self._add(node, path, f"the text {text[:80]!r} has control characters, which terminals execute; delete them")
                 return ascii(text)
             return text
         if kind not in _PATTERNS or not node.tag.startswith(TAG):
@@ -325,7 +325,7 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
         raw = files.read_bytes(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"{kind} file {str(path)!r} does not exist; give the path of a YAML file") from None
-    except OSError as e:  # no permission, a path through a file, a device, a large file
+    except OSError as e:  # for example no permission, a path through a file, a device, a large file
         raise fault(str(path), [f"the file cannot be read: {e}"]) from None
     try:
         text = raw.decode("utf-8-sig")

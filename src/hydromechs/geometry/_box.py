@@ -17,7 +17,8 @@ from ._shape import UP, Cell, Face, Interval, Shape, ball, box_distance, first_e
 from ._triangles import SIDES, Integrals, Triangles, joined, quads
 
 ROUNDING = 0.02
-"""ε: regularisation of half extents that can vanish, over the smallest half size; the error of the wet part is below 1.3 ε."""
+"""Regularisation ε of half extents that can vanish, relative to the smallest half size; the error of the wet part is below 1.3
+ε."""
 
 Size = Annotated[float, Bound(least=0.0)]
 """A nonnegative length."""

@@ -120,7 +120,7 @@ class Cylinder(Shape):
         return Cell(whole, middle, volume), Cell(hole, middle, -2.0 * math.pi * self.bore**2 * half)
 
     def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
-        """Return ∂P/∂x, ∂P/∂n and P of one without a bore; with F₁(y) = E[max(y + b u₂, 0)] of a disc and F₂ its integral:
+        """Return ∂P/∂x, ∂P/∂n and P without a bore; with F₁(y) = E[max(y + b u₂, 0)] of a disc and F₂ its integral:
 
         P = (F₂(x + a) − F₂(x − a))/2a,   ∂P/∂x = (F₁(x + a) − F₁(x − a))/2a
         """

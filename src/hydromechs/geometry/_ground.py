@@ -81,9 +81,9 @@ class HeightField(Shape):
     bounded = False
 
     x: Rising
-    """Grid along x, evenly spaced, increasing [m], shape (nx,), nx at least 2."""
+    """Grid lines along x, evenly spaced, increasing [m], shape (nx,), nx at least 2."""
     y: Rising
-    """Grid along y, evenly spaced, increasing [m], shape (ny,), ny at least 2."""
+    """Grid lines along y, evenly spaced, increasing [m], shape (ny,), ny at least 2."""
     heights: Heights
     """Height above the mean water surface, positive up, so negative under water: a row for each x [m], shape (nx, ny)."""
 

@@ -152,7 +152,7 @@ def _points(path: Path) -> HeightGrid:
 
 def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightGrid:
     """Return the highest point of all triangles over each grid point."""
-    from trimesh.util import concatenate  # importing it takes 0.25 s, and rarely needed
+    from trimesh.util import concatenate  # importing it takes 0.25 s, and it is rarely needed
 
     mesh: Any = concatenate(read_mesh(path))
     bounds = ends or tuple(zip(*mesh.bounds[:, :2], strict=True))

@@ -46,7 +46,7 @@ class RejectedMesh(ValueError):
 
 
 def mtl_colors(raw: bytes) -> bytes:
-    """Return the names and colours in an MTL file, without its textures; other files give text that is no image."""
+    """Return the lines of an MTL file with names and colours, without textures; other files yield text that is not an image."""
     lines = [line.split() for line in raw.decode("utf-8", "replace").splitlines()]
     return "\n".join(" ".join(words) for words in lines if words and words[0].lower() in MATERIAL_WORDS).encode()
 

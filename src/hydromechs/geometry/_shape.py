@@ -128,7 +128,7 @@ class Shape:
         return self.integrals().volume
 
     def inertia(self, density: float) -> Array:
-        """Return the moment of inertia about the centroid for a density [kg/m³], [kg·m²], shape (3, 3)."""
+        """Return the moment of inertia about the centroid [kg·m²], shape (3, 3), for a density [kg/m³]."""
         return self.integrals().inertia(density)
 
     @property

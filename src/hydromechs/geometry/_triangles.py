@@ -40,7 +40,7 @@ class Integrals(NamedTuple):
         return Integrals(self.volume, R @ self.center + p, R @ self.second @ R.T)
 
     def inertia(self, density: float) -> Array:
-        """Return the moment of inertia about the centroid for a density [kg/m³]: tr(S) 1 − S, [kg·m²], shape (3, 3)."""
+        """Return the moment of inertia about the centroid, tr(S) 1 − S [kg·m²], shape (3, 3), for a density [kg/m³]."""
         return density * (np.trace(self.second) * np.eye(3) - self.second)
 
 

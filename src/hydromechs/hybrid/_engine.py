@@ -90,7 +90,7 @@ class Engine(abc.ABC):
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
         """Build the mechanism and its possible contacts.
 
-        `carried` is the inertia of each body in addition to the rigid body's, as `carries` returned it, shape (nb, 6, 6).
+        `carried` is the inertia of each body in addition to the rigid body's, as returned by `carries`, shape (nb, 6, 6).
         `armature` is the inertia of rotors that each degree of freedom feels, zero unless the engine takes rotors, shape (nv,).
         """
 

@@ -50,7 +50,7 @@ class Hybrid:
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
             own = "for the built-in engine omit it, or use --engine hydromechs"
-            raise ValueError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}; {own}")
+            raise ValueError(f"no engine {self.engine!r}; available: {', '.join(ENGINES)}; {own}")
         if not isinstance(self.scheme, Scheme):
             raise ValueError(f"scheme is {self.scheme!r}, must be an Exact(), Iterated(), Causal() or Filtered()")
 
@@ -76,7 +76,7 @@ class Hybrid:
         return prepared, EngineMethod(self, prepared, pairs)
 
     def faults(self, plant: Plant, start: State | None = None) -> list[str]:
-        """Return the reasons for which `on` would reject a plant, whether or not the engine is installed."""
+        """Return the reasons why `on` would reject a plant, whether or not the engine is installed."""
         out = [f"engine {self.engine!r} cannot represent it: {text}" for text in self._unable(plant)]
         verdict = self.stability(plant, start)
         return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]

@@ -116,7 +116,7 @@ class MuJoCoEngine(Engine):
                     self._let_touch(f"/{first.name}", f"/{second.name}", material, 2.0)
 
     def _let_touch(self, first: str, second: str, material: Material, weight: float) -> None:
-        """Let two geoms touch; `weight` is MuJoCo's sum for their bodies (see `load`)."""
+        """Allow contact between two geoms; `weight` is MuJoCo's sum for their bodies (see `load`)."""
         mu = friction_of(material)
         how = dict(friction=[mu, mu, 0.0, 0.0, 0.0], condim=3 if mu else 1)
         self._tree.spec.add_pair(geomname1=first, geomname2=second, **how)
@@ -222,7 +222,7 @@ class MuJoCoEngine(Engine):
         return out
 
     def save(self) -> Any:
-        """Return positions and rates, the only data kept between steps."""
+        """Return positions and rates, the only data that persist between steps."""
         return self._data.qpos.copy(), self._data.qvel.copy()
 
     def restore(self, saved: Any) -> None:

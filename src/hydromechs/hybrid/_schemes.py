@@ -63,7 +63,7 @@ class Scheme(abc.ABC):
         return np.zeros_like(added)
 
     def growth(self, ratio: Array) -> Array:
-        """Return the growth of an acceleration error per step, for eigenvalues of M_RB⁻¹ M_A; 0 if errors do not persist."""
+        """Return the growth factor per step of acceleration errors, for eigenvalues of M_RB⁻¹ M_A; 0 if they do not persist."""
         return np.zeros_like(ratio)
 
     @abc.abstractmethod
@@ -205,7 +205,7 @@ class Stability(NamedTuple):
 
     @property
     def stable(self) -> bool:
-        """True if errors shrink."""
+        """True if errors decay."""
         return self.growth < 1.0
 
     @property

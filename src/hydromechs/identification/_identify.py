@@ -114,7 +114,7 @@ class Identification:
 
     @cached_property
     def clustered_covariance(self) -> np.ndarray:
-        """The same from the scatter between trials, H⁻¹ (Σ g_j g_jᵀ) H⁻¹ n/(n−1), shape (g, g)."""
+        """Covariance from the scatter between trials, H⁻¹ (Σ g_j g_jᵀ) H⁻¹ n/(n−1), shape (g, g)."""
         s, g, n = self.solution, len(self.problem.guess), len(self.problem.trials)
         scores = np.zeros((n, len(s.normal.b)))
         for score, part, e in zip(scores, s.normal.trials, s.evaluated, strict=True):
@@ -285,7 +285,7 @@ def identify(
         plant: The recorded plant; measured joints have a prescribed motion.
         trials: The recordings.
         instruments: The instruments of the recordings.
-        unknowns: The unknowns, as `identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
+        unknowns: The unknowns, such as `identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
         start: Standard deviations of the trials' starts, of the chart's coordinates and of the velocities, shape (2 nv,); 0
             where they are exact. Defaults to exact values.
         step: Step of the Runge-Kutta method [s].

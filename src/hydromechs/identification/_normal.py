@@ -60,9 +60,9 @@ class Normal:
     def step(self, damping: float) -> Step:
         """Return the change within the bounds, by an active set (Nocedal and Wright 2006, 16.5).
 
-        On the path to the minimum with some unknowns held, the first bound reached holds its unknown, too. At the minimum, the
+        On the path to the minimum with some unknowns held, the first bound reached also holds its unknown. At the minimum, the
         unknown with the largest inward multiplier is released, until there is none.
-        Levenberg-Marquardt damping is relative to the diagonal of H; gaps are closed by correspondingly less, so that steps
+        Levenberg-Marquardt damping is relative to the diagonal of H; the closure of gaps is reduced accordingly, so that steps
         become as short as necessary.
         """
         pinned, size = self.lower == self.upper, self._size
@@ -101,7 +101,7 @@ class Normal:
 
     @property
     def _size(self) -> np.ndarray:
-        """Roots of the diagonal of H, 1 where that is 0, shape (size,)."""
+        """Roots of the diagonal of H, replaced by 1 where it is 0, shape (size,)."""
         size = np.sqrt(np.diag(self.H))
         return np.where(size > 0.0, size, 1.0)
 

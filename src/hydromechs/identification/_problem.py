@@ -75,7 +75,7 @@ class Problem:
             for k in u.places(self.plant):
                 if k in owners:
                     names = f"{u.labels()[0]!r} and {owners[k].labels()[0]!r}"
-                    raise ValueError(f"one number is listed twice as unknown, as {names}; omit one of them")
+                    raise ValueError(f"one number is listed twice as unknown: {names}; omit one of them")
                 owners[k] = u
         self.columns = dict.fromkeys(owners)
         self.dynamics = Sensitivities(self.plant, list(self.columns))
@@ -108,7 +108,7 @@ class Problem:
         nodes = Nodes(*(x[self.node_trials] for x in self.starts(self.guess, nothing)[:2]))
         self.run(self.guess, nothing, nodes, range(len(self.pieces)), [1] * len(self.pieces), derivatives=True)
 
-    # -- what is unknown ------------------------------------------------------------------------------------------------------
+    # -- unknowns ------------------------------------------------------------------------------------------------------
 
     def _layout(self) -> None:
         self.labels: list[str] = []
@@ -161,7 +161,8 @@ class Problem:
                 P[places.index(place), at] += slopes[k]
         return inputs, P
 
-    # -- what follows ---------------------------------------------------------------------------------------------------------
+    # -- simulation and residuals
+    # ---------------------------------------------------------------------------------------------------------
 
     def simulate(
         self,

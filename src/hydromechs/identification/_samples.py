@@ -1,7 +1,7 @@
 """Recordings of a plant: checks, inputs along the trials, and pieces for multiple shooting (Bock 1983).
 
 A simulation over a long time can depend so strongly on its start that it is useless for identification; over a short piece it
-does not. The initial states of all pieces but the first are unknowns, too, and each piece must end where the next one starts.
+does not. The initial states of all pieces but the first are also unknowns, and each piece must end where the next one starts.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
 def _on_lanes(
     name: str, function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]], outputs: Mapping[str, tuple[int, ...]]
 ) -> Compiled:
-    """Do the same for a function, with the shapes of its inputs and of its outputs by name."""
+    """Return machine code of a function, with the shapes of its inputs and of its outputs by name."""
     return on_lanes(compiler.compile_function(name, function, inputs, outputs).recipe)
 
 

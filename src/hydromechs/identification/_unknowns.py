@@ -1,6 +1,6 @@
 """Unknowns of a plant: numbers of its model, held inputs, joint offsets; each with a few free coordinates.
 
-Free coordinates are unbounded or within simple bounds. Any values of them are physical: a mass is above 0, an inertia belongs
+Free coordinates are unbounded or within simple bounds. All their values are physical: a mass is above 0, an inertia belongs
 to a possible body, an added mass is positive semi-definite.
 """
 
@@ -259,7 +259,7 @@ class CurrentOf(Unknown):
 
     @property
     def adds(self) -> bool:
-        """True: the difference to the plant's current is added."""
+        """True: the difference from the plant's current is added."""
         return True
 
     def on(self, plant: Plant) -> CurrentOf:
@@ -423,13 +423,13 @@ class AddedMass(Unknown):
     """The added mass of a body as L Lᵀ: symmetric and positive semi-definite for any L."""
 
     name: str
-    """Path of its matrix, as "vehicle.hydro.added_mass.0.matrix"."""
+    """Path of its matrix, such as "vehicle.hydro.added_mass.0.matrix"."""
     deviation: float | tuple[float, ...] = 0.3
     """Prior standard deviation of the entries of L, relative to the diagonal of L: one for all, or one for each [-]."""
     diagonal: Annotated[tuple[float, ...], Bound(above=0.0, size=6)] | None = None
     """Prior diagonal [kg, kg·m²]; defaults to that of the model."""
     coupled: bool = False
-    """True if off-diagonal entries are unknown, too."""
+    """True if off-diagonal entries are also unknown."""
     averaged: bool = False
     """True if it is the same in all directions, with the means of the diagonal: one number for translation and one for
     rotation.

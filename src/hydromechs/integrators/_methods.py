@@ -258,7 +258,7 @@ def method_named(name: str | Integrator) -> Integrator:
     if block is not None:
         return block
     if name not in METHODS:
-        raise ValueError(f"no integrator {name!r}; there are {', '.join(METHODS)}, and block methods such as b4pc5")
+        raise ValueError(f"no integrator {name!r}; available: {', '.join(METHODS)}, and block methods such as b4pc5")
     return METHODS[name]()
 
 

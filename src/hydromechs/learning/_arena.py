@@ -1,6 +1,6 @@
-"""The arena of a task: worlds with actions, delays, noise and what differs between episodes; pictures of it.
+"""The arena of a task: worlds with actions, delays, noise and variation between episodes, and their pictures.
 
-Every world draws from a separate generator, so its numbers do not depend on how many others there are.
+Every world draws from a separate generator, so its numbers do not depend on the number of worlds.
 """
 
 import os
@@ -63,7 +63,7 @@ def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
 
 
 def opened(plant: Plant, given: Randomisation) -> dict[str, tuple[str, float, float]]:
-    """Return the paths of numbers that stay open, each with the name of the factor that it shares and the factor's range."""
+    """Return the paths of open numbers, each with the name and the range of the factor applied to it."""
     model, out = plant.model, dict[str, tuple[str, float, float]]()
     for name in given.bodies:
         model.body_index(name)
@@ -76,7 +76,7 @@ def opened(plant: Plant, given: Randomisation) -> dict[str, tuple[str, float, fl
         if share and not found:
             raise ValueError(f"Randomisation.{kind} is {share:g}, but no body of {model.name} has any")
     for path, (low, high) in given.parameters:
-        registry.value(plant, path)  # a KeyError that lists the known ones
+        registry.value(plant, path)  # raises a KeyError that lists the known ones
         out[path] = (path, float(low), float(high))
     return out
 
@@ -92,7 +92,7 @@ def _is_set(plant: Plant, path: str) -> bool:
 def drawn_parameters(
     names: Mapping[str, tuple[str, float, float]], own: Mapping[str, Array], random: Sequence[np.random.Generator]
 ) -> dict[str, Array]:
-    """Return values of open parameters, shape (len(random), ...) each; one factor for all that share its name."""
+    """Return values of open parameters, shape (len(random), ...) each; parameters with the same factor name share one draw."""
     ranges = {factor: (low, high) for factor, low, high in names.values()}
     low, high = (np.array([r[k] for r in ranges.values()]) for k in (0, 1))
     drawn = np.stack([low + (high - low) * g.random(len(ranges)) for g in random]) if ranges else np.zeros((len(random), 0))
@@ -106,11 +106,11 @@ def drawn_parameters(
 Source = str | os.PathLike | Scenario
 """Name of a library vehicle or scenario, path of a scenario file, or a scenario."""
 LIMIT = 10.0
-"""Limit of observations, in SI units: all goals beyond look equally far."""
+"""Limit of observations, in SI units; goals beyond it are clipped."""
 OF_SENSOR = "sensor."
 """Prefix of a sensor's name in kinds of observations."""
 LIMIT_OF_READINGS = 1000.0
-"""Limit of sensor readings, in SI units: a depth is larger than a distance to a goal."""
+"""Limit of sensor readings, in SI units; larger than that of goals, because depths are."""
 
 
 def mission(source: Source) -> Scenario:
@@ -213,12 +213,12 @@ class Arena:
         of_task = [f"{kind}.{k}" for kind, x in task.observe() for k in range(np.shape(x)[1])]
         seen = [label for kind, _ in kinds[len(task.observe()) :] for label in own[kind]]
         self.labels = (*(task.labels if len(task.labels) == len(of_task) else of_task), *seen)
-        """Name of each number of an observation, as "velocity.u"; of a sensor "imu.wx"."""
+        """Name of each number of an observation, such as "velocity.u", or "imu.wx" of a sensor."""
         widths = [np.full(width, LIMIT_OF_READINGS if kind in names else LIMIT) for kind, width in kinds]
         self.limits = np.concatenate(widths).astype(np.float32)
         """Limits of each number of an observation, shape (no,)."""
 
-    # -- what the task sees ---------------------------------------------------------------------------------------------------
+    # -- data for the task ---------------------------------------------------------------------------------------------------
 
     @property
     def position(self) -> Array:
@@ -351,7 +351,7 @@ def _sensors(scenario: Scenario, names: Sequence[str]) -> list[Sensor]:
     known = {s.name: s for s in scenario.sensors}
     for name in names:
         if name not in known:
-            there = f"there are {', '.join(known)}" if known else "it has none; add them to the scenario"
+            there = f"available: {', '.join(known)}" if known else "it has none; add them to the scenario"
             raise ValueError(f"no sensor {name!r} in scenario {scenario.name!r}{nearest(name, known)}; {there}")
     return [known[name] for name in names]
 
@@ -390,7 +390,7 @@ class Picture:
         arena = self.arena
         position, wxyz = self._bodies(world)
         water = arena.plant.environment
-        ends = water.surface is not None or water.waves  # elsewhere there is water without end
+        ends = water.surface is not None or water.waves  # otherwise the water is unbounded
         shown = water if ends else None
         scene = live_scene(arena.plant.model, position, wxyz, terrain=arena.scenario.parts(Terrain), environment=shown)
         low, high = scene.bounds(0)
@@ -416,7 +416,7 @@ class Picture:
                 model, self._scene(world), environment=arena.plant.environment, actuators=arena.worlds.commands
             )
             self._page.open()
-            print(f"the world is at {self._page.url}")
+            print(f"open {self._page.url} to see the world")
         t, command = float(arena.worlds.t[world]), np.asarray(arena.worlds.command[world])
         self._page.pose(t, *self._bodies(world), command, np.zeros(3))
 

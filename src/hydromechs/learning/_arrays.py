@@ -39,7 +39,7 @@ def turning(wxyz: Array, goal: Array) -> Array:
 
 
 def _cross(a: Array, b: Array) -> Array:
-    """Return a × b of rows, shape (n, 3); some times faster than np.cross for few rows."""
+    """Return a × b of rows, shape (n, 3); several times faster than np.cross for few rows."""
     x, y, z = a.T
     X, Y, Z = b.T
     return np.stack([y * Z - z * Y, z * X - x * Z, x * Y - y * X], axis=1)

@@ -46,7 +46,7 @@ class ArenaOptions(TypedDict, total=False):
 def _arena(task: Task, scenario: Source | None, worlds: int, options: ArenaOptions, threads: int = 1) -> Arena:
     """Return the arena of a task; omitted options default to the task's."""
     if not isinstance(task, Task):
-        raise TypeError(f"task is {task!r}; give an object, as hydromechs.learning.StationKeeping()")
+        raise TypeError(f"task is {task!r}; give an object, such as hydromechs.learning.StationKeeping()")
     preferred = {"period": task.period, "duration": task.duration, "step": task.step if scenario is None else None}
     given = {name: value for name, value in options.items() if value is not None}
     source = task.default if scenario is None else scenario
@@ -84,8 +84,8 @@ class WorldsVectorEnv(VectorEnv):
     """Many worlds as one Gymnasium vector environment, on `hydromechs.Worlds`.
 
     A world whose episode ends starts a new one in the same step (`AutoresetMode.SAME_STEP`): the observation is that of the new
-    episode, the last one of the old is in `infos["final_obs"]`. With `reset(seed=5)` world k draws from the seed 5 + k
-    and equals a single environment with that seed.
+    episode, the last one of the old is in `infos["final_obs"]`. After `reset(seed=5)`, world k uses the seed 5 + k and equals a
+    single environment with that seed.
 
     Args:
         task: Task of the agent.
@@ -168,7 +168,7 @@ class WorldsVectorEnv(VectorEnv):
         return seen, judged, ended, over, infos
 
     def render(self) -> tuple[Array, ...] | None:
-        """Return pictures of all worlds, shape (height, width, 3) each; None with the mode "human"."""
+        """Return pictures of all worlds, shape (height, width, 3) each; None in mode "human"."""
         if self.render_mode == "rgb_array":
             return tuple(self._pictures.rgb(k) for k in range(self.num_envs))
         self._show()
@@ -187,7 +187,7 @@ class WorldEnv(gymnasium.Env):
     """One world as a Gymnasium environment; the same arena as `WorldsVectorEnv`, with one world in it.
 
     `task`: task of the agent; `scenario`: see `WorldsVectorEnv`, as the options; `render_mode`: "human" shows the world in a
-    browser, "rgb_array" returns a picture; `options`: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`,
+    browser; "rgb_array" returns a picture; `options`: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`,
     `sensors`; see `ArenaOptions`.
     """
 
@@ -223,7 +223,7 @@ class WorldEnv(gymnasium.Env):
         return seen[0], float(judged[0]), bool(ended[0]), bool(over[0]), info
 
     def render(self) -> Array | None:
-        """Return a picture, shape (height, width, 3); None with the mode "human"."""
+        """Return a picture, shape (height, width, 3); None in mode "human"."""
         if self.render_mode == "rgb_array":
             return self._pictures.rgb(0)
         self._show()

@@ -16,11 +16,11 @@ from ._arrays import closeness
 from ._task import EFFORT, GoalTask, Judgement, Task, drawn, named
 
 HOLDS = 0.5
-"""Strength of a grip above which it holds."""
+"""Strength of a grip above which it counts as closed on an object."""
 
 
 def _both(plant: Plant, task: Task) -> tuple[str, ...]:
-    """Return the commands of thrusters and of an arm, both of which must exist."""
+    """Return the commands of thrusters and arm; both must exist."""
     pushed, moved = thruster_commands(plant), driven_joints(plant)
     missing = [word for word, names in (("thrusters", pushed), ("driven joints", moved)) if not names]
     if missing:
@@ -33,7 +33,7 @@ def _both(plant: Plant, task: Task) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class Reach(GoalTask):
-    """Task: a free vehicle brings its end effector to a place and holds it there.
+    """Task: a free vehicle moves its end effector to a place and holds it there.
 
     reward = 1/(1 + (d/`scale`)²) − 0.05 mean(a²)
 
@@ -115,7 +115,7 @@ class PickAndPlace(GoalTask):
         if not grips:
             raise ValueError(
                 f"{plant.model.name} has no grip that opens and closes; give the scenario one under grasps, with a stiffness, "
-                "as 'pick_and_release' has"
+                "as in 'pick_and_release'"
             )
         if self.grip and self.grip not in grips:
             raise ValueError(f"no grip {self.grip!r} in {plant.model.name}{nearest(self.grip, grips)}")

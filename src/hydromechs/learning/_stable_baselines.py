@@ -1,4 +1,4 @@
-"""Adapter of our vector environment to Stable-Baselines3, without a process per world."""
+"""Adapter of the vector environment for Stable-Baselines3, without a process per world."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,12 @@ from ._environments import WorldsVectorEnv
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
-except ImportError:  # reported where one is made
+except ImportError:  # reported when an environment is created
     VecEnv = object
 
 
 class StableBaselinesEnv(VecEnv):
-    """A `WorldsVectorEnv` for Stable-Baselines3; put a `VecMonitor` around it for returns of episodes."""
+    """A `WorldsVectorEnv` for Stable-Baselines3; wrap it in a `VecMonitor` to record episode returns."""
 
     def __init__(self, environment: WorldsVectorEnv) -> None:
         if VecEnv is object:

@@ -35,13 +35,13 @@ class Judgement(NamedTuple):
 class Task(abc.ABC):
     """Task in an `Arena`. Derive a class from it for a custom task.
 
-    Its fields are options; arrays for its goals are made in `join`, one row per world.
+    Its fields are options; arrays for its goals are created in `join`, one row per world.
     """
 
     extra: int = 0
     """Actions besides those of commands."""
     labels: Sequence[str] = ()
-    """Names of the numbers of `observe`, as "goal.x". Default to their kinds and places, as "position.0"."""
+    """Names of the numbers of `observe`, such as "goal.x". Defaults to their kind and index, such as "position.0"."""
     default: str = ""
     """Library scenario or vehicle used by default."""
     period: float = 0.1
@@ -100,7 +100,7 @@ class GoalTask(Task):
     """A task of a vehicle whose goal is a place."""
 
     scale: Positive = 0.5
-    """Distance at which half the reward is left [m]."""
+    """Distance at which the reward is halved [m]."""
     success: Positive = 0.2
     """Distance within which it counts as reached [m]."""
     far: Positive = 4.0
@@ -110,7 +110,7 @@ class GoalTask(Task):
 
 
 def named(*vectors: str) -> tuple[str, ...]:
-    """Return the labels of vectors, as "goal.x"."""
+    """Return the labels of vectors, such as "goal.x"."""
     return tuple(f"{name}.{x}" for name in vectors for x in "xyz")
 
 

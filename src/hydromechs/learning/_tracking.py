@@ -16,7 +16,7 @@ from ._task import EFFORT, GoalTask, Judgement, drawn, named
 
 @dataclass(kw_only=True)
 class StationKeeping(GoalTask):
-    """Task: a vehicle returns to its place and heading, and stays there.
+    """Task: a vehicle returns to its initial place and heading, and stays there.
 
     reward = 1/(1 + (d/`scale`)²) · 1/(1 + (θ/`turn_scale`)²) − 0.05 mean(a²)
 
@@ -28,7 +28,7 @@ class StationKeeping(GoalTask):
     turn: NotNegative = 0.5
     """Maximum initial heading error [rad]."""
     turn_scale: Positive = 0.5
-    """Angle at which half the reward is left [rad]."""
+    """Angle at which the reward is halved [rad]."""
 
     step = 0.01
     labels = named("goal", "goal.turn")
@@ -96,7 +96,7 @@ class TrajectoryTracking(StationKeeping):
         self.amplitude, self.omega, self.phase = (np.ones((arena.n, 3)) for _ in range(3))
 
     def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
-        """See `Task.draw`: the motion of the goal, too."""
+        """See `Task.draw`: also draws the motion of the goal."""
         super().draw(which, random)
         shares = drawn(random, 0.0, 1.0, 9)
         self.amplitude[which] = self.swing * np.array([1.0, 1.0, 0.5]) * (0.2 + 0.8 * shares[:, :3])
@@ -117,7 +117,7 @@ class TrajectoryTracking(StationKeeping):
         return self._moved(self._time)
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: velocity and future position of the place, too."""
+        """See `Task.observe`: also velocity and future position of the place."""
         arena, t = self.arena, self._time
         rate = self.amplitude * self.omega * np.cos(self.omega * t[:, None] + self.phase)
         later = arena.direction(self._moved(t + self.ahead) - arena.position)

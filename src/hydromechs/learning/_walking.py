@@ -57,7 +57,7 @@ class WalkAhead(Task):
         self.before[which] = self.arena.position[which]
 
     def goals(self) -> Array:
-        """See `Task.goals`: a place ahead."""
+        """See `Task.goals`: a point ahead."""
         return self.arena.position + rotate(self.course, np.tile([2.0, 0.0, 0.0], (self.arena.n, 1)))
 
     def observe(self) -> list[tuple[str, Array]]:

@@ -191,7 +191,7 @@ def _reference_fault(model: Model, loop: Loop | Coupling) -> str:
             part = model.joint_parts.get(name)
             if part is None or part.joint.nv != 1:
                 known = ", ".join(n for n, p in model.joint_parts.items() if p.joint.nv == 1)
-                return f"coupling {loop.name!r}: {name!r} is not a joint with one coordinate; there are {known}"
+                return f"coupling {loop.name!r}: {name!r} is not a joint with one coordinate; available: {known}"
         return f"coupling {loop.name!r} couples {loop.joint!r} to itself; remove it" if loop.joint == loop.of else ""
     try:
         a, b = (model.locate(name).body for name in (loop.holder, loop.held))

@@ -33,9 +33,9 @@ class HydroEstimate:
     quantity: str
     """Quantity: volume, centre of buoyancy, added mass, added inertia, drag area."""
     value: tuple[float, ...]
-    """Its value, one number or one for each axis of the body, in `unit`."""
+    """Value in `unit`: one number, or one per axis of the body."""
     uncertainty: tuple[float, ...]
-    """Standard uncertainty of each number, in `unit`: two of three times the truth is within."""
+    """Standard uncertainty of each number, in `unit`: about two thirds of true values lie within it."""
     unit: str
     how: str
     """Method of estimation."""
@@ -48,13 +48,13 @@ class HydroEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaterReport:
-    """All that `add_water` estimated, kept and left dry. It prints as a table."""
+    """Everything that `add_water` estimated, kept or left dry. Prints as a table."""
 
     estimates: tuple[HydroEstimate, ...]
     kept: tuple[str, ...]
-    """Bodies that had hydrodynamics already and keep them."""
+    """Bodies that already had hydrodynamics and keep them."""
     dry: tuple[str, ...]
-    """Bodies that move and stay dry, since their size is unknown."""
+    """Moving bodies that remain dry because their size is unknown."""
     notes: tuple[str, ...]
     """Warnings."""
 
@@ -69,18 +69,18 @@ class WaterReport:
         if self.kept:
             lines.append(f"kept: {', '.join(self.kept)}")
         if self.dry:
-            lines.append(f"dry, since they have no shapes: {', '.join(self.dry)}")
+            lines.append(f"dry, because they have no shapes: {', '.join(self.dry)}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 GIVEN, MESH, SIMPLE, HULL = 0.02, 0.05, 0.1, 0.3
 """Relative uncertainty of a volume from: a mesh given by the caller, a mesh of the model, simple shapes, a convex hull."""
 CENTRED = 0.02
-"""Standard uncertainty of a centre of buoyancy, over the size of the body; twice that for boxes and the like."""
+"""Standard uncertainty of a centre of buoyancy, relative to the size of the body; twice that for simple shapes."""
 DENSITIES = (50.0, 20_000.0)
 """Range of plausible mean densities of a body [kg/m³]."""
 SHARED = 0.01
-"""Part of the volume that parts share above which a note is made."""
+"""Fraction of a body's volume shared by its parts above which a note is added."""
 
 
 class WetModel(NamedTuple):
@@ -120,7 +120,8 @@ def add_water(
 
     Args:
         model: The model.
-        bodies: Bodies that get new hydrodynamics, even if they have some. Defaults to all moving bodies without hydrodynamics.
+        bodies: Bodies whose hydrodynamics are estimated, replacing existing ones. Defaults to all moving bodies without
+        hydrodynamics.
         meshes: Closed meshes in the body's frame for bodies by name, paths or `geometry.Triangles`, in place of their shapes.
         folder: Base folder of mesh paths; paths of a loaded model's visuals are relative to its file.
         added_mass: Method for added mass: `naval.FromShapes()` (default) or `naval.FromPanels()`.
@@ -179,7 +180,7 @@ def add_water(
 def _geometries(
     model: Model, chosen: list[str], given: Mapping[str, str | Path | Triangles], folder: Path
 ) -> dict[str, _Geometry]:
-    """Return the parts of the chosen bodies that have some, by name; all problems of meshes in one error."""
+    """Return the parts of the chosen bodies by name; bodies without parts are omitted. All problems of meshes are one error."""
     out: dict[str, _Geometry] = {}
     faults = []
     for name in chosen:
@@ -197,7 +198,7 @@ def _geometries(
 
 
 def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> _Geometry:
-    """Return the parts of one body: of the given mesh, else of its solid shapes, else of those for appearance only."""
+    """Return the parts of one body: its given mesh, otherwise its solid shapes, otherwise its shapes for appearance only."""
     if mesh is not None:
         solid = mesh if isinstance(mesh, Triangles) else read_mesh_of(folder / mesh)
         if problems := solid.problems():
@@ -218,7 +219,7 @@ def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> 
 
 
 def _kept_note(name: str, hydro: Hydro) -> str:
-    """Return the note on a body that gets a volume, and keeps the hydrodynamics that it has."""
+    """Return the note on a body that receives a volume and keeps its other hydrodynamics."""
     if not hydro.added_mass:
         done = f"its drag is kept, and it has no added mass; bodies=[{name!r}] estimates both"
     else:

@@ -40,15 +40,15 @@ class AddedMassGuess(NamedTuple):
     spread: Array
     """Standard uncertainty of the diagonal [kg, kg·m²], shape (6,)."""
     how: str
-    """Method of estimation, in words."""
+    """Description of the method of estimation."""
 
 
 class AddedMassMethod(abc.ABC):
-    """Method for added mass."""
+    """Method for estimating added mass."""
 
     @abc.abstractmethod
     def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
-        """Return the added mass of parts that are one body, in water of `density` [kg/m³]."""
+        """Return the added mass of the parts of one body, in water of `density` [kg/m³]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ def _matrix(M: Array) -> added_mass.Matrix:
 
 
 def _joined(parts: Sequence[SolidPart]) -> Triangles:
-    """Return the surface around all parts, in body axes, without the pieces inside of another part."""
+    """Return the surface around all parts, in body axes, without the pieces inside other parts."""
     surfaces = [part.surface() for part in parts]
     if len(surfaces) == 1:
         return surfaces[0]
@@ -148,11 +148,11 @@ def _joined(parts: Sequence[SolidPart]) -> Triangles:
 
 
 LONG = 4.0
-"""Length over width of a bar above which the ratios of its scales are constant."""
+"""Slenderness of a bar (length over width) above which the ratios to its scales are constant."""
 LAST = 1.0 / 16.0
-"""Shortest over longest side of a box where the table ends."""
+"""Ratio of shortest to longest side of a box at which the table ends."""
 DISC = np.array([0.0, 8.0 / 3.0, 16.0 / 45.0])
-"""Ratios across, along and about of a cylinder without length: Lamb's disc."""
+"""Ratios of a cylinder of zero length (Lamb's disc): across and along its axis, and about a transverse axis."""
 
 
 def box_scales(size: Sequence[float]) -> Array:
@@ -222,7 +222,7 @@ def tabled_cylinder(radius: float, length: float) -> Array:
 
 
 def cylinder_source(radius: float, length: float) -> str:
-    """Return the source of the values of `tabled_cylinder`, in words."""
+    """Return a description of the source of the values of `tabled_cylinder`."""
     slenderness = _tables()["slenderness"]
     x = 0.5 * length / radius
     if x < slenderness[0]:

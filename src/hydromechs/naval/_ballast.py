@@ -22,7 +22,7 @@ LEAD, FOAM = 11_340.0, 200.0
 ARM = 0.01
 """Default height of the centre of buoyancy above that of mass, over the cube root of the volume."""
 LOW = 1e-3
-"""Part of the cost of a piece for its height: of the same mass, weights go down and floats go up."""
+"""Weight of the height of a piece in its cost: for equal masses, weights go as low and floats as high as possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Piece:
     """Weight or float."""
 
     kind: str
-    """Kind: "weight" or "float"."""
+    """"weight" or "float"."""
     mass: float
     """Mass [kg]."""
     volume: float
@@ -66,7 +66,7 @@ class Ballast:
 
 
 def _short(x: float) -> str:
-    """Return a coordinate [m] in four digits, 0 if it is rounding."""
+    """Return a coordinate [m] with four digits; rounding errors become 0."""
     return f"{round(x, 9) + 0.0:.4g}"
 
 

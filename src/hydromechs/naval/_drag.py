@@ -2,8 +2,8 @@
 
 Coefficients of boxes, cylinders and spheres are those at the Reynolds numbers of vehicles (10⁴ to 10⁵), as in DNV-RP-C205
 App. E and DNV-RP-H103 App. B. Those of plates and square rods agree with another program's transcription of DNV-RP-H103
-table B-2, those of short cylinders with the table of a wind code (NBR 6123); the print was not at hand, and cylinders along
-the flow and spheres were not compared: all values are estimates.
+table B-2, those of short cylinders with the table of a wind code (NBR 6123); the standard itself was not consulted. Cylinders
+along the flow and spheres were not compared. All values are estimates.
 
 A mesh is a box of its extents whose faces have the drag area of its silhouettes, with a coefficient that grows from 0 for a
 needle along the flow to that of a flat face, 1.1 ⟨cos²⟩: the mean over the silhouette of the square of the angle between
@@ -28,17 +28,18 @@ ROUND = 0.5
 CAPPED = 0.2
 """Coefficient of the pressure on a cylinder with round ends along the flow [-]."""
 LONG_CYLINDER = 1.2
-"""Coefficient of the side of an endless cylinder below its critical Reynolds number [-]."""
+"""Drag coefficient of an infinitely long cylinder across the flow, below its critical Reynolds number [-]."""
 SHORT = ((2.0, 5.0, 10.0, 20.0, 40.0, 100.0), (0.58, 0.62, 0.68, 0.74, 0.82, 0.98))
-"""Length over diameter of a cylinder across the flow, and its part of the endless one's coefficient."""
+"""Length over diameter of a cylinder across the flow, and its coefficient relative to that of an infinite cylinder."""
 END = ((0.0, 1.0, 2.0, 4.0, 7.0), (1.12, 0.91, 0.85, 0.87, 0.99))
 """Length over diameter of a cylinder along the flow, and its coefficient."""
 PLATE = ((1.0, 5.0, 10.0, 20.0), (1.16, 1.20, 1.50, 1.70))
-"""Sides of a rectangular plate, long over short, and its coefficient; 1.90 if endless, and the entry at 20 lies between."""
+"""Aspect ratio of a rectangular plate, and its coefficient; 1.90 if infinitely long, and the entry at 20 lies between."""
 DEPTH = ((0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (1.0, 0.99, 0.84, 0.75, 0.78, 0.80, 0.82))
-"""Depth of a box along the flow over √area, and its coefficient over that of the plate of its face (square rods)."""
+"""Depth of a box along the flow over √area, and its coefficient relative to that of a plate with the same face (square
+rods)."""
 ERROR, ALONE = 0.5, 0.3
-"""Standard uncertainty of the drag of a mesh or of several parts, which shelter each other, and of one simple shape."""
+"""Standard uncertainty of the drag of a mesh or of several parts, which shield each other, and of one simple shape."""
 
 
 class DragGuess(NamedTuple):
@@ -51,7 +52,7 @@ class DragGuess(NamedTuple):
     uncertainty: float
     """Standard uncertainty, 0 to 1."""
     how: str
-    """Method of estimation, in words."""
+    """Description of the method of estimation."""
 
 
 def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:

@@ -18,13 +18,14 @@ OUT_OF_BALANCE = 0.03
 STANDS = 0.2
 """Net weight over weight above which it is assumed to rest on the bed, where the other warnings do not apply."""
 TENDER = 0.005
-"""Height of the centre of buoyancy above that of mass, over the cube root of the volume, below which it is barely stable."""
+"""Height of the centre of buoyancy above the centre of mass, over the cube root of the volume, below which a vehicle is barely
+stable."""
 OUT_OF_TRIM = math.radians(2.0)
 """Angle from the initial attitude above which a vehicle counts as out of trim [rad]."""
 
 
 HEAVY_PART = 0.3
-"""Mass over that of all moving bodies above which a body in water is expected to have added mass."""
+"""Fraction of the mass of all moving bodies above which a body in water is expected to have added mass."""
 
 
 class Sums(NamedTuple):
@@ -41,7 +42,7 @@ class Sums(NamedTuple):
 
 
 def sums_of(model: Model, kin: dynamics.Kinematics, bodies: Iterable[int], p: Array, R: Array) -> Sums:
-    """Return the sum over bodies about the point p of the world, shape (3,), in axes R, to the world, shape (3, 3)."""
+    """Return the sums about a point p of the world, shape (3,), in axes R (to the world), shape (3, 3)."""
     m = m_f = 0.0
     mu, mu_f = np.zeros(3), np.zeros(3)
     for i in bodies:

@@ -1,13 +1,13 @@
 """Added mass of closed meshes by boundary elements: Capytaine, in a fluid without a surface or a bed.
 
 The potential of each of the six rigid motions has the normal velocity of that motion on the body and vanishes far away; the
-added mass is its momentum, A_ij = −ρ ∮ φ_j n_i dS. Without a free surface it does not depend on frequency and is that of a
-body far below the surface has, the same as at infinite frequency.
+added mass is its momentum, A_ij = −ρ ∮ φ_j n_i dS. Without a free surface it does not depend on frequency and is that of a body
+far below the surface, which equals the one at infinite frequency.
 
-Solved twice, on panels and on their quarters: the error of constant panels decreases with their size to a power of 1
-(edges) to 2 (smooth bodies), so the two are extrapolated with 1.5, and the change is the uncertainty. A mesh with too many
-triangles for that is solved once. The matrix must come out symmetric: asymmetry shows panels that are too
-large for thin parts, and is rejected.
+The problem is solved twice, on panels and on their quarters. The error of constant panels decreases with their size to a power
+of 1 (edges) to 2 (smooth bodies), so the two are extrapolated with 1.5, and their difference is the uncertainty. A mesh with
+too many triangles for that is solved once. The matrix must come out symmetric: asymmetry shows panels that are too large for
+thin parts, and is rejected.
 """
 
 import logging
@@ -26,7 +26,7 @@ ORDER = 1.5
 CROOKED = 0.1
 """Asymmetry above which a solution is rejected, over the largest entry of a block."""
 ONCE = 0.03
-"""Standard uncertainty of a mesh that was solved once, as that."""
+"""Standard uncertainty of a mesh that was solved only once, relative to the largest entry."""
 LOST = 0.05
 """Maximum relative loss of volume by a simpler mesh."""
 OUT_OF_ROUND = 0.05

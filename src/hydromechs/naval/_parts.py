@@ -92,7 +92,7 @@ class SolidPart(Placed):
 
 
 def part_of(piece: Placed, folder: Path) -> SolidPart | None:
-    """Return the part that a shape represents; None for those with negligible volume: tubes, and shapes without end.
+    """Return the part that a shape represents; None for tubes and unbounded shapes.
 
     An open, folded or inverted mesh is replaced by its convex hull, with a note. `folder` is the base of mesh paths; the mesh's
     own folder takes precedence. Raises `ValueError` for a mesh that is flat or unreadable.
@@ -124,12 +124,12 @@ def solid_or_drawn(body: Body) -> tuple[list[BodyShape], list[BodyShape]]:
 def read_mesh_of(path: Path) -> Triangles:
     """Return the triangles of a mesh file; `ValueError` if it is unreadable or has none."""
     if not path.is_file():
-        raise FileNotFoundError(f"there is no mesh {str(path)!r}; give its folder with `folder`, or the mesh in `meshes`")
+        raise FileNotFoundError(f"mesh {str(path)!r} does not exist; give its folder with `folder`, or the mesh in `meshes`")
     return read_triangles(path)
 
 
 def union(parts: tuple[SolidPart, ...]) -> tuple[Integrals, float, float]:
-    """Parts as one body: its integrals, the part of the volume that is shared, and the standard error of the volume over it.
+    """Return the integrals of parts as one body, the shared fraction and the relative standard error of the volume.
 
     What parts share counts once. With n(x) the number of parts that hold x:  V = Σ_k V_k E[1/n],  first moment
     Σ_k V_k E[x/n], over the points of part k; exact where no parts meet.

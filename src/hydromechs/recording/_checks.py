@@ -64,7 +64,7 @@ def statistic_of(
 
 
 class CheckResult(NamedTuple):
-    """The result of a check."""
+    """Result of a check."""
 
     name: str
     passed: bool

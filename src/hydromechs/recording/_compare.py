@@ -16,17 +16,17 @@ class VariableDifference(NamedTuple):
     name: str
     units: str
     entry: tuple[str, ...]
-    """Names along its dimensions where the difference is largest; empty for a scalar."""
+    """Names of the entry with the largest difference, one per dimension; empty for a scalar."""
     time: float
     """Time of the maximum [s]."""
     maximum: float
     """Maximum |second − first|, in the variable's unit."""
     scale: float
-    """Maximum |first| of all entries, in the variable's unit."""
+    """Maximum |first| over all entries, in the variable's unit."""
 
     @property
     def relative(self) -> float:
-        """The difference over the scale; over 1 where the first is zero throughout."""
+        """Ratio of the difference to the scale, or to 1 if the first recording is zero throughout."""
         return self.maximum / (self.scale or 1.0)
 
     @property
@@ -49,11 +49,11 @@ class RecordingComparison(NamedTuple):
     interpolated: bool
     """True if the second has other times and was interpolated."""
     only_first: tuple[str, ...]
-    """Variables, and entries of dimensions, that only the first has."""
+    """Variables, and entries of dimensions, that exist only in the first."""
     only_second: tuple[str, ...]
-    """Variables, and entries of dimensions, that only the second has."""
+    """Variables, and entries of dimensions, that exist only in the second."""
     unlike: tuple[str, ...] = ()
-    """Variables that have other dimensions or units in the second, which were not compared."""
+    """Variables with different dimensions or units in the second; these were not compared."""
     spans: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
     """Start and end of the first and of the second [s]."""
 
@@ -104,7 +104,7 @@ def _span(dataset: xarray.Dataset, which: str) -> tuple[float, float]:
 def _common(
     first: xarray.Dataset, second: xarray.Dataset
 ) -> tuple[tuple[xarray.Dataset, xarray.Dataset], tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
-    """Return both recordings with their common variables and entries only; contents of only one; and incompatible variables."""
+    """Return both recordings with only their common variables and entries, contents of only one, incompatible variables."""
     variables = [
         {str(n): v for n, v in ds.data_vars.items() if v.dims[:1] == ("time",) and v.dtype.kind in "fiub"}
         for ds in (first, second)
@@ -129,14 +129,16 @@ def _common(
 
 
 def _unlike(first: xarray.Dataset, second: xarray.Dataset) -> dict[str, str]:
-    """Variables of both with other dimensions or units in the second: name and message."""
+    """Common variables with different dimensions or units in the second: name and message."""
     out = {}
     for name in (str(n) for n in first.data_vars if n in second.data_vars):
         a, b = first[name], second[name]
         units = [str(x.attrs.get("units", "")) for x in (a, b)]
         if a.dims != b.dims:
             out[name] = name
-        elif not set(units[0].split(", ")) & set(units[1].split(", ")):  # of several kinds of entries they are listed
+        elif not set(units[0].split(", ")) & set(
+            units[1].split(", ")
+        ):  # only if there are several kinds of entries, they are listed
             out[name] = f"{name} [{', '.join(units)}]"
     return out
 

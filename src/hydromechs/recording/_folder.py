@@ -20,11 +20,11 @@ except ImportError:  # Windows
 
 
 class FolderInUse(OSError):
-    """A folder that another run writes into, or that holds an earlier run; the message states which."""
+    """Raised for a folder that another run writes into, or that contains an earlier run; the message states which."""
 
 
 def lock_folder(folder: Path, name: str, what: str) -> int:
-    """Lock a folder that exists and return the handle of the lock file, which names the process and its purpose, as "run".
+    """Lock a folder that exists and return the handle of the lock file, which names the process and its purpose, such as "run".
 
     The operating system releases the lock of a process that ends in any way: a file that is left over is not locked.
     """
@@ -44,7 +44,7 @@ def lock_folder(folder: Path, name: str, what: str) -> int:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.path.lexists(path) and os.path.samestat(os.fstat(handle), os.lstat(path)):
-                    break  # else its holder has just removed the file
+                    break  # otherwise its holder has just removed the file
             except OSError:
                 owner = os.read(handle, 32).decode(errors="replace").strip()
                 os.close(handle)
@@ -111,9 +111,9 @@ class RunFolder:
 
     @contextlib.contextmanager
     def claimed(self, *, replace: bool = False) -> Iterator[RunFolder]:
-        """Hold the folder while a run writes into it; it is created, and removed again if it stays empty.
+        """Lock the folder while a run writes into it; it is created, and removed again if it stays empty.
 
-        Raises `FolderInUse` if another process holds it, or if it holds an earlier run and `replace` is False. The
+        Raises `FolderInUse` if another process has locked it, or if it contains an earlier run and `replace` is False. The
         contents stay until `clear`.
         """
         if self.path.exists() and not self.path.is_dir():
@@ -139,7 +139,7 @@ class RunFolder:
     @staticmethod
     @contextlib.contextmanager
     def numbered(base: str | os.PathLike[str]) -> Iterator[RunFolder]:
-        """Claim the first of BASE, BASE-2, BASE-3, ... that holds no earlier run and that no other process uses."""
+        """Claim the first of BASE, BASE-2, BASE-3, ... that contains no earlier run and that no other process uses."""
         with contextlib.ExitStack() as stack:
             for k in count(1):
                 folder = RunFolder(base if k == 1 else f"{os.fspath(base)}-{k}")

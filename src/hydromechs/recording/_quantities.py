@@ -25,7 +25,7 @@ ALL = "*"
 
 
 def samples_of(dataset: xarray.Dataset, name: str) -> Array:
-    """Return the samples of a quantity, shape (time,); it is named as in `find_terms`, or "time"."""
+    """Return the samples of a quantity, shape (time,), named as in `find_terms` or "time"."""
     variables: dict[str, tuple[str, ...]] = {"time": ()}
     own = dataset.variables  # not dataset[...], which takes a hundred times as long
     variables |= {str(key): tuple(map(str, own[key].dims[1:])) for key in dataset.data_vars}
@@ -107,7 +107,7 @@ def find_terms(
     variable, _, entry = name.partition(".")
     if variable not in variables:
         raise KeyError(f"no quantity {variable!r}{nearest(variable, variables)}")
-    tried: list[tuple[int, str]] = []  # what was left to be found of the name: number of dimensions, text
+    tried: list[tuple[int, str]] = []  # remainder of the name that was not found: number of dimensions, text
 
     def indices(text: str, dims: Sequence[str]) -> list[tuple[int, ...]]:
         tried.append((len(dims), text))

@@ -2,7 +2,7 @@
 
 A recording is an `xarray.Dataset` whose first dimension is time. On disk it is a Zarr store (format 2, not compressed), a
 folder that any Zarr reader opens. `RecordingWriter` writes the files of the store itself: an uncompressed chunk is the plain
-memory of the array, so that appending is one write per variable, and a run needs neither zarr nor xarray.
+memory of the array, so that an append is one write per variable, and a run needs neither zarr nor xarray.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class RecordingWriter:
         overwrite: bool = False,
         chunk: int = 1024,
     ) -> None:
-        """Create the store, with no samples in it; parents of the folder `path` are created.
+        """Create an empty store, with missing parents of the folder `path`.
 
         `schema` has the variables without `time`, `coords` the names along each other dimension, `attrs` anything that JSON can
         hold; a file of a variable holds `chunk` samples.
@@ -137,7 +137,7 @@ class RecordingWriter:
         with self._clear_errors("cannot be created"):
             files.remove(self.path)
             self.path.mkdir(parents=True)
-            self._write_attrs()  # first, so that what a failure leaves behind is known as ours
+            self._write_attrs()  # first, so that files left by a failure are recognised as ours
             files.write_json(self.path / ".zgroup", {"zarr_format": 2})
             for dim, names in coords.items():
                 self._create_names(dim, [str(n) for n in names])
@@ -370,7 +370,7 @@ def _array_header(dtype: np.dtype, shape: Sequence[int], chunks: Sequence[int]) 
         "chunks": list(chunks),
         "dtype": dtype.str,
         "compressor": None,
-        "fill_value": None,  # readers must not take a value for missing
+        "fill_value": None,  # readers must not treat any value as missing
         "order": "C",
         "filters": None,
     }

@@ -23,7 +23,7 @@ WARNING_KINDS = {
     "line_taut": "a line snapped tight",
     "deep_contact": "a contact was deeper than half the thickness of its shape",
     "above_surface": "a body left the water in an environment without a free surface",
-    "below_bed": "a body was below the bed of the water",
+    "below_bed": "a body was below the seabed",
     "off_terrain": "a body left the grid of a height field",
     "short_waves": "waves are too short for a body that does not scatter them",
     "reynolds": "a smooth body exceeded the critical Reynolds number of its drag coefficient",
@@ -65,7 +65,7 @@ STORED_ENERGIES = {
 
 
 def real_time_factor(simulated: float, wall: float) -> float:
-    """Return simulated time over wall time, both in [s]; 0 without wall time."""
+    """Return simulated time divided by wall time, both in [s]; 0 without wall time."""
     return simulated / wall if wall > 0.0 else 0.0
 
 
@@ -85,7 +85,7 @@ class Summary:
     compile_time: float | None = None
     """Wall time of set-up and compilation [s]."""
     real_time_factor: float | None = None
-    """Simulated time over wall time."""
+    """Simulated time divided by wall time."""
     late_steps: int | None = None
     """Deadlines that a run in real time missed; None for a run that was not paced."""
     stopped: str | None = None
@@ -204,7 +204,7 @@ def summarise(
         residual, before = float(np.abs(left - left[0]).max()), float(left[0]) or None
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
-    over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a run that was resumed
+    over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a resumed run
     unjudged = [f"not evaluated, because its time ended before this run started: {check.name}" for check in over]
     said = [*(structured(dataset, "messages") or ()), *notes, *([diverged] if diverged else ()), *unjudged]
     texts = list(dict.fromkeys(map(str, said)))

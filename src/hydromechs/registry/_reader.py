@@ -472,7 +472,7 @@ class Reader:
                 listed = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")
                 for path in paths:
                     words = f"{self.label(path)}: there is no {what} {name!r}{suggestion(name, names)}"
-                    self.add(path, f"{words}; there are {listed or 'none'}", name, f"must be the name of a {what}")
+                    self.add(path, f"{words}; available: {listed or 'none'}", name, f"must be the name of a {what}")
 
 
 def _option(data: Any, hints: tuple) -> Any:

@@ -56,7 +56,7 @@ class WorldSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelStart:
-    """A model of a scenario and its initial state; omitted values default to the model's."""
+    """A model in a scenario, with its initial state; omitted values default to the model's."""
 
     model: Model
     source: str | None = None

@@ -85,7 +85,7 @@ def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
 
 
 def time_faults(scenario: Scenario) -> list[Fault]:
-    """Return the problem of more steps or samples than a run can have; the scenario's times are positive."""
+    """Return the problem of a run with too many steps or samples; the scenario's times are positive."""
     return [Fault((key,), text) for key, text in size_faults(scenario.duration, scenario.step, scenario.record)]
 
 
@@ -147,7 +147,7 @@ def check_faults(scenario: Scenario) -> list[Fault]:
         for key, time in times.items():
             if time > end * (1.0 + 1e-9):
                 text = f"check {check.name!r}: {key} starts at {time:g} s, after the end of the run at {end:g} s"
-                out.append(Fault(("checks", i, key), f"{text}: it would always fail; move it earlier, or extend the run"))
+                out.append(Fault(("checks", i, key), f"{text}: it would always fail; set an earlier time, or extend the run"))
     return out
 
 

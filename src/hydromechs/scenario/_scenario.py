@@ -366,7 +366,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             remedy = "for initial commands use 'commands'" if early else "move it earlier, or extend the run"
             out.append(Fault(("events", i, "level"), f"{text}; {remedy}"))
         if event.quantity == "time" and event.direction == "falling":
-            text = f"event {event.name!r}: direction is falling, but time only rises; remove direction"
+            text = f"event {event.name!r}: direction is falling, but time only increases; remove direction"
             out.append(Fault(("events", i, "direction"), text))
     grasps = [c.name for c, slot in inputs if slot.name == SWITCH and slot.setting]
     external = [c.external_body for c in acting if c.external_body is not None]

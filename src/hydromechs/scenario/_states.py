@@ -84,8 +84,8 @@ class SavedState:
             )
         if self.layout and self.layout != sim.layout_names:
             raise ValueError(
-                f"{self.path} is a state of another scenario: its joints, actuators or contacts have other names or another "
-                "order, or its controller or the scheme of its engine is another; resume with the scenario of its run"
+                f"{self.path} is a state of a different scenario: names or order of its joints, actuators or contacts differ, "
+                "or its controller or the scheme of its engine; resume with the scenario of its run"
             )
         if self.run.get("seed", seed) != seed:
             raise ValueError(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MANY = 16
 """Minimum number of components with the same key for a shared program: for fewer, copies cost less than calls."""
 COPIED = 8000
-"""Maximum operations of all copies of a function for which a program with a world on every lane uses copies instead of calls.
+"""Maximum total operations of all copies of a function up to which a program with one world per lane uses copies, not calls.
 """
 
 
@@ -156,5 +156,6 @@ def check_edits(plant: Plant, edits: Mapping[Keys, Any]) -> None:
             slots = [[s.name for s in (*c.states(plant.model), *c.inputs(plant.model))] for c in (before, thing)]
             if slots[0] != slots[1] or not thing.acts:
                 raise ValueError(
-                    f"component {thing.name!r} would have other states or inputs; replace the number before the plant is built"
+                    f"component {thing.name!r} would have different states or inputs; replace the number before the plant "
+                    f"is built"
                 )

@@ -18,22 +18,22 @@ from hydromechs.values import Array, instances
 from ._plant import COMPONENTS
 
 STOP_FREQUENCY = 2.0 * math.pi * 5.0
-"""Natural frequency, with all other joints locked, of stops with limits but no stiffness in the model [rad/s]."""
+"""Natural frequency of stops whose stiffness the model omits, with all other joints locked [rad/s]."""
 STOP_HIGHEST = 2.0 * math.pi * 72.0
-"""Their highest natural frequency with all other joints free [rad/s]: the default step follows many of them at once."""
+"""Maximum natural frequency of these stops with all other joints free [rad/s]; the default step resolves many at once."""
 STOP_DAMPING = 0.7
 """Their damping ratio."""
 STICK_FREQUENCY = 2.0 * math.pi * 40.0
 """Maximum natural frequency of the stick phase of joints with only Coulomb friction in the model [rad/s]."""
 FRICTION_RATE = 800.0
-"""Maximum rate at which the model's viscous friction alone stops a joint [1/s]; a rotor is added where it would be higher."""
+"""Maximum rate at which the model's viscous friction alone stops a joint [1/s]; a rotor is added if it would be higher."""
 
 
 def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, ...]:
     """Return the components of a plant: active parts, and those that follow from them and from the model.
 
     Contacts follow from terrain, `contact.PointContact` and `contact.BodyContact`. Friction, springs and stops follow from the
-    model's joints; a part with the same name, as "elbow.stops", replaces each. The model's loops are closed.
+    model's joints; a part with the same name, such as "elbow.stops", replaces them. The model's loops are closed.
 
     `parts`: components in any order; a plant sorts them by `Component.order`.
     """
@@ -96,7 +96,7 @@ def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> 
 
 
 def _model_friction(joint: str, viscous: float, coulomb: float, inertia: float) -> JointFriction:
-    """Return the friction of a joint with this inertia [kg·m²], with the rotor that it needs."""
+    """Return the friction of a joint with this inertia [kg·m²], and its required rotor."""
     rotor = max(0.0, viscous / FRICTION_RATE - inertia)
     found = JointFriction(joint=joint, viscous=viscous, coulomb=coulomb, armature=float(f"{rotor:.3g}"))
     deflection = coulomb / ((inertia + rotor) * STICK_FREQUENCY**2)

@@ -78,7 +78,7 @@ def _impulse(
 
     The impulses of a constraint between two bodies are equal and opposite: momentum is conserved; kinetic energy falls.
 
-    `causes`: share of the loss by cause, where one is 1 and others are 0.
+    `causes`: fraction of the loss by cause, one of them 1 and the others 0.
     """
     nv, layout = plant.model.nv, plant.layout
     M = inertia_matrix(plant, t, q, x[:nv], inputs)
@@ -116,7 +116,7 @@ def closing_recipe(plant: Plant) -> Recipe:
         rows = [row._replace(active=where(touched[k] != 0.0, row.active, 0.0)) for k, (_, row) in enumerate(new)]
         causes: dict[str, Scalar] = {}
         none: Scalar = 1.0
-        for (c, _), closes in zip(new, closing, strict=True):  # the first that closes accounts for the loss
+        for (c, _), closes in zip(new, closing, strict=True):  # the loss is assigned to the first that closes
             causes[c.cause] = causes.get(c.cause, 0.0) + none * closes
             none = none * (1.0 - closes)
         moved, lost = _impulse(plant, at.t, q, x, after, rows, causes)

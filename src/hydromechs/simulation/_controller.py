@@ -48,7 +48,7 @@ class Controller(Described, abc.ABC):
     memory: np.ndarray = np.zeros(0)
     """Memory, shape (nm,), available once started; part of the state of a simulation."""
     signals: Mapping[str, str] = MappingProxyType({})
-    """Recorded variables besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
+    """Recorded variables besides its commands, name to unit, such as {"reference.x": "m"}; fixed once it has started."""
     signal_values: np.ndarray = np.zeros(0)
     """Values of its signals at its last call, in order, shape (ns,); NaN before the first call."""
     measured: Mapping[str, Measured] = MappingProxyType({})

@@ -28,7 +28,7 @@ def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> 
 
 
 def unknown(layout: Layout) -> np.ndarray:
-    """Return the ledger of a state that was never recorded: unknown stored energies, no work."""
+    """Return the ledger of a state without a recording: stored energies are unknown, and no work is done."""
     return np.concatenate([np.full(len(STORED_ENERGIES), np.nan), np.zeros(len(layout.causes))])
 
 

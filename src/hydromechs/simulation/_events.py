@@ -124,7 +124,7 @@ class Event:
 
     @property
     def message(self) -> str:
-        """Message that it happened, without the time."""
+        """Message about the event, without the time."""
         return f"{self.name} ({self.quantity} crosses {self.level:g})"
 
     def closing(self, lost: float, plant: Plant, q: np.ndarray, before: np.ndarray) -> list[str]:
@@ -173,7 +173,7 @@ def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[st
 def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str], start: float, step: float) -> None:
     """Raise `KeyError` for an event with an unknown quantity or component, `ValueError` for one that can never happen.
 
-    Time never falls, and a time must be later than the start, and than 0, by more than a millionth of a step.
+    Time only increases, and a time must exceed the start, and 0, by more than a millionth of a step.
 
     `signals`: signals of its controller, name to unit; `start`: time at the start [s]; a resumed run starts after events that
     have happened; `step`: step [s].
@@ -186,7 +186,7 @@ def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, st
         except KeyError as error:
             raise KeyError(f"event {event.name!r}: quantity: {message_of(error)}") from None
         if event.quantity == "time" and event.direction == "falling":
-            raise ValueError(f"event {event.name!r}: direction is falling, but time only rises; remove direction")
+            raise ValueError(f"event {event.name!r}: direction is falling, but time only increases; remove direction")
         if event.quantity == "time" and not event.level > min(start, 0.0) + slack(min(start, 0.0), step):
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from {min(start, 0.0):g} s on"
             raise ValueError(f"{text}; for initial commands use 'commands'")

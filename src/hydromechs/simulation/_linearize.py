@@ -49,8 +49,8 @@ class Linearization(NamedTuple):
     rates: np.ndarray
     """v̇ and ż at the operating point, 0 at an equilibrium [m/s², rad/s², ...], shape (n − nv,)."""
     corners: tuple[str, ...]
-    """States and commands with different slopes on their two sides, as where friction starts to slip, contacts touch, or at a
-    point of a thruster's table: no single linear system exists."""
+    """States and commands with different slopes on their two sides, for example where friction starts to slip, contacts touch,
+    or at a point of a thruster's table: no single linear system exists."""
     basis: np.ndarray
     """Directions of x that closed constraints and prescribed motions allow, orthonormal, shape (n, m); m = n without these."""
     model: Model

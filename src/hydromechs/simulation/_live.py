@@ -40,7 +40,7 @@ MOST_SAMPLES = 1e9
 
 
 def size_faults(duration: float, step: float, record: float) -> list[tuple[str, str]]:
-    """Return the settings that make a run endless, with the reason.
+    """Return the settings that make a run too long, with the reason.
 
     `duration`: how long to simulate [s]; `record`: time between two samples [s].
     """
@@ -72,7 +72,7 @@ class Clock:
         """Missed deadlines of a run in real time."""
         self.periods = list(periods)
         if self.pace:
-            self.periods.append(max(1, round(PACE / step)) * step)  # whole steps, so that results do not depend on the stops
+            self.periods.append(max(1, round(PACE / step)) * step)  # complete steps, so that results do not depend on the stops
         self.started = self.reported = time.perf_counter()
 
     @property
@@ -135,7 +135,7 @@ class LiveRun:
         self.log = RunLog()
         """Messages of the run."""
         self.stopped: str | None = None
-        """Why it ended early, or None."""
+        """Reason for an early end, or None."""
         sim = simulation
         for text in notes:
             self.log.say(text)

@@ -53,7 +53,7 @@ class SensingPlaces(NamedTuple):
 
 
 class Sensing(Protocol):
-    """Sensors and a filter in front of the blocks of a mission, as nodes of a routine."""
+    """Sensors and a filter ahead of the blocks of a mission, as nodes of a routine."""
 
     period: float
     """Time between two ticks [s]."""
@@ -138,7 +138,7 @@ class TickPlaces(NamedTuple):
 class Mission:
     """Sensors and a filter, and controllers side by side or one after the other; traced ones are compiled.
 
-    A part runs in its phase; its commands then stay, and its servo targets stop. If two parts set the same
+    A part runs in its phase; afterwards its commands persist, and its servo targets stop. If two parts set the same
     command, the later one in the list counts. Signals are those of all parts: NaN before a part runs and while control is off,
     and kept after its phase. Parts in Python see the state before the tick.
 
@@ -226,7 +226,7 @@ class Mission:
         self._sizes = [int(np.prod(shape)) for shape in self._shapes]
         kept: Mapping[str, Array] = {} if self.sensing is None else self.sensing.state
         self._kept = np.concatenate([np.zeros(0), *(np.ravel(x) for x in kept.values())])
-        ending = sum(bool(np.isfinite(part.phase.end)) for part in self.python)  # remembers which actuators these moved
+        ending = sum(bool(np.isfinite(part.phase.end)) for part in self.python)  # stores which actuators these moved
         self._flags = np.zeros(len(self._ending) + ending * len(self._plant.layout.commands))
         self._programs = [None if part.traced is None else _traced(part.traced) for part in self.parts]
 
@@ -377,7 +377,7 @@ class Mission:
                     error.add_note(f"in the controller {type(block).__name__} at t = {t:g} s")
                     raise
                 said += block.messages
-            elif t >= part.phase.end - near and led.any():  # nothing updates its servo targets from here on
+            elif t >= part.phase.end - near and led.any():  # nothing updates its servo targets from now on
                 names = {name for name, on in zip(layout.commands, led, strict=True) if on}
                 commands = settled_targets(layout, state.command, state.held, t, names)
             row[:] = simulation._taken(commands)

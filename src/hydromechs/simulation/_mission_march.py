@@ -139,7 +139,7 @@ class MissionMarch:
         self._lanes, self._threads, self._target = 1, 1, NATIVE.target
         self._codes: dict[object, PackedCode] = {}
         self.reason = "the next step is not finite"
-        """Why a world has stopped."""
+        """Return why a world has stopped."""
 
     def compile(self) -> None:
         """Compile the machine code now."""
@@ -491,7 +491,7 @@ class MissionMarch:
     def run(self, state: Mapping[str, Array], until: Array, passes: int, records: Mapping[str, Array] | None = None) -> Array:
         """Run worlds in place up to a time. Return the number of rows recorded in each, shape (worlds,).
 
-        `state`: as of `new`; `until`: n and part of the time, shape (worlds or 1, 2); `passes`: maximum number of passes;
+        `state`: see `new`; `until`: n and part of the time, shape (worlds or 1, 2); `passes`: maximum number of passes;
         `records`: rows of the records, by name of `SAMPLED`, shape (worlds, rows, n).
         """
         return self.code.run(state, {"until": until, **self.given}, passes, records)

@@ -113,8 +113,9 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
     corners = [name for name in system.corners if name not in system.commands]
     if corners:
         warnings.warn(
-            f"modes: the slopes on the two sides of {', '.join(corners)} differ, as where friction starts to slip or a "
-            "contact to touch; the modes are those of one side, and another state may have others",
+            f"modes: the slopes on the two sides of {', '.join(corners)} differ, for example where friction starts to slip "
+            f"or a "
+            "contact to touch; the modes are those of one side, and may differ at a nearby state",
             stacklevel=2,
         )
     T = system.basis
@@ -135,7 +136,7 @@ def _check(system: Linearization, tolerance: float) -> None:
         shown = ", ".join(f"{names[k].removeprefix('rate.')} ({system.rates[k]:.3g})" for k in worst)
         raise ValueError(
             f"modes: the state at t = {system.state.t:g} s is not an equilibrium: {len(off)} rates are above {tolerance:g}, "
-            f"the largest of {shown}; find one by hm.trim (on the command line, --trim), or simulate until it settles"
+            f"the largest of {shown}; find one with hm.trim (on the command line, --trim), or simulate until it settles"
         )
     if system.basis.shape[1] < len(system.A) and np.abs(system.state.v).max(initial=0.0) > tolerance:
         fastest = system.model.coordinate_names[1][int(np.argmax(np.abs(system.state.v[:nv])))]

@@ -52,7 +52,7 @@ def _outputs(plant: Plant) -> dict[str, tuple[str, Output]]:
     for c in plant.components:
         for o in c.outputs:
             if out.setdefault(o.name, (c.kind, o)) != (c.kind, o):
-                raise ValueError(f"component {c.name!r} ({type(c).__name__}): another kind records {o.name!r} too; rename it")
+                raise ValueError(f"component {c.name!r} ({type(c).__name__}): another kind also records {o.name!r}; rename it")
     return out
 
 
@@ -125,7 +125,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         variable("kinetic_energy_fluid", (), "J", "kinetic energy of the water moved by the bodies"),
         variable("potential_energy", (), "J", "potential energy of weight and buoyancy"),
         variable("elastic_energy", (), "J", "energy stored in contacts, stops and sticking friction"),
-        variable("energy_residual", (), "J", "change of all energy less all work: the error of integration"),
+        variable("energy_residual", (), "J", "change of all energy minus all work: the integration error"),
     ]
     if plant.layout.causes:
         out.append(variable("work", ("cause",), "J", "work done on the mechanism since the start"))
@@ -150,7 +150,7 @@ def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[s
 
 
 def _check_outputs(plant: Plant, recorded: set[str]) -> None:
-    """Reject component records whose name is one of the recording's own, or that add labels to a dimension of it."""
+    """Reject component records with a reserved name, or with labels along a reserved dimension."""
     own = {*recorded, *FROM_STATE, *ATTITUDE, *DIMENSIONS, "R_WB", "actuator", *(c.kind for c in plant.components)}
     outputs = {o.name for c in plant.components for o in c.outputs}
     along = dict(AXES)
@@ -168,7 +168,7 @@ def _check_outputs(plant: Plant, recorded: set[str]) -> None:
 
 
 FROM_STATE = {"q", "v", "orientation", "command", "internal_state", "work", "energy_residual", "held_input"}
-"""Variables that are not computed by `observed`: parts of the state, and values relative to the start of the run."""
+"""Variables that `observed` does not compute: parts of the state, and values relative to the start of the run."""
 
 
 def observed(

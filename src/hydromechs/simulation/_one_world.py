@@ -98,7 +98,7 @@ class OneWorld:
     def advance(self, until: float, recorder: Recorder, hurry: Callable[[], bool]) -> None:
         """Run up to a time at which inputs may change [s], or to a report; raise the error that stops the mission. See `said`.
 
-        `hurry`: called after each call of Python: True ends the stretch at the next sample.
+        `hurry`: called after each call of Python: True ends this stretch at the next sample.
         """
         sim, march, state = self.simulation, self.march, self.state
         self._begin()
@@ -174,7 +174,7 @@ class OneWorld:
 class PropagatedMarch(MissionMarch):
     """The loop of a mission of one world: compiled ticks, and between two of them or samples the steps of a propagator.
 
-    `mission`: as of `MissionMarch`; `record`: time between two samples [s].
+    `mission`: see `MissionMarch`; `record`: time between two samples [s].
     """
 
     def __init__(self, programs: PlantPrograms, mission: Mission | None, step: float, record: float) -> None:

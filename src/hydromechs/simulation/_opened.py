@@ -23,7 +23,7 @@ TIME = 0.37
 
 
 def opened_faults(plant: Plant) -> dict[str, str]:
-    """Return problems of open parameters of a plant, by name: nothing reads them, or they cannot be symbols."""
+    """Return problems of open parameters of a plant, by name: they are unused, or they cannot be symbols."""
     read: dict[str, bool]
     out: dict[str, str]
     try:
@@ -68,8 +68,8 @@ def _alone(plant: Plant, name: str) -> bool | str:
 def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[str, bool]:
     """True if open parameters, one or all of them, affect any quantity at one instant.
 
-    `names`: which parameters; others have the model's values; `state`: whether time, state and all other inputs are symbols,
-    too: slow but complete.
+    `names`: which parameters; others have the model's values; `state`: True if time, state and all other inputs are also
+    symbols: slow but complete.
     """
     plant = _with_open(plant, names)
     start, layout, nv = plant.start, plant.layout, plant.model.nv

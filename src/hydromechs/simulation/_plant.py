@@ -69,7 +69,7 @@ class Plant:
     seed: int = 0
     """Seed of the waves' phases and of the gusts."""
     parameters: tuple[str, ...] = ()
-    """Paths of numbers that stay open: of the model, components, terrain and environment, as "vehicle.inertia.mass"."""
+    """Paths of numbers that stay open: of the model, components, terrain and environment, such as "vehicle.inertia.mass"."""
     form: Form | None = None
     """Compiled form: "specialised" for straight-line code of all bodies, "rolled" for loops over them; by default
     by the number of bodies."""
@@ -136,8 +136,8 @@ class Plant:
         for what, word, taken in (("kind", c.kind, DIMENSIONS), ("cause", c.cause, CAUSES), ("label", c.label, LABELS)):
             if word in taken:
                 raise ValueError(
-                    f"component {c.name!r} ({type(c).__name__}): its {what} {word!r} is a name of the recording's own; "
-                    f"give the class another, as {what} = {word + '_of_mine'!r}"
+                    f"component {c.name!r} ({type(c).__name__}): its {what} {word!r} is reserved for recordings; "
+                    f"choose another in the class, such as {what} = {word + '_of_mine'!r}"
                 )
 
     def _shapes_wet_part(self, name: str) -> bool:
@@ -158,7 +158,7 @@ class Plant:
 
     @cached_property
     def _open_places(self) -> dict[str, tuple[Keys, ...]]:
-        registry.edits_of(self, dict.fromkeys(self.parameters, 1.0))  # an error if two name the same number
+        registry.edits_of(self, dict.fromkeys(self.parameters, 1.0))  # raises an error if two name the same number
         return {name: registry.located(self, name) for name in self.parameters}
 
     @cached_property
@@ -264,7 +264,8 @@ class Plant:
         """Loops over the bodies, for a plant that is compiled as loops."""
         return rolled_plant(self)
 
-    # -- what components do, seen once ----------------------------------------------------------------------------------------
+    # -- actions of components, evaluated once
+    # ----------------------------------------------------------------------------------------
 
     @cached_property
     def first_actions(self) -> tuple[Action, ...]:
@@ -323,7 +324,7 @@ class Plant:
 
     @cached_property
     def group_names(self) -> tuple[str, ...]:
-        """The names of each group's components, as "left_hand + right_hand"."""
+        """Names of each group's components, such as "left_hand + right_hand"."""
         owners = [self.components[k].name for k in self.constraining for _ in self.first_actions[k].constraints]
         return tuple(" + ".join(dict.fromkeys(owners[i] for i in group)) for group in self.groups)
 
@@ -466,7 +467,7 @@ class Plant:
         return np.concatenate([np.zeros(0), *out])
 
     def check_values(self, given: Mapping[str, Any]) -> None:
-        """Raise `ValueError` if an object could not have the value of an open parameter, as a mass below 0.
+        """Raise `ValueError` if an object could not have the value of an open parameter, such as a mass below 0.
 
         Args:
             given: Values by name.

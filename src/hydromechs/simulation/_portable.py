@@ -30,7 +30,7 @@ from ._simulation import Simulation
 from ._watches import SoftStops
 
 HORIZON = 3600.0
-"""Time up to which given numbers that change are written [s]."""
+"""Time up to which time-dependent inputs are written [s]."""
 SEAS = 32
 """Number of seeds whose random waves are written."""
 
@@ -40,7 +40,7 @@ class Portable:
     """A mission for another runner."""
 
     routines: Mapping[str, Routine]
-    """`mission`: the loop; `bare`: steps alone, with a state of its own; `look`: sensors at the end, if there are any."""
+    """`mission`: the loop; `bare`: steps alone, with a separate state; `look`: sensors at the end of a run, if any."""
     programs: Mapping[str, Recipe]
     """`observe`: recorded quantities; `turns`: orientations; `closing`, `apart`: constraints and grips that close, if any."""
     values: Mapping[str, Array]
@@ -50,7 +50,7 @@ class Portable:
 
 
 def portable(simulation: Simulation) -> Portable:
-    """Return the mission of a simulation in its initial state; `UnsupportedFeature` names what a runner cannot have."""
+    """Return the mission of a simulation in its initial state; raises `UnsupportedFeature` if a runner cannot execute it."""
     sim, plant = simulation, simulation.plant
     _check(sim)
     world = OneWorld(sim, sim.march)
@@ -95,10 +95,11 @@ def portable(simulation: Simulation) -> Portable:
 
 
 def _check(sim: Simulation) -> None:
-    """Raise `UnsupportedFeature` for what a compiled loop does not do."""
+    """Raise `UnsupportedFeature` for features that a compiled loop does not support."""
     if not isinstance(sim.method, FixedStep):
         raise UnsupportedFeature(
-            f"integrator {sim.method.name!r} takes adaptive steps, or those of another engine; a compiled mission needs fixed "
+            f"integrator {sim.method.name!r} takes adaptive steps, or those of a third-party engine; a compiled mission "
+            f"needs fixed "
             "ones: set integrator: rk4 and a step"
         )
     for part in () if sim.mission is None else sim.mission.python:
@@ -151,7 +152,7 @@ def _variables(sim: Simulation) -> list[dict[str, Any]]:
 
 
 def _data(sim: Simulation) -> dict[str, Any]:
-    """Return what fills the inputs behind commands and settings: places, and values over time."""
+    """Return the inputs after commands and settings: their positions, and values over time."""
     plant, layout = sim.plant, sim.plant.layout
     places = {name: [at.start, at.stop - at.start] for name, (at, _) in layout.data.items()}
     timed = []
@@ -182,7 +183,7 @@ def _event(sim: Simulation, e: Event) -> dict[str, Any]:
     head, terms = find_terms(e.quantity, variables, coordinates(plant, sim.signals))
     nothing = np.full(layout.size, np.nan)
     na, nh = len(layout.commands), len(layout.held)
-    nothing[na : na + nh] = 0.0  # rates of servos, which the runner settles
+    nothing[na : na + nh] = 0.0  # rates of servos, which the runner computes
     changed = inputs_after(e, plant, nothing, 0.0)
     edits = [[int(k), float(changed[k])] for k in np.flatnonzero(~np.isnan(changed)) if changed[k] != nothing[k]]
     edits += [[na + k, 0.0] for name, k in switch_places(plant).items() if name in e.release]
@@ -205,14 +206,14 @@ def _event(sim: Simulation, e: Event) -> dict[str, Any]:
 
 
 def _servos(sim: Simulation) -> list[list[int]]:
-    """Return the places of target, rate and time of each servo among the inputs."""
+    """Return the positions of target, rate and time of each servo among the inputs."""
     layout, na = sim.plant.layout, len(sim.plant.layout.commands)
     held = {name: na + k for k, name in enumerate(layout.held)}
     return [[k, held[f"{name}.rate"], held[f"{name}.at"]] for k, name in enumerate(layout.commands) if f"{name}.rate" in held]
 
 
 class _Number(float):
-    """A number in a text, which writes its place in the template."""
+    """A number in a text, formatted as its position in the template."""
 
     place: int
 
@@ -221,7 +222,7 @@ class _Number(float):
 
 
 def template(text: Callable[..., str]) -> str:
-    """Return the text of a message with places such as "{0:.3g}" for its numbers."""
+    """Return the template of a message, with fields such as "{0:.3g}" for its numbers."""
     numbers = [_Number() for _ in range(REPORT - 1)]
     for k, x in enumerate(numbers):
         x.place = k
@@ -244,7 +245,7 @@ def _texts(sim: Simulation) -> list[dict[str, Any]]:
 
 
 def _stops(sim: Simulation) -> list[dict[str, Any]]:
-    """Return the joints whose default stops are watched."""
+    """Return the joints whose default stops are monitored."""
     return SoftStops(sim.plant).described()
 
 
@@ -261,7 +262,7 @@ def _turns(sim: Simulation) -> Recipe | None:
 
 
 def _apart(sim: Simulation, grips: Sequence[Grip]) -> Recipe:
-    """Return the distances of the frames of grips, in units of their reach, as a program of q."""
+    """Return the distances between the frames of grips, relative to their reach, as a program of q."""
     model = sim.model
 
     def apart(q: Array) -> Array:

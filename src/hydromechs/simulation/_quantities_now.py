@@ -15,7 +15,7 @@ from ._observe import coordinates, quantities
 from ._programs import PlantPrograms
 
 DIRECT = ("q", "v", "internal_state", "work", "command", "held_input", "signal")
-"""Variables of the recording that are in the arrays of a mission."""
+"""Variables of the recording that exist in the arrays of a mission."""
 
 
 class QuantitiesNow:

@@ -1,4 +1,4 @@
-"""Inputs from a caller, by name or in order, and messages about commands outside their ranges."""
+"""Inputs from callers, by name or in order, and messages about commands outside their ranges."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -89,7 +89,7 @@ class Reduction:
             if self._late(c) and period_of(c.quantity) is not None:
                 raise UnsupportedFeature(
                     f"check {c.name!r}: mean_of stops at {c.mean_of[1] if c.mean_of else 0:g} s, after the first sample of "
-                    f"the angle at {c.after:g} s; let after be the end of mean_of, or keep the samples"
+                    f"the angle at {c.after:g} s; set after to the end of mean_of, or keep the samples"
                 )
         self._vehicles = sorted(vehicles(programs.plant))
         self._now = QuantitiesNow(programs, self._names, signals, self._vehicles)
@@ -109,7 +109,7 @@ class Reduction:
         self._now.call(r, t, parts, self._sampled, {"totals": totals}, "statistics", identity)
 
     def _parts(self, totals: Array) -> tuple[Array, Array, Array]:
-        """Split into numbers of checks, quantities and vehicles, shape (..., n, CHECK), (..., n, SIZE) and (..., n, TILT)."""
+        """Return numbers of checks, quantities and vehicles, shape (..., n, CHECK), (..., n, SIZE) and (..., n, TILT)."""
         lead, a = totals.shape[:-1], 2 + CHECK * len(self.checks)
         b = a + SIZE * len(self.quantities)
         checks, quantities, tilts = totals[..., 2:a], totals[..., a:b], totals[..., b:]

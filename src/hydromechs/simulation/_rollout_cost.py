@@ -272,7 +272,7 @@ class RolloutCost:
             if timed:
                 raise ValueError(
                     f"RolloutCost needs inputs that hold, but those of {timed[0].name!r} ({timed[0].kind}) change at "
-                    f"t = {until:g} s; give a motion that is a formula, as motions.Sine"
+                    f"t = {until:g} s; give a motion that is a formula, such as motions.Sine"
                 )
             raise ValueError(f"RolloutCost needs steady water; the current changes at t = {until:g} s: remove gusts and tables")
         inputs = np.tile(sim.inputs, (len(commands), 1))

@@ -36,9 +36,9 @@ SLACK = 0.02
 NO_TENSION = 1e-6
 """Tension below which a line is slack in any case [N]."""
 STRAIGHT = 0.995
-"""Distance between a line's ends, over its length, below which it can go slack [-]."""
+"""Distance between the ends of a line, relative to its length, below which it can go slack [-]."""
 LONG_WAVE = 5.0
-"""Minimum wavelength, over body size, for negligible wave scattering [-] (DNV-RP-C205, 6.1: Morison's equation)."""
+"""Minimum ratio of wavelength to body size for negligible wave scattering [-] (DNV-RP-C205, 6.1: Morison's equation)."""
 CRITICAL_REYNOLDS = 2e5
 """Reynolds number above which the drag coefficient of a smooth sphere or cylinder falls [-] (drag crisis)."""
 SUBCRITICAL: dict[type, float] = {Cylinder: 0.7, Sphere: 0.3}
@@ -286,7 +286,7 @@ def _water(run: _Recorded) -> Iterator[RunWarning]:
             yield w._replace(text=w.text + advice)
     if beds:
         k, bed = int(np.nanargmax(np.nanmax(depth, axis=0))), min(beds)
-        text = "{item!r} was below the bed of the water at {time} s: depth {value} m at {worst} s, bed at {limit} m"
+        text = "{item!r} was below the seabed at {time} s: depth {value} m at {worst} s, bed at {limit} m"
         yield from run.warning("below_bed", names[wet[k]], depth[:, k] - bed, depth[:, k], bed, "m", text)
 
 

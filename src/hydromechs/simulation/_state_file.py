@@ -1,4 +1,4 @@
-"""Result of a run, and states on disk: a small JSON file that preserves all bits."""
+"""Result of a run, and states on disk: a small JSON file without loss of precision."""
 
 from __future__ import annotations
 

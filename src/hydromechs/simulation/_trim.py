@@ -485,7 +485,7 @@ def _values(plant: Plant, state: State) -> dict[str, Any]:
 
 
 def _command(curve: ForceCurve, force: float) -> float:
-    """Return the command for a force [N]; 0 if that gives it, too."""
+    """Return the command for a force [N]; 0 if a command of 0 also gives it."""
     none = curve.commands[0] <= 0.0 <= curve.commands[-1] and float(curve.steady(0.0)) == force
     return 0.0 if none else curve.inverse(force)
 

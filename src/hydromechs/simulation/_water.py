@@ -95,7 +95,7 @@ def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate
     motion = PointMotion(here.velocity, here.acceleration, here.elevation, gradient)
     if not plant.waves_move_surface:
         return motion
-    s = hydro.wave_surface(components, p - carried * t, t)  # η(p − c t, t): ∂/∂t has −c·∇ too
+    s = hydro.wave_surface(components, p - carried * t, t)  # η(p − c t, t): ∂/∂t also contains −c·∇
     rise, turn = s.rise - s.slope @ carried, s.turn - s.curvature @ carried
     return motion._replace(slope=s.slope, curvature=s.curvature, rise=rise, turn=turn)
 
@@ -205,7 +205,7 @@ class Water:
         samplings: Sequence[hydro.WetSampling | None],
         here: Sequence[Sequence[PointMotion]],
     ) -> list[hydro.WetMotion]:
-        """Return the same for water with a surface: the wet part of each hull strip, and the water there."""
+        """Return the motion of water with a surface: the wet part of each hull strip, and the water there."""
         wet: list[list[hydro.WetStrip]] = []
         points: list[Array] = []
         for motion, sampled, flows in zip(motions, samplings, here, strict=True):

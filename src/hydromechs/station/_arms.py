@@ -17,11 +17,11 @@ from hydromechs.spatial import rpy_from_matrix
 from ._operator import Operator
 
 SWING = 0.4, 7.5, 4
-"""Swing of the fast manipulation mission: travel [m], period [s], cycles (Razzanelli et al. 2019)."""
+"""Swing of the fast manipulation mission: travel [m], period [s], number of cycles (Razzanelli et al. 2019)."""
 LEASH = 0.3
 """Maximum distance by which a tool's reference leads the tool [m]."""
 BASE = ("flies", "settles", "rests")
-"""Modes of a vehicle: it is flown, it approaches its target, it is there."""
+"""Modes of a vehicle: flown, approaching its target, at its target."""
 STIFFNESS = 2.0
 """Decay rate of a tool's position error [1/s]."""
 
@@ -123,7 +123,7 @@ class Arm:
     def _led(
         self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, base: str
     ) -> dict[str, float]:
-        """Lead the tool: in the world once the vehicle has settled, until it is flown; else along with the vehicle."""
+        """Move the tool's reference: in the world while the vehicle is settled, otherwise along with the vehicle."""
         pose = self._loop.tool(state.q)
         along = forward @ (self.speeds.tool * np.array(asked.arm_axes[:3]))
         place, rate = m["place"], np.zeros(6)
@@ -141,7 +141,7 @@ class Arm:
             moved = place + self.period * along
             off = moved - pose.p
             if np.linalg.norm(off) > LEASH and off @ along > 0.0:
-                along = np.zeros(3)  # it waits for the tool
+                along = np.zeros(3)  # the reference waits for the tool
             swung = self._swung(m, asked.swing, state.t)
             wanted, rate[:3] = place + swung[0], along + swung[1]
             place += self.period * along

@@ -22,7 +22,7 @@ class CameraPlace(NamedTuple):
     """Place of a camera."""
 
     name: str
-    """Name for the pilot."""
+    """Name shown to the pilot."""
     body: int
     """Index of the body that carries it."""
     position: Array
@@ -68,7 +68,7 @@ def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, 
         if _is_camera(name) and model.locate(name)[0] == vehicle:
             _, place, axes = model.locate(name)
             p, R = np.asarray(place, dtype=float), np.asarray(axes, dtype=float)
-            far = size + float(np.linalg.norm(p - 0.5 * (low + high)))  # beyond the hull, which is met from outside there
+            far = size + float(np.linalg.norm(p - 0.5 * (low + high)))  # beyond the hull, which the ray enters from outside
             ahead = far - hull.ray(p + far * R[:, 0], -R[:, 0])
             if ahead > 0.0:
                 p = p + (ahead + CLEAR) * R[:, 0]

@@ -1,4 +1,7 @@
-"""Acoustic channel: messages are delayed, infrequent and sometimes lost. Times are whole ticks, so that it is exact."""
+"""Acoustic channel: messages are delayed, infrequent and sometimes lost.
+
+Times are integer numbers of ticks, so that the channel is exact.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import numpy as np
 from hydromechs.values import Bound, NotNegative, check_fields, finite, positive, whole
 
 ROUNDING = 1e-9
-"""Part of a tick by which a time may exceed an integer number of ticks without being rounded up."""
+"""Fraction of a tick by which a time may exceed an integer number of ticks without being rounded up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +61,9 @@ class Message(NamedTuple):
     sent: int
     """Tick at which its transmission starts."""
     arrives: int
-    """Tick at which it has arrived completely, unless it is lost."""
+    """Tick at which it has arrived completely, if it is not lost."""
     content: Any
-    """Complete content, not a change: the message before may be lost."""
+    """Complete content, not a change: the previous message may be lost."""
 
 
 class AcousticChannel:
@@ -68,10 +71,10 @@ class AcousticChannel:
 
         arrives = sent + n + d,    n = ⌈message time / tick⌉,   d = ⌈delay / tick⌉
 
-    While it is busy with a message, for n ticks, it takes no other, and there is no queue: a sender offers its present
-    data at every tick, so that messages are never outdated. Messages arrive in the order in which they were sent. Of a lost
-    one the receiver gets nothing: the previous message stays in force until the next one comes through. Whether message k is
-    lost depends only on the link's seed and on k. The sender is not informed.
+    While it is busy with a message, for n ticks, it accepts no other. There is no queue: a sender offers its present data at
+    every tick, so that messages are never outdated. Messages arrive in the order in which they were sent. If a message is lost,
+    the previous one remains in force until the next one arrives. The loss of message k depends only on the link's seed and on
+    k. The sender is not informed.
 
     `link`: delay, message time, loss; `tick`: length of a tick [s].
     """

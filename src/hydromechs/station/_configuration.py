@@ -1,4 +1,4 @@
-"""Scenario as an operator flies it: a file with the pilot in place of the mission, and with the operator's changes."""
+"""Scenario for an operator: a scenario file in which the pilot replaces the mission, with the operator's changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _from(low: float, high: float, **more: Any) -> Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """Scenarios to choose from, and their reader: files are above the station, so whoever starts it provides it."""
+    """Scenarios to choose from, and their reader, which the program that starts the station provides."""
 
     files: Mapping[str, str]
     """Paths of the scenario files, by displayed name."""
@@ -45,7 +45,7 @@ class Catalog:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """Operator's changes of a scenario; None leaves it as it is in the file."""
+    """Operator's changes of a scenario; None keeps the value of the file."""
 
     current: Annotated[tuple[float, float, float], _from(-20.0, 20.0, size=3)] | None = None
     """Velocity of the water in world axes [m/s], shape (3,)."""
@@ -73,13 +73,13 @@ class Changes:
         known = [f.name for f in fields(cls)]
         for name in values:
             if name not in known:
-                raise FieldError("changes", name, f"is none of them{nearest(str(name), known)}")
+                raise FieldError("changes", name, f"is not a known change{nearest(str(name), known)}")
         return cls(**values)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configured:
-    """A scenario that can be piloted."""
+    """Scenario that can be piloted."""
 
     name: str
     scenario: Scenario

@@ -16,7 +16,7 @@ from ._operator import Inputs, Operator
 from ._telemetry import Snapshot
 
 REFRESH = 1.0
-"""Time between two telemetry messages from which the ghost restarts [s]; those in between are only displayed."""
+"""Time between telemetry messages from which the ghost restarts [s]; messages in between are only displayed."""
 
 
 class TelemetryMessage(NamedTuple):
@@ -24,12 +24,12 @@ class TelemetryMessage(NamedTuple):
 
     telemetry: Telemetry
     asked: Operator
-    """Operator input until then."""
+    """Operator input before the first message arrives."""
     snapshot: Snapshot
 
 
 class DueInputs(Inputs):
-    """Inputs of a ghost's pilot: at each tick, the message that has arrived last; at first the previous request."""
+    """Inputs of a ghost's pilot: at each tick, the last message that has arrived; initially the previous request."""
 
     def __init__(self, asked: Operator) -> None:
         self.asked = asked
@@ -47,7 +47,7 @@ class Delayed:
     """Both directions of a link between an operator and a vehicle, and the vehicle's ghost. A tick is a control period.
 
     At each tick `tell` and then, through the vehicle's inputs, `carry`; after it `predict`. With the vehicle's own scenario,
-    the ghost predicts the vehicle to the last bit, unless commands are lost; its sensor noise is the same, too.
+    the ghost predicts the vehicle to the last bit, unless commands are lost; its sensor noise is also the same.
 
     `link`: delay, message time and loss of each direction; `simulation`: the ghost's simulation, of the same scenario; its
     pilot reads `inputs`; `inputs`: inputs of that pilot; `period`: length of a tick [s]; `state`: present state of the vehicle;
@@ -63,7 +63,7 @@ class Delayed:
         self.last_received = snapshot
         """Vehicle state of the last telemetry."""
         self.problem = ""
-        """Why the ghost has stopped; empty while it moves."""
+        """Reason why the ghost has stopped; empty while it moves."""
         self._tick = round(state.t / period)
         self._asked, self._received = inputs.asked, -1
         self._refresh = round(REFRESH / period)
@@ -75,7 +75,7 @@ class Delayed:
         self._inputs.ghost = self.ghost
 
     def tell(self, tick: int, state: State, snapshot: Callable[[], Snapshot]) -> None:
-        """Let the vehicle send telemetry if the channel is free, and the station receive it.
+        """Send telemetry of the vehicle if the channel is free, and receive it at the station.
 
         The state is that before the messages of this tick are delivered; `snapshot` makes the displayed data from it.
         """

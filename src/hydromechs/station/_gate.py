@@ -1,4 +1,4 @@
-"""Gate of the station: the page, its link and the scenes behind one URL with a random token."""
+"""Gate of the station: serves the page, its link and the scenes at one URL with a random token."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from ._messages import SCENE_TYPES, page_message
 
 
 class Seats:
-    """Seats of a station. The first one has the controls; free controls go to whoever takes them."""
+    """Seats of a station. The first seat has the controls; anyone may take free controls."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,14 +40,14 @@ class Seats:
             return self._all[seat]
 
     def leave(self, seat: str) -> None:
-        """Remove a seat; its controls go to the first who asked, or are free."""
+        """Remove a seat; its controls pass to the first seat that asked, or become free."""
         with self._lock:
             self._all.pop(seat, None)
             self._asking = [s for s in self._asking if s != seat]
             self._hand_over(seat)
 
     def _hand_over(self, seat: str) -> None:
-        """Release the controls of a seat to the first who asked, or to nobody."""
+        """Pass the controls of a seat to the first seat that asked, or release them."""
         if self._pilot == seat:
             self._pilot = self._asking.pop(0) if self._asking else None
 
@@ -56,7 +56,7 @@ class Seats:
         return self._pilot == seat
 
     def ask(self, seat: str) -> None:
-        """Take the controls if they are free, else ask for them."""
+        """Take the controls if they are free, otherwise ask for them."""
         with self._lock:
             if seat not in self._all or seat == self._pilot:
                 return
@@ -67,13 +67,13 @@ class Seats:
                 self._asking.append(seat)
 
     def give(self, seat: str) -> str | None:
-        """Hand the controls of a seat to the first who asked, or release them; return the name of the new owner."""
+        """Pass the controls of a seat to the first seat that asked, or release them; return the name of the new owner."""
         with self._lock:
             self._hand_over(seat)
             return self._all.get(self._pilot or "")
 
     def view(self, seat: str) -> dict[str, object]:
-        """Information for a seat: who it is, who steers, who asks, how many watch."""
+        """Return information for a seat: its name, the owner of the controls, pending requests, number of observers."""
         with self._lock:
             return {
                 "you": self._all.get(seat, ""),
@@ -114,7 +114,7 @@ class Backend(Protocol):
     """The station behind the gate."""
 
     def page(self, view: str) -> Page | None:
-        """Return the scene of a view; None if there is none of that name."""
+        """Return the scene of a view; None if there is no view with this name."""
 
     def enter(self, seat: str) -> Mapping[str, Any]:
         """Assign a seat to a new page; return the first message to it."""
@@ -136,7 +136,7 @@ class Backend(Protocol):
 
 
 class StationGate(Gate):
-    """The page and its scenes behind a URL with a token. A slow page gets fewer frames and does not delay others."""
+    """The page and its scenes behind a URL with a token. A slow page receives fewer frames and does not delay others."""
 
     def __init__(self, backend: Backend, *, port: int = 0, share: bool = False) -> None:
         self.backend = backend
@@ -204,7 +204,7 @@ class StationGate(Gate):
                 except Rejected as reason:
                     self.rejected.take("page", str(reason))
                     continue
-                except Exception:  # must not end the link: the pilot would lose the controls
+                except Exception:  # must not close the link: the pilot would lose the controls
                     LOG.exception("a message of a page could not be handled")
                     continue
                 if reply is not None:
@@ -221,7 +221,7 @@ class StationGate(Gate):
         return do(seat, message)
 
     async def _frames(self, connection: ServerConnection, seat: str) -> None:
-        """Send the newest frame whenever the page has taken the one before."""
+        """Send the newest frame whenever the page has received the previous one."""
         last, sent, dropped, number = "", 0.0, 0, -1
         with contextlib.suppress(websockets.ConnectionClosed):
             while True:

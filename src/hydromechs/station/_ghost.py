@@ -16,14 +16,14 @@ from hydromechs.values import positive
 from ._channel import Message
 
 Deliver: TypeAlias = Callable[[Simulation, Any], None]
-"""Effects of a message on a vehicle: it sets commands, or setpoints in its controller's memory."""
+"""Function that applies a message to a vehicle: it sets commands, or setpoints in its controller's memory."""
 
 OnMessage: TypeAlias = Callable[[str], None]
 """Receiver of a controller's messages."""
 
 
 def as_commands(simulation: Simulation, content: Any) -> None:
-    """Apply a message with commands of all actuators, in order or by name: they hold from now on."""
+    """Apply a message with commands of all actuators, in order or by name; they remain in force."""
     simulation.command = content
 
 
@@ -33,7 +33,7 @@ def warn(text: str) -> None:
 
 
 def discard(text: str) -> None:
-    """Drop messages of a ghost's controller: the vehicle's sends them in its own run."""
+    """Drop messages of a ghost's controller: the vehicle's own controller sends them."""
 
 
 def advance(
@@ -69,10 +69,11 @@ class Telemetry(NamedTuple):
     tick: int
     """Tick of the telemetry, before messages that arrive at that tick are delivered."""
     state: State
-    """Reported part of its state: q and v always; other arrays may be empty, and the ghost takes its own. A t of 0 is not
-    reported, nor is a control of 1 in a state without `internal`: the time is that of the tick, control as the ghost has it."""
+    """Reported part of its state: always q and v; other arrays may be empty, and the ghost uses its own. A t of 0 counts as
+    unreported, as does a control of 1 in a state without `internal`: the time is that of the tick, and control that of the
+    ghost."""
     received: int | None = None
-    """Number of the last message that had been delivered, -1 if none; None if it is not reported, and none counts as lost."""
+    """Number of the last delivered message, -1 if none; None if unreported, so that no message counts as lost."""
     control: bool | None = None
     """True if its controller is active; None if it follows from the state or is unknown."""
 
@@ -81,14 +82,14 @@ class Ghost:
     """The future vehicle: a simulation of the same plant that runs ahead of real time.
 
     From the last telemetry it simulates to any tick with the messages in transit, each delivered at the tick of its arrival.
-    `ghost.predict(now + channel.latency)` is the vehicle at the time when a command sent now arrives. Pilots
-    fly by that moment: the command acts on this ghost at once, as if there were no delay, and everything that reaches
-    the vehicle until then is sent already, so that no input of the pilot is predicted. Earlier moments, the present
-    too, come from the same path at no cost.
+    `ghost.predict(now + channel.latency)` is the vehicle at the time when a command sent now arrives. Pilots steer by this
+    prediction: a command acts on the ghost at once, as if there were no delay. Everything that reaches the vehicle until then
+    is already sent, so that no input of the pilot is predicted. Earlier times, including the present, come from the same path
+    at no cost.
 
     With the vehicle's own plant, step and water it is exact. A message counts as received until telemetry shows that it was
-    lost. Between two telemetries only one tick is added at a time; telemetry that differs from the prediction has
-    the whole interval simulated again. Events of a scenario are ignored: their effects come with the telemetry.
+    lost. Between telemetry messages one tick is added at a time; if telemetry differs from the prediction, the whole interval
+    is simulated again. Events of a scenario are ignored: their effects come with the telemetry.
 
     Args:
         simulation: The station's model of the vehicle, reserved for the ghost. Its present state is the start. An
@@ -112,7 +113,7 @@ class Ghost:
         self.tick = positive(tick, "tick")
         whole_steps(self.tick, simulation.step_size, "tick")
         self._first, self._path = start, [simulation.state]
-        self._at: int | None = start  # tick that the simulation itself is at; None where it went astray
+        self._at: int | None = start  # tick of the simulation itself; None if it failed
         self._under_way: list[Message] = []
 
     @property
@@ -122,7 +123,7 @@ class Ghost:
 
     @property
     def under_way(self) -> tuple[Message, ...]:
-        """Messages that the vehicle presumably receives, if telemetry has not shown their effect yet."""
+        """Messages that the vehicle presumably receives and whose effect telemetry has not shown yet."""
         return tuple(self._under_way)
 
     @property
@@ -134,15 +135,14 @@ class Ghost:
         if message is None or message.arrives < self._first:
             return
         self._under_way.append(message)
-        del self._path[message.arrives - self._first + 1 :]  # what comes after is another now
+        del self._path[message.arrives - self._first + 1 :]  # the path after this is different now
 
     def receive(self, telemetry: Telemetry) -> State:
         """Restart from newer telemetry; older telemetry is ignored. Return the predicted state at its time.
 
-        Telemetry equal to the prediction, to the last bit, changes nothing and costs nothing. Messages that should have
-        been there by then and were not are lost, and the interval from the last telemetry is simulated again without
-        them. Parts missing in the telemetry are taken from there: states of actuators, commands and integrals of
-        controllers need not be transmitted.
+        Telemetry equal to the prediction, to the last bit, changes nothing and costs nothing. Messages that should have arrived
+        by then but did not are lost; the interval from the last telemetry is simulated again without them. Parts missing in the
+        telemetry are taken from there: states of actuators, commands and integrals of controllers need not be transmitted.
         """
         tick, state = telemetry.tick, telemetry.state
         if tick < self._first:
@@ -150,7 +150,7 @@ class Ghost:
         self._leave_out_lost(telemetry)
         try:
             own = self.predict(tick)
-        except SimulationDiverged:  # the telemetry brings it back
+        except SimulationDiverged:  # telemetry corrects it
             own = replace(self._path[-1], t=self._path[0].t + (tick - self._first) * self.tick)
         arrays = {f.name: getattr(state, f.name) for f in fields(state) if f.name not in ("t", "control")}
         given: dict[str, Any] = {name: x for name, x in arrays.items() if np.size(x)}
@@ -171,7 +171,7 @@ class Ghost:
         return own
 
     def _leave_out_lost(self, telemetry: Telemetry) -> None:
-        """Drop messages that should have been delivered before a telemetry and were not, and the path from there on."""
+        """Drop messages that telemetry shows to be lost, and the path from there on."""
         if telemetry.received is None:
             return
         come = [m for m in self._under_way if m.arrives >= telemetry.tick or m.number <= telemetry.received]

@@ -1,4 +1,4 @@
-"""Compiled pilot: operator input as settings of a plant, and a block that steers by them or leaves the mission alone."""
+"""Compiled pilot: operator input as settings of a plant, and a block that steers by them or passes the mission's commands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def level_axes(R: Array) -> Array:
 
 
 def held_place(held: Array, axes: Array, here: Array, speeds: Array, period: float) -> tuple[Array, Array]:
-    """Return the new setpoint of a held place, moved by deflections, and its rate, shape (6,) each; numbers or symbols.
+    """Return the new setpoint of a held pose, moved by deflections, and its rate, shape (6,) each; numbers or symbols.
 
     The setpoint waits for the vehicle if it leads by more than `LEASH` or `TURN_LEASH`.
 
@@ -48,7 +48,7 @@ def held_place(held: Array, axes: Array, here: Array, speeds: Array, period: flo
         held: Setpoint before: position and roll, pitch, heading, in world axes [m, rad], shape (6,).
         axes: Deflections, -1 to 1, shape (6,).
         here: Position and quaternion of the vehicle, shape (7,).
-        speeds: Speeds at full deflection, as `SPEEDS`.
+        speeds: Speeds at full deflection, like `SPEEDS`.
         period: Time since the last call [s].
     """
     R = quaternion_matrix(here[3:])
@@ -88,11 +88,11 @@ class Helm(TracedBlock):
     """Controller that steers a vehicle and its servo-driven joints by the settings of `OperatorInputs`.
 
     It is the last controller of a mission. In the mode "mission" it passes the commands of the others; the other modes are
-    those of `Pilot`: deflections are forces, speeds, or motions of a held place.
+    those of `Pilot`: deflections are forces, speeds, or motions of a held pose.
 
     Args:
         joints: Names of the joints that it moves.
-        speeds: Speeds at full deflection, as `SPEEDS`.
+        speeds: Speeds at full deflection, like `SPEEDS`.
         joint_speed: Rate of a joint at full deflection [rad/s or m/s].
         bandwidth: Bandwidth of the speed loop [rad/s].
         stiffness: Decay rate of position errors [1/s].
@@ -135,7 +135,7 @@ class Helm(TracedBlock):
         steers, holds = where(mode > 0.5, 1.0, 0.0), where(mode > 2.5, 1.0, 0.0)
         manual = where(mode < 1.5, steers, 0.0)
         R = quaternion_matrix(here[3:])
-        coast = R @ v[:3] / (2.0 * self.bandwidth)  # where it stops
+        coast = R @ v[:3] / (2.0 * self.bandwidth)  # stopping position
         fresh = np.array([*(here[:3] + coast), 0.0, 0.0, np.arctan2(R[1, 0], R[0, 0])])
         begins = where(m["mode"] < 2.5, 1.0, 0.0) != 0.0
         held = np.array([where(begins, a, b) for a, b in zip(fresh, m["held"], strict=True)])
@@ -154,7 +154,7 @@ class Helm(TracedBlock):
         return Update({name: where(steers != 0.0, x, given[name]) for name, x in commands.items()}, memory)
 
     def _moved(self, tick: Tick, steered: Scalar) -> tuple[dict[str, Scalar], Array]:
-        """Return commands of the joints and their targets [rad or m], shape (n,); at first they stay where they are."""
+        """Return commands of the joints and their targets [rad or m], shape (n,); initially the joints hold their positions."""
         now = self._servos.positions(tick)
         targets = np.array([where(steered, a, b) for a, b in zip(tick.memory["targets"], now, strict=True)])
         wanted = [tick.inputs[f"operator.joint_{k}"] for k in range(1, len(self.joints) + 1)]
@@ -164,7 +164,7 @@ class Helm(TracedBlock):
 
 
 def carrier(model: Model, components: Sequence[Component]) -> str:
-    """Return the name of the body on the world that carries the first thruster."""
+    """Return the name of the root body of the first thruster."""
     thrusters = [c for c in components if isinstance(c, Thruster)]
     if not thrusters:
         raise ValueError(f"{model.name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
@@ -175,7 +175,7 @@ def carrier(model: Model, components: Sequence[Component]) -> str:
 
 
 def steered_joints(scenario: Scenario) -> tuple[str, ...]:
-    """Return the servo-driven joints of the vehicle, from the base on, at most `MOST_JOINTS`."""
+    """Return the servo-driven joints of the vehicle, base first, at most `MOST_JOINTS`."""
     model, parts = scenario.model, scenario.plant.components
     root = carrier(model, parts)
     servos = {c.joint for c in parts if isinstance(c, drives.Servo)}
@@ -213,6 +213,6 @@ def pilot_period(base: float) -> float:
 
 
 def _base(scenario: Scenario) -> float:
-    """Return the time of which commands beside the present blocks must be a multiple [s]."""
+    """Return the time of which the command period must be a multiple, given the present blocks [s]."""
     periods = [block.make().period for block in scenario.controllers]
     return min(periods) if periods else common_period(scenario.sensors) if scenario.sensors else scenario.step

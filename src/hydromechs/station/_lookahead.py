@@ -1,4 +1,4 @@
-"""Look-ahead: outcomes of an operator's strategies, seconds of motion in milliseconds, in coarse steps."""
+"""Look-ahead: outcomes of an operator's strategies, in coarse steps: seconds of motion in milliseconds of computing time."""
 
 import math
 import time
@@ -24,14 +24,14 @@ from ._pilot import Pilot
 
 @dataclass(frozen=True, slots=True)
 class SetPoint:
-    """Strategy: the message for the vehicle's on-board controller, which then flies by it."""
+    """Strategy: a message for the vehicle's on-board controller, which then follows it."""
 
     content: Any
-    """Content of the message, as `deliver` takes it."""
+    """Content of the message, as expected by `deliver`."""
 
 
 Strategy: TypeAlias = Mapping[str, float] | TracedBlock | SetPoint
-"""Commands and held inputs by name, held all the time; or a control law; or a setpoint of the on-board controller."""
+"""Constant commands and held inputs by name; or a control law; or a setpoint of the on-board controller."""
 
 
 class Predictions(NamedTuple):
@@ -68,7 +68,7 @@ class LookAhead:
 
     Strategies with held commands run side by side on the lanes of one rollout, control laws in a rollout each, setpoints in
     the simulation with its controller. A law is evaluated at the start and every period from there, from its initial
-    memory; the on-board controller continues. All is compiled at its first use and kept; so a law that is changed must be a new
+    memory; the on-board controller continues. Programs are compiled at their first use and kept; a changed law must be a new
     object.
 
     `simulation`: the vehicle, reserved for the look-ahead, which moves it; its plant, method, step and controller are used;
@@ -92,7 +92,7 @@ class LookAhead:
         a ghost; a state of q and v alone starts with actuators at rest.
         """
         if not strategies:
-            raise ValueError('strategies is empty; name at least one, as {"stop": {"thruster_1": 0.0}}')
+            raise ValueError('strategies is empty; name at least one, such as {"stop": {"thruster_1": 0.0}}')
         sim = self.simulation
         rows = whole_steps(duration, positive(every, "every"), "duration")
         whole_steps(every, sim.step_size, "every")
@@ -191,7 +191,7 @@ class Strategies:
     def __init__(self, configured: Configured) -> None:
         self.configured = configured
         """Flown scenario."""
-        self._inputs = DueInputs(Operator())  # what is delivered last stays
+        self._inputs = DueInputs(Operator())  # the last delivered message remains in force
         step = configured.scenario.step
         longest = next((n for n in range(math.floor(STEP / step + 1e-9), 1, -1) if is_multiple(PERIOD, n * step, n * step)), 1)
         try:
@@ -217,7 +217,7 @@ class Strategies:
         self._inputs.asked = content
 
     def __call__(self, state: State, memory: np.ndarray, asked: Operator) -> Outlook:
-        """Predict the strategies from a state, the pilot's memory and the inputs, at the pilot's nearest command."""
+        """Predict the strategies from a state, the pilot's memory and the inputs, from the pilot's nearest command time on."""
         begin = time.perf_counter()
         ways = {
             "continue": replace(asked, gripper="keep"),

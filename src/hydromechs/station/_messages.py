@@ -25,7 +25,7 @@ MAY_HAVE: dict[str, frozenset[str]] = {
     "operator": frozenset({"mode", "axes", "arm", "arm_mode", "arm_axes", "gripper", "swing"}),
     "delay": frozenset({"message_time", "loss"}),
 }
-"""Fields that a message may have besides."""
+"""Optional fields of messages."""
 SCENE_TYPES = frozenset(
     {
         "ViewerCameraMessage",

@@ -1,4 +1,4 @@
-"""Operator input as plain data, and its sources: live from a page, or from the file of an earlier run."""
+"""Operator input as plain data, and its sources: a page, or the file of an earlier run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """Operator input at one time."""
+    """Operator input at one instant."""
 
     mode: Mode = "hold"
     """One of `MODES`."""
@@ -47,9 +47,9 @@ class Operator:
     arm_axes: Deflections = (0.0,) * 6
     """Deflections of the arm's axes, -1 to 1, shape (6,): joints from the base on, or forward, starboard, down."""
     gripper: Gripper = "keep"
-    """One of `GRIPPER`; acts when it changes."""
+    """One of `GRIPPER`; takes effect when it changes."""
     target: Annotated[tuple[float, ...], Bound(least=-1e6, most=1e6, size=3)] | None = None
-    """Target of the tool, in world axes [m], shape (3,); None for none. It counts in the arm's mode "tool"."""
+    """Target of the tool, in world axes [m], shape (3,); None for none. It is used in the arm's mode "tool"."""
     swing: bool = False
     """True if the tool swings up and down about its position, as in the fast manipulation mission."""
 
@@ -60,7 +60,7 @@ class Operator:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], last: Operator | None = None) -> Operator:
-        """Return an operator with some fields of another changed, by default of the default one; reject unknown fields."""
+        """Return an operator input with changed fields, by default of the default input; reject unknown fields."""
         given = asdict(last or cls())
         for name in values:
             if name not in given:
@@ -81,7 +81,7 @@ class InputLog:
         self._file.flush()
 
     def take(self, tick: int, now: Operator) -> None:
-        """Write the differences from the tick before."""
+        """Write the differences from the previous tick."""
         if now is self._last or now == self._last:
             return
         changed = {f.name: getattr(now, f.name) for f in fields(now) if getattr(now, f.name) != getattr(self._last, f.name)}
@@ -95,7 +95,7 @@ class InputLog:
 
 
 class Inputs(abc.ABC):
-    """Source of a pilot's inputs. It is a device: copies of the pilot read the same one."""
+    """Source of a pilot's inputs. It acts as a device: copies of the pilot read the same source."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Inputs:
         return self
@@ -106,7 +106,7 @@ class Inputs(abc.ABC):
 
 
 class LiveInputs(Inputs):
-    """Live inputs of an operator. Any thread may set them; the control reads them at its ticks, and logs them."""
+    """Live inputs of an operator. Any thread may set them; the controller reads and logs them at its ticks."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -114,7 +114,7 @@ class LiveInputs(Inputs):
         self.log: InputLog | None = None
         """Log of changes; None for none."""
         self.link: Callable[[int, Operator], Operator] | None = None
-        """From a tick and the operator's input then to the input that has reached the vehicle; None where that is the same."""
+        """Function from a tick and the operator's input to the input that has reached the vehicle; None without a link."""
 
     @property
     def now(self) -> Operator:

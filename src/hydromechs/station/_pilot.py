@@ -25,9 +25,9 @@ SETTLED = 0.1
 class Pilot(Controller):
     """Controller that flies a vehicle by operator input, in one of the modes manual, speed and hold, and moves its arms.
 
-    Manual: deflections are shares of the maximum force or moment along each axis. Speed: they are shares of `speeds`, followed
-    by a servo LQR. Hold: position and heading are held; deflections move them. An arm moves by joints, or by its tool: in the
-    world once the vehicle holds its position, else along with it. Its signals are the operator input.
+    Manual: deflections are fractions of the maximum force or moment along each axis. Speed: they are fractions of `speeds`,
+    tracked by a servo LQR. Hold: position and heading are held; deflections move them. An arm is moved joint by joint, or by
+    its tool: in the world while the vehicle holds its position, otherwise along with it. Its signals are the operator input.
 
     Args:
         body: Name of the vehicle's body. Defaults to the first free one with thrusters.
@@ -87,7 +87,7 @@ class Pilot(Controller):
         return self._loop.vehicle
 
     def __getstate__(self) -> dict[str, Any]:
-        """Drop compiled code; `start` makes it again."""
+        """Drop compiled code; `start` rebuilds it."""
         return {name: x for name, x in self.__dict__.items() if name not in ("_simulation", "_loop", "arms")} | {"arms": []}
 
     def __call__(self, state: State) -> dict[str, float]:
@@ -135,7 +135,7 @@ class Pilot(Controller):
     def _held_place(self, state: State, held: np.ndarray, axes: np.ndarray, here: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return references of the speed loop that hold a position, and move it by deflections, shape (6,)."""
         if np.isnan(held).any():
-            coast = R @ state.v[self.vehicle.v][:3] / (2.0 * self.bandwidth)  # where it stops
+            coast = R @ state.v[self.vehicle.v][:3] / (2.0 * self.bandwidth)  # stopping position
             held[:] = [*(here[:3] + coast), 0.0, 0.0, np.arctan2(R[1, 0], R[0, 0])]
         held[:], rate = held_place(held, axes, here, self.speeds, self.period)
         return speeds_towards(here, held, rate, self.stiffness, float(self.speeds[0]))[0]

@@ -83,9 +83,9 @@ def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.Pa
 
 
 def _slice(simulation: Simulation, period: float) -> float:
-    """Return the time between two stops [s]: if possible, a part of the control's period short enough for smooth pictures."""
+    """Return the time between two stops [s]: if possible, a fraction of the control period short enough for smooth pictures."""
     if simulation.method.restarts_at_stops:
-        return period  # other stops, other numbers
+        return period  # different stops would change the numbers
     step = simulation.step_size
     fit = (n for n in range(math.ceil(period / SMOOTH), 0, -1) if is_multiple(period / n, step, step))
     return period / next(fit, 1)
@@ -113,9 +113,9 @@ class Session:
         self.configured = configured
         """Flown scenario."""
         self.problem = ""
-        """Why the run ended early; empty while it is running."""
+        """Reason for an early end of the run; empty while it is running."""
         self.result: RunResult | None = None
-        """Outcome of the run before this one."""
+        """Outcome of the previous run."""
         self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
         """Events, the newest last."""
         self.lost = False
@@ -141,7 +141,8 @@ class Session:
         self._thread = threading.Thread(target=self._loop, name="session", daemon=True)
         self._thread.start()
 
-    # -- what others ask for ------------------------------------------------------------------------------------------------
+    # -- requests of other threads
+    # ------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Continue the simulation."""
@@ -171,7 +172,7 @@ class Session:
         self._ask(lambda: self._set_link(link))
 
     def look_ahead(self) -> Outlook:
-        """Return outcomes of strategies from here, or, behind a link, from the vehicle at the arrival of a command sent now."""
+        """Return outcomes of strategies from the present state or, behind a link, from that when a command sent now arrives."""
         with self._looking:
             strategies, configured = self._strategies, self.configured
             if strategies is None or strategies.configured is not configured:
@@ -202,7 +203,7 @@ class Session:
         return self._snapshot
 
     def wait(self, after: Snapshot | None, timeout: float) -> Snapshot:
-        """Return the newest snapshot as soon as it differs from `after`, or after a timeout [s]."""
+        """Wait until the newest snapshot differs from `after`, at most for a timeout [s], and return it."""
         with self._published:
             self._published.wait_for(lambda: self._snapshot is not after or self._closed, timeout)
         return self.snapshot
@@ -272,7 +273,7 @@ class Session:
             ahead = self._anchor[1] + (self._live.t - self._anchor[0]) / self._scale - time.perf_counter()
             if ahead > 0.0:
                 if self._wake.wait(ahead):
-                    return  # someone asks for something
+                    return  # there is a request
             elif ahead < -BEHIND:
                 self._late += 1
                 self._set_anchor()
@@ -303,7 +304,7 @@ class Session:
                 self._fail(f"stopped: {said}", None)
 
     def _listen(self) -> None:
-        """At ticks of the control, let the vehicle behind a link send its telemetry."""
+        """Send the telemetry of the vehicle behind a link at control ticks."""
         t, period = self._live.t, self._pilot.period
         if self._delayed is not None and is_multiple(t, period, self._sim.step_size):
             self._delayed.tell(round(t / period), self._sim.state, lambda: self._display.snapshot(0, self._runs))
@@ -361,7 +362,7 @@ class Session:
             self._publish()
 
     def _behind(self, link: AcousticLink, operator: Operator) -> Delayed:
-        """The vehicle behind a link; the ghost has a separate simulation, made once."""
+        """The vehicle behind a link; the ghost has a separate simulation, created once."""
         inputs = DueInputs(operator)
         if self._ghosts is None or self._ghosts[0] is not self.configured:
             self._ghosts = self.configured, piloted(self.configured.scenario, inputs)
@@ -417,7 +418,7 @@ class Session:
         self.problem, self._running, self._diverged = problem, False, diverged
         self._tell()
         self.messages.append(problem.splitlines()[0])
-        with contextlib.suppress(Exception):  # of a state that is not finite nothing can be shown
+        with contextlib.suppress(Exception):  # a state that is not finite cannot be shown
             self._publish()
 
     # -- runs ---------------------------------------------------------------------------------------------------------------

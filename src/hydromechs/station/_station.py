@@ -32,7 +32,7 @@ HANDLE = "/world/handle"
 PICTURE = (720, 1280)
 """Height and width of a saved camera image [pixel]."""
 PICTURE_WAIT = 20.0
-"""Timeout for a browser to draw one [s]."""
+"""Time allowed for a browser to draw one image [s]."""
 PREDICTED = "predicted"
 """Name of the ghost in the scene."""
 WAYS = ((0.96, 0.76, 0.1), (0.25, 0.9, 0.45), (1.0, 0.35, 0.3))
@@ -77,7 +77,7 @@ class Scenes:
         self._handle = self._drag_handle(session)
 
     def _drag_handle(self, session: Session) -> Any:
-        """A handle on the tool of the chosen arm, for the pilot to drag."""
+        """Handle on the tool of the chosen arm, which the pilot drags."""
         if not session.snapshot.tools:
             return None
         low, high = self.outside.scene.bounds(0)
@@ -90,7 +90,7 @@ class Scenes:
         )
 
     def show(self, snapshot: Snapshot, *, arm: int, dragged: bool) -> None:
-        """Show a snapshot, with a handle at the tool of an arm. A dragged handle stays where it was put."""
+        """Show a snapshot, with a handle at the tool of an arm. A dragged handle stays where it was released."""
         _move(self.outside, snapshot)
         flown = snapshot.ghost or snapshot
         if snapshot.ghost is None:
@@ -117,7 +117,7 @@ class Scenes:
                 self.outside.line(f"way {k}", outlook.points[k], color)
 
     def look(self, snapshot: Snapshot) -> None:
-        """Aim the cameras of all viewers on board along the line of sight of the camera that each chose."""
+        """Align the view of each onboard viewer with the line of sight of the chosen camera."""
         if time.monotonic() - self._looked < 2.0 * FRAME:
             return
         self._looked = time.monotonic()
@@ -161,7 +161,7 @@ class Scenes:
         holders = self.onboard.tickets.holders
         clients = [client for k, client in self.onboard.server.get_clients().items() if holders.get(k) == seat]
         if not clients:
-            raise ValueError("your page does not show the camera's view; open it")
+            raise ValueError("the camera view is not open on your page; open it")
         height, width = PICTURE
         image = clients[-1].get_render(height, width, transport_format="png", timeout=PICTURE_WAIT)
         with files.replacing(path) as partial:
@@ -226,10 +226,10 @@ class Station:
         self._feed.join()
         self.scenes.close()
 
-    # -- what the thread of the scenes does ---------------------------------------------------------------------------------
+    # -- thread of the scenes ---------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        """Show each new snapshot, and make its frame for the pages."""
+        """Show each new snapshot, and create its frame for the pages."""
         last: Snapshot | None = None
         while not self._closed:
             snapshot = self.session.wait(last, 0.05)
@@ -240,7 +240,7 @@ class Station:
                     old.close()
                 seen = self._outlook
                 if seen is not None and (seen[0] != snapshot.run or snapshot.t > seen[1].t[-1]):
-                    self._outlook = None  # the run has passed, or the time
+                    self._outlook = None  # the run or the time has moved on
                 asked = self.session.inputs.now
                 try:
                     self.scenes.show(snapshot, arm=asked.arm, dragged=asked.target is not None)
@@ -278,7 +278,7 @@ class Station:
         if text != self._frame[1]:
             self._frame = (snapshot.number, text)
 
-    # -- what the gate asks for ---------------------------------------------------------------------------------------------
+    # -- requests of the gate ---------------------------------------------------------------------------------------------
 
     def page(self, view: str) -> LivePage | None:
         """Return the scene "outside" or "onboard"; None for other names."""
@@ -304,7 +304,7 @@ class Station:
         return self._frame
 
     def own(self, seat: str, dropped: int) -> dict[str, Any]:
-        """Information for one seat only."""
+        """Return information for one seat only."""
         return {**self.seats.view(seat), "dropped": dropped}
 
     def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
@@ -312,14 +312,14 @@ class Station:
         kind = message["type"]
         if kind == "GetRenderResponseMessage":
             if view != "onboard" or not self.seats.steers(seat):
-                raise Rejected(f"{kind} from a seat that does not steer")
+                raise Rejected(f"{kind} from a seat without the controls")
             check_picture(message["payload"], *PICTURE)
         if not kind.startswith("TransformControls"):
             return True
         if view != "outside" or message["name"] != HANDLE:
             raise Rejected(f"{kind}: {message['name'][:40]!r} in {view} is not a handle of the station")
         if not self.seats.steers(seat):
-            raise Rejected(f"{kind} from a seat that does not steer")
+            raise Rejected(f"{kind} from a seat without the controls")
         self.session.note_pilot()
         if kind == "TransformControlsUpdateMessage":
             try:
@@ -329,12 +329,12 @@ class Station:
         return True
 
     def take(self, seat: str, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Execute a page's request; a page that does not steer may only ask for the controls."""
+        """Execute a page's request; a page without the controls may only ask for them."""
         kind, session = message["type"], self.session
         if kind == "ask":
             self.seats.ask(seat)
             return None
-        if kind == "view":  # of the own page, for pilots and observers
+        if kind == "view":  # from the station's own page, for pilots and observers
             self.scenes.view(seat, message["name"])
             return None
         if kind == "aim":
@@ -345,7 +345,7 @@ class Station:
                 session.note_pilot()
             return None
         if not self.seats.steers(seat):
-            raise Rejected(f"{kind} from a seat that does not steer")
+            raise Rejected(f"{kind} from a seat without the controls")
         session.note_pilot()
         if kind == "give":
             self.seats.give(seat)
@@ -368,7 +368,7 @@ class Station:
     def _steer(self, fields: dict[str, Any]) -> None:
         arm = fields.get("arm_axes")
         if fields.get("arm_mode") == "joints" or "arm" in fields or (isinstance(arm, list) and any(arm)):
-            fields["target"] = None  # whoever moves the arm by hand does not want it to go elsewhere
+            fields["target"] = None  # moving the arm by hand cancels its target
         try:
             self.session.inputs.set(**fields)
         except (ValueError, TypeError) as error:
@@ -395,7 +395,7 @@ class Station:
         self.session.set_link(AcousticLink(**values))
 
     def _look_ahead(self) -> dict[str, Any]:
-        """Show predicted paths; hide them if they are shown already."""
+        """Show predicted paths; hide them if they are already shown."""
         if self._outlook is not None:
             self._outlook = None
             return {"type": "ahead"}
@@ -438,7 +438,7 @@ class Station:
         with self._pictures:
             try:
                 self.scenes.picture(path, seat)
-            except (ValueError, OSError, RuntimeError) as error:  # a wrong size, a full disk, a closed page
+            except (ValueError, OSError, RuntimeError) as error:  # for example a wrong size, a full disk, a closed page
                 return {"type": "picture", "problem": str(error)}
         return {"type": "picture", "file": str(path)}
 

@@ -55,7 +55,7 @@ class Display:
             (t.name, actuators.index(t.name), max(map(abs, t.curve.limits)), self._seen_from_above(t.frame))
             for t in self._vehicle.thrusters
         ]
-        """Name, index, maximum thrust [N], place and direction of each thruster."""
+        """Name, index, maximum thrust [N], position and direction of each thruster."""
         self._joints = [
             (c.joint, actuators.index(c.joint), float(getattr(c, "limit", np.inf)))
             for c in parts
@@ -83,7 +83,7 @@ class Display:
         hud = {
             "depth": float(position[i] @ self._down),
             "altitude": self._altitude(position[i]),
-            "heading": float(np.degrees(heading * self._down[2])) % 360.0,  # from x towards y, as everywhere
+            "heading": float(np.degrees(heading * self._down[2])) % 360.0,  # from x towards y, as in all headings
             "pitch": float(np.degrees(pitch)),
             "roll": float(np.degrees(roll)),
             "speed": float(np.linalg.norm(V[:3])),
@@ -115,7 +115,7 @@ class Display:
         )
 
     def _seen_from_above(self, frame: str) -> list[float]:
-        """Return place forward and to starboard [m], and the direction forward, to starboard and up, of a thruster's frame."""
+        """Return the position (forward, starboard) [m] and the direction (forward, starboard, up) of a thruster's frame."""
         body, place, axes = self.model.locate(frame)
         if body != self._vehicle.body:
             return []

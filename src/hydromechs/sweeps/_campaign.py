@@ -1,4 +1,4 @@
-"""Run a campaign: whole missions of a scenario with a seed each, in chunks of worlds, into a folder."""
+"""Run a campaign: complete missions of a scenario, each with its own seed, flown in chunks of worlds and stored in a folder."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class MissionCampaign:
     text: str = ""
     """Text of the scenario file."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Replaced numbers of the scenario, by path."""
+    """Numbers of the scenario that are replaced, by path."""
     watch: Sequence[str] = ()
     """Quantities whose statistics are kept, besides those of the checks."""
     target: str = compiler.NATIVE.target
-    """Machine of the worlds, one of `compiler.TARGETS`."""
+    """Target of the compiled code, one of `compiler.TARGETS`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "worlds", whole(self.worlds, "worlds", 1))
@@ -80,7 +80,7 @@ class CampaignProgress:
     phase: str
     """"compiling", "starting workers", "flying" or "stopping workers"."""
     done: float
-    """Flown worlds; those in flight count by the share of their time."""
+    """Number of flown worlds; worlds in flight count by the fraction of their duration."""
     worlds: int
     """Total number of worlds."""
     stored: int
@@ -90,7 +90,7 @@ class CampaignProgress:
     remaining: float | None = None
     """Estimated time until the end [s]; None if unknown."""
     note: str = ""
-    """Note for the user, such as that memory is short."""
+    """Note for the user, for example that memory is scarce."""
 
 
 def run_campaign(
@@ -112,7 +112,7 @@ def run_campaign(
         campaign: The campaign. A folder of the same campaign with fewer worlds is extended.
         folder: An empty or new folder, or that of the campaign.
         threads: Threads that share the worlds of a chunk. Defaults to the processor cores; 1 in workers.
-        chunk: Worlds that fly together and are stored in one file. Defaults to what fits the free memory.
+        chunk: Worlds that fly together and are stored in one file. Defaults to the number that fits into free memory.
         executor: Workers that fly chunks, such as `Dask()`. Defaults to this process.
         device: Number of the GPU, if the target is one.
         progress: Called regularly.
@@ -163,7 +163,7 @@ def _alone(fleet: Fleet, tasks: Sequence[Task], reports: _Reports) -> Iterator[t
 
 
 def _spread(fleet: Fleet, tasks: Sequence[Task], workers: Workers) -> Iterator[tuple[Task, Rows]]:
-    """Yield chunks flown by workers, as they end. A chunk that kills its workers is halved; a single such world has failed."""
+    """Yield chunks as workers finish them. A chunk that kills its workers is halved; a single world that does so has failed."""
     while tasks:
         deadly = []
         for task, rows in workers.outcomes(tasks):
@@ -194,7 +194,7 @@ class _Reports:
         self.show("flying")
 
     def show(self, phase: str, share: float = 0.0, note: str = "") -> None:
-        """Report a phase, and the share of worlds in flight that is done."""
+        """Report a phase, and the finished fraction of the worlds in flight."""
         self._share = max(share, self._share)
         done, now, remaining = self.new + self._share, time.perf_counter(), None
         if self._first is None and (done > 0.0 or phase == "flying"):
@@ -208,7 +208,7 @@ class _Reports:
             )
 
     def under_way(self, worlds: int, share: float) -> None:
-        """Report the finished share of the work on some worlds."""
+        """Report the finished fraction of the work on some worlds."""
         self.show("flying", share * worlds)
 
     def note(self, text: str) -> None:

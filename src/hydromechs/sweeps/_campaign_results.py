@@ -35,7 +35,7 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """Share, 0 to 1; NaN without worlds."""
+        """Rate, 0 to 1; NaN without worlds."""
         return self.count / self.worlds if self.worlds else math.nan
 
     @property
@@ -49,7 +49,7 @@ def wilson_interval(count: int, worlds: int, confidence: float = 0.95) -> tuple[
 
         (p̂ + z²/2n ± z √(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n),  p̂ = count/n
 
-    It holds also for few worlds and for shares near 0 and 1, where p̂ ± z √(p̂(1 − p̂)/n) fails.
+    It also holds for few worlds and for rates near 0 and 1, where p̂ ± z √(p̂(1 − p̂)/n) fails.
 
     `count`: number of successes; `worlds`: number of worlds; `confidence`: probability that the interval contains p.
     """
@@ -74,9 +74,9 @@ class CheckOutcome:
     quantity: str
     """Its quantity."""
     text: str
-    """Statistic and quantity, in words."""
+    """Description of statistic and quantity."""
     limit: str
-    """Required value, in words."""
+    """Description of the required value."""
     below: float | None
     """Upper limit."""
     above: float | None
@@ -86,11 +86,11 @@ class CheckOutcome:
     worlds: Array
     """Numbers of the worlds, shape (n,)."""
     values: Array
-    """Value in each, shape (n,); NaN for none."""
+    """Value in each world, shape (n,); NaN if there is none."""
 
     @property
     def margins(self) -> Array:
-        """Distance of each value from the nearer limit, negative outside, shape (n,); −∞ for none."""
+        """Distance of each value from the nearer limit, negative outside, shape (n,); −∞ if there is no value."""
         upper, lower = math.inf if self.below is None else self.below, -math.inf if self.above is None else self.above
         margins = np.minimum(upper - self.values, self.values - lower)
         return np.where(np.isnan(self.values), -np.inf, margins)

@@ -1,7 +1,7 @@
 """The folder of a campaign: campaign.json, and a file of results for each chunk of worlds.
 
-Each file is written beside its place and renamed: a file that exists is complete. Its name has its first and last world. The
-same worlds give the same bytes.
+Each file is written under a temporary name and renamed, so that every file with its final name is complete. Its name contains
+its first and last world. The same worlds give the same bytes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ABOUT, LOCK, REPORT = "campaign.json", "campaign.lock", "report.html"
 CHUNK = re.compile(r"worlds-(\d{7,12})-(\d{7,12})\.npz")
 """Name of the file of a chunk."""
 REASON, TEXT, MESSAGES = 400, 200, 3
-"""Maximum letters of a reason, letters of a message, and messages of a world."""
+"""Maximum length of a reason and of a message [characters], and maximum number of messages of a world."""
 UNPACKED = 512 * 2**20
 """Maximum size of an unpacked chunk [bytes]."""
 SMALL, RATIO = 2**26, 200
@@ -74,7 +74,7 @@ class CampaignStore:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[CampaignStore]:
-        """Hold the folder while a campaign writes into it; a new one is set up, that of the same campaign is resumed."""
+        """Lock the folder while a campaign writes into it. An empty folder is set up; one of the same campaign is resumed."""
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file; a campaign needs a folder")
         others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
@@ -125,20 +125,20 @@ class CampaignStore:
         }
 
     def _check_same(self, about: Mapping[str, Any]) -> None:
-        """Reject the folder of another campaign, and name the differences."""
+        """Reject the folder of a different campaign, and name the differences."""
         found, mine = read_about(self.folder), json.loads(json.dumps(about))
         different = [
             f"{what} {found.get(key)!r}, not {mine[key]!r}" for key, what in COMPARED.items() if found.get(key) != mine[key]
         ]
         if found.get("source_hash") != mine["source_hash"] and found.get("hydromechs") == mine["hydromechs"]:
-            different.append(f"source code of another state of hydromechs {mine['hydromechs']}")
+            different.append(f"a different version of the source code of hydromechs: {mine['hydromechs']}")
         if not different and found.get("fingerprint") != mine["fingerprint"]:
             part = "models or code that the scenario names"
-            different.append("another text of the scenario file" if found.get("text") != mine["text"] else f"other {part}")
+            different.append("a different text of the scenario file" if found.get("text") != mine["text"] else f"other {part}")
         if found["worlds"] > mine["worlds"] and not different:
             different.append(f"worlds {found['worlds']}, not {mine['worlds']}")
         if different:
-            raise ValueError(f"{self.folder} holds another campaign: {'; '.join(different)}; choose another folder")
+            raise ValueError(f"{self.folder} holds a different campaign: {'; '.join(different)}; choose another folder")
 
     def missing(self, size: int) -> list[range]:
         """Return the worlds without results, in chunks. `size`: maximum number of worlds in a chunk."""
@@ -191,7 +191,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     try:
         about = files.read_json(path, finite=True)
     except FileNotFoundError:
-        raise ValueError(f"{folder} is not the folder of a campaign; `hydromechs campaign SCENARIO` makes one") from None
+        raise ValueError(f"{folder} is not the folder of a campaign; create one with `hydromechs campaign SCENARIO`") from None
     if not isinstance(about, dict) or MARK not in about:
         raise ValueError(f"{path} does not describe a campaign; choose another folder")
     files.check_version(path, "a campaign", about[MARK], VERSION, "run the campaign again")
@@ -245,12 +245,12 @@ def _member(packed: zipfile.ZipFile, name: str, none: Array, worlds: int) -> Arr
     """Return an array of a chunk, whose header must agree with the expected rows and with the size of the file."""
     member = io.BytesIO(files.read_entry(packed, f"{name}.npy", UNPACKED))
     if np.lib.format.read_magic(member) != (1, 0):
-        raise ValueError(f"{name} has another version of the format")
+        raise ValueError(f"{name} has an unsupported version of the format")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
     kind = dtype.kind == "U" == none.dtype.kind and dtype.itemsize <= 4 * REASON
     if shape != (worlds, *none.shape[1:]) or not (kind or dtype == none.dtype):
-        raise ValueError(f"{name} has another shape or type")
+        raise ValueError(f"{name} has the wrong shape or type")
     content = member.read()
     if len(content) != math.prod(shape) * dtype.itemsize:
-        raise ValueError(f"{name} has another size")
+        raise ValueError(f"{name} has the wrong size")
     return checked_texts(np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C"), name)

@@ -18,23 +18,25 @@ if TYPE_CHECKING:
     from distributed import Client
 
 PATIENCE = 5.0
-"""Timeout of a scheduler's answer [s]."""
+"""Timeout for the response of a scheduler [s]."""
 
 
 @dataclass(frozen=True)
 class Dask(SweepEngine):
-    """Workers of a Dask cluster. Each receives the sweep, or other work, once; a task is runs and their parameters."""
+    """Workers of a Dask cluster. Each receives the sweep, or other work, once; a task consists of runs and their parameters."""
 
     address: str = ""
-    """Address of a scheduler, as "tcp://10.0.0.1:8786". Defaults to a cluster on this machine."""
+    """Address of a scheduler, such as "tcp://10.0.0.1:8786". Defaults to a cluster on this machine."""
     workers: int | None = None
-    """Workers of a cluster on this machine. Defaults to one per core."""
+    """Number of workers of a cluster on this machine. Defaults to one per core."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
             raise ValueError(f"workers is {self.workers}, must be at least 1")
         if self.address and self.workers is not None:
-            raise ValueError("workers is given beside an address: the cluster there has its own; remove one of them")
+            raise ValueError(
+                "workers and address are both given, but a cluster at an address has its own workers; remove one of them"
+            )
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:
@@ -62,15 +64,15 @@ class Dask(SweepEngine):
             return distributed.Client(self.address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise ValueError(
-                f"cannot reach a Dask scheduler at {self.address!r}: {error}; is it running (`dask scheduler`), and is it an "
-                "address as tcp://10.0.0.1:8786?"
+                f"cannot reach a Dask scheduler at {self.address!r}: {error}; is it running (`dask scheduler`), and does its "
+                "address have the form tcp://10.0.0.1:8786?"
             ) from None
 
 
 def local_cluster(distributed: Any, workers: int | None) -> Any:
     """Return a cluster on this machine, by default with a worker per core.
 
-    Connections need the keys of this cluster, since a scheduler runs any code.
+    Connections need the keys of this cluster, because a scheduler runs any code.
     """
     import dask
 
@@ -88,7 +90,7 @@ def local_cluster(distributed: Any, workers: int | None) -> Any:
 
 
 def _plugin(distributed: Any, work: Work) -> Any:
-    """Scheduler plugin that puts work onto every worker of a cluster, also onto those that join later."""
+    """Scheduler plugin that sends work to every worker of a cluster, including workers that join later."""
 
     class OnWorker(distributed.WorkerPlugin):
         """Holds the work; a copy for each thread, which keeps its compiled programs."""
@@ -97,7 +99,7 @@ def _plugin(distributed: Any, work: Work) -> Any:
             self.name, self.work, self.source = name, work, source_of()
 
         def setup(self, worker: Any) -> None:
-            """Called on a worker when it starts, or when the plugin comes."""
+            """Called on a worker when it starts, or when the plugin is installed."""
             worker.hydromechs_work = threading.local()
 
     return OnWorker(f"hydromechs-{work.identity}", work)
@@ -108,7 +110,9 @@ def _run(plugin: str, task: Task) -> list[Any]:
 
     worker: Any = get_worker()
     if worker.plugins[plugin].source != source_of():
-        raise RuntimeError(f"the Dask worker {worker.address} has another version of hydromechs than the sender of the runs")
+        raise RuntimeError(
+            f"the Dask worker {worker.address} has a different version of hydromechs than the sender of the runs"
+        )
     mine = worker.hydromechs_work.__dict__
     if plugin not in mine:
         mine[plugin] = copy.copy(worker.plugins[plugin].work)

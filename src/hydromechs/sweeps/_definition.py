@@ -1,4 +1,4 @@
-"""Sweep: a scenario, the numbers of it that change from run to run, and the results kept of each run."""
+"""Sweep: a scenario, its numbers that change from run to run, and the results kept of each run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ APPEARANCE = ("color", "opacity", "style")
 UNSIMULATED = ("name", "title", "description", "checks")
 """Parts of a scenario without effect on a simulation."""
 MIN_BLOCK_ON_LANES, MAX_BLOCK = 32, 64
-"""Minimum number of runs in a block of a sweep on lanes, whose runs go together; and maximum in any block."""
+"""Minimum number of runs in a block of a sweep on lanes, where runs are simulated together; and maximum in any block."""
 VALUE_ERRORS = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
 """Errors of a scenario or model that cannot be simulated."""
 
@@ -47,7 +47,7 @@ class Result:
     name: str
     """Name of its variable in the store."""
     quantity: str
-    """A recorded quantity, as of a check: "position.vehicle.x"."""
+    """A recorded quantity, as in a check: "position.vehicle.x"."""
     statistic: Literal["last", "min", "max", "mean", "rms", "max_abs"] = "last"
     """Statistic of the samples."""
     target: Finite = 0.0
@@ -95,7 +95,7 @@ class SweepSettings:
     name: str
     """Name of the sweep and of its folder."""
     title: str = ""
-    """Question that it answers, in one line."""
+    """Question that the sweep answers, in one line."""
     description: str = ""
     """Description for people."""
     parameters: tuple[Parameter, ...] = ()
@@ -136,7 +136,7 @@ class ParameterSweep(SweepSettings):
             raise SweepError(self.name, faults)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Data for workers: the description, without the table, of which they get their rows."""
+        """Data for workers: the description without the table, whose rows they receive with each task."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     # -- runs -----------------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class ParameterSweep(SweepSettings):
     @cached_property
     def on_lanes(self) -> bool:
         """True if its runs are worlds of one plant, of which many are simulated at once on the lanes of a processor."""
-        plain = all(type(result).of is Result.of for result in self.results)  # others want a whole recording
+        plain = all(type(result).of is Result.of for result in self.results)  # others need a complete recording
         return plain and fits_lanes(self)
 
     @cached_property
@@ -193,7 +193,7 @@ class ParameterSweep(SweepSettings):
         return tuple(path for parameter in self.parameters for path in parameter.paths)
 
     def variant(self, values: Sequence[Any], seed: int | None) -> SweepRun:
-        """Return the run with a value for each parameter; raise errors of the scenario or model with them.
+        """Return the run with a value for each parameter; raises errors of the scenario or model with these values.
 
         If the seed is None, it is that of the scenario, or a parameter.
         """
@@ -217,7 +217,7 @@ class ParameterSweep(SweepSettings):
         """Paths whose numbers stay open in the compiled programs: other values compile nothing."""
         good = [path for path in dict.fromkeys(self.paths) if not self._path_fault(path)]
         plant = self.scenario.plant
-        if self.scenario.engine is not None:  # third-party engines have the numbers in their own models
+        if self.scenario.engine is not None:  # third-party engines keep the numbers in their own models
             return ()
         wanted = [path for path in good if _leads_into(plant, path) and not self._is_known(path)]
         if _stay_open(plant, wanted):
@@ -298,21 +298,21 @@ class ParameterSweep(SweepSettings):
         except KeyError as e:
             return message_of(e)
         if found is None:
-            return f"{path!r} is no number"
+            return f"{path!r} is not a number"
         if isinstance(found, bool) or not isinstance(found, float | int | str):
             try:
                 shape = registry.value(self.scenario, path).shape
             except KeyError as e:
                 return message_of(e)
-            return f"{path!r} is not a number but has the shape {shape}; continue with an index or an axis, as {path}.0"
+            return f"{path!r} is not a number but has the shape {shape}; append an index or an axis, such as {path}.0"
         return ""
 
     def _found(self, path: str) -> Any:
-        """Return the value at a path; `KeyError` where it leads nowhere."""
+        """Return the value at a path; raises `KeyError` if it does not exist."""
         try:
             places = registry.located(self.scenario, path)
         except KeyError:
-            if _leads_into(self.scenario.plant, path):  # a part that follows from others, as the stops of a joint
+            if _leads_into(self.scenario.plant, path):  # a part derived from others, such as the stops of a joint
                 return float(registry.value(self.scenario.plant, path))
             raise
         for keys in places:
@@ -321,7 +321,7 @@ class ParameterSweep(SweepSettings):
                 raise KeyError(f"{path!r}: {what} has no effect on a simulation")
         found = registry.part(self.scenario, path)
         free = found is None and len(places[0]) > 1 and isinstance(registry.follow(self.scenario, places[0][:-1]), tuple)
-        return 0.0 if free else found  # a new name, where names are free
+        return 0.0 if free else found  # a new name, where any name is allowed
 
     def _value_faults(self) -> list[Fault]:
         """Return errors of parameters with valid paths: distributions that do not suit the sampling, rejected values."""

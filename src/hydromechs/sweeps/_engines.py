@@ -1,4 +1,4 @@
-"""Engines of a sweep, which run its blocks in this process, or in processes of this machine."""
+"""Engines that run the blocks of a sweep in this process, or in processes of this machine."""
 
 import abc
 import contextlib
@@ -14,13 +14,13 @@ from typing import Any, Protocol
 from ._runner import Task
 
 ATTEMPTS = 2
-"""Number of workers that may die of a task before it is given up."""
+"""Number of workers that a task may kill before it is abandoned."""
 NEEDED = ("hydromechs.sweeps._runner", "hydromechs.simulation", "hydromechs.integrators", "xarray", "llvmlite.binding")
 """Modules that a worker imports."""
 
 
 class Work(Protocol):
-    """Work of a worker. It is sent to them; a copy, or one from a pickle, starts without state."""
+    """Work of a worker. It is sent to every worker; a copy, also from a pickle, starts without state."""
 
     @property
     def identity(self) -> str:
@@ -79,7 +79,7 @@ def _serve(connection: Connection) -> None:
     """Run tasks in a worker process until the other end is closed or gone."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent process
     with contextlib.suppress(EOFError, OSError):
         work: Work = connection.recv()
         while True:
@@ -87,7 +87,7 @@ def _serve(connection: Connection) -> None:
 
 
 def _context() -> Any:
-    """Process context: forks from a process that has imported what they need. A fork of this one would hold pipes open."""
+    """Process context that forks workers from a process with all imports done. A fork of this process would keep pipes open."""
     if "forkserver" not in multiprocessing.get_all_start_methods():  # Windows
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -109,7 +109,7 @@ class _Process:
 
     def give(self, task: Task) -> None:
         self.task = task
-        with contextlib.suppress(OSError):  # it is dead: `outcomes` will see
+        with contextlib.suppress(OSError):  # it is dead; `outcomes` notices
             self.connection.send(task)
 
     def stop(self) -> None:

@@ -70,7 +70,7 @@ def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> Paramet
     sweep = None
     if scenario is not None:
         settings = {f.name: getattr(file, f.name) for f in fields(SweepSettings)}
-        try:  # even after an error, to list those of the rest, too
+        try:  # even after an error, to list those of the remaining items
             sweep = ParameterSweep(scenario=scenario, **settings)
         except SweepError as e:
             for fault in e.faults:
@@ -89,7 +89,7 @@ class _SweepReader(Reader):
     incomplete: tuple[tuple[str], ...] = ()
     """Unreadable sections; problems of the whole sections would follow from that."""
     unchanged: tuple[str, ...] = ()
-    """Paths of failed changes; parameters inside them may lead nowhere only because of that."""
+    """Paths of failed changes; parameters inside them may be invalid only because of that."""
 
     def follows(self, fault: Fault) -> bool:
         """True if a problem of the sweep only follows from an unreadable part."""
@@ -149,7 +149,7 @@ class _SweepReader(Reader):
         except VALUE_ERRORS as e:
             together = _one_line(e)
         pending, errors = changes, dict[str, str]()
-        while pending:  # a value may be valid only after another change, as the ends of a range
+        while pending:  # a value may be valid only after another change, for example the ends of a range
             errors = {}
             for path, value in pending.items():
                 try:

@@ -1,4 +1,4 @@
-"""Worlds of a campaign that fly together: their compiled programs, memory and results."""
+"""Worlds of a campaign that are simulated together: their compiled programs, memory and results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_CHUNK = {"cpu": 512, "cuda": 2**17}
 """Maximum number of worlds in an automatic chunk, by target: an interrupted campaign loses the worlds of one chunk."""
 SHARE = 0.25
-"""Maximum share of the free memory for the worlds of a chunk."""
+"""Maximum fraction of free memory for the worlds of a chunk."""
 VECTOR = 8
 """Maximum number of worlds per vector operation."""
 COPIES = 4
@@ -68,7 +68,7 @@ class Fleet:
         c = self.campaign
         if c.target != compiler.NATIVE.target:
             compiler.use_gpu(self.device)
-        how = dict(lanes=compiler.native_lanes(), threads=self.threads, target=c.target)  # as replays have them
+        how = dict(lanes=compiler.native_lanes(), threads=self.threads, target=c.target)  # as in replays
         return Worlds(c.scenario, 1, watch=c.watch, samples=False, **how)
 
     def compile(self) -> None:
@@ -95,7 +95,7 @@ class Fleet:
     def fly(self, seeds: Sequence[int], progress: Callable[[float], None] = lambda share: None) -> Rows:
         """Fly a mission for each seed; return arrays with a row per world. If memory is short, half of them fly at a time.
 
-        `progress`: called with the finished share of the work, 0 to 1.
+        `progress`: called with the finished fraction of the work, 0 to 1.
         """
         parts: list[Rows] = []
         at, n = 0, len(seeds)
@@ -145,7 +145,7 @@ class Fleet:
         }
 
     def lost(self, seed: int, reason: str) -> Rows:
-        """Return the row of a world that could not fly, with the reason."""
+        """Return the row of a world that could not be simulated, with the reason."""
         rows = blank(1, len(self.campaign.scenario.checks), len(self.campaign.quantities))
         known = {
             "seed": np.array([seed], dtype=np.uint64),

@@ -1,4 +1,4 @@
-"""Runs of a sweep as worlds of one plant: whole steps of many runs at once on the lanes of the processor.
+"""Runs of a sweep as worlds of one plant: complete steps of many runs at once on the lanes of the processor.
 
 A run's row depends only on its own numbers: a world gives the same bits in a batch of any size. All engines evaluate such a
 sweep in this way, so that their stores are the same.
@@ -75,7 +75,7 @@ class LaneRunner:
 
     @cached_property
     def _gpu(self) -> bool:
-        """True if runs use another machine than the CPU: the sweep requests it, and this worker has it."""
+        """True if runs use a target other than the CPU: the sweep requests it, and this worker has it."""
         return self.sweep.target != NATIVE.target and not TARGETS[self.sweep.target].unavailable()
 
     def _worlds(self, starts: Sequence[_Start], seeds: Sequence[int]) -> Worlds:
@@ -100,7 +100,7 @@ class LaneRunner:
         return worlds
 
     def _run(self, starts: Mapping[int, _Start], seeds: Sequence[int]) -> dict[int, Row]:
-        """Rows of runs by number. If a batch of runs is rejected, each runs alone to find the cause."""
+        """Rows of runs by number. If a batch of runs is rejected, each run is repeated on its own to find the cause."""
         if not starts:
             return {}
         try:

@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.values import Bound, Finite, Positive, check_fields, finite
 
-Steps = Annotated[int, Bound(whole=True, least=2, hint="for one value use changes")]
+Steps = Annotated[int, Bound(whole=True, least=2, hint="for a single value use changes")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +22,8 @@ class Parameter(abc.ABC):
     name: str
     """Name of its coordinate in the store."""
     path: str | tuple[str, ...]
-    """Path of the number in the scenario, as "vehicle.inertia.mass" or "environment.current.velocity.x". Several paths get the
-    same number."""
+    """Path of the number in the scenario, such as "vehicle.inertia.mass" or "environment.current.velocity.x". Several paths get
+    the same number."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -48,12 +48,12 @@ class Parameter(abc.ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Range(Parameter):
-    """A number between two, uniformly distributed."""
+    """A number uniformly distributed between two limits."""
 
     low: Finite
     """Lower end."""
     high: Finite
-    """Upper end, above the lower."""
+    """Upper end, above the lower end."""
     steps: Steps | None = None
     """Number of values on a grid, required there."""
 
@@ -79,7 +79,7 @@ class Range(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class LogRange(Range):
-    """A number between two, its logarithm uniformly distributed."""
+    """A number between two limits, its logarithm uniformly distributed."""
 
     low: Positive
     """Lower end."""
@@ -97,7 +97,7 @@ class Normal(Parameter):
 
     mean: Finite
     """Mean."""
-    sigma: Annotated[float, Bound(above=0.0, hint="for one value use changes")]
+    sigma: Annotated[float, Bound(above=0.0, hint="for a single value use changes")]
     """Standard deviation."""
 
     def at(self, u: float) -> float:
@@ -115,7 +115,7 @@ class Normal(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Parameter):
-    """Some values with equal probability."""
+    """Several values with equal probability."""
 
     values: tuple[Finite | str, ...]
     """The values: all numbers, or all texts."""
@@ -129,7 +129,7 @@ class Choices(Parameter):
         if not any(texts):
             object.__setattr__(self, "values", tuple(finite(x, "Choices.values") for x in self.values))
         if len(set(self.values)) < len(self.values):
-            raise FieldError("Choices.values", list(self.values), "must have every value once")
+            raise FieldError("Choices.values", list(self.values), "must contain each value only once")
 
     def at(self, u: float) -> Any:
         return self.values[min(int(u * len(self.values)), len(self.values) - 1)]

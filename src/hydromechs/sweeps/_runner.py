@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 DONE, FAILED = 1, 2
 """Status of a run: done, or failed. 0 in a store: not run yet."""
 REASON = 400
-"""Maximum letters of a reason."""
+"""Maximum length of a reason [characters]."""
 
 
 class Task(NamedTuple):
-    """Runs that are sent to a worker together."""
+    """Runs that are sent to a worker in one task."""
 
     runs: tuple[int, ...]
     """Their numbers."""
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     status: int
     """`DONE` or `FAILED`."""
     reason: str
-    """Why it failed."""
+    """Reason of the failure."""
     end_time: float
     """Time reached [s]."""
     results: tuple[float, ...]
@@ -101,13 +101,13 @@ class Runner:
     def __call__(self, task: Task) -> list[Row]:
         """Return the rows of some runs, in their order: all at once on lanes, or one after the other."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of one run; the first one of a sweep is looked at before
+            warnings.simplefilter("ignore")  # of one run; the first run of a sweep is inspected before
             if self._lanes is not None:
                 return self._lanes.rows(task)
             return [self._row(values, seed) for values, seed in zip(task.values, task.seeds, strict=True)]
 
     def compile(self, values: Sequence[Any]) -> None:
-        """Put the programs of a run into the cache, so that other processes find them there."""
+        """Compile the programs of a run into the cache, where other processes find them."""
         if self._lanes is not None:
             self._lanes.compile(values)
         else:
@@ -138,7 +138,7 @@ class Runner:
             return refused_row(self.sweep, error)
 
     def _simulation(self, values: Sequence[Any], seed: int) -> Simulation:
-        """Return the simulation of a run at its start: the last one in another state, if only that can differ."""
+        """Return the simulation of a run at its start; it reuses the previous one if only its state differs."""
         sweep = self.sweep
         if not self._reusable:
             variant = sweep.variant(values, seed)
@@ -154,7 +154,7 @@ class Runner:
 
     @cached_property
     def _reusable(self) -> bool:
-        """True if runs differ only in open parameters and starts, and nothing else has memory of the run before."""
+        """True if runs differ only in open parameters and initial states, and nothing else keeps memory of the previous run."""
         scenario, water = self.sweep.scenario, self.sweep.scenario.environment
         alone = not scenario.blocks and scenario.engine is None
         still = water.gusts is None and not water.waves

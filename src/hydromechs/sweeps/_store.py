@@ -1,8 +1,8 @@
 """The store of a sweep: one Zarr store with a row for each run, written block by block.
 
-Zarr format 2, not compressed: a file holds the plain numbers of one variable in one block of runs. Each file is written beside
-its place and renamed. A block's `status` comes last, so that a block whose status is there is complete; writing a block
-once more writes the same bytes.
+Zarr format 2, not compressed: a file holds the plain numbers of one variable in one block of runs. Each file is written under a
+temporary name and renamed. The `status` of a block is written last, so that a block with a status is complete; writing a block
+again writes the same bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MARK = "hydromechs_sweep"
 VERSION = 2
 """Supported version of the layout."""
 KINDS = len(" ".join(WARNING_KINDS))
-"""Maximum letters of the kinds of warnings of a run."""
+"""Maximum length of the list of warnings of a run [characters]."""
 STORE, LOCK = "results.zarr", "sweep.lock"
 """Names in the folder of a sweep."""
 
@@ -52,7 +52,7 @@ class SweepStore:
 
     @contextlib.contextmanager
     def opened(self, *, replace: bool = False) -> Iterator[SweepStore]:
-        """Hold the folder while a sweep writes into it; a new one is set up, that of the same sweep is resumed."""
+        """Lock the folder while a sweep writes into it. An empty folder is set up; one of the same sweep is resumed."""
         others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file; a sweep needs a folder")
@@ -69,8 +69,8 @@ class SweepStore:
                     raise ValueError(f"{self.path} is not the store of a sweep and is unchanged; choose another folder")
                 shutil.rmtree(self.path)
             for link in filter(Path.is_symlink, (self.path, *self.path.glob("*"))):
-                raise ValueError(f"{link} is a link that leads out of the folder; remove it, or choose another folder")
-            if not (self.path / ".zgroup").exists():  # what is written last of a new store
+                raise ValueError(f"{link} is a link to a place outside the folder; remove it, or choose another folder")
+            if not (self.path / ".zgroup").exists():  # written last into a new store
                 self._create(attrs)
             for partial in self.path.glob(f"*/{files.PARTIAL}"):  # of a sweep that was killed
                 partial.unlink()
@@ -81,7 +81,7 @@ class SweepStore:
                 self.folder.rmdir()
 
     def _check_same(self, attrs: Mapping[str, Any]) -> None:
-        """Reject the store of another sweep, or of another version of this package."""
+        """Reject the store of a different sweep or of a different version of this package."""
         found, remedy = _attributes(self.path), "choose another folder, or replace it (--force, or replace=True)"
         if MARK not in found:
             raise ValueError(f"{self.path} is not the store of a sweep; choose another folder")
@@ -90,10 +90,10 @@ class SweepStore:
             raise ValueError(f"{self.folder} holds the sweep {found['sweep']!r}, not {attrs['sweep']!r}; {remedy}")
         if found["source"] != attrs["source"]:
             made = f"version {found['hydromechs']} of hydromechs, whose equations may differ from these ({attrs['hydromechs']})"
-            raise ValueError(f"{self.folder} was started by {made}; {remedy}")
+            raise ValueError(f"{self.folder} was created by {made}; {remedy}")
         if found["fingerprint"] != attrs["fingerprint"]:
             raise ValueError(
-                f"{self.folder} holds the sweep {found['sweep']!r} with another scenario, other parameters, sampling, seed or "
+                f"{self.folder} holds the sweep {found['sweep']!r} with a different scenario, parameters, sampling, seed or "
                 f"results; {remedy}"
             )
 
@@ -212,7 +212,7 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
     store = folder / STORE if (folder / STORE).exists() else folder
     attrs = _attributes(store)
     if MARK not in attrs:
-        raise ValueError(f"{folder} is not the folder of a sweep; `hydromechs sweep SWEEP.yaml` makes one")
+        raise ValueError(f"{folder} is not the folder of a sweep; create one with `hydromechs sweep SWEEP.yaml`")
     _check_version(store, attrs, "run the sweep again")
     check_store(store)
     try:
@@ -225,7 +225,7 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
 
 
 def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
-    """Return the results of a grid with a dimension for each parameter, in place of one for the runs."""
+    """Return the results of a grid with one dimension per parameter instead of a dimension of runs."""
     names = list(dataset.attrs["parameters"])
     points = {tuple(dataset[name].values[i] for name in names) for i in range(dataset.sizes["run"])}
     counts = [len(np.unique(dataset[name])) for name in names]

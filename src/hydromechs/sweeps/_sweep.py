@@ -1,4 +1,4 @@
-"""Run a sweep: the runs that are not in its store yet, by an engine, into the store."""
+"""Run a sweep: an engine simulates the runs that are missing in the store."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Progress:
     phase: str
     """"compiling", "starting workers" or "running"."""
     done: int
-    """Runs that are stored."""
+    """Number of stored runs."""
     runs: int
-    """Runs of the sweep."""
+    """Number of runs of the sweep."""
     failed: int
-    """Runs that are stored as failed."""
+    """Number of runs stored as failed."""
     remaining: float | None = None
-    """Estimated time until the end [s]; None while nothing is known."""
+    """Estimated time until the end [s]; None if unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +40,13 @@ class SweepResult:
     """Result of a sweep."""
 
     folder: Path
-    """Where the store is."""
+    """Folder of the store."""
     runs: int
-    """Runs of the sweep."""
+    """Number of runs of the sweep."""
     new: int
-    """Runs of this call; the others were there."""
+    """Number of runs in this call; the others were already stored."""
     failed: int
-    """Runs that failed, each with its reason in the store."""
+    """Number of failed runs; the store has the reason of each."""
     wall_time: float
     """Duration of this call [s]."""
 
@@ -68,8 +68,8 @@ def run_sweep(
 
     The store is the same, byte for byte, whatever the engine, the number of workers and the interruptions.
 
-    `folder`: where to; `engine`: engine that runs it; defaults to processes of this machine; `replace`: replace the results of
-    another sweep; `progress`: called regularly.
+    `folder`: destination; `engine`: engine that simulates the runs; defaults to processes on this machine; `replace`: replace
+    the results of another sweep; `progress`: called regularly.
     """
     begun = time.perf_counter()
     store = SweepStore(folder, sweep)
@@ -88,7 +88,7 @@ def run_sweep(
             report("starting workers")
             with (engine or Local()).started(runner) as workers:
                 report("compiling")
-                with contextlib.suppress(*VALUE_ERRORS):  # such a run has failed, and will be stored so
+                with contextlib.suppress(*VALUE_ERRORS):  # such a run has failed, and is stored as failed
                     runner.compile(sweep.table[left[0] * store.block])
                 first = time.perf_counter()
                 report("running")
@@ -106,9 +106,9 @@ def _task(sweep: ParameterSweep, runs: Sequence[int]) -> Task:
 
 
 def _blocks(workers: Workers, store: SweepStore, left: Sequence[int]) -> Iterator[tuple[int, list[Row]]]:
-    """Blocks with the rows of their runs, in the order in which they end.
+    """Yield blocks with the rows of their runs, in the order in which they finish.
 
-    The runs of a block that kills its workers are run once more, each alone: those that do it again have failed.
+    If a block kills its workers, each of its runs is repeated on its own; runs that kill a worker again have failed.
     """
     sweep = store.sweep
     tasks = [_task(sweep, store.blocks[k]) for k in left]

@@ -57,7 +57,7 @@ class TimeMark(NamedTuple):
 
 
 def time_marks(messages: Iterable[str]) -> tuple[list[TimeMark], list[str]]:
-    """Return the messages of a run that name their time, such as "t = 12 s: ...", as marks, and the others."""
+    """Return the messages of a run that name their time, such as "t = 12 s: ...", as marks; and the other messages."""
     marks, others = [], []
     for message in messages:
         found = EVENT.fullmatch(message)
@@ -79,9 +79,9 @@ class PageContent:
     marks: Sequence[TimeMark] = ()
     """Events on the timeline."""
     layers: Collection[str] | None = None
-    """Layers to show at first. Defaults to all but hidden ones."""
+    """Layers shown initially. Defaults to all but hidden ones."""
     follow: str = ""
-    """Body that the camera follows at first; none if empty."""
+    """Body that the camera follows initially; none if empty."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further data for the scripts, plain."""
     groups: dict[str, PlotGroup] = field(init=False)
@@ -112,7 +112,7 @@ class _Pack:
         self.size = 0
 
     def add(self, values: Array, dtype: str = "f4") -> dict[str, Any]:
-        """Append an array; return where it is."""
+        """Append an array; return its position."""
         part = np.ascontiguousarray(values, dtype=f"<{dtype}").tobytes()
         at, self.size = self.size, self.size + -(-len(part) // 8) * 8  # aligned, so that views of the block need no copy
         self.parts.append(part.ljust(self.size - at, b"\0"))
@@ -124,7 +124,7 @@ class _Pack:
 
 
 def _scene(scene: Scene, pack: _Pack, shown: Collection[str]) -> dict[str, Any]:
-    """Return a scene as data for `scene.js`, with some layers shown at first."""
+    """Return a scene as data for `scene.js`, with the layers shown initially."""
     moving = {frame.name for frame in scene.frames if not frame.scenery}
     return {
         "times": pack.add(scene.times, "f8"),
@@ -173,7 +173,7 @@ def _scene(scene: Scene, pack: _Pack, shown: Collection[str]) -> dict[str, Any]:
 
 
 def _group(name: str, several: Sequence[tuple[Array, dict[str, PlotGroup]]], pack: _Pack) -> dict[str, Any]:
-    """Return a group of the first recording as data for `plots.js`, with the same curves of the others."""
+    """Return a group of the first recording as data for `plots.js`, with the same curves of the other recordings."""
     time, groups = several[0]
     group = groups[name]
     out: dict[str, Any] = {"columns": group.columns, "panels": []}

@@ -37,7 +37,7 @@ def plot_comparison(
 ) -> Path:
     """Overlay two recordings, one panel for each quantity.
 
-    `first`: a recording; it is drawn as a solid line; `second`: another one; dashed; `comparison`: result of
+    `first`: a recording, drawn as solid lines; `second`: another recording, dashed; `comparison`: result of
     `compare_recordings`; `out`: file to write; its suffix selects the format (.png, .svg, .pdf); `labels`: labels of the two;
     `quantities`: quantities to draw, such as "position.vehicle.x"; defaults to those with the largest relative differences.
     """
@@ -75,7 +75,7 @@ def write_comparison(
 ) -> Path:
     """Write a page with the curves of two recordings and a table of their differences.
 
-    `first`: a recording; its curves are solid; `second`: another one; its curves are dashed; `comparison`: result of
+    `first`: a recording, drawn as solid lines; `second`: another recording, dashed; `comparison`: result of
     `compare_recordings`; `labels`: labels of the two; `scene`: scene of the first recording; optional.
     """
     differences = [d for d in comparison.differences if d.maximum > 0.0]

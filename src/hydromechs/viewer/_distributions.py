@@ -1,4 +1,4 @@
-"""One HTML file with the results of many runs: success rate, distributions of the checks' values, why runs ended early."""
+"""One HTML file with the results of many runs: success rate, distributions of check values, reasons for early ends."""
 
 import math
 import os
@@ -25,7 +25,7 @@ LEFT, RIGHT = 46, 844
 INSIDE, OUTSIDE, LIMIT = "#0072b2", "#d55e00", "#b3261e"
 """Colours of bars within and outside the limits, and of the limits."""
 FAR = 3.0
-"""Maximum distance of a limit shown in the histogram, over the range of the values."""
+"""Maximum distance of a limit that is shown in the histogram, relative to the range of the values."""
 
 
 class Distribution(NamedTuple):

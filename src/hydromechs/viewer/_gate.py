@@ -113,8 +113,8 @@ class Gate(ABC):
     ) -> None:
         """Connect a browser to the viser server at `port`, with one of its `tickets`, issued to a `holder`.
 
-        It forwards all messages of the server. Of the browser's it forwards checked messages of some `types` for which `admit`
-        returns True.
+        It forwards all messages of the server. Of the browser's messages it forwards those of the given `types` that pass the
+        checks and that `admit` accepts.
         """
         protocols = [Subprotocol(connection.subprotocol)] if connection.subprotocol else None
         options: dict[str, Any] = dict(compression=None, max_size=None, max_queue=4, proxy=None)
@@ -185,7 +185,7 @@ class Gate(ABC):
             parts = urlsplit(path).path.lstrip("/").split("/")
         except ValueError:  # for example "//["
             return None
-        given = parts[0].encode(errors="surrogateescape")  # bytes that are not ASCII come as surrogates
+        given = parts[0].encode(errors="surrogateescape")  # non-ASCII bytes arrive as surrogates
         if not secrets.compare_digest(given, self.token.encode()):
             return None
         return parts[1:]

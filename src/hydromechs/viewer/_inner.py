@@ -1,4 +1,4 @@
-"""Viser servers that only a gate can reach: each connection needs a ticket from this process."""
+"""Viser servers that only the gate can reach: each connection needs a ticket from this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HOLDER: ContextVar[str] = ContextVar("holder")
 
 
 class Tickets:
-    """Secrets that each admit one connection to a viser server."""
+    """Secrets, each valid for one connection to a viser server."""
 
     def __init__(self) -> None:
         self._valid: dict[str, str] = {}
@@ -35,7 +35,7 @@ class Tickets:
         return ticket
 
     def redeem(self, ticket: str) -> str | None:
-        """Return the holder of a valid ticket, else None; it is not valid a second time."""
+        """Return the holder of a valid ticket, otherwise None; a ticket is valid only once."""
         return self._valid.pop(ticket, None)
 
 

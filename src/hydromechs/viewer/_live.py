@@ -1,4 +1,4 @@
-"""A live scene: bodies moved by a simulation, the ground and sea around their start, ghosts."""
+"""Live scene: bodies moved by a simulation, the ground and sea around their start, ghosts."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -149,7 +149,7 @@ class LivePage(Page):
         seen = camera or scene_camera(scene, aspect=1.0)
         super().__init__(scene, camera=seen)
         self.model, self._follow, self._terrain = model, follow, tuple(terrain)
-        self.server.gui.main_panel.float()  # it is empty; the page around the scene hides floating elements
+        self.server.gui.main_panel.float()  # empty: the page around the scene hides floating elements
         api = self.server.scene
         self._bodies = [api.get_handle_by_name(self.paths[name]) for name in model.body_names]
         self._propellers = self._find_propellers(list(actuators))
@@ -187,8 +187,8 @@ class LivePage(Page):
                 distance = float(np.linalg.norm(camera.position - aim))
                 with client.atomic():
                     camera.position = self.above_ground(aim + distance / float(np.linalg.norm(away)) * away)
-                    camera.look_at = aim  # a new position moves it
-                self._where[number] = (-np.inf, np.full(3, np.inf))  # no longer its first view
+                    camera.look_at = aim  # a new position moves the camera
+                self._where[number] = (-np.inf, np.full(3, np.inf))  # no longer its initial view
 
     def tether(self, name: str, points: Array) -> None:
         """Move a tether of the scene to points in world axes [m], shape (n, 3)."""

@@ -1,4 +1,4 @@
-"""Visual of a body: its shapes, or a substitute from its other data, and its properties as shapes."""
+"""Visual of a body: its shapes or a substitute from its other data, and its properties as shapes."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class _Buffer:
         self.shadows = _Shadows(self._local(surface.vertices)[surface.faces])
 
     def draw(self, parts: Sequence[_Part], opacity: float = 1.0) -> None:
-        """Draw the outer sides of surfaces, with depth test."""
+        """Draw the outer sides of surfaces with a depth test."""
         surface = joined(part.triangles for part in parts)
         colors = np.repeat([part.color for part in parts], [len(part.triangles.faces) for part in parts], axis=0).astype(
             np.float32
@@ -212,7 +212,7 @@ class _Buffer:
         return np.stack([right, -distance, up])
 
     def line(self, points: Array, color: Color) -> None:
-        """Draw a line, with depth test."""
+        """Draw a line with a depth test."""
         points = points[-self._local(points)[:, 1] > NEAR * self.far]
         if len(points) < 2:
             return

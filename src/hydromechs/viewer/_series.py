@@ -38,7 +38,7 @@ class PlotPanel:
     series: Mapping[str, Array]
     """Values by name, shape (time,) each."""
     colours: Mapping[str, str] = field(default_factory=dict)
-    """Colours of some curves."""
+    """Colours of individual curves."""
     references: Mapping[str, Array] = field(default_factory=dict)
     """References of some curves, shape (time,) each."""
     min_range: float = 0.0
@@ -86,7 +86,7 @@ class PlotGroup:
     folded: bool = False
     """True for details that a page shows on demand."""
     plan: PlanView | None = None
-    """View from above beside the panels; optional."""
+    """View from above, next to the panels; optional."""
 
 
 def plot_groups(ds: xarray.Dataset) -> dict[str, PlotGroup]:
@@ -353,7 +353,7 @@ def _water(ds: xarray.Dataset) -> PlotGroup | None:
 
 
 def _group(title: str, caption: str, panels: list[PlotPanel], *, folded: bool = False) -> PlotGroup | None:
-    """Return a group of panels under each other; None without panels."""
+    """Return a group of panels below each other; None without panels."""
     return PlotGroup(title=title, caption=caption, panels=tuple(panels), folded=folded) if panels else None
 
 

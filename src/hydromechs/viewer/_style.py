@@ -1,4 +1,4 @@
-"""Style of figures: stacked panels, legends at the side, at most a few thousand points per curve."""
+"""Style of figures: stacked panels, legends to the right, at most a few thousand points per curve."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def curves(
     colours: Mapping[str, str] | None = None,
     references: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Draw named curves, with references of the same name dotted; several curves get a legend at the right of the panel."""
+    """Draw named curves, with references of the same name dotted; several curves get a legend to the right of the panel."""
     for k, (name, values) in enumerate(series.items()):
         colour = (colours or {}).get(name, COLOURS[k % len(COLOURS)])
         style = "-" if k < len(COLOURS) else "--"

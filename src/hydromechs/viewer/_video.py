@@ -57,7 +57,7 @@ def chosen_layers(scene: Scene, names: Sequence[str]) -> list[str]:
     """
     unknown = [name for name in names if name not in scene.layers]
     if unknown:
-        raise ValueError(f"no layer {unknown[0]!r}; there are {', '.join(scene.layers)}")
+        raise ValueError(f"no layer {unknown[0]!r}; available: {', '.join(scene.layers)}")
     return list(names) or [layer for layer in scene.layers if layer not in HIDDEN]
 
 
@@ -69,7 +69,7 @@ def follow(scene: Scene, body: str, *, azimuth: float = -38.0, aspect: float = 1
     """
     paths = {frame.name: frame.position @ scene.upright.T for frame in scene.frames if not frame.parent}
     if body not in paths:
-        raise ValueError(f"there is no body {body!r} to follow; bodies are {', '.join(paths)}")
+        raise ValueError(f"no body {body!r} to follow; available: {', '.join(paths)}")
     low, high = scene.bounds(0, frames=(body,))
     center = paths[body][0]
     reach = 1.15 * np.maximum(np.abs(low - center), np.abs(high - center))

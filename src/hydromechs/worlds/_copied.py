@@ -1,4 +1,4 @@
-"""Source of worlds from a caller's argument."""
+"""Conversion of a caller's argument to a source of worlds."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
@@ -62,7 +62,7 @@ def simulation_of(
 ) -> Simulation | None:
     """Return a simulation of one world, for worlds that need the mission loop; None if they do not.
 
-    `compiled`: True if scenarios without blocks and events use this loop, too; `lanes`: as in `lanes_of`; `how`: step,
+    `compiled`: True if scenarios without blocks and events also use this loop; `lanes`: see `lanes_of`; `how`: step,
     integrator and time between samples, as in `Simulation`.
     """
     if isinstance(what, Scenario):

@@ -24,7 +24,7 @@ class Mechanism(Source):
         chosen = tuple(names)
         for name in chosen:
             if name not in FLOW:
-                raise KeyError(f"no input {name!r}{nearest(name, FLOW)}; there are tau, {', '.join(FLOW)}")
+                raise KeyError(f"no input {name!r}{nearest(name, FLOW)}; available: tau, {', '.join(FLOW)}")
         self.dyn, self.model, self.method = dyn, dyn.model, method
         self.names = ("tau", *(name for name in FLOW if name in chosen))
         self.stepper = model_stepper(dyn, method, self.names)
@@ -39,9 +39,9 @@ class Mechanism(Source):
         given = {} if inputs is None else dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
         for name in given:
             if name not in self.places:
-                there = f"there are {', '.join(self.places)}"
+                there = f"available: {', '.join(self.places)}"
                 if name in FLOW:
-                    raise KeyError(f"input {name!r} was not compiled, {there}; name it in Worlds(..., inputs=[{name!r}])")
+                    raise KeyError(f"input {name!r} was not compiled; {there}; name it in Worlds(..., inputs=[{name!r}])")
                 raise KeyError(f"no input {name!r}{nearest(name, self.places)}; {there}")
         return given
 

@@ -250,7 +250,7 @@ class MissionRun(PlantRun):
             if not behind.any():
                 break
             begun, start = time.perf_counter(), float(now[behind].min())
-            # between passes of the loop: splits no step, and guards check the same instants
+            # between passes of the loop, so that no step is split and guards check the same instants
             stop = min(until, next_multiple(start + min(span, (ROWS - 1) * record), grid, step))
             goal = np.tile(_grid(np.array([stop]), step), (len(now), 1))
             self._advance(goal, keep if loop.reduction is None else None)

@@ -44,7 +44,7 @@ def lanes_of(lanes: int | None) -> int:
 class PlantSource(Source):
     """A plant with an integrator.
 
-    `lanes`: as of `lanes_of`; `threads`: threads that share the worlds.
+    `lanes`: see `lanes_of`; `threads`: threads that share the worlds.
     """
 
     def __init__(self, plant: Plant, method: Integrator, lanes: int | None, threads: int | None) -> None:
@@ -100,7 +100,7 @@ class PlantRun(Run):
         self._flows: dict[int, UniformFlow] = {}
         self._waves: dict[int, WaveComponents] = {}
         self._until = np.full(n, -np.inf)
-        # steps since each world started are _base + _ahead, also in frozen ones: no GPU transfer, no pass over all worlds
+        # steps since each world started are _base + _ahead, even in frozen ones: no GPU transfer, no pass over all worlds
         self._base, self._ahead, self._together = np.zeros(n), 0.0, True
         self._first_until, self._bent = -np.inf, np.zeros(0, dtype=int)
         self._applied = np.zeros((n, layout.size))
@@ -167,7 +167,7 @@ class PlantRun(Run):
         for name in names:
             if name not in self._recorded:
                 known = ", ".join(sorted(self._recorded))
-                raise KeyError(f"no variable {name!r}{nearest(name, self._recorded)}; there are {known}")
+                raise KeyError(f"no variable {name!r}{nearest(name, self._recorded)}; available: {known}")
         now = self._now()
         self._renew(now)
         return self._variables(names, home.array(now), home.q, home.x, home.inputs[0], home.call)

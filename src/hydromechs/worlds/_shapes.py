@@ -1,4 +1,4 @@
-"""Arrays for many worlds as a caller gives them: constant or per step, equal in all worlds or per world."""
+"""Arrays for many worlds as callers pass them: constant or per step, equal in all worlds or per world."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def rows_of(x: Any, name: str, n: int) -> np.ndarray:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """Return the shape of an array with the batch's dimensions before it, in words."""
+    """Return a description of the shape of an array preceded by the dimensions of the batch."""
     return f"({', '.join(['...', *map(str, shape)])})"
 
 
@@ -78,7 +78,7 @@ def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, 
 
 
 def flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: int) -> np.ndarray:
-    """Return it with one leading dimension: all worlds, or 1 if it is equal in all."""
+    """Return an array with one leading dimension: all worlds, or 1 if they are equal."""
     rest = x.shape[len(lead) :]
     if int(np.prod(lead)) == 1:
         return x.reshape(1, *rest)

@@ -85,7 +85,7 @@ def read_campaign(study: ValidationStudy, folder: str | Path) -> Campaign:
     """Return all trials in the folder of the logs."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise ValueError(f"there is no folder {folder}; give that of the logs with --data")
+        raise ValueError(f"folder {folder} does not exist; give the folder of the logs with --data")
     model = library.load(study.model, code=study.code)
     if study.variant is not None:
         model = varied(model, study.variant)

@@ -108,7 +108,7 @@ def read_log(
 
     Tables, plain or compressed, have the names of their columns in the first line.
 
-    Incomplete rows, and samples whose time is not after all earlier ones, as of a clock that jumps back, are
+    Incomplete rows, and samples that are not later than all earlier ones, for example after a clock jumps back, are
     ignored; pauses of more than ten usual sampling intervals are reported.
 
     Args:

@@ -191,12 +191,12 @@ def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> st
     found = _table(head, [found_cells(f) for f in report["found"]])
     weak = _listed(f"{text} (information {x:.2f} of the prior information)" for x, text in report["directions"])
     pairs = _listed(f"{a} and {b}: {c:+.3f}" for a, b, c in report["correlated"])
-    weak = weak or "<p>Nothing: the data improve on the prior in all directions.</p>"
+    weak = weak or "<p>None: the data improve on the prior in all directions.</p>"
     pairs = f"<p>Correlations above 0.9:</p>{pairs}" if pairs else "<p>No correlation is above 0.9.</p>"
     white = [
         [w[0], f"{unit_of(w[0])[0] * w[1]:.3g} {unit_of(w[0])[1]}", f"{w[2]:.2f}", f"{w[3]:.2f}"] for w in report["whiteness"]
     ]
-    residuals = _table(["channel", "rms", "correlation with the next", "hangs together for [s]"], white)
+    residuals = _table(["channel", "rms", "correlation with the next residual", "correlation time [s]"], white)
     if report["not_converged"]:
         names = html.escape(", ".join(report["not_converged"]))
         residuals += f"<p><b>Not converged:</b> {names}; the best result so far was used.</p>"

@@ -146,7 +146,7 @@ class LoggedChannel(Checked):
     """A measured quantity: its column and its errors. Angles and their rates can be in degrees."""
 
     column: str = ""
-    """Column; defaults to the quantity. Roll, pitch and yaw of a quaternion are columns, too."""
+    """Column; defaults to the quantity. Roll, pitch and yaw of a quaternion are also columns."""
     deviation: Annotated[AboveZero, Degrees()]
     """Standard deviation of its errors [m, m/s, rad, rad/s]."""
     offset: Annotated[NotNegative, Degrees()] = 0.0
@@ -249,7 +249,7 @@ class ValidationStudy(Checked):
         ]
         if named:
             absent = next(iter(named.values()))
-            raise ValueError(f"variant {name!r} of {self.name}: it has no unknown {absent.name!r}; list it under more")
+            raise ValueError(f"variant {name!r} of {self.name}: the study has no unknown {absent.name!r}; list it under `more`")
         moving = {joint: how for joint, how in self.joints.items() if joint not in variant.without}
         return replace(self, variant=variant, unknowns=(*kept, *variant.more), joints=moving, baseline=())
 

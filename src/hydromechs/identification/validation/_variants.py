@@ -108,7 +108,7 @@ class OnlyWeight:
     """Centre of buoyancy [m], shape (3,)."""
 
     def added_mass(self, body: Body, motion: Any) -> np.ndarray:
-        """None, shape (6, 6)."""
+        """Zero, shape (6, 6)."""
         return np.zeros((6, 6))
 
     def wrench(self, body: Body, motion: Any) -> np.ndarray:
