@@ -492,7 +492,7 @@ def test_unknown_studies_and_engines(tmp_path, monkeypatch):
         chosen_engine("local", None, "tcp://127.0.0.1:1")
     with pytest.raises(ValueError, match="workers is 0"):
         Local(0)
-    with pytest.raises(ValueError, match="beside an address"):
+    with pytest.raises(ValueError, match="workers and address are both given"):
         Dask("tcp://127.0.0.1:1", 2)
 
 

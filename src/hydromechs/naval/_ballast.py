@@ -30,7 +30,7 @@ class Piece:
     """Weight or float."""
 
     kind: str
-    """"weight" or "float"."""
+    """Kind: "weight" or "float"."""
     mass: float
     """Mass [kg]."""
     volume: float
