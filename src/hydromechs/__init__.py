@@ -90,6 +90,7 @@ __getattr__, _all_names, _later = _lazy_names(
             "compile",
             "coriolis_matrix",
             "difference",
+            "distance",
             "energy",
             "forward_dynamics",
             "frame_pose",

@@ -60,6 +60,7 @@ __getattr__, __dir__, _later = _lazy_names(
     {  # compile with CasADi and LLVM
         "._branches_on_lanes": ("BranchesOnLanes",),
         "._dynamics": ("Dynamics", "compile_model as compile", "operation_count"),
+        "._distance": ("Distance", "distance"),
         "._export": ("FORMATS", "FUNCTIONS", "export_source", "to_casadi"),
         "._rolled": ("RolledTree",),
         "._table": ("EQUATIONS", "FLOW", "FLUID", "FORMULATIONS", "Equation", "shape_of"),

@@ -1,0 +1,138 @@
+"""Distances between bodies, and between bodies and terrain, with gradients: compiled, for planners and controllers."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs import compiler, dynamics
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.geometry import Placed, Plane
+from hydromechs.model import Model
+from hydromechs.spatial import norm, where
+from hydromechs.values import Array, Scalar
+
+from ._arguments import configuration, model_of
+from ._gjk import Core, Nearest, core_of, nearest
+
+
+class Distance(NamedTuple):
+    """Distance between two solids, with the batch dimensions of the configuration."""
+
+    value: Array
+    """Distance of the surfaces [m], shape (...). If the solids overlap it is at most 0: exact for a plane and for spheres and
+    capsules whose axes do not meet, otherwise minus the radii around their cores."""
+    gradient: Array
+    """Derivative of the distance by the velocity, d(value)/dt = gradient · v, shape (..., nv); 0 if the cores overlap."""
+    points: Array
+    """Nearest points of both in world axes [m], shape (..., 2, 3)."""
+    normal: Array
+    """Unit vector from the second to the first in world axes, shape (..., 3)."""
+
+
+def distance(model: Model, q: ArrayLike, a: str | Placed, b: str | Placed) -> Distance:
+    """Return the distance between two solids, with gradient and nearest points, compiled; exact for convex shapes.
+
+    Of a body, all shapes with the role contact count. A tube counts as solid, a mesh as its convex hull.
+
+    Args:
+        model: The mechanism.
+        q: Configuration, shape (..., nq).
+        a: Name of a body, or a shape placed in the world, such as terrain.
+        b: The other one; at least one of both is a body, and only `b` may be a plane.
+    """
+    model = model_of(model)
+    q = np.asarray(q, dtype=float)
+    if q.ndim == 1:
+        configuration(model, q)
+    return Distance(*_query(model, a, b)([q]))
+
+
+_QUERIES: dict[int, dict[Any, compiler.Compiled]] = {}
+"""Compiled queries by the identity of the model; they are removed with it."""
+
+
+def _query(model: Model, a: str | Placed, b: str | Placed) -> compiler.Compiled:
+    if id(model) not in _QUERIES:
+        _QUERIES[id(model)] = {}
+        weakref.finalize(model, _QUERIES.pop, id(model), None).atexit = False
+    found, key = _QUERIES[id(model)], tuple(x if isinstance(x, str) else repr(x) for x in (a, b))
+    if key not in found:
+        found[key] = _compiled(model, a, b)
+    return found[key]
+
+
+def _compiled(model: Model, a: str | Placed, b: str | Placed) -> compiler.Compiled:
+    (first, mine), (second, other) = (_pieces(model, x) for x in (a, b))
+    if first == second:
+        raise ValueError(f"distance of {_name(a)} and {_name(b)}: they do not move relative to each other; name two bodies")
+    if any(isinstance(piece.shape, Plane) for piece in mine):
+        raise UnsupportedFeature(f"distance of {_name(a)}: a plane must be the second of the two; swap them")
+    function = _function(model, first, mine, second, other)
+    outputs = {"value": (), "gradient": (model.nv,), "points": (2, 3), "normal": (3,)}
+    return compiler.compile_function("distance", function, {"q": (model.nq,)}, outputs, lanes=compiler.native_lanes())
+
+
+def _name(what: str | Placed) -> str:
+    return repr(what) if isinstance(what, str) else f"a {what.shape.word}"
+
+
+def _pieces(model: Model, what: str | Placed) -> tuple[int | None, list[Placed]]:
+    """Return the body, None for the world, and the shapes that count."""
+    if not isinstance(what, str):
+        return None, [what]
+    at = model.body_index(what)
+    pieces: list[Placed] = [shape for shape in model.bodies[at].shapes if shape.contact]
+    if not pieces:
+        raise ValueError(f"distance of body {what!r}: it has no shape with the role contact; add one")
+    return at, pieces
+
+
+def _function(
+    model: Model, first: int | None, mine: list[Placed], second: int | None, other: list[Placed]
+) -> Callable[[Array], tuple[Scalar | Array, ...]]:
+    cores = [core_of(piece) for piece in mine]
+    solids = [piece if isinstance(piece.shape, Plane) else core_of(piece) for piece in other]
+
+    def of(q: Array) -> tuple[Scalar | Array, ...]:
+        kin = dynamics.kinematics(model, q, np.zeros(model.nv))
+        (R_A, p_A), (R_B, p_B) = (
+            (np.eye(3), np.zeros(3)) if at is None else (kin.R_WB[at], kin.p_WB[at]) for at in (first, second)
+        )
+        R, p = R_B.T @ R_A, R_B.T @ (p_A - p_B)
+        best: Nearest | None = None
+        for core, solid in product(cores, solids):
+            found = nearest(core, solid, R, p) if isinstance(solid, Core) else _above_plane(core, solid, R, p)
+            best = found if best is None else _nearer(found, best)
+        assert best is not None
+        n, x, y = R_B @ best.normal, R_B @ best.first + p_B, R_B @ best.second + p_B
+        gradient: Any = np.zeros(model.nv)
+        for at, point, sign, R_WB, p_WB in ((first, x, 1.0, R_A, p_A), (second, y, -1.0, R_B, p_B)):
+            if at is not None:
+                J = dynamics.jacobian(model, kin, at, R_WB.T @ (point - p_WB))
+                gradient = gradient + sign * ((R_WB.T @ n) @ J[:3])
+        apart = norm(best.normal) > 0.5
+        return best.distance, np.array([where(apart, g, 0.0) for g in gradient]), np.stack([x, y]), n
+
+    return of
+
+
+def _above_plane(core: Core, plane: Placed, R: Array, p: Array) -> Nearest:
+    """Return the distance of the lowest point of a core from a plane; exact below it too."""
+    n = plane.origin.R[:, 2]
+    x = R @ core.support(-(R.T @ n)) + p - core.radius * n
+    height = n @ (x - np.array(plane.origin.xyz))
+    return Nearest(height, n, x, x - height * n)
+
+
+def _nearer(a: Nearest, b: Nearest) -> Nearest:
+    """Return the nearer one of two results."""
+    first = a.distance < b.distance
+    pick = lambda x, y: np.array([where(first, s, t) for s, t in zip(x, y, strict=True)])  # noqa: E731
+    rows = (pick(x, y) for x, y in zip(a[1:], b[1:], strict=True))
+    return Nearest(where(first, a.distance, b.distance), *rows)
