@@ -6,7 +6,8 @@ __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {
         "._flight": ("Flight", "fly_again"),
-        "._module": ("Module", "compile_scenario", "engine_text"),
+        "._module": ("Module", "Range", "compile_scenario", "engine_text"),
+        "._page": ("ShownPage", "scenario_page", "show", "write_page"),
     },
 )
 

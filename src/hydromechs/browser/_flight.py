@@ -112,8 +112,8 @@ def fly_again(recording: str | os.PathLike[str] | xarray.Dataset, scenario: Scen
             raise ValueError(f"the recording has no text of scenario {flight.scenario!r}; pass the scenario itself")
         file = str(ds.attrs.get("scenario_file", ""))
         scenario = formats.loads_scenario(text, file or flight.scenario, Path(file).parent, library.load, library.load_vehicle)
-    if any(e.name.startswith(OPERATOR) for e in flight.entries):
-        scenario = helmed(scenario)
+    if "held" in ds.coords and any(str(name).startswith(OPERATOR) for name in ds["held"].values):
+        scenario = helmed(scenario)  # as in the page, also if nobody took over: the same program to the last operation
     sim = Simulation(scenario, parameters=flight.opened, seed=flight.seed)
     sim.parameters |= {name: _value(x) for name, x in flight.parameters.items()}
     live = sim.begin()

@@ -772,11 +772,33 @@ const HydroMechsEngine = (() => {
     timeAt(k) {
       return this._row(k).t;
     }
-    observe(names = this._m.variables.map((v) => v.name)) {
-      const sample = this._now();
+    // Variables by name, at present or at a sample.
+    observe(names = this._m.variables.map((v) => v.name), k = null) {
+      const sample = k === null ? this._now() : this._of(this._row(k));
       const out = {};
       for (const name of names) out[name] = Float64Array.from(sample(this._variable(name).name));
       return out;
+    }
+    // Number of the last sample up to a time [s]; -1 if there is none.
+    sampleAt(t) {
+      let [low, high] = [0, this._rows.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (this._rows[middle].t <= t + CLOSE) low = middle + 1;
+        else high = middle;
+      }
+      return low - 1;
+    }
+    // Waves as rows of amplitude, frequency, wavenumber, direction (2), phase and scale; null without.
+    waves() {
+      const place = this._m.data.places.waves;
+      return place ? this._array("inputs").slice(place[0], place[0] + place[1]) : null;
+    }
+    // Distances of the frames of grips [m], in the order of the manifest.
+    apart() {
+      if (!this._m.grips.length) return [];
+      const { apart } = this.module.call("apart", [this._point().q]);
+      return this._m.grips.map((grip, k) => apart[k] * grip.reach);
     }
     _variable(name) {
       const found = this._m.variables.find((v) => v.name === name);
@@ -831,18 +853,29 @@ const HydroMechsEngine = (() => {
     signals() {
       return this._array("signals").slice();
     }
-    series(name, from = 0) {
-      const values = this._values(name);
-      return {
-        time: Float64Array.from(this._rows.slice(from), (row) => row.t),
-        values: Float64Array.from(values.slice(from)),
-      };
+    // Times and values of quantities at the samples from number `from` on; `values` are those of one name, or a list of them.
+    series(names, from = 0) {
+      const several = [names].flat();
+      this._fill_series(several);
+      const values = several.map((name) => Float64Array.from(this._series[name].slice(from)));
+      const time = Float64Array.from(this._rows.slice(from), (row) => row.t);
+      return { time, values: Array.isArray(names) ? values : values[0] };
     }
     _values(name) {
-      const [head, terms] = this._terms(name);
-      const values = (this._series[name] = this._series[name] || []);
-      for (let k = values.length; k < this._rows.length; k++) values.push(valueOf(head, terms, this._of(this._rows[k])));
-      return values;
+      this._fill_series([name]);
+      return this._series[name];
+    }
+    // Evaluate quantities at new samples, each sample once.
+    _fill_series(names) {
+      for (const name of names) this._series[name] = this._series[name] || [];
+      const first = Math.min(...names.map((name) => this._series[name].length));
+      for (let k = first; k < this._rows.length; k++) {
+        const sample = this._of(this._rows[k]);
+        for (const name of names) {
+          const values = this._series[name];
+          if (values.length === k) values.push(valueOf(...this._terms(name), sample));
+        }
+      }
     }
     messages() {
       return this._texts.map((row) => ({ ...row }));
@@ -883,6 +916,7 @@ const HydroMechsEngine = (() => {
     }
     checks() {
       const rows = this._allRows();
+      if (this.manifest.checks.length) this._fill_series(this.manifest.checks.map((c) => c.quantity));
       return this.manifest.checks.map((c) => {
         const [head, terms] = this._terms(c.quantity);
         const before = this._values(c.quantity);

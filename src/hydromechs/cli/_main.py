@@ -20,6 +20,7 @@ from ._kinds import SuggestingCommand, expect
 from ._modes import modes
 from ._new import new
 from ._options import BROWSER, CODE, PORT, SET, robot_command
+from ._page import page
 from ._plot import compare, plot
 from ._save import save
 from ._show import picture, replay, view
@@ -169,6 +170,7 @@ def pilot(
     fly(scenario, Console(), settings=parsed_settings(settings), **given)
 
 
+app.command()(page)
 app.command()(picture)
 app.command()(plot)
 app.command()(compare)

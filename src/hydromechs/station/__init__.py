@@ -11,14 +11,14 @@ __getattr__, __dir__, _later = _lazy_names(
         "._configuration": ("Catalog", "Changes", "Configured", "configured"),
         "._delayed": ("Delayed",),
         "._ghost": ("Ghost", "Telemetry", "advance", "as_commands"),
-        "._helm": ("HELM_MODES", "Helm", "OperatorInputs", "carrier", "helmed"),
+        "._helm": ("HELM_MODES", "Helm", "OperatorInputs", "carrier", "helmed", "steered_joints"),
         "._lookahead": ("LookAhead", "Outlook", "Predictions", "SetPoint", "Strategies"),
         "._operator": ("InputLog", "Inputs", "LiveInputs", "Operator", "RecordedInputs"),
         "._pilot": ("Pilot",),
         "._gate": ("Seats",),
         "._session": ("Session", "fly_again", "piloted"),
         "._station": ("Station",),
-        "._telemetry": ("Snapshot",),
+        "._telemetry": ("Snapshot", "thruster_plan"),
     },
 )
 

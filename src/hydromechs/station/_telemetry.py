@@ -10,7 +10,7 @@ import numpy as np
 
 from hydromechs import contact, lines
 from hydromechs.actuation.drives import Drive
-from hydromechs.model import State
+from hydromechs.model import Model, State
 from hydromechs.simulation import Simulation
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 
@@ -50,9 +50,9 @@ class Display:
     def __init__(self, simulation: Simulation, pilot: Pilot, terrain: Iterable[contact.Terrain]) -> None:
         self.simulation, self.pilot, self.model = simulation, pilot, simulation.model
         parts, actuators = simulation.plant.components, simulation.actuators
-        self._vehicle = pilot.vehicle
+        self._vehicle, vehicle = pilot.vehicle, pilot.vehicle.body
         self._thrusters = [
-            (t.name, actuators.index(t.name), max(map(abs, t.curve.limits)), self._seen_from_above(t.frame))
+            (t.name, actuators.index(t.name), max(map(abs, t.curve.limits)), thruster_plan(self.model, vehicle, t.frame))
             for t in self._vehicle.thrusters
         ]
         """Name, index, maximum thrust [N], position and direction of each thruster."""
@@ -114,15 +114,6 @@ class Display:
             hud=hud,
         )
 
-    def _seen_from_above(self, frame: str) -> list[float]:
-        """Return the position (forward, starboard) [m] and the direction (forward, starboard, up) of a thruster's frame."""
-        body, place, axes = self.model.locate(frame)
-        if body != self._vehicle.body:
-            return []
-        side = float(self.model.world.down[2])  # y points to starboard if z points down
-        x, along = np.asarray(place, dtype=float), np.asarray(axes, dtype=float)[:, 0]
-        return np.round([x[0], side * x[1], along[0], side * along[1], -side * along[2]], 3).tolist()
-
     def _rows(self) -> Iterator[tuple[str, slice]]:
         """Yield the names of tethers, and the rows of their points among all points."""
         start = 0
@@ -152,3 +143,16 @@ class Display:
     def _switches(self, held: np.ndarray) -> list[tuple[str, float]]:
         names = self.simulation.plant.layout.held
         return [(g, float(held[names.index(f"{g}.closed")])) for g in self._grips if f"{g}.closed" in names]
+
+
+def thruster_plan(model: Model, vehicle: int, frame: str) -> list[float]:
+    """Return the position (forward, starboard) [m] and the direction (forward, starboard, up) of a thruster's frame.
+
+    Empty if the frame is not on the body with index `vehicle`.
+    """
+    body, place, axes = model.locate(frame)
+    if body != vehicle:
+        return []
+    side = float(model.world.down[2])  # y points to starboard if z points down
+    x, along = np.asarray(place, dtype=float), np.asarray(axes, dtype=float)[:, 0]
+    return np.round([x[0], side * x[1], along[0], side * along[1], -side * along[2]], 3).tolist()

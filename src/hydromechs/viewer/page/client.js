@@ -3,13 +3,7 @@
 
 (async () => {
   const by = id => document.getElementById(id), data = JSON.parse(by("data").textContent);
-  const packed = Uint8Array.from(atob(by("block").textContent), c => c.charCodeAt(0));
-  const block = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
-  const kinds = { f4: Float32Array, f8: Float64Array, u4: Uint32Array }, cache = new Map();
-  const array = ref => {
-    if (!cache.has(ref.at)) cache.set(ref.at, new kinds[ref.type](block, ref.at, ref.n));
-    return cache.get(ref.at);
-  };
+  const array = arrays(await inflated("block"));
   let view = null, playing = false, t = 0, clock = 0;
   const stage = by("stage");
   const tables = Object.values(data.plots).flatMap(group => group.panels).flatMap(panel => panel.tables).map(table => array(table.t));

@@ -214,6 +214,14 @@ class SceneView {
     this.dirty = true;
   }
 
+  // Moves the camera to a direction from its target, z up, at its distance.
+  lookFrom(away) {
+    const { target } = this.controls, distance = this.camera.position.distanceTo(target);
+    this.camera.position.copy(target).addScaledVector(new THREE.Vector3(...away).normalize(), distance);
+    this.controls.update();
+    this.dirty = true;
+  }
+
   place() {
     const frame = this.frames.get(this.follow);
     return frame && this.follow ? frame.getWorldPosition(new THREE.Vector3()) : null;
@@ -316,6 +324,21 @@ function layerSwitches(view, place, legend) {
   show();
   const [top, bottom] = view.data.water;
   view.canvas.style.background = `linear-gradient(${css(top)}, ${css(bottom)})`;
+}
+
+// The bytes of a compressed block of the page.
+async function inflated(id) {
+  const packed = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
+}
+
+// A function that returns the arrays of a block by their places.
+function arrays(block) {
+  const kinds = { f4: Float32Array, f8: Float64Array, u4: Uint32Array }, cache = new Map();
+  return ref => {
+    if (!cache.has(ref.at)) cache.set(ref.at, new kinds[ref.type](block, ref.at, ref.n));
+    return cache.get(ref.at);
+  };
 }
 
 const mix = (a, b, part) => a + part * (b - a);
