@@ -373,7 +373,7 @@ class Navigator:
             since = float(m["heard"][i])
             if not m["silent"][i] and t - since > SILENT * s.period + s.latency:
                 m["silent"][i] = 1.0
-                said.append(f"no measurement of {s.name!r} is used since t = {since:.6g} s; the filter continues")
+                said.append(f"no measurement of {s.name!r} has been used since t = {since:.6g} s; the filter continues")
         return said
 
     # -- what it believes ---------------------------------------------------------------------------------------------------

@@ -183,5 +183,5 @@ __all__ += ["learning", "library", "lines", "navigation", "sensors", "station", 
 
 
 def __dir__() -> list[str]:
-    """Return the names that most programs need; the other packages, as `hydromechs.spatial`, load when they are first used."""
+    """Return the names that most programs need; the other packages, such as `hydromechs.spatial`, are loaded on first use."""
     return sorted(__all__)

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 REJECTED = (ValueError, KeyError, TypeError, ArithmeticError)
-"""Errors with which an object rejects its arguments."""
+"""Errors raised when an object rejects its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class ModelError(_Faulty):
 
 
 class PlantError(_Faulty):
-    """Several invalid parts of a plant: `faults` locates each one, as in ("components", 3)."""
+    """Several invalid parts of a plant: `faults` locates each one, for example ("components", 3)."""
 
 
 class ScenarioError(_Faulty):
@@ -112,7 +112,7 @@ class ValidationStudyError(_Faulty):
 
 
 class CodeNotAllowed(ValueError):
-    """Python code named in a file is not allowed; `items`, as "controller.type 'ctl.py:Hold' in mission.yaml, line 6"."""
+    """Python code named in a file is not allowed; `items`, such as "controller.type 'ctl.py:Hold' in mission.yaml, line 6"."""
 
     def __init__(self, items: Iterable[str]) -> None:
         self.items = tuple(items)
@@ -132,7 +132,7 @@ class SimulationDiverged(RuntimeError):
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C or, as `signal`, SIGTERM stopped a run at a sample with this `state`; `recording` is that in memory, if any."""
+    """Ctrl-C or SIGTERM (`signal`) stopped a run at a sample with this `state`; `recording` is the one in memory, if any."""
 
     signal: Signals = SIGINT
     state: Any = None

@@ -1,4 +1,4 @@
-"""Untrusted files and folders: reading regular files of limited size only, and writing that follows no links.
+"""Untrusted files and folders: reading is limited to regular files of limited size, and writing never follows links.
 
 Every reader of a file format uses these functions. Their errors name the file and the reason, never its contents,
 since a path in a file may point anywhere on the machine. Every writer into a folder of results uses `replacing`.
@@ -79,7 +79,7 @@ def one_load() -> Iterator[None]:
 
 
 def count(what: str, number: int) -> None:
-    """Count something that the current load reads; raise `UnreadableFile` above its limit in `LIMITS`."""
+    """Count items that the current load reads; raise `UnreadableFile` above their limit in `LIMITS`."""
     load = _load.get()
     if load is not None:
         load[what] += number
@@ -124,7 +124,7 @@ def open_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> BinaryIO:
     require_file(path, limit)  # first: opening a device can have side effects
     handle = os.open(path, FLAGS)
     try:
-        _check(path, os.fstat(handle), limit)  # again: the path may name a different file by now
+        _check(path, os.fstat(handle), limit)  # checked again: the path may name a different file by now
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
@@ -150,7 +150,7 @@ def read_entry(archive: zipfile.ZipFile, name: str, limit: int = MAX_BYTES) -> b
     if entry.file_size > limit:
         raise ValueError(f"{name!r} is larger than {limit:,} bytes")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # `zipfile` unpacks others without a limit
-        raise ValueError(f"{name!r} is compressed by another method than deflate")
+        raise ValueError(f"{name!r} is compressed by a method other than deflate")
     with archive.open(entry) as file:
         return file.read(entry.file_size)
 
@@ -239,11 +239,11 @@ def open_lock(path: str | os.PathLike[str]) -> int:
         if stat.S_ISREG(status.st_mode) and status.st_nlink <= 1:
             return handle
         os.close(handle)
-    raise UnreadableFile(f"{os.fspath(path)} is a link or no regular file and cannot be locked; remove it")
+    raise UnreadableFile(f"{os.fspath(path)} is a link or not a regular file, and cannot be locked; remove it")
 
 
 def check_version(path: str | os.PathLike[str], what: str, found: object, version: int, remedy: str) -> None:
-    """Raise `UnreadableFile`, with a remedy, for a file or store (`what`, as "a recording") of another version."""
+    """Raise `UnreadableFile`, with a remedy, for a file or store (`what`, such as "a recording") of an unsupported version."""
     if type(found) is int and found == version:
         return
     if type(found) is int and 0 < found < version:

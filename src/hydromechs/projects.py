@@ -160,8 +160,8 @@ def _water_warnings(model: Model) -> list[str]:
     found = list(hydrostatics(model).warnings)
     moving = [body for body, moves in zip(model.bodies, model.moves, strict=True) if moves and body.inertia.mass]
     dry = [body.name for body in moving if body.hydro is None]
-    if dry and not _free(model):  # else hydrostatics reports it
-        found.append(f"dry: no water acts on {', '.join(dry)}, since they have no shapes")
+    if dry and not _free(model):  # otherwise hydrostatics reports it
+        found.append(f"dry: no hydrodynamics on {', '.join(dry)}, because they have no shapes")
     return found
 
 

@@ -435,16 +435,16 @@ PART = 3
 
 
 def closest(word: str, known: Iterable[str]) -> list[str]:
-    """Return the known word nearest to a word, if there is one.
+    """Return the known word nearest to a word, if any.
 
-    The search takes quadratic time: it is limited to words of 64 letters and to 300 known ones.
+    The search takes quadratic time: it is limited to words of 64 characters and to 300 known words.
     """
     short = [name for name in itertools.islice(known, 300) if len(name) <= 64]
     return difflib.get_close_matches(word, short, 1, 0.6) if len(word) <= 64 else []
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """Return a suggestion of the known word nearest to `word`, which may be no text, and a list of all."""
+    """Return a suggestion of the known word nearest to `word`, which may be of any type, and a list of all known words."""
     known = list(known)
     listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
     if not isinstance(word, str):

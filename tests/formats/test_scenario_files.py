@@ -192,7 +192,7 @@ def test_faults_are_objects():
         ("title:", "titel:", "unknown key 'titel'"),
         ("duration: 60", "duration: long", "run.duration is 'long', must be a number"),
         ("duration: 60", "duration: -1", "run.duration is -1, must be finite and > 0"),
-        ("model: tiburon_titan2", "model: tiburon", "there is no library model 'tiburon'"),
+        ("model: tiburon_titan2", "model: tiburon", "no library model 'tiburon'"),
         ("model: tiburon_titan2", "model: ./tiburon.yaml", "tiburon.yaml' does not exist"),
         ("velocity: [0.1, 0, 0, 0, 0, 0]", "velocity: [0.1]", "must be a list of 6 numbers"),
         (
@@ -311,9 +311,9 @@ def test_paths(tmp_path):
     (tmp_path / "a.yaml").write_bytes(b"hydromechs_scenario: 2\nname: \xff\n")
     with pytest.raises(ScenarioError, match="line 2: byte 0xff"):
         load_scenario_file(tmp_path / "a.yaml")
-    with pytest.raises(ScenarioError, match="there is no library scenario 'nothing'; available: .*sinking_chain"):
+    with pytest.raises(ScenarioError, match="no library scenario 'nothing'; available: .*sinking_chain"):
         library.load_scenario("nothing")
-    with pytest.raises(ScenarioError, match="there is no library scenario"):
+    with pytest.raises(ScenarioError, match="no library scenario"):
         library.scenario_path("nothing")
 
 

@@ -174,7 +174,7 @@ def test_a_page_in_a_browser(capsys):
         (
             lambda: learning.make_single("StationKeeping", scenario="bluerov"),
             ScenarioError,
-            "there is no library scenario 'bluerov'",
+            "no library scenario 'bluerov'",
         ),
         (lambda: learning.make_single("StationKeeping", scenario="puma560"), ValueError, "'puma560' has no actuators"),
         (

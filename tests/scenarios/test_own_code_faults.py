@@ -194,7 +194,7 @@ FLOOR = Terrain(name="floor", material=Material(law=Hard()), shape=geometry.Plan
 @pytest.mark.parametrize(
     ("make", "note"),
     [
-        (lambda: hm.Simulation(arm(), components=[Jerky(joint="arm")]), "in the drive of the joint 'arm' (Jerky)"),
+        (lambda: hm.Simulation(arm(), components=[Jerky(joint="arm")]), "in the drive of joint 'arm' (Jerky)"),
         (lambda: hm.Simulation(arm(), components=[FLOOR]), "in the contact law (Hard)"),
         (lambda: hm.Simulation(arm(Patchy())), "in wrench of the hydrodynamics of the body 'arm' (Patchy)"),
     ],

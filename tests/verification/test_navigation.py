@@ -187,7 +187,7 @@ def test_outliers_are_refused(flight, instruments):
     stubborn, _, said, _ = flight.fly(instruments, 1, lambda r: r._replace(value=r.value + 3.0) if r.sensor == 1 else r)
     assert np.abs(stubborn[40, :2]).max() < 1.0
     assert said[:2] == [
-        "no measurement of 'depth' is used since t = 0 s; the filter continues",
+        "no measurement of 'depth' has been used since t = 0 s; the filter continues",
         "'depth' was rejected 10 times in a row; the filter widens its position variance, by 3.1 m, and uses it again",
     ]
 
@@ -253,8 +253,8 @@ def test_survives_20_s_without_dvl_and_60_s_without_usbl():
     without, recovered = sigma[[int(89.9 * RATE), -1], 0]
     assert without > recovered
     said = "\n".join(run.messages)
-    assert "no measurement of 'dvl' is used since t = 5" in said and "'dvl' is back after 20" in said
-    assert "no measurement of 'usbl' is used since t = 29.6" in said and "'usbl' is back after 61" in said
+    assert "no measurement of 'dvl' has been used since t = 5" in said and "'dvl' is back after 20" in said
+    assert "no measurement of 'usbl' has been used since t = 29.6" in said and "'usbl' is back after 61" in said
 
 
 def test_water_track_estimates_the_current():
@@ -280,7 +280,7 @@ def test_water_track_is_not_taken_for_ground_track():
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
     navigated = sensed(sensors=(IMU, dvl, DEPTH), navigation=Navigation(filter=FILTER), terrain=[FLOOR])
     run = hm.Simulation(small_vehicle(), controller=navigated, environment=current, step=0.02, record=0.2).run(2.0)
-    assert run.messages == ["t = 0.64 s: no measurement of 'dvl' is used since t = 0 s; the filter continues"]
+    assert run.messages == ["t = 0.64 s: no measurement of 'dvl' has been used since t = 0 s; the filter continues"]
 
 
 # -- in a simulation ------------------------------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ def test_a_filter_that_was_not_asked_starts_anew():
     sim.run(1.0)
     state = sim.step(duration=2.5)
     run = sim.run(2.0)
-    said = "t = 3.52 s: the filter was not updated since t = 0.96 s; it is reset"
+    said = "t = 3.52 s: the filter has not been updated since t = 0.96 s; it is reset"
     assert run.messages == [said] and worst_error(run.recording.sel(time=slice(3.53, None))) < 4.5
     other = holding()
     other.state = state
@@ -448,7 +448,7 @@ def test_inner_controller_reads_estimate_encoders_or_truth():
         ([DEPTH], "needs exactly one Imu among the sensors, got none"),
         ([IMU, DepthGauge(name="fast", frame="hull", rate=50.0)], "'imu': the Imu of a filter must have no latency and the highest"),
         ([Imu(name="imu", frame="arm", rate=RATE)], "frame 'arm' is on body 'arm', which is not free in the world; mount the Imu on the vehicle"),
-        ([IMU, DepthGauge(name="d", frame="arm", rate=5.0)], "sensor 'd': frame 'arm' moves against 'hull', which carries the Imu"),
+        ([IMU, DepthGauge(name="d", frame="arm", rate=5.0)], "sensor 'd': frame 'arm' moves relative to 'hull', which carries the Imu"),
     ],
 )  # fmt: skip
 def test_what_a_filter_cannot_use_is_named(sensors, words):

@@ -70,7 +70,7 @@ class ForceCurve:
         return np.vectorize(self._traced, otypes=[object])(command)[()]
 
     def _traced(self, command: Scalar) -> Scalar:
-        """Return the same by scalar operations: a table if the points are evenly spaced, else a sum over the segments."""
+        """Return the force by scalar operations: a table if the points are evenly spaced, otherwise a sum over the segments."""
         c, f = self._points
         step = (c[-1] - c[0]) / (len(c) - 1)
         if len(c) > 8 and np.abs(np.diff(c) - step).max() < 1e-9 * step:
@@ -105,7 +105,7 @@ class ForceCurve:
         return c[last] + part * (c[first] - c[last])
 
     def _traced_inverse(self, force: Scalar) -> Scalar:
-        """Return the same by scalar operations: bisection for the last point that is not above the force."""
+        """Return the command by scalar operations: bisection for the last point that is not above the force."""
         c, f = self._points
         levels = (len(f) - 1).bit_length()
         padded = [*f, *(2**levels - len(f)) * (np.inf,)]

@@ -153,7 +153,7 @@ class Drive(Component):
         for k, axis in enumerate(ways):
             x = [z[named(axis, name)] for name in self.state_names]
             given = (commands[k], at[k], speed[k], x)
-            with noted(f"in the drive of the joint {self.joint!r} ({type(self).__name__})"):
+            with noted(f"in the drive of joint {self.joint!r} ({type(self).__name__})"):
                 tau.append(self.force(*given))
                 rates |= zip((named(axis, name) for name in self.state_names), self.rates(*given), strict=True)
                 saturated.append(self.saturated(*given))

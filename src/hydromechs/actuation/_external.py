@@ -23,7 +23,7 @@ class ExternalWrench(Component):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """The name of the body, with its kind."""
+        """Name of the body, with its kind."""
         return f"external.{self.body}"
 
     @property

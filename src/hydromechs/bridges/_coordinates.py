@@ -1,13 +1,13 @@
-"""Conversion between our coordinates and those of another program.
+"""Conversion between our coordinates and those of third-party programs.
 
-Three things can differ: the order of the joints (other programs want every subtree in a row), the order of a quaternion's
+Three things can differ: the order of the joints (other programs need contiguous subtrees), the order of a quaternion's
 numbers, and the axes of a free joint's linear velocity. With P the permutation of degrees of freedom and R(q) the rotation of
 a free joint in the world,
 
     v' = P B(q) v,    τ' = P B(q) τ,    v̇' = P (B(q) v̇ + Ḃ v)
 
-where B is 1 but for the linear velocity of free joints that the other program has in world axes; there it is R, and Ḃ v = R
-(ω × u).
+where B is 1 except for the linear velocity of free joints that the other program expresses in world axes; there it is R, and Ḃ
+v = R (ω × u).
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from hydromechs.values import Array
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeJoint:
-    """A free joint whose position and velocity the other program has in the world."""
+    """Free joint whose position and velocity the other program expresses in the world."""
 
     q: slice
     """Its indices in our q."""
@@ -36,7 +36,7 @@ class FreeJoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinateMap:
-    """Order and signs of coordinates in another program, for single states; methods that begin with `our_` convert back."""
+    """Order and signs of coordinates in a third-party program, for single states; methods named `our_...` convert back."""
 
     model: Model
     q_of: Array
@@ -44,7 +44,7 @@ class CoordinateMap:
     v_of: Array
     """Index in their v and tau of each entry of ours, shape (nv,)."""
     in_world: tuple[FreeJoint, ...] = ()
-    """Free joints whose linear velocity they have in world axes."""
+    """Free joints whose linear velocity they express in world axes."""
 
     def q(self, q: ArrayLike) -> Array:
         """Configuration in their order, from ours, shape (nq,)."""

@@ -25,18 +25,18 @@ class InMujoco(NamedTuple):
 
 
 def to_mujoco(model: Model) -> InMujoco:
-    """Convert a mechanism to a `mujoco.MjModel`, as far as MJCF can represent it.
+    """Convert a mechanism to a `mujoco.MjModel`, to the extent that MJCF can represent it.
 
     Bodies, joints with their damping, friction and limits, collision shapes, visuals, frames as sites, gravity and the
     start as the key frame "start" where the order of bodies allows it. The inertia is dry: MuJoCo has no added mass. Joints
-    are named after the body that they carry, as `model.joint_parts` names them. Actuators, springs and armature are no part of
-    a model; what a file has of them is in `import_file(...).components`.
+    are named after the body that they carry, as in `model.joint_parts`. A model contains no actuators, springs and armature;
+    those of a file are in `import_file(...).components`.
 
-    MuJoCo has every subtree in a row, and the velocity of a free joint with its linear part in world axes; quaternions are
-    (w, x, y, z) as here. `coordinates` turns one into the other.
+    MuJoCo orders bodies by contiguous subtrees, and the linear velocity of a free joint is in world axes; quaternions are (w,
+    x, y, z) as here. `coordinates` converts between both.
 
     Args:
-        model: The mechanism; it can have no helical joints, no custom joints and no free joints on a body.
+        model: The mechanism, without helical joints, custom joints and free joints on a body.
 
     Raises:
         ModuleNotFoundError: MuJoCo is not installed; it comes with the extra `mujoco`.

@@ -31,11 +31,11 @@ def to_pinocchio(model: Model) -> InPinocchio:
     Bodies, joints with their damping, friction and limits, gravity, and a frame for each body and each named frame. The
     inertia is dry: Pinocchio has no added mass. Joints are named after the body that they carry, also those of a composite
     joint, which is one `JointModelComposite`. A body that is fixed to another has its mass in the joint that carries both,
-    and a frame; one that is fixed to the world likewise.
+    and a frame; the same applies to a body that is fixed to the world.
 
-    Pinocchio has every subtree in a row, and quaternions are (x, y, z, w) there. Velocities, forces and accelerations are the
-    same numbers as here, in another order: linear first, those of a free joint in axes of its body. `coordinates` turns one
-    into the other.
+    Pinocchio orders bodies by contiguous subtrees, and its quaternions are (x, y, z, w). Velocities, forces and accelerations
+    are the same numbers in a different order: linear first, those of a free joint in axes of its body. `coordinates` converts
+    between both.
 
     Args:
         model: The mechanism, with joints of `JOINTS`.
@@ -97,12 +97,12 @@ JOINTS: Mapping[type[joints.Joint], Callable[[ModuleType, Any], Any]] = {
 
 
 def _joint(pin: ModuleType, part: joints.Joint, name: str) -> Any:
-    row = joints.foreign(JOINTS, part, f"body {name!r}", "Pinocchio", "compute with hydromechs itself")
+    row = joints.foreign(JOINTS, part, f"body {name!r}", "Pinocchio", "use HydroMechs itself")
     return row(pin, part)
 
 
 def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> CoordinateMap:
-    """Indices of our coordinates in theirs, from the numbers of the joints there of bodies that move on their parents."""
+    """Return the indices of our coordinates in theirs, from their joint numbers of bodies that move on their parents."""
     q_of, v_of = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int)
     for part in model.joint_parts.values():
         joint = there.joints[numbers[part.body]]

@@ -26,7 +26,7 @@ def to_state_space(
 
     δ displaces the configuration on its manifold, q ⊕ δ = integrate(q, δ, 1): a quaternion has three coordinates. States and
     outputs are `delta_NAME` and `rate_NAME`, inputs `tau_NAME`, for the names of `model.coordinate_names[1]` with `_` for
-    dots, as python-control takes no dots: `delta_vehicle_u` [m], `rate_vehicle_u` [m/s], `tau_vehicle_u` [N].
+    dots, because python-control rejects dots: `delta_vehicle_u` [m], `rate_vehicle_u` [m/s], `tau_vehicle_u` [N].
 
     Args:
         model: The mechanism, or the result of `hm.compile`.

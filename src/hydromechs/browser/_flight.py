@@ -1,4 +1,4 @@
-"""Flights from pages: the same mission again in Python, from the inputs in the recording of a page."""
+"""Flights from pages: repeat a mission in Python from the inputs recorded by a page."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ KINDS = ("command", "held", "parameter", "control")
 LIMIT = 1_000_000
 """Maximum number of inputs."""
 OPERATOR = "operator."
-"""First part of the settings by which an operator takes over; see `station.helmed`."""
+"""Prefix of the settings by which an operator takes over; see `station.helmed`."""
 
 
 class Input(NamedTuple):
     """An input at one instant."""
 
     n: float
-    """Number of the last step."""
+    """Index of the last step."""
     part: float
     """Time since then [s]."""
     kind: str
@@ -51,18 +51,20 @@ class Flight(NamedTuple):
     seed: int
     """Seed of gusts, waves and sensors."""
     parameters: Mapping[str, Any]
-    """Initial values of parameters by path, where they differ from those of the scenario."""
+    """Initial values of parameters that differ from those of the scenario, by path."""
     entries: tuple[Input, ...]
-    """Inputs in order of time."""
+    """Inputs in chronological order."""
     end: tuple[float, float]
-    """Number of the last step, and time since then [s]."""
+    """Index of the last step, and time since then [s]."""
 
     @classmethod
     def of(cls, recording: xarray.Dataset) -> Flight:
         """Return the inputs in a recording of a page; `ValueError` if there are none, or if they are damaged."""
         text = recording.attrs.get(LOG)
         if not isinstance(text, str):
-            raise ValueError(f"the recording has no attribute {LOG!r}: it does not come from a page; give one of a page")
+            raise ValueError(
+                f"the recording has no attribute {LOG!r}: it was not recorded by a page; give a recording of a page"
+            )
         try:
             found = json.loads(text)
             entries = tuple(_input(**row) for row in found["entries"][: LIMIT + 1])
@@ -74,7 +76,7 @@ class Flight(NamedTuple):
             raise ValueError(f"the recording has more than {LIMIT:,} inputs; record a shorter flight")
         times = [(e.n, e.part) for e in entries]
         if times != sorted(times) or any(t > end for t in times):
-            raise ValueError(f"the attribute {LOG!r} of the recording is damaged: its inputs are not in order of time")
+            raise ValueError(f"the attribute {LOG!r} of the recording is damaged: its inputs are not in chronological order")
         return flight
 
     @property
@@ -98,7 +100,7 @@ def _input(n: Any, part: Any, kind: Any, name: Any, value: Any) -> Input:
 def fly_again(recording: str | os.PathLike[str] | xarray.Dataset, scenario: Scenario | None = None) -> Run:
     """Repeat a flight in a page with `Simulation`.
 
-    Pages compute with other elementary functions: results agree to about 1e-12, and less after contacts and in waves.
+    Pages use different elementary functions: results agree to about 1e-12, less closely after contacts and in waves.
 
     Args:
         recording: Recording of a page, or its file.
@@ -109,7 +111,9 @@ def fly_again(recording: str | os.PathLike[str] | xarray.Dataset, scenario: Scen
     if scenario is None:
         text = str(ds.attrs.get("scenario", ""))
         if not text:
-            raise ValueError(f"the recording has no text of scenario {flight.scenario!r}; pass the scenario itself")
+            raise ValueError(
+                f"the recording does not contain the text of scenario {flight.scenario!r}; pass the scenario itself"
+            )
         file = str(ds.attrs.get("scenario_file", ""))
         scenario = formats.loads_scenario(text, file or flight.scenario, Path(file).parent, library.load, library.load_vehicle)
     if "held" in ds.coords and any(str(name).startswith(OPERATOR) for name in ds["held"].values):

@@ -25,7 +25,7 @@ FORMAT = 1
 CAPACITY = 64
 """Samples that the compiled loop records before it returns."""
 RANGE = (0.5, 1.5)
-"""Range of a parameter, in units of its value."""
+"""Default range of a parameter, relative to its value."""
 AROUND_ZERO = 1.0
 """Half range of a parameter that is 0."""
 
@@ -62,7 +62,7 @@ def compile_scenario(
     Args:
         scenario: The scenario, with a fixed step and without Python blocks.
         parameters: Paths of numbers of the plant that can be changed, such as "vehicle.inertia.mass", or their ranges by path.
-        source: Scenario that recordings name as their own, if this one is derived from it. Defaults to this one.
+        source: Scenario that recordings name as their source, if this one is derived from it. Defaults to this one.
         progress: Called with the name of each program before it is compiled.
 
     Raises:
@@ -75,7 +75,7 @@ def compile_scenario(
             "mission cannot include; remove the section engine"
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the scenario itself; `hydromechs run` reports them
+        warnings.simplefilter("ignore")  # warnings about the scenario; `hydromechs run` reports them
         sim = Simulation(scenario, parameters=list(ranges))
         mission = portable(sim)
         module = WasmModule(mission.routines, mission.programs, CAPACITY, ["bare"], progress)
@@ -137,12 +137,12 @@ def _parameter(plant: Plant, path: str, given: Range | None) -> dict[str, Any]:
     else:
         low, high = (float(x) for x in given)
     if not low < high:
-        raise ValueError(f"parameter {path!r}: its range is {low:g} to {high:g}; give the smaller limit first")
+        raise ValueError(f"parameter {path!r}: its range is {low:g} to {high:g}; put the smaller limit first")
     for x in (low, high):
         try:
             plant.check_values({path: np.full(value.shape, x)})
         except ValueError as error:
-            raise ValueError(f"range of {message_of(error)}; give another one, as {{{path!r}: (low, high)}}") from error
+            raise ValueError(f"range of {message_of(error)}; give a valid one, such as {{{path!r}: (low, high)}}") from error
     units = {number.path: number.unit for number in registry.paths(plant)}
     return {
         "path": path,

@@ -1,4 +1,4 @@
-"""Contacts that probes cannot represent: the pairs of shapes, and the inaccurate motion."""
+"""Contacts that probes cannot represent: the pairs of shapes, and the motion that is inaccurate."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -53,7 +53,7 @@ def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
                 yield f"{name} with {solid.shape.word} {solid.name!r}", "; ".join(defect)
             elif other is not None:
                 opposite = _defect(solid, shape)
-                if opposite is not None:  # both directions are found; sorting gives them the same text
+                if opposite is not None:  # both directions are found; sorting gives both the same text
                     where = sorted([name, f"{solid.shape.word} {names[other]!r}"])
                     parts = zip(*sorted([defect, opposite]), strict=True)
                     motions, remedies = (dict.fromkeys(part) for part in parts)

@@ -16,7 +16,7 @@ from ._grasp import SIX, joined_wrenches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopClosure(Component):
-    """The forces that keep a loop of the model closed."""
+    """Forces that keep a loop of the model closed."""
 
     kind = "loop"
     cause = "loops"
@@ -49,7 +49,7 @@ class LoopClosure(Component):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouplingClosure(Component):
-    """The forces that keep a joint of the model coupled to another joint."""
+    """Forces that keep a joint of the model coupled to another joint."""
 
     kind = "coupling"
     cause = "loops"

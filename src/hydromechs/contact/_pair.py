@@ -37,7 +37,7 @@ class Contact(NamedTuple):
     gap: Scalar
     """Distance of the surfaces, negative in contact [m]."""
     sliding_speed: Scalar
-    """Speed of the probe's deepest point along the surface, also without contact [m/s]."""
+    """Speed of the probe's deepest point along the surface, even without contact [m/s]."""
 
 
 def contact_wrench(

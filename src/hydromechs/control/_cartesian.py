@@ -131,7 +131,7 @@ class ToolPath:
     A swing starts and stops at zero velocity.
 
     Args:
-        waypoints: As of `FollowPath`: t [s], position [m], roll_deg, pitch_deg, heading_deg.
+        waypoints: As for `FollowPath`: t [s], position [m], roll_deg, pitch_deg, heading_deg.
         swings: Mappings with t (t_0 [s]), travel (a, from end to end [m], shape (3,)), period (T [s]) and cycles (n).
     """
 
@@ -285,8 +285,8 @@ class CartesianMotion(TracedBlock):
 
     J is the tool's Jacobian for the arm's joints, J⁺ its damped inverse, J_b v_b the tool's velocity from the vehicle and other
     joints. The joints' targets are integrated, which also removes the servos' sag under load. Its signals are reference and
-    error of the tool, as "reference.tool.x" [m] and "error.tool.rx" [rad], in world axes. If it is compliant, δ̇ is
-    added to V_ref and δ to e (see `Admittance`), and δ is a signal, "given.tool.x" [m].
+    error of the tool, such as "reference.tool.x" [m] and "error.tool.rx" [rad], in world axes. If it is compliant, δ̇ is added
+    to V_ref and δ to e (see `Admittance`), and δ is a signal, "given.tool.x" [m].
 
     Args:
         frame: Name of the tool's frame, or of a body.

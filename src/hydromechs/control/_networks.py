@@ -76,7 +76,7 @@ def read_network(path: str, activation: str) -> tuple[Layer, ...]:
         raise
     except DAMAGED as error:
         damaged = not isinstance(error, ValueError)
-        reason = "is damaged or of another format" if damaged else str(error)[:500]  # it may quote a name from the file
+        reason = "is damaged or has a different format" if damaged else str(error)[:500]  # it may quote a name from the file
         raise ValueError(f"policy {path}: {reason}") from None
     if not layers:
         raise ValueError(f"policy {path}: has no layers; see the formats in docs/learning.md")
@@ -332,7 +332,7 @@ def _applied(node: _Message, chain: list[Layer], numbers: Sequence[Array], *, fi
             return chain  # actions are clipped to this range
         raise ValueError(f"node {name!r} clips inside the network or to a range other than -1 to 1; only actions are clipped")
     if operator == "Elu" and "alpha" in options and struct.unpack("<f", options["alpha"][2][0])[0] != 1.0:
-        raise ValueError(f"node {name!r} has another alpha than 1; train with 1")
+        raise ValueError(f"node {name!r} has an alpha other than 1; train with 1")
     if operator in _NAMED:
         if chain and chain[-1].activation == "none":
             return [*chain[:-1], _whole(chain)[-1]._replace(activation=_NAMED[operator])]

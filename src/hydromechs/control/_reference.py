@@ -81,7 +81,7 @@ class Waypoints:
 class JointTrajectory(TracedBlock):
     """Controller that moves servo-driven joints along waypoints.
 
-    Its signals are the reference and the error of each joint, as "reference.elbow" and "error.elbow".
+    Its signals are the reference and the error of each joint, such as "reference.elbow" and "error.elbow".
 
     Args:
         waypoints: Mappings with a time "t" [s] and joint positions by name [rad or m]; all name the same joints.

@@ -189,9 +189,9 @@ class SpeedLoop:
     Args:
         simulation: The simulation that it controls.
         body: Name of the vehicle's body; defaults to the first free one.
-        controlled: As of `speed_design`.
-        bandwidth: As of `speed_design` [rad/s].
-        integral: As of `speed_design` [-].
+        controlled: As for `speed_design`.
+        bandwidth: As for `speed_design` [rad/s].
+        integral: As for `speed_design` [-].
         period: Time between two commands [s].
     """
 
@@ -241,7 +241,7 @@ class SpeedLoop:
             v: Velocity, shape (nv,).
             memory: The integrals, shape (6,).
             reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
-            rate: Rates of the references, shape (6,); those of the speeds are fed forward with the mass of the vehicle
+            rate: Rates of the references, shape (6,); rates of the speeds are fed forward with the mass of the vehicle
                 including water and arm, M ν̇_ref. None if unknown.
             gains: K_x and K_i. Default to those of the design.
             instead: Condition, and the wrench in body axes [N, N·m] (6,) that replaces the law's where it is not 0.
@@ -286,12 +286,12 @@ class LqrSpeed(TracedBlock):
         τ = K_x (x_ref − x) + K_i ∫(y_ref − y) dt + g + D(ν_ref) + M ν̇_ref,    x = (φ, θ, ν),   y = (u, v, w, φ, θ, r)
 
     The gains come from `speed_design`; `design` holds them with poles and margins, and prints as a table. Its signals are
-    reference and error of each axis, as "reference.surge"; NaN where it is not controlled.
+    reference and error of each axis, such as "reference.surge"; NaN where it is not controlled.
 
     Args:
         waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°],
             all 0 by default; interpolated smoothly.
-        arm: Waypoints of servo-driven joints, as `JointTrajectory` takes them; optional.
+        arm: Waypoints of servo-driven joints, in the form of `JointTrajectory`; optional.
         body: Name of the vehicle's body; defaults to the first free one.
         controlled: Controlled axes, of surge, sway, heave, roll, pitch, yaw_rate; defaults to all that the thrusters
             reach. A waypoint names only these.

@@ -72,9 +72,9 @@ class ToolTask(KinematicTask):
 
     Args:
         frame: Name of its frame.
-        waypoints: As of `CartesianMotion`.
-        swings: As of `CartesianMotion`.
-        directions: As of `CartesianMotion`.
+        waypoints: As for `CartesianMotion`.
+        swings: As for `CartesianMotion`.
+        directions: As for `CartesianMotion`.
         stiffness: κ [1/s].
     """
 
@@ -110,7 +110,7 @@ class VehicleTask(KinematicTask):
     """The vehicle holds or changes its position or attitude: ẋ = κ (target − current), plus the rate of the path.
 
     Args:
-        waypoints: As of `FollowPath`.
+        waypoints: As for `FollowPath`.
         parts: Controlled parts of the pose, of x, y, z, roll, pitch, yaw.
         stiffness: κ [1/s].
     """
@@ -133,7 +133,7 @@ class VehicleTask(KinematicTask):
         self._body = body
 
     def __call__(self, tick: Tick) -> Asked:
-        """As of `KinematicTask`; angles as rotations about the body's axes, which is accurate near level."""
+        """See `KinematicTask`; angles as rotations about the body's axes, which is accurate near level."""
         here, (wanted, rate, _) = tick.q[self._body.vehicle], self.path(tick.t)
         R = quaternion_matrix(here[3:])
         angles = np.array(
@@ -173,7 +173,7 @@ class PostureTask(KinematicTask):
 class ManipulabilityTask(KinematicTask):
     """An arm stays away from singular configurations: its manipulability w = √det(J Jᵀ) rises to w_0 where it is below.
 
-    The rate along the unit vector of ∂w/∂q is κ (1 − w/w_0) |∂w/∂q|/w_0: it vanishes at the maximum of w, too.
+    The rate along the unit vector of ∂w/∂q is κ (1 − w/w_0) |∂w/∂q|/w_0: it also vanishes at the maximum of w.
 
     Args:
         frame: Name of the tool's frame.
@@ -198,7 +198,7 @@ class ManipulabilityTask(KinematicTask):
         self._measure, self._slope = program, jacobian_program(program, ("moved",))
 
     def __call__(self, tick: Tick) -> Asked:
-        """As of `KinematicTask`; inactive where w is high enough."""
+        """See `KinematicTask`; inactive where w is high enough."""
         given = tick.q, tick.q[self._q]
         w = np.sqrt(positive_part(call(self._measure, *given)[0][()]))
         # ∂w/∂q = ∂det/∂q / 2 w
@@ -234,7 +234,7 @@ class TaskPriority(TracedBlock):
     LQR
     (roll
     and pitch as integrated angles). Since the vehicle is slow, the joints' rates, which go to their servos, are solved
-    again for its actual velocity. Its signals are those of `LqrSpeed`, and reference and error of each tool, as
+    again for its actual velocity. Its signals are those of `LqrSpeed`, and reference and error of each tool, such as
     "reference.tool.x".
 
     Args:
@@ -243,8 +243,8 @@ class TaskPriority(TracedBlock):
         body: Name of the vehicle's body; defaults to the first free one.
         margin: Minimum distance from a joint's limit [rad or m].
         rates: Maximum speed [m/s], turning rate [rad/s] and joint rate [rad/s or m/s]; beyond, all are scaled down together.
-        bandwidth: As of `LqrSpeed` [rad/s].
-        integral: As of `LqrSpeed` [-].
+        bandwidth: As for `LqrSpeed` [rad/s].
+        integral: As for `LqrSpeed` [-].
         period: Time between two commands [s].
     """
 

@@ -73,7 +73,7 @@ class Vehicle:
         self._allocator = Allocator(self.B, self.limits[:, 0], self.limits[:, 1], weights=counted)
 
     def push(self, wrench: Array) -> Push:
-        """Return commands for a wrench in body axes [N, N·m], numbers or symbols, shape (6,), as near as the thrusters can."""
+        """Return commands for the feasible wrench nearest to one in body axes [N, N·m], numbers or symbols, shape (6,)."""
         given = allocated(self._allocator, wrench)
         pairs = zip(self.thrusters, given.forces.tolist(), strict=True)
         commands = {t.name: t.curve.inverse(force) for t, force in pairs}

@@ -85,7 +85,7 @@ def turning_axis(model: Model, i: int) -> int | None:
 
 
 def pass_axis_masses(model: Model, paths: Sequence[Path], inertias: list[BodyInertia]) -> list[BodyInertia]:
-    """Return the same inertias with the mass on axes of revolute joints passed to inboard bodies, along paths from these."""
+    """Return the inertias with mass on the axes of revolute joints transferred to inboard bodies, along the given paths."""
     out = list(inertias)
     for i in reversed(range(model.nb)):
         axis, J = turning_axis(model, i), out[i]

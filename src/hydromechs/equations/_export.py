@@ -33,7 +33,7 @@ CASES = 3
 """Number of calls to each function in the generated check."""
 
 MARK = "written by HydroMechs"
-"""Mark in the first lines of every exported file: only such files are overwritten."""
+"""Marker in the first lines of every exported file: only files with it are overwritten."""
 
 NOTES = {
     "q": "configuration",
@@ -175,7 +175,7 @@ def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], se
 
 
 def _about(model: Model) -> list[str]:
-    """Return a description of the model, and the layout of q, v and of arrays with a row per body."""
+    """Return a description of the model and the layout of q, v and arrays with a row per body."""
     world = model.world
     q_rows: list[str] = []
     v_rows: list[str] = []

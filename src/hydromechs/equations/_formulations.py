@@ -99,7 +99,7 @@ class HeldLoad:
     load: str
     """Name of the load's body."""
     grasps: tuple[Grip, ...]
-    """Grasps whose `held` is on the load, as `hydromechs.contact.Grasp`."""
+    """Grasps whose `held` is on the load, such as `hydromechs.contact.Grasp`."""
 
     def __str__(self) -> str:
         places = (f"{g.name} {g.holder} {g.held} {tuple(g.rows)}" for g in self.grasps)

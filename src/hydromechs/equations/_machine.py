@@ -163,7 +163,7 @@ class CompiledEquations:
         arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
         outs: list[Any] | None = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
         recipe = compiled.recipe
-        if getattr(arrays[0], "ndim", 0) == len(recipe.inputs[0].shape):  # probably one state
+        if getattr(arrays[0], "ndim", 0) == len(recipe.inputs[0].shape):  # probably a single state
             results = outs or [np.empty(a.shape) for a in recipe.outputs]
             if len(results) == len(recipe.outputs) and compiled.single()(*arrays, *results):
                 return results
@@ -223,14 +223,14 @@ class CompiledEquations:
     def jvp(
         self, name: EquationName, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()
     ) -> Callable[..., Array]:
-        """Return a compiled Jacobian-vector product of an equation, as `differentiate`; the direction follows its inputs."""
+        """Return a compiled Jacobian-vector product of an equation, see `differentiate`; the direction follows its inputs."""
         make = lambda p: compiler.jvp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"jvp {wrt} {output}", make, single=True)
 
     def vjp(
         self, name: EquationName, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()
     ) -> Callable[..., Array]:
-        """Return a compiled vector-Jacobian product of an equation, as `differentiate`; the weight follows its inputs."""
+        """Return a compiled vector-Jacobian product of an equation, see `differentiate`; the weight follows its inputs."""
         make = lambda p: compiler.vjp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"vjp {wrt} {output}", make, single=True)
 

@@ -47,7 +47,7 @@ class HullPoint(NamedTuple):
     part: Scalar
     """Fraction of the body's volume assigned to the point."""
     moment: Array
-    """First moment of that part about the body origin over the whole volume [m], shape (3,)."""
+    """First moment of that part about the body origin, divided by the whole volume [m], shape (3,)."""
     a_fg: Array
     """Acceleration of the water there minus gravity, in body axes [m/s²], shape (3,)."""
 

@@ -54,7 +54,7 @@ class PowerLaw:
         check_fields(self, "profile")
 
     def factor(self, depth: Scalar) -> Scalar:
-        """s^a with s = max((D − d)/D, 0); near the bed, a line from 0 to that."""
+        """s^a with s = max((D − d)/D, 0); near the bed, a straight line from 0."""
         s = maximum((self.depth - depth) / self.depth, 0.0)
         near = LINEAR_PART ** (self.exponent - 1.0) * s
         return where(s > LINEAR_PART, s**self.exponent, near)

@@ -42,8 +42,8 @@ class Immersion(NamedTuple):
     fraction: Scalar
     """Wet fraction of the volume, 0 to 1."""
     moment: Array
-    """First moment of the wet part over the whole volume, from the body origin in body axes [m], shape (3,); the centre of the
-    wet part
+    """First moment of the wet part divided by the whole volume, from the body origin in body axes [m], shape (3,); the centre
+    of the wet part
     is moment/fraction. Fully wet: the centre of buoyancy."""
     head: Scalar
     """Mean over the volume of the depth in the wet part, 0 elsewhere [m]; multiplied by ρ g V it is the energy of buoyancy."""

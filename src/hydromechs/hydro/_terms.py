@@ -50,7 +50,8 @@ class WetMotion(NamedTuple):
     wet: Scalar = 1.0
     """Fraction of the body's volume under water, 0 to 1."""
     wet_moment: Array | None = None
-    """First moment of the wet part over the whole volume, from the body origin [m], shape (3,); None for a submerged body."""
+    """First moment of the wet part divided by the whole volume, from the body origin [m], shape (3,); None for a submerged
+    body."""
     head: Scalar | None = None
     """Mean depth of the wet volume, see `Immersion.head` [m]; None for a submerged body."""
     wet_rate: Scalar = 0.0
@@ -58,7 +59,7 @@ class WetMotion(NamedTuple):
     push: Scalar = 0.0
     """Factor of the force while the wet part changes, see `Crossing` [1/s]."""
     loss: Scalar = 0.0
-    """Factor of the energy lost meanwhile [1/s]."""
+    """Factor of the energy lost while the wet part changes, see `Crossing` [1/s]."""
     around: SurroundingWater | None = None
     """Water at the positions of the body's elements; None if it is uniform over the body."""
 
@@ -148,7 +149,7 @@ def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
 
 
 def _displaced(body: Body, motion: WetMotion) -> tuple[Scalar, Array]:
-    """Return the same as `displaced_mass` for the wet part."""
+    """Return mass and first moment of the water displaced by the wet part; see `displaced_mass`."""
     mass, moment = displaced_mass(body, motion.density)
     return (mass, moment) if motion.wet_moment is None else (mass * motion.wet, mass * motion.wet_moment)
 
@@ -339,7 +340,7 @@ def _called(body: Body, motion: WetMotion, method: str) -> Any:
 
 
 def _shaped(body: Body, motion: WetMotion, method: str, shape: tuple[int, ...]) -> Array:
-    """Return the same as an array after checking its shape."""
+    """Return a result as an array after checking its shape."""
     out = np.asarray(_called(body, motion, method))
     if out.shape != shape:
         raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.{method} must return shape {shape}, got {out.shape}")

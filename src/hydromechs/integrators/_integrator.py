@@ -67,7 +67,7 @@ class Point(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Equal steps to take in many worlds."""
+    """Equal steps in many worlds."""
 
     t: float
     """Time of point 0 [s]."""
@@ -98,7 +98,7 @@ class Paths(NamedTuple):
 
 
 class NotFinite(ArithmeticError):
-    """The next step is not finite, or impossible; `at` is the last good point."""
+    """Raised if the next step is not finite or impossible; `at` is the last valid point."""
 
     def __init__(self, at: Point, reason: str) -> None:
         self.at, self.reason = at, reason
@@ -150,7 +150,7 @@ class Integrator(abc.ABC):
         return f"take a step below {step:g} s{', or ' if self.other else ''}{self.other}"
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
-        """Return the same for a mode whose deflection x is an internal state."""
+        """Return the longest stable step for a mode whose deflection x is an internal state."""
         return self.longest_step(frequency, decay)
 
     def propagator(self, stepper: Stepper) -> Propagator:

@@ -76,7 +76,7 @@ class SemiImplicitEuler(FixedStep):
         return 4.0 / (math.hypot(decay, 2.0 * frequency) + decay)
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
-        """Return that of Euler's method: internal states advance with the old velocity."""
+        """Return the longest stable step of Euler's method: internal states advance with the old velocity."""
         return Euler().longest_step(frequency, decay)
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:

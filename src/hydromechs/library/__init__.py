@@ -46,7 +46,7 @@ def _names(folder: str) -> tuple[str, ...]:
 def _unknown(what: str, name: str, known: tuple[str, ...]) -> str:
     here = os.path.exists(name)
     hint = f"; to load the file of that name, write './{name}'" if here else ", or give the path of a .yaml file"
-    return f"there is no library {what} {name!r}{nearest(name, known)}{hint}"
+    return f"no library {what} {name!r}{nearest(name, known)}{hint}"
 
 
 def names() -> tuple[str, ...]:
@@ -139,8 +139,8 @@ def load_plant(source: str | os.PathLike, *, code: bool = False, **options: Any)
     """Load a vehicle with its actuators in still water, as in `hydromechs.Simulation(load_plant("tiburon_titan2"))`.
 
     Args:
-        source: One of `plant_names()`, the path of a scenario file, whose plant is returned, or a robot description of another
-            program, which is returned with its actuators.
+        source: One of `plant_names()`, the path of a scenario file, whose plant is returned, or a third-party robot
+        description, which is returned with its actuators.
         code: True to allow the Python code that a scenario file names; otherwise such a file raises `CodeNotAllowed`.
         options: Options of `hydromechs.import_file` for a robot description: packages, folders, base, placeholders, arguments.
     """

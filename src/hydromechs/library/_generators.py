@@ -88,7 +88,7 @@ def serial_chain(n: int, *, base: str = "free", wet: bool = True, seed: int = 1)
     """A chain of `n` revolute links with general parameters on a vehicle or on the world.
 
     `n`: number of links; `base`: "free" for a vehicle that carries the chain (its frame on the first joint, as in the papers),
-    "fixed" for a chain on the world; `wet`: whether all bodies have full added mass, buoyancy and strip drag; `seed`: seed of
+    "fixed" for a chain on the world; `wet`: True if all bodies have full added mass, buoyancy and strip drag; `seed`: seed of
     the numbers.
     """
     if base not in ("free", "fixed"):
@@ -102,7 +102,7 @@ def serial_chain(n: int, *, base: str = "free", wet: bool = True, seed: int = 1)
 def star(m: int, n: int, *, wet: bool = True, seed: int = 1) -> Model:
     """A vehicle with `m` chains of `n` revolute links each, placed with branch parameters: a walker, a vehicle with arms.
 
-    `m`: number of chains; `n`: links per chain; `wet`: whether all bodies have full added mass, buoyancy and strip drag;
+    `m`: number of chains; `n`: links per chain; `wet`: True if all bodies have full added mass, buoyancy and strip drag;
     `seed`: seed of the numbers.
     """
     rng = np.random.default_rng(seed)
@@ -144,7 +144,7 @@ def _random_joint(rng: np.random.Generator, kind: str) -> Any:
             return joints.Ball(placement=placement, orientation=_random_quaternion(rng), velocity=_three(rng.normal(size=3)))
         case "composite":
             n = int(rng.integers(2, 4))
-            while True:  # until its motions are well apart: two nearly equal ones do not make a joint that anybody builds
+            while True:  # until its motions differ clearly: nobody builds joints with two nearly equal motions
                 joint = joints.Composite(
                     parts=tuple(_random_joint(rng, str(rng.choice(["revolute", "prismatic"]))) for _ in range(n))
                 )
@@ -153,7 +153,7 @@ def _random_joint(rng: np.random.Generator, kind: str) -> Any:
                 if np.linalg.cond(S) < 8.0:
                     return joint
     axis = (0.0, 0.0, 1.0)
-    if isinstance(placement, Origin):  # along a coordinate axis or along none
+    if isinstance(placement, Origin):  # along a coordinate axis or in a general direction
         axis = _three(rng.normal(size=3) if rng.random() < 0.5 else rng.choice([-1.0, 1.0]) * np.eye(3)[rng.integers(3)])
     kind_of = joints.Revolute if kind == "revolute" else joints.Prismatic
     return kind_of(placement=placement, axis=axis, position=rng.uniform(-2, 2), velocity=rng.normal())
@@ -168,7 +168,7 @@ def random_tree(
     """A random forest: all joint types, branching, several roots, tilted bases, random initial state.
 
     `rng`: source of the numbers; `max_bodies`: largest number of bodies; `kinds`: joint types to draw from; a root is free or
-    one of these; `wet`: whether bodies have full added mass, buoyancy and strip drag.
+    one of these; `wet`: True if bodies have full added mass, buoyancy and strip drag.
     """
     bodies: list[Body] = []
     n = int(rng.integers(1, max_bodies + 1))
@@ -221,20 +221,20 @@ def snake(
     World NED; the first, the head, is free.
 
     All of it is an estimate. The head points along −x, so that the other modules follow along x; frames "head" and "tail" are
-    its ends. Joints stop at 90°. Across, modules have the strip drag of cylinders; along, skin friction, and head and tail a
-    face each, with a drag coefficient of 0.2 as of round ends.
+    its ends. Joints stop at 90°. Across, modules have the strip drag of cylinders. Along, they have skin friction; head and
+    tail have one face each with a drag coefficient of 0.2, typical of round ends.
 
     Args:
         n: Number of modules, named "module1" (the head) to "module<n>".
-        length: Of a module [m].
-        radius: Of a module [m].
+        length: Length of a module [m].
+        radius: Radius of a module [m].
         relative_density: Mass of a module over that of the water it displaces [-].
         axes: Sequence of joint axes, "y" and "z", repeated along the snake; "z" for a snake that bends sideways only.
         friction: Drag coefficient along a module on its wetted area [-] (0.03 after Kelasidi et al. 2014).
     """
     n = whole(n, "n", least=1)
     if not axes or set(axes) - set("yz"):
-        raise ValueError(f"axes is {axes!r}, must consist of 'y' and 'z', as 'zy'")
+        raise ValueError(f"axes is {axes!r}, must consist of 'y' and 'z', such as 'zy'")
     friction = not_negative(friction, "friction")
     length, radius = positive(length, "length"), positive(radius, "radius")
     world = World(axes="NED")
@@ -307,7 +307,7 @@ def umbilical(
 
     Args:
         n: Number of segments, named "segment1" (the upper one) to "segment<n>".
-        length: Of all of it [m].
+        length: Total length [m].
         diameter: Outer diameter [m].
         mass_per_length: Mass in air [kg/m].
         coefficient: Drag coefficient across [-].

@@ -121,7 +121,7 @@ def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float
 
 
 def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
-    """Return the positions of the masses of a chain that hangs between A and B, as `catenary_shape` does, as floats.
+    """Return the positions of the masses of a chain that hangs between A and B as floats; see `catenary_shape`.
 
     Segment k has the tension (H, V_A + the weights below it). The height of the end over A grows with V_A, and for a height of
     z its distance from A grows with H: bisection finds both. If it is too far even for H = 0, the chain is folded: both

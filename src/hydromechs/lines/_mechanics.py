@@ -25,19 +25,19 @@ class Cable(Checked):
     mass: Positive
     """Mass per length m, dry [kg/m]."""
     axial_stiffness: Positive
-    """EA, force per strain [N]; the cable only pulls."""
+    """Axial stiffness EA, force per strain [N]; a cable only pulls."""
     axial_damping: NotNegative = 0.0
-    """CA, force per rate of strain [N·s]."""
+    """Axial damping CA, force per rate of strain [N·s]."""
     bending_stiffness: NotNegative = 0.0
-    """EI, moment per curvature [N·m²]."""
+    """Bending stiffness EI, moment per curvature [N·m²]."""
     normal_drag: NotNegative = 1.2
-    """C_n, based on d and the length [-]."""
+    """Drag coefficient across the cable C_n, based on d and the length [-]."""
     tangential_drag: NotNegative = 0.01
-    """C_t, based on π d and the length [-]."""
+    """Drag coefficient along the cable C_t, based on π d and the length [-]."""
     normal_added_mass: NotNegative = 1.0
-    """C_an, relative to the displaced water [-]."""
+    """Added-mass coefficient across the cable C_an, relative to the displaced water [-]."""
     tangential_added_mass: NotNegative = 0.0
-    """C_at, relative to the displaced water [-]."""
+    """Added-mass coefficient along the cable C_at, relative to the displaced water [-]."""
 
     def displaced(self, density: float) -> float:
         """Return the displaced mass of water per length, ρ π d²/4 [kg/m], for a density [kg/m³]."""

@@ -52,7 +52,7 @@ def dry_faults(model: Model) -> list[Fault]:
                 text = f"{fault.text}; its added mass acts only under water, and there is a free surface"
                 out.append(Fault(fault.path, text))
                 i = fault.path[1]
-                inertia[i] = inertia[i] + np.eye(6)  # treated as repaired, to find the next one
+                inertia[i] = inertia[i] + np.eye(6)  # treated as repaired, so that the next one is found
     return out
 
 

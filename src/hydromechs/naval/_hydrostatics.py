@@ -230,7 +230,7 @@ def _dry(model: Model, chosen: Sequence[int]) -> list[str]:
     """Return a warning about those of the chosen bodies without hydrodynamics."""
     bodies = [model.bodies[i] for i in chosen if model.moves[i]]
     dry = [body.name for body in bodies if body.hydro is None and body.inertia.mass > 0.0]
-    return [f"dry: no water acts on {', '.join(dry)}; hm.add_water adds it to bodies with shapes"] if dry else []
+    return [f"dry: no hydrodynamics on {', '.join(dry)}; hm.add_water adds it to bodies with shapes"] if dry else []
 
 
 def _three(x: float) -> str:

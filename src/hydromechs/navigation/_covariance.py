@@ -11,9 +11,9 @@ from hydromechs.spatial import cross, norm, quaternion_exp, quaternion_matrix, q
 from hydromechs.values import Array, Scalar
 
 STATES = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 10), "bg": slice(10, 13), "ba": slice(13, 16), "c": slice(16, 19)}
-"""Places of position, velocity (world axes), quaternion, biases of gyroscopes and accelerometers, current in x, shape (19,)."""
+"""Slices of position, velocity (world axes), quaternion, biases of gyroscopes and accelerometers, and current in x, (19,)."""
 ERRORS = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 9), "bg": slice(9, 12), "ba": slice(12, 15), "c": slice(15, 18)}
-"""Their places in the error δ, shape (18,); that of the orientation is a rotation vector in the axes of the IMU."""
+"""Their slices in the error δ, shape (18,); the error of the orientation is a rotation vector in the axes of the IMU."""
 
 
 def plus(x: Array, error: Array) -> Array:
@@ -22,7 +22,7 @@ def plus(x: Array, error: Array) -> Array:
 
 
 def _turned(q: Array, turn: Array) -> Array:
-    """Return q ⊗ exp(½ turn), normalised against accumulated rounding, shape (4,)."""
+    """Return q ⊗ exp(½ turn), normalised to remove accumulated rounding errors, shape (4,)."""
     after = quaternion_product(q, quaternion_exp(turn))
     return after / norm(after)
 
@@ -35,7 +35,7 @@ def difference(a: Array, b: Array) -> Array:
 
 
 def moved(x: Array, f: Array, w: Array, dt: Scalar, gravity: Array, decay: float) -> Array:
-    """Return the state a time dt later, at a constant specific force and rate in between.
+    """Return the state after a time dt with constant specific force and angular velocity.
 
         a = R (f − b_a) + g,   p + v dt + ½ a dt²,   v + a dt,   q ⊗ exp(½ (ω − b_g) dt),   c e^(−dt/T)
 
@@ -92,11 +92,11 @@ class Clone(NamedTuple):
     """Copies of errors at the time of a sample in transit."""
 
     aid: int
-    """Number of the sensor."""
+    """Index of the sensor."""
     copy: int
-    """Number of the copy of the state; 0 is the present."""
+    """Index of the copy of the state; 0 is the present."""
     places: Array
-    """For each of 18 errors its number in the covariance; -1 if the sensor does not observe it."""
+    """For each of the 18 errors its index in the covariance; -1 if the sensor does not observe it."""
 
 
 class Covariance:
@@ -106,20 +106,20 @@ class Covariance:
     gyroscopes and accelerometers), clones of those that sensors with latency observe, biases of aids. The triangle of the
     present comes first, then for each other error its covariances with the present, then the rest.
 
-    `current`: True if the current is estimated; `observed`: for each sensor, numbers of the errors among 18 that it observes;
-    `slots`: for each sensor, maximum number of samples in transit; `biases`: number of biases of aids.
+    `current`: True if the current is estimated; `observed`: for each sensor, the indices of the errors that it observes, among
+    18; `slots`: for each sensor, maximum number of samples in transit; `biases`: number of biases of aids.
     """
 
     def __init__(self, *, current: bool, observed: Sequence[Sequence[int]], slots: Sequence[int], biases: int) -> None:
         self.present = np.full(18, -1)
-        """For each of 18 errors its number, -1 if the filter does not have it."""
+        """For each of the 18 errors its index, -1 if the filter does not have it."""
         names = [name for name in ("p", "v", "q", "c", "bg", "ba") if name != "c" or current]
         order = [k for name in names for k in range(18)[ERRORS[name]]]
         self.present[order] = np.arange(len(order))
         self.head = n = len(order)
         """Number of present errors."""
         self.moving = 12 if current else 9
-        """Number of those that change from step to step."""
+        """Number of present errors that change from step to step."""
         self.clones: list[Clone] = []
         copy = 1
         for aid, (seen, count) in enumerate(zip(observed, slots, strict=True)):
@@ -131,7 +131,7 @@ class Covariance:
         self.copies = copy
         """Number of copies of the state."""
         self.biases = np.arange(n, n + biases)
-        """Numbers of the biases of aids."""
+        """Indices of the biases of aids."""
         self.n = n + biases
         """Number of errors."""
         self.size = self.n * (self.n + 1) // 2
@@ -143,7 +143,7 @@ class Covariance:
         return f"{self.present.tolist()} {[(c.aid, c.copy, c.places.tolist()) for c in self.clones]} {self.n} {self.copies}"
 
     def at(self, i: int, j: int) -> int:
-        """Return the place of an entry of P."""
+        """Return the index of an entry of P."""
         i, j = min(i, j), max(i, j)
         h = self.head
         corner = h * (h + 1) // 2
@@ -167,5 +167,5 @@ class Covariance:
         return out
 
     def clones_of(self, aid: int) -> list[Clone]:
-        """Return the clones of a sensor, that of the newest sample first."""
+        """Return the clones of a sensor, newest sample first."""
         return [c for c in self.clones if c.aid == aid]

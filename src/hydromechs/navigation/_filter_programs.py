@@ -20,7 +20,7 @@ ROW = NX + 3
 FLOOR = 1e-12
 """Minimum variance of a measurement [unit²], so that P stays positive definite."""
 HUGE = 1e300
-"""Upper bound of measurements; NaN is not below it."""
+"""Upper bound of measurements; the comparison fails for NaN."""
 P, V, Q, BG, BA, C = (ERRORS[name].start for name in ("p", "v", "q", "bg", "ba", "c"))
 
 
@@ -133,15 +133,15 @@ def innovation(
     biases: Mapping[int, int],
     given: Mapping[str, Array],
 ) -> tuple[Array, ...]:
-    """Weigh a measurement. Return flags, rejections in a row, rows of Wᵀ, the change of all errors, and arguments of `raised`.
+    """Evaluate a measurement. Return flags, consecutive rejections, rows of Wᵀ, changes of all errors, arguments of `raised`.
 
-    The flags are whether it is used, and whether P must be widened first. Its use turns P into P − W Wᵀ.
+    The flags state whether it is used, and whether P must be widened first. Using it changes P to P − W Wᵀ.
 
         S = H P Hᵀ + R = L D Lᵀ,   W = P Hᵀ L⁻ᵀ D^(−½),   z = D^(−½) L⁻¹ r,   δ = W z,   rejected if z·z exceeds the gate
 
     `H_rows`: for each channel, errors among 18 that it depends on; empty for channels that are not used; `places`: for each of
-    18 errors, its number in P at the time of the measurement; `biases`: number among biases of aids by channel; `given`: P,
-    expected, H, value, biases, variance, gates, patience, `refused`, force, since.
+    the 18 errors, its index in P at the time of the measurement; `biases`: index among the biases of aids, by channel; `given`:
+    P, expected, H, value, biases, variance, gates, patience, `refused`, force, since.
     """
     value, S_all = given["value"], layout.matrix(given["P"])
     n = len(value)
@@ -183,7 +183,7 @@ def innovation(
     shown = [[row.get(int(places[first + k]), 0.0) if places[first + k] >= 0 else 0.0 for k in range(3)] for row in rows]
     A = np.array(shown, dtype=object)
     B = A
-    if aid.shows == "velocity":  # a velocity that jumped has moved the position since then
+    if aid.shows == "velocity":  # a jump of the velocity has changed the position since then
         moved = [[row.get(int(places[P + k]), 0.0) if places[P + k] >= 0 else 0.0 for k in range(3)] for row in rows]
         B = A + given["since"] * np.array(moved, dtype=object)
     B = np.array([L.forward(column) * scale for column in B.T]).T
@@ -212,7 +212,7 @@ def _sweep() -> Program:
 
 @cache
 def _halving() -> Program:
-    """Halve the interval with the c at which Σ s/(1 + c d) is the number of directions; the sum falls with c."""
+    """Bisect the interval of c for Σ s/(1 + c d) = number of directions; the sum decreases with c."""
 
     def halve(ends: Array, squares: Array, spread: Array, count: Scalar) -> tuple[Array, Array]:
         c = 0.5 * (ends[0] + ends[1])
@@ -229,7 +229,7 @@ def _halving() -> Program:
 
 
 def _eigen(S: Array) -> tuple[Array, Array, list[Scalar]]:
-    """Eigenvalues, eigenvectors as columns, and 1 for those that are not 0 beside the largest."""
+    """Return eigenvalues, eigenvectors as columns, and 1 for each eigenvalue that is not negligible, otherwise 0."""
     S, E, _ = iterate(_sweep(), 8, S, np.eye(3))
     values = np.array([S[k, k] for k in range(3)])
     largest = where(values[0] > values[1], values[0], values[1])
@@ -238,14 +238,14 @@ def _eigen(S: Array) -> tuple[Array, Array, list[Scalar]]:
 
 
 def raised(G: Array, M: Array, g: Array) -> tuple[Array, Scalar]:
-    """Return √c times the projector onto the directions that a sensor shows, and √c.
+    """Return √c times the projector onto the directions that a sensor observes, and √c.
 
         P ← P + c J Jᵀ,   c such that rᵀ (S + c H J Jᵀ Hᵀ)⁻¹ r has its expected value, the number of observed directions
 
     The process noise is raised until the innovation fits (Bar-Shalom, Li and Kirubarajan 2001).
 
-    `G`: Hᵀ H for the three errors that the sensor shows, shape (3, 3); `M`: Hᵀ S⁻¹ H, where H contains what has moved since the
-    last measurement, shape (3, 3); `g`: Hᵀ S⁻¹ r, shape (3,).
+    `G`: Hᵀ H for the three errors that the sensor observes, shape (3, 3); `M`: Hᵀ S⁻¹ H, where H includes motion since the last
+    measurement, shape (3, 3); `g`: Hᵀ S⁻¹ r, shape (3,).
     """
     _, E, shown = _eigen(G)
     J = sum(on * np.outer(d, d) for on, d in zip(shown, E.T, strict=True))
@@ -262,7 +262,7 @@ def raised(G: Array, M: Array, g: Array) -> tuple[Array, Scalar]:
 
 
 def widened(layout: Covariance, shows: str, J: Array, since: Scalar, flat: Array) -> Array:
-    """Return P + E Eᵀ, where E has J for the errors that a sensor shows, in the present and in all clones."""
+    """Return P + E Eᵀ, where E contains J for the errors that a sensor observes, for the present and all clones."""
     first = {"position": P, "velocity": V, "attitude": Q}[shows]
     rows: dict[int, Array] = {}
     for places in (layout.present, *(clone.places for clone in layout.clones)):

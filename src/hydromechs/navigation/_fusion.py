@@ -1,4 +1,4 @@
-"""Error-state Kalman filter for one vehicle as nodes of a routine: it fuses an IMU with other sensors, also delayed ones."""
+"""Error-state Kalman filter for one vehicle as nodes of a routine: it fuses an IMU with other, possibly delayed sensors."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ if TYPE_CHECKING:
     from ._navigation import ErrorStateFilter
 
 SILENT = 3.0
-"""Periods without a measurement after which a filter reports that it continues without."""
+"""Number of periods without a measurement after which a filter reports that it continues without the sensor."""
 UNITS = {"position": "m", "velocity": "m/s", "attitude": "rad"}
 PRIOR = ("position", "velocity", "tilt", "heading", "gyroscope", "accelerometer", "current")
 NOISE = ("pp", "pv", "vv", "q", "bg", "ba", "c", "decay")
 
 
 class Arrived(NamedTuple):
-    """Places of the readings of an aid."""
+    """Slices of the readings of an aid."""
 
     fresh: Entries
     """1 if a reading has arrived."""
     number: Entries
-    """Number of its sample."""
+    """Index of its sample."""
     value: Entries
-    """Measurement; NaN where there is nothing."""
+    """Measurement; NaN for missing values."""
 
 
 class _See(NamedTuple):
@@ -77,8 +77,8 @@ class Fusion:
     """A filter for one vehicle as nodes of a routine.
 
     The state x̂ is the motion of the IMU's frame; the error δ with x = x̂ ⊞ δ has the covariance P. A sensor with latency gets
-    copies of x̂ and of those δ that it observes at the times of its samples, so that a late one corrects the estimate of
-    then, and through the covariance between then and now the present one. Biases of aids are estimated, too.
+    copies of x̂ and of those δ that it observes at the times of its samples, so that a late measurement corrects the estimate
+    at its own time and, through the covariance, the present one. Biases of aids are also estimated.
 
     `sensors`: one `Imu`, and others; those that are not an `Aid` are ignored.
     """
@@ -95,7 +95,7 @@ class Fusion:
         self.expected = [self._see(s) for s in self.aids]
         """For each aid, its measurement model."""
         self.biases: list[dict[int, int]] = []
-        """For each aid, number of the bias by channel."""
+        """For each aid, index of the bias by channel."""
         noises: list[Noise] = []
         for s, seen in zip(self.aids, self.expected, strict=True):
             channels = [c.noise for c in s.channels(model)]
@@ -132,7 +132,7 @@ class Fusion:
         for i in [*self.late, *(i for i in range(na) if i not in self.late)]:
             self.texts += [self._widened_text(i), f"{self.aids[i].name!r} is back after {{0:.3g}} s".format]
         for s in self.aids:
-            self.texts.append(f"no measurement of {s.name!r} is used since t = {{0:.6g}} s; the filter continues".format)
+            self.texts.append(f"no measurement of {s.name!r} has been used since t = {{0:.6g}} s; the filter continues".format)
         self._own = n.identity
 
     def _widened_text(self, i: int) -> Callable[..., str]:
@@ -145,7 +145,7 @@ class Fusion:
     # -- equations ----------------------------------------------------------------------------------------------------------
 
     def place(self, sensor: Aid) -> tuple[Array, Array]:
-        """Return the place of a sensor in the IMU's frame."""
+        """Return the pose of a sensor in the IMU's frame."""
         p, R = place_on_body(self.model, self.body, sensor.frame, sensor.name)
         return self.R_BI.T @ (p - self.p_BI), self.R_BI.T @ R
 
@@ -172,7 +172,7 @@ class Fusion:
             return op.kind != "const" or op.value != 0.0
 
         rows = [tuple(e for e in range(NE) if depends(NE * k + e)) for k in range(n)]
-        if not self.estimates_current:  # what depends on a current that is not estimated has no information
+        if not self.estimates_current:  # channels that depend on a current that is not estimated carry no information
             rows = [row if not any(e >= C for e in row) else () for row in rows]
         return _See(both, tuple(rows))
 
@@ -235,7 +235,7 @@ class Fusion:
     # -- nodes --------------------------------------------------------------------------------------------------------------
 
     def design(self, r: Routine, name: str) -> Entries:
-        """Return the place of numbers of the design."""
+        """Return the slice of numbers of the design."""
         return r.part("filter design", *self._design[name])
 
     def numbers_at(self, name: str) -> tuple[int, int]:
@@ -243,7 +243,7 @@ class Fusion:
         return self._design[name]
 
     def start_inputs(self, r: Routine) -> list[Entries]:
-        """Return the places of numbers that a start needs."""
+        """Return the slices of numbers that a start needs."""
         return [self.design(r, "prior"), self.design(r, "bias")]
 
     def started(self, t: Scalar, true: Array, normals: Array, prior: Array, bias: Array) -> tuple[Any, ...]:
@@ -329,7 +329,7 @@ class Fusion:
             )
 
     def _due(self, t: Scalar, numbers: Array, fresh: Sequence[Scalar] = (), samples: Sequence[Scalar] = ()) -> tuple[Any, ...]:
-        """Find usable readings, late sensors that take a sample now, and the numbers of these samples."""
+        """Find usable readings, late sensors that take a sample now, and the indices of these samples."""
         ready, due, now = [], [], []
         for i, s in enumerate(self.aids):
             clones = self.layout.clones_of(i)
@@ -373,7 +373,7 @@ class Fusion:
         r.call(recipe, [*places, number], places)
 
     def _use(self, r: Routine, shared: _Shared, i: int, value: Entries, reports: Entries) -> None:
-        """Append the use of a measurement: weigh it, widen P if it was rejected for long, correct."""
+        """Append the operations for a measurement: evaluate it, widen P after many rejections, correct the state."""
         n, aid, seen = self.layout, self.aids[i], self.expected[i]
         clones = n.clones_of(i)
         copy, places = (clones[-1].copy, clones[-1].places) if clones else (0, n.present)
@@ -466,7 +466,7 @@ class _Shared:
         )
 
     def widened(self, shows: str) -> Recipe:
-        """Return the program that widens P by what was raised."""
+        """Return the program that adds the raised variance to P."""
         n = self._layout
         if shows not in self._widened:
             self._widened[shows] = recipe_of(
@@ -493,7 +493,7 @@ def _reading(imu: Array, last: Array, started: Scalar) -> tuple[Any, ...]:
     moving = where(started == 2.0, 1.0, 0.0)
     zeros = [where(abs(y) <= HUGE, y, 0.0) for y in imu]
     u = [where(moving, where(good, y, old), zero) for y, old, zero in zip(imu, last, zeros, strict=True)]
-    # the rate at the end, on a line through the last two means
+    # rate at the end of the period, extrapolated from the last two means
     w = [where(moving, 1.5 * y - 0.5 * old, y) for y, old in zip(u[3:], last[3:], strict=True)]
     return np.array(u), np.array(w), np.array(u), 2.0, moving
 

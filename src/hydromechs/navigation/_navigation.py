@@ -1,4 +1,4 @@
-"""The navigation filter as a block, its settings, and sensors with it in front of controllers."""
+"""The navigation filter as a block, its settings, and sensors with a filter that feed controllers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class ErrorStateFilter:
     gate: Annotated[float, Bound(above=0.0, below=1.0)] = 0.9999
     """Probability with which a valid measurement passes the gate; others are rejected [-]."""
     patience: Annotated[int, Bound(least=1, whole=True)] = 10
-    """Rejected measurements of one sensor in a row after which the filter widens its covariance and uses the next [-]."""
+    """Consecutive rejections of one sensor after which the filter widens its covariance and uses the next measurement [-]."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -45,7 +45,7 @@ class ErrorStateFilter:
         return Navigator(self, model, sensors)
 
     def run(self, log: Mapping[str, tuple[Array, Array]], model: Model, sensors: Sequence[Sensor], start: Array) -> Track:
-        """Run the filter on measurements that were recorded earlier.
+        """Run the filter on recorded measurements.
 
         `log`: times (n,) and values (n, channels) of each sensor's measurements, by its name; see `log_of`; `sensors`: the
         sensors that measured; `start`: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
@@ -58,7 +58,7 @@ class Navigation(Block):
     """Navigation filter that estimates the motion of the vehicle for the controllers."""
 
     read: Literal["estimate", "truth"] = "estimate"
-    """Input of the controller: the estimate, or the truth while sensors and filter run along."""
+    """Input of the controllers: the estimate, or the truth while sensors and filter run in parallel."""
     filter: Annotated[ErrorStateFilter, Inline()] = field(default_factory=ErrorStateFilter)
     """The filter."""
     name: str = "navigation"
@@ -77,7 +77,7 @@ class Navigation(Block):
 
 @dataclass(frozen=True)
 class NavigatedSuite(SensorSuite):
-    """Sensors and a navigation filter in front of controllers.
+    """Sensors and a navigation filter that feed controllers.
 
     Controllers read a state in which pose and velocity of the vehicle are the filter's, and joints with encoders are as
     measured; all else is true. Where a simulation advances without them (`Simulation.step`), the filter restarts at its next

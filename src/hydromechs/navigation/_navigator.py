@@ -1,4 +1,4 @@
-"""Filter on its own: tick by tick, with the caller's readings, or on a log."""
+"""Filter without a simulation: tick by tick with the caller's readings, or on a log."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ class Navigator:
         """Advance by one period of the IMU: keep copies for late sensors, use arrivals; return messages.
 
         `t`: time, a multiple of the period [s]; `imu`: reading of the IMU, shape (6,); NaN if there is none; `arrived`:
-        readings of aids that are there now; `sensor` counts among `aids`.
+        readings of aids that have arrived; `sensor` counts among `aids`.
         """
         left, said, moves = sorted(arrived, key=lambda r: (r.sensor, r.number)), [], True
-        while moves or left:  # several readings of one sensor, as after a gap in a log, take several passes
+        while moves or left:  # several readings of one sensor, for example after a gap in a log, need several passes
             now = {r.sensor: r for r in reversed(left)}
             left = [r for r in left if r is not now[r.sensor]]
             said += self._pass(m, t, imu, now, moves)
@@ -116,7 +116,7 @@ class Navigator:
         code.run(arrays, {name: x[None] for name, x in f.inputs.items()}, 1)
         return messages_of(f.texts, reports[0][: REPORT * len(f.texts)])
 
-    # -- what it believes ---------------------------------------------------------------------------------------------------
+    # -- estimates ---------------------------------------------------------------------------------------------------
 
     def estimate(self, m: Memory) -> Estimate:
         """Return the estimated state of the vehicle's body."""
@@ -180,8 +180,8 @@ class Track(NamedTuple):
 def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: Array) -> Track:
     """Run a filter on a log.
 
-    `log`: times (n,) and values (n, channels) of each sensor's measurements, by its name; NaN where there is nothing; a
-    measurement counts as received after its sensor's latency; `start`: x̂ at the first reading of the IMU, shape (19,); see
+    `log`: times (n,) and values (n, channels) of each sensor's measurements, by its name; NaN for missing values; a measurement
+    counts as received after its sensor's latency; `start`: x̂ at the first reading of the IMU, shape (19,); see
     `Navigator.true`.
     """
     for s in (navigator.imu, *navigator.aids):
@@ -213,14 +213,14 @@ def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: 
 
 
 def log_of(recording: xarray.Dataset, model: Model, sensors: Sequence[Sensor]) -> dict[str, tuple[Array, Array]]:
-    """Return the log of sensors from the variable `signal` of a recording, with samples at least as often as they measure."""
+    """Return the log of sensors from the variable `signal` of a recording, sampled at least as often as the sensors measure."""
     if "signal" not in recording:
         raise KeyError("the recording has no signals; run it with sensors among its blocks")
     times, out = recording["time"].values, {}
     for s in sensors:
         names = [f"{s.name}.{c.label}" for c in s.channels(model)]
         values = recording["signal"].sel(channel=names).values
-        numbers = np.floor((times - s.latency) * s.rate + 1e-6)  # of the newest measurement that is known
+        numbers = np.floor((times - s.latency) * s.rate + 1e-6)  # of the newest known measurement
         fresh = (numbers >= 0) & (np.diff(numbers, prepend=-1.0) > 0)
         out[s.name] = (numbers[fresh] * s.period, values[fresh])
     return out

@@ -37,7 +37,7 @@ ESTIMATED = {
 }
 """Signals of a filter after "navigation.", with their units."""
 NEVER = -1.0
-"""Time that stands for no tick yet."""
+"""Time that represents "no tick yet"."""
 
 
 class Sensing(PlainSensing):
@@ -70,7 +70,7 @@ class Sensing(PlainSensing):
         self.inputs |= self.fusion.inputs
         self.signals |= {f"navigation.{name}": unit for name, unit in ESTIMATED.items()}
         self.signals |= {f"{s.name}.age": "s" for s in self.fusion.aids}
-        self.texts.append("the filter was not updated since t = {0:g} s; it is reset".format)
+        self.texts.append("the filter has not been updated since t = {0:g} s; it is reset".format)
         self.texts += self.fusion.texts
 
     @property

@@ -37,14 +37,14 @@ def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
 
 
 def place_on_body(model: Model, body: int, frame: str, sensor: str) -> tuple[Array, Array]:
-    """Return origin and axes of a frame on the vehicle, to which it must be fixed."""
+    """Return origin and axes of a frame on the vehicle; the frame must be fixed to it."""
     at = model.locate(frame)
     p, R, i = at.p, at.R, at.body
     kin = dynamics.kinematics(model, *model.neutral())
     while i != body:
         if model.bodies[i].joint.nv or model.parent[i] < 0:
             raise ValueError(
-                f"sensor {sensor!r}: frame {frame!r} moves against {model.body_names[body]!r}, which carries the Imu; "
+                f"sensor {sensor!r}: frame {frame!r} moves relative to {model.body_names[body]!r}, which carries the Imu; "
                 "a filter needs it on that body"
             )
         R_step, p_step = kin.paths[i].pose()

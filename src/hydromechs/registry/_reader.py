@@ -226,7 +226,7 @@ class Reader:
     def part(self, data: Any, family: Family, path: Place, preset: str = "", **given: Any) -> Any:
         """Read a member of a family, by its `type`, from its mapping or the type alone.
 
-        `preset` is the type implied by a section of the file, as "thruster" by `thrusters`; fields in `given` are known
+        `preset` is the type implied by a section of the file, such as "thruster" for `thrusters`; fields in `given` are known
         already.
         """
         default = preset or family.default
@@ -307,7 +307,7 @@ class Reader:
         inner = cls if is_function else self.build(cls, rest, path, ("type",), also) if good else BROKEN
         try:
             outer = self.build(holder.owner, beside, path, **{holder.field: inner}, **given)
-        except TypeError as e:  # the holder rejects a custom object, as a controller without a period
+        except TypeError as e:  # the holder rejects a custom object, for example a controller without a period
             if is_ours(f"{cls.__module__}:{cls.__name__}"):
                 raise
             return self.add(path, f"{self._inside(path)}{message_of(e)}")
@@ -502,7 +502,7 @@ def _place_of_error(error: FieldError, cls: Any, values: dict[str, Any], path: P
     held = values.get(head)
     if isinstance(held, tuple) and all(isinstance(x, tuple) and len(x) == 2 for x in held):
         held = dict(held)
-    if isinstance(held, Mapping) and key in held:  # inside of a field, as joints.tip.2, where the key is "tip.2"
+    if isinstance(held, Mapping) and key in held:  # inside a field, for example joints.tip.2 with the key "tip.2"
         return (*path, head, key)
     return (*path, error.field) if error.field in members(cls) else path
 

@@ -13,7 +13,7 @@ from ._members import MISSING, ByName, Degrees, Pattern, bounds_of, file_keys, o
 
 CUSTOM = {
     "type": "object",
-    "description": "Custom class, as 'package.module:Name' or 'file.py:Name', with its own keys.",
+    "description": "Custom class: 'package.module:Name' or 'file.py:Name', with its own keys.",
     "properties": {"type": {"type": "string", "pattern": ".:[A-Za-z_]", "description": "Import path of the class."}},
     "required": ["type"],
 }

@@ -52,7 +52,7 @@ class Dvl(Aid):
         return out
 
     def expected(self, place: FrameMotion, world: World) -> Array:
-        """Velocities along all beams, over ground and through the water, as tracked."""
+        """Return velocities along all beams, over ground and through the water, where tracked."""
         ground = self.beams @ (place.R.T @ place.v)
         if self.water_noise is None:
             return ground
@@ -79,7 +79,7 @@ class Dvl(Aid):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usbl(Aid):
-    """Position of a transponder at its frame, from a transceiver at rest: accurate in range, less so in bearing.
+    """Position of a transponder at its frame, from a transceiver at rest: accurate in range, less accurate in bearing.
 
     z = r + u n_r + |r| (1 − u uᵀ) n_b,   r = p − p_T,  u = r/|r|,  n_r ~ N(0, range_sigma²),  n_b ~ N(0, bearing_sigma² 1)
     """
@@ -91,7 +91,7 @@ class Usbl(Aid):
     range_sigma: NotNegative = 0.0
     """Standard deviation of the range [m]."""
     bearing_sigma: NotNegative = 0.0
-    """Standard deviation of the bearing in each of the two directions across [rad]."""
+    """Standard deviation of the bearing in each of the two transverse directions [rad]."""
 
     def channels(self, model: Model) -> Sequence[Channel]:
         """Position from the transceiver in world axes."""

@@ -37,7 +37,8 @@ DEVICES: Mapping[str, Device] = {
             "accelerometer": Noise(density=0.14 * MG, bias=2.0 * MG, walk=0.004 * MG, limit=16000.0 * MG),
             "gyroscope": Noise(density=0.0035 * DEG, bias=0.02 * DEG, walk=3e-4 * DEG, limit=2000.0 * DEG),
         },
-        "estimate: industrial MEMS class (as the VectorNav VN-100), densities as commonly quoted, biases after calibration",
+        "estimate: industrial MEMS class (such as the VectorNav VN-100), densities as commonly quoted, biases after "
+        "calibration",
     ),
     "fog_imu": Device(
         Imu,
@@ -46,7 +47,7 @@ DEVICES: Mapping[str, Device] = {
             "accelerometer": Noise(density=0.12 * MG, bias=0.5 * MG, walk=0.001 * MG, limit=10000.0 * MG),
             "gyroscope": Noise(density=2e-4 * DEG, bias=3e-4 * DEG, walk=3e-6 * DEG, limit=490.0 * DEG),
         },
-        "estimate: fibre-optic gyroscopes with MEMS accelerometers (as the KVH 1750 IMU), 0.012°/√h and 1°/h",
+        "estimate: fibre-optic gyroscopes with MEMS accelerometers (such as the KVH 1750 IMU), 0.012°/√h and 1°/h",
     ),
     "waterlinked_a50": Device(
         Dvl,
@@ -71,12 +72,12 @@ DEVICES: Mapping[str, Device] = {
             "nearest": 0.7,
             "tilt": 30.0 * DEG,
         },
-        "estimate: four-beam log of 600 kHz as work-class vehicles carry",
+        "estimate: four-beam 600 kHz log, typical of work-class vehicles",
     ),
     "bar30": Device(
         DepthGauge,
         {"rate": 10.0, "noise": Noise(sigma=0.005, bias=0.05, resolution=0.002, limit=300.0)},
-        "resolution 2 mm and 300 m: maker's description of the Blue Robotics Bar30; estimates: noise and bias",
+        "resolution 2 mm and 300 m: manufacturer's description of the Blue Robotics Bar30; estimates: noise and bias",
     ),
     "quartz_depth": Device(
         DepthGauge,
@@ -108,8 +109,8 @@ DEVICES: Mapping[str, Device] = {
 def device(model: str, name: str, frame: str, changes: Mapping[str, object] | None = None) -> Mounted:
     """Return a commercial sensor with typical data.
 
-    `model`: which one, a key of `DEVICES`; `name`: name, unique among the sensors; `frame`: named frame of the model, or a
-    body, that it sits on; `changes`: fields that differ, by name, as rate or transceiver.
+    `model`: key of `DEVICES`; `name`: name, unique among the sensors; `frame`: named frame of the model, or a
+    body, that carries it; `changes`: fields that differ, by name, such as rate or transceiver.
     """
     if model not in DEVICES:
         raise FieldError("device.model", model, f"must be a known one{nearest(str(model), DEVICES)}")

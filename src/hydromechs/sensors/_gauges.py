@@ -82,7 +82,7 @@ class Tachometer(Sensor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactSwitch(Mounted):
-    """1 while contacts push the body of its frame with more than a threshold, else 0."""
+    """1 while the contact force on the body of its frame exceeds a threshold, otherwise 0."""
 
     threshold: NotNegative = 1.0
     """Force above which it closes [N]."""

@@ -20,8 +20,8 @@ class Imu(Mounted):
         φ = log(R₀ᵀ R),    ω = φ / T,    f = (R₀ exp(φ/2))ᵀ ((v − v₀) / T − g)
 
     R and v are axes and velocity of its frame in the world, R₀ and v₀ those a period T earlier. So f is the mean specific force
-    (acceleration less gravity) in the axes halfway, and ω the mean rate: the increments Δθ and Δv of real ones, compensated for
-    coning and sculling (Titterton and Weston 2004), over T. The first reading is that of the instant.
+    (acceleration minus gravity) in the axes at mid-interval, and ω the mean rate: the increments Δθ and Δv of real IMUs,
+    compensated for coning and sculling (Titterton and Weston 2004), divided by T. The first reading is instantaneous.
     """
 
     kept = 12

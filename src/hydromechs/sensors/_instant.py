@@ -1,4 +1,4 @@
-"""The true motion of a plant at one instant, as sensors see it."""
+"""True motion of a plant at one instant, as input of sensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Before(NamedTuple):
 
 
 NOTHING_BEFORE = Before(0.0, np.zeros(0))
-"""Empty values of a sensor that keeps nothing."""
+"""Values of a sensor that keeps nothing."""
 NONE: Mapping[str, Before] = MappingProxyType({})
 
 
@@ -118,7 +118,7 @@ class Instant:
         return [c.name for c in self._plant.components]
 
     def component(self, name: str) -> tuple[Component | None, Values, Values]:
-        """Return a component of the plant, or None, its states and its inputs, by its own names for them."""
+        """Return a component of the plant, or None, with its states and inputs by their names in the component."""
         if name not in self.component_names:
             return None, {}, {}
         k = self.component_names.index(name)
@@ -130,7 +130,7 @@ class Instant:
         f_i = I_i V̇_i + V_i ×* I_i V_i − F_i + Σ Xᵀ f_j over its children j; F_i are all other forces on the body.
         """
         e, model = self._e, self.model
-        inertia = [body.inertia.matrix for body in model.bodies]  # each its own, also of those that are fixed to others
+        inertia = [body.inertia.matrix for body in model.bodies]  # separate for each body, even if it is fixed to another
         own = [I @ e.acceleration[i] - dynamics.velocity_force(I, self.now.V[i]) for i, I in enumerate(inertia)]
         total = [f - sum((F[i] for F in e.forces.values()), e.constraint_wrench[i]) for i, f in enumerate(own)]
         for i in range(model.nb - 1, body, -1):
@@ -141,6 +141,6 @@ class Instant:
 
 
 def terrain_of(plant: Plant, others: Sequence[Terrain] = ()) -> tuple[Terrain, ...]:
-    """Return terrain that can be touched in a plant, and others; of two with one name, the first counts."""
+    """Return the terrain of a plant that can be touched, and other terrain; of two with the same name, the first is used."""
     touched = [c.solid for c in plant.components if isinstance(c, Pair) and isinstance(c.solid, Terrain)]
     return tuple({solid.name: solid for solid in [*reversed(touched), *reversed(list(others))]}.values())

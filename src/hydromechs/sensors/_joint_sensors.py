@@ -19,7 +19,7 @@ class JointEncoders(Sensor):
     """Positions and rates of revolute, prismatic and helical joints."""
 
     joints: tuple[str, ...]
-    """Names of the joints, which are those of the bodies that they carry."""
+    """Names of the joints, which are the names of the bodies that they carry."""
     position: Noise = PERFECT
     """Errors of the positions [rad or m]."""
     velocity: Noise = PERFECT

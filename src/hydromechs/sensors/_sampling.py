@@ -22,32 +22,32 @@ from ._instant import Before, Instant, terrain_of
 from ._sensor import PERFECT, Errors, Mounted, Noise, Sensor
 
 HUGE = 1e300
-"""Upper bound of measurements; NaN is not below it."""
+"""Upper bound of measurements; the comparison fails for NaN."""
 STREAMS = ("bias", "mounting", "noise", "walk", "dropout")
 """Streams of random numbers of a sensor."""
 TIMES = ("ratio", "delay", "period")
 """Timing of a sensor: ticks between samples, ticks until one arrives, time between samples."""
 MORE = 2 + len(TIMES) + len(STREAMS)
-"""Numbers of a sensor besides those of its channels: drop-outs, misalignment, times, streams."""
+"""Number of values of a sensor in addition to those of its channels: drop-outs, misalignment, times, streams."""
 NEVER = -2.0
-"""Number of the last sample before the first: not the one before any sample."""
+"""Index that represents "no sample yet"; it differs from the index before any sample."""
 
 
 class Readings(NamedTuple):
     """Measurements after a tick; entry k of `fresh` and `number` is that of sensor k."""
 
     received: Entries
-    """Last reading of each sensor; NaN where it has no value, and before the first."""
+    """Last reading of each sensor; NaN for missing values, and before the first."""
     last: Entries
     """Last value of each channel; NaN before the first."""
     fresh: Entries
-    """1 for sensors of which a reading has arrived at this tick."""
+    """1 for each sensor with a reading that has arrived at this tick."""
     number: Entries
-    """Numbers of the samples that have arrived."""
+    """Indices of the samples that have arrived."""
 
 
 def common_period(sensors: Sequence[Sensor]) -> float:
-    """Return the period of the fastest sensor [s]; all others' must be multiples of it."""
+    """Return the period of the fastest sensor [s]; all other periods must be multiples of it."""
     fastest = max(sensors, key=lambda s: s.rate)
     for s in sensors:
         ratio = fastest.rate / s.rate
@@ -63,7 +63,7 @@ def common_period(sensors: Sequence[Sensor]) -> float:
 def whole_periods(period: float, common: float, name: str) -> None:
     """Reject a period that is not an integer multiple of the fastest sensor's period.
 
-    `period`: the period [s]; `common`: as `common_period` gives it [s]; `name`: what has the period, for the message.
+    `period`: the period [s]; `common`: result of `common_period` [s]; `name`: owner of the period, for the message.
     """
     whole_steps(period, common, name, "periods of the fastest sensor,", "another rate")
 
@@ -79,7 +79,7 @@ def part_of(whole: Entries, start: int, size: int) -> Entries:
 
 
 def equations_of(s: Sensor) -> Sensor:
-    """Return a sensor reduced to what its `read` depends on: without timing, and without errors except misalignment."""
+    """Return a sensor reduced to the inputs of its `read`: without timing, and without errors except misalignment."""
     perfect: dict[str, Any] = {f.name: PERFECT for f in fields(s) if isinstance(getattr(s, f.name), Noise)}
     if isinstance(s, Mounted):
         perfect["misalignment"] = float(s.misalignment > 0.0)
@@ -89,7 +89,7 @@ def equations_of(s: Sensor) -> Sensor:
 class SensorNodes:
     """The sensors of a plant as nodes of a routine.
 
-    Random numbers depend only on the seed, the world, the sensor's name and own seed, and the number of the sample.
+    Random numbers depend only on the seed, the world, the sensor's name and seed, and the index of the sample.
 
     `terrain`: visible ground besides that of the plant.
     """
@@ -112,7 +112,7 @@ class SensorNodes:
         """Errors of each sensor."""
         ends = np.cumsum([0, *map(len, self.channels)]).tolist()
         self.places = [slice(a, b) for a, b in itertools.pairwise(ends)]
-        """Places of each sensor's values among all."""
+        """Slice of each sensor's values among all."""
         self.size = ends[-1]
         """Total number of channels."""
         self._off = np.array([s.misalignment if isinstance(s, Mounted) else 0.0 for s in sensors])
@@ -120,14 +120,14 @@ class SensorNodes:
         kept = np.cumsum([0, *(1 + sensors[i].kept for i in self._keeping)]).tolist()
         self._kept = {i: slice(a, b) for i, (a, b) in zip(self._keeping, itertools.pairwise(kept), strict=True)}
         self.past = kept[-1]
-        """Places of the values that sensors keep."""
+        """Slices of the values that sensors keep."""
         self.state: dict[str, Array] = self._first_state()
         """Arrays that a routine keeps, with their initial values."""
         rows = [np.concatenate([*self.errors[i], self._more(i)]) for i in range(len(sensors))]
         self.inputs: dict[str, Array] = {"sensor errors": np.concatenate(rows)}
         """Arrays that a routine receives for a run, with their values."""
         self.truth = self._truth(plant, terrain)
-        """Error-free measurements, and the values sensors keep, of (t, q, x, inputs, turns, before)."""
+        """Program from (t, q, x, inputs, turns, before) to error-free measurements and the values that sensors keep."""
 
     def _first_state(self) -> dict[str, Array]:
         state = {"sensors first": np.ones(1), "sensor bias": np.zeros(self.size)}
@@ -161,7 +161,7 @@ class SensorNodes:
     # -- nodes --------------------------------------------------------------------------------------------------------------
 
     def before(self, routine: Routine, at: SensingPlaces) -> tuple[Entries, Entries, Entries, Entries]:
-        """Append the part before the truth. Return due sensors, sample numbers, mountings, and kept values."""
+        """Append the operations before the truth. Return due sensors, sample indices, mountings, and kept values."""
         n, r = len(self.sensors), routine
         own = f"{[len(c) for c in self.channels]} {[bool(e.bias.any()) for e in self.errors]} {[bool(x) for x in self._off]}"
         given: dict[str, tuple[int, ...]] = {"seed": (), "world": (), "errors": (len(self.inputs["sensor errors"]),)}
@@ -185,7 +185,7 @@ class SensorNodes:
         return due, number, r["sensor turns"], past
 
     def add(self, routine: Routine, at: SensingPlaces, truth: tuple[Entries, Entries] | None = None) -> Readings:
-        """Append all that happens at a tick. `truth`: where results of `truth` are; it is called if omitted."""
+        """Append all operations of a tick. `truth`: results of the program `truth`; it is called if omitted."""
         r, n = routine, len(self.sensors)
         due, number, turns, past = self.before(r, at)
         fresh, arrived = r.scratch("sensor fresh", n), r.scratch("sensor arrived", n)
@@ -224,7 +224,7 @@ class SensorNodes:
         return slice(sum(sizes[:i]), sum(sizes[: i + 1]))
 
     def _numbers(self, r: Routine, i: int, start: int, size: int) -> Entries:
-        """Return the place of numbers of a sensor behind those of its channels."""
+        """Return the slice of a sensor's values after those of its channels."""
         return r.part("sensor errors", self._row(i).stop - MORE + start, size)
 
     def _begin(self, seed: Scalar, world: Scalar, errors: Array) -> tuple[Scalar, Array, Array]:
@@ -239,7 +239,7 @@ class SensorNodes:
         return 0.0, np.array(bias), np.array(turns)
 
     def _due(self, tick: Scalar, times: Array, kept: Array | None = None) -> tuple[Array, ...]:
-        """Return due sensors, their sample numbers, and time since the kept values, 0 if these are not of the last sample."""
+        """Return due sensors, their sample indices, and time since the kept values, 0 if these are not from the last sample."""
         due = [where(tick % ratio == 0.0, 1.0, 0.0) for ratio in times[:, 0]]
         number = [where(on, nearest_integer(tick / ratio), 0.0) for on, ratio in zip(due, times[:, 0], strict=True)]
         if kept is None:
@@ -250,7 +250,7 @@ class SensorNodes:
         return np.array(due), np.array(number), np.array(before)
 
     def _arrive(self, r: Routine, at: SensingPlaces, i: int, fresh: Entries, arrived: Entries) -> None:
-        """Append the arrival of samples that are old enough; the newest counts."""
+        """Append the arrival of samples that are old enough; the newest is used."""
         m, flight, here = len(self.channels[i]), r[f"flight {i}"], r.scratch("sensor here", 1)
         received, last = self._received(r, i)
         given: dict[str, tuple[int, ...]] = {"tick": (), "times": (len(TIMES),), "there": (), "sample": ()}
@@ -312,11 +312,11 @@ class SensorNodes:
 
 
 def _arrival(tick: Scalar, times: Array, there: Scalar, sample: Scalar) -> tuple[Scalar, Scalar]:
-    """True if a sample arrives, and whether one stays under way."""
+    """Return whether a sample arrives, and whether one remains in transit."""
     here = there * where(sample * times[0] + times[1] <= tick, 1.0, 0.0)
     return here, there - here
 
 
 def _latest(received: Array, last: Array) -> tuple[Array]:
-    """Return the last value of each channel: the received one if there is one."""
+    """Return the last value of each channel: the received one, if any."""
     return (np.array([where(is_number(new), new, old) for new, old in zip(received, last, strict=True)]),)

@@ -1,4 +1,4 @@
-"""Sensors as nodes of a routine, and the state as controllers see it."""
+"""Sensors as nodes of a routine, and the state that controllers receive."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from ._sampling import HUGE, Readings, SensorNodes, common_period, part_of, whol
 from ._sensor import Aid, Mounted, Sensor
 
 REPORT = 5
-"""Numbers of a report: a condition, then four numbers of the text."""
+"""Number of values in a report: a condition, then four numbers of the text."""
 
 
 def messages_of(texts: Sequence[Callable[..., str]], reports: Array) -> list[str]:
@@ -31,22 +31,22 @@ class Reading(NamedTuple):
     """A measurement that has arrived."""
 
     sensor: int
-    """Number of the sensor."""
+    """Index of the sensor."""
     number: int
-    """Number of the sample, counted from time 0."""
+    """Index of the sample, counted from time 0."""
     time: float
     """Time of the measurement [s]."""
     value: Array
-    """Measurement, shape (n,); NaN where there is nothing."""
+    """Measurement, shape (n,); NaN for missing values."""
 
 
 class Sensed(NamedTuple):
-    """Places of the results of a tick."""
+    """Slices of the results of a tick."""
 
     seen_q: Entries
-    """Configuration as controllers see it."""
+    """Configuration that controllers receive."""
     seen_v: Entries
-    """Velocity as controllers see it."""
+    """Velocity that controllers receive."""
     measured: Entries
     """Last received values of all sensors; NaN before the first."""
     signals: Entries
@@ -72,7 +72,7 @@ class PlainSensing:
         self.state: dict[str, Array] = dict(self.sampling.state)
         """Arrays that a routine keeps, with their initial values."""
         self.inputs: dict[str, Array] = dict(self.sampling.inputs)
-        """Arrays that a routine is given for a run, with their values."""
+        """Arrays that a routine receives for a run, with their values."""
         self.signals: dict[str, str] = {}
         """Names of the signals, with their units."""
         self.measured: dict[str, Measured] = {}
@@ -89,7 +89,7 @@ class PlainSensing:
         names = ", ".join(repr(s.name) for s in self.sampling.sensors if isinstance(s, Imu | Aid))
         if names and controlled:
             text = (
-                f"the controller reads the true pose and velocity: {names} only measure, since no block is a navigation "
+                f"the controller reads the true pose and velocity: {names} only measure, because no block is a navigation "
                 "filter; add Navigation() to the blocks (in a file, {type: error_state_filter}) for the estimate of a filter"
             )
             self.state["sensing reported"] = np.zeros(1)
@@ -140,7 +140,7 @@ class PlainSensing:
         return {}
 
     def _encoded(self) -> list[tuple[int, list[int], list[int]]]:
-        """First channel, places in q and places in v of each sensor that replaces joint values."""
+        """First channel, and indices in q and in v, of each sensor that replaces joint values."""
         out = []
         for s, at in zip(self.sampling.sensors, self.sampling.places, strict=True):
             if isinstance(s, JointEncoders):
@@ -163,7 +163,7 @@ class PlainSensing:
 
 @dataclass(frozen=True)
 class SensorSuite:
-    """Sensors in front of controllers, which read the true state, except joints with encoders."""
+    """Sensors ahead of controllers, which read the true state, except joints with encoders."""
 
     sensors: tuple[Sensor, ...]
     """The sensors."""

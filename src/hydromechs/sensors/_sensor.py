@@ -64,7 +64,7 @@ class Channel(NamedTuple):
     """One number of a measurement."""
 
     label: str
-    """Its name within the sensor, as "wx"."""
+    """Name within the sensor, such as "wx"."""
     unit: str
     """Its unit."""
     noise: Noise
@@ -89,7 +89,7 @@ class Errors(NamedTuple):
 
 
 class FrameMotion(Protocol):
-    """Motion of a mounted frame, true or estimated by a filter. In world axes but for R, whose columns are its axes there."""
+    """Motion of a mounted frame in world axes, true or estimated by a filter."""
 
     @property
     def p(self) -> Array:
@@ -115,7 +115,7 @@ class Sensor(Block):
     draws: ClassVar[int] = 0
     """Standard normal numbers per measurement for its noise; 0 for one per channel."""
     kept: ClassVar[int] = 0
-    """Numbers of a measurement's instant that the next one needs; see `keep`."""
+    """Number of values that the next measurement needs from this one; see `keep`."""
 
     name: str
     """Name, unique among the sensors."""
@@ -126,7 +126,7 @@ class Sensor(Block):
     dropout: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0
     """Probability that a measurement is missing [-]."""
     outages: Outages = ()
-    """Pairs of times between which it does not measure [s]."""
+    """Intervals in which it does not measure, pairs of times [s]."""
     seed: Annotated[int, Bound(least=0, whole=True)] = 0
     """Seed of its errors, besides the seed of the simulation."""
 
@@ -145,9 +145,9 @@ class Sensor(Block):
 
     @abc.abstractmethod
     def read(self, instant: Instant) -> Array:
-        """Error-free measurement, in NumPy operations, shape (n,); NaN where there is nothing to measure.
+        """Error-free measurement, in NumPy operations, shape (n,); NaN for missing values.
 
-        It does not depend on rate, latency, drop-outs, outages, seed and `Noise`: changing those compiles nothing.
+        It does not depend on rate, latency, drop-outs, outages, seed and `Noise`: changing them requires no compilation.
         """
 
     def keep(self, instant: Instant) -> Array:
@@ -172,7 +172,7 @@ class Sensor(Block):
     def measured(self, true: Array, bias: Array, normals: Array, errors: Errors) -> Array:
         """Return a measurement with its errors, in NumPy operations, shape (n,).
 
-        `true`: what `read` gave, shape (n,); `bias`: present bias of each channel, shape (n,); `normals`: standard normal
+        `true`: result of `read`, shape (n,); `bias`: present bias of each channel, shape (n,); `normals`: standard normal
         numbers, shape (n,) or (draws,); `errors`: errors of its channels.
         """
         y = true + bias + errors.deviation * normals
@@ -182,7 +182,7 @@ class Sensor(Block):
     def sensing(
         self, source: SensingSource | None, blocks: Sequence[Block], components: Sequence[Component]
     ) -> SensingSource | None:
-        """Return all sensors, unless they are there already."""
+        """Return all sensors, if they are not already included."""
         from ._sensing import SensorSuite
 
         terrain = tuple(part for part in components if isinstance(part, Terrain))
@@ -200,7 +200,7 @@ class Sensor(Block):
 
 
 def _rounded(x: Scalar, step: Scalar) -> Scalar:
-    """Return the nearest multiple of a step, of two the larger one; x itself if the step is 0."""
+    """Return the nearest multiple of a step, rounding ties up; x itself if the step is 0."""
     if isinstance(step, float) and step == 0.0:
         return x
     positive = where(step > 0.0, step, 1.0)

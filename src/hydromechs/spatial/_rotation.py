@@ -206,8 +206,8 @@ def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
 
     With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ is computed from tan(θ/4) = |ε|/(1 + w),
     halved twice by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, truncated at rounding for
-    tan(θ/16) < 0.2. So it is smooth at θ = 0, without the quotient θ/|ε|, and needs no function that lanes would evaluate one
-    by one.
+    tan(θ/16) < 0.2. So it is smooth at θ = 0, without the quotient θ/|ε|, and needs no function that would be evaluated lane by
+    lane.
     """
     w, x, y, z = quaternion_product(np.array([a[0], -a[1], -a[2], -a[3]]), b)
     sign = where(w >= 0.0, 1.0, -1.0)

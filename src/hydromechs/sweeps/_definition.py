@@ -69,7 +69,7 @@ class Result:
 
     @property
     def how(self) -> dict[str, Any]:
-        """Quantity of the samples in the statistic, as `statistic_of` takes it."""
+        """Quantity of the samples for `statistic_of`."""
         how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
         return how | {"period": period_of(self.quantity)}
 

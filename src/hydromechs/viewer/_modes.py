@@ -60,7 +60,7 @@ def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | o
     Args:
         model: The mechanism.
         q: Configuration of the equilibrium, shape (nq,).
-        modes: The modes, as `hm.modes(...).oscillating`.
+        modes: The modes, for example `hm.modes(...).oscillating`.
         path: The file; its suffix chooses the format.
 
     Raises:

@@ -99,7 +99,7 @@ class Pose(NamedTuple):
     """Origin [m], shape (3,)."""
 
     def seen(self, other: Pose, p: Array) -> Array:
-        """Return the point with the same position in the other pose of the body as `p` in this one [m], shape (3,)."""
+        """Return the point that has the same position on the body in the other pose as `p` in this one [m], shape (3,)."""
         return np.asarray(other.p + other.R @ (self.R.T @ (p - self.p)))
 
 

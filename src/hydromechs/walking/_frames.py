@@ -1,4 +1,4 @@
-"""Geometry of frame walkers: two halves that slide or turn against each other, on legs that slide and may swing."""
+"""Geometry of frame walkers: two halves that slide or turn relative to each other, on legs that slide and may swing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FlatPose(NamedTuple):
     """Heading [rad]."""
 
     def then(self, other: FlatPose) -> FlatPose:
-        """Return the pose that lies relative to this one as `other` lies relative to the origin."""
+        """Return the composition of this pose with `other`, which is relative to this one."""
         c, s = np.cos(self.yaw), np.sin(self.yaw)
         return FlatPose(self.x + c * other.x - s * other.y, self.y + s * other.x + c * other.y, self.yaw + other.yaw)
 
@@ -71,7 +71,7 @@ class FrameWalker:
         legs = [_leg(model, kin, foot, roots[h]) for foot, h in zip(self.feet, self.half, strict=True)]
         kinds = {leg.axis is not None for leg in legs}
         if len(kinds) > 1:
-            raise ValueError("some legs swing and some do not; all must be alike")
+            raise ValueError("some legs swing and some do not; all legs must be of the same kind")
         self.swings = kinds.pop()
         """True if the legs swing."""
         self.joints = [part.name for part in self.torso if part] + [part.name for leg in legs for part in leg.parts]
@@ -110,7 +110,7 @@ class FrameWalker:
                 kind = type(part.joint).__name__.lower()
                 raise ValueError(f"joint {part.name!r} is {kind}; halves slide along x of the first, turn about its z, or both")
         self.torso = (slide, turn)
-        """Slide and rotation of the second half against the first; None for a missing joint."""
+        """Slide and rotation of the second half relative to the first; None for a missing joint."""
         self._hub = hub[:2]
         self._second = FlatPose(float(p12[0] - hub[0]), float(p12[1] - hub[1]), math.atan2(R12[1, 0], R12[0, 0]))
         self.depth = float(p12[2])

@@ -206,7 +206,7 @@ class Steps:
         before = where(goes, m["ahead"][1, 0], m["ahead"][1, 1])
         given = [turned, goes, stands, before, here, home, m["height"], m["z"][1]]
         goals = [_Goal(*call(self._goal_program, *map(np.asarray, (x, *given)))) for x in tried]
-        allowed = [1.0, *(where(x > -lead_before, 1.0, 0.0) for x in tried[1:])]  # no steps back
+        allowed = [1.0, *(where(x > -lead_before, 1.0, 0.0) for x in tried[1:])]  # no backward steps
         good = [where(a, goal.good[()], 0.0) for a, goal in zip(allowed, goals, strict=True)]
         chosen, any_good = first_largest(good)
         found = _Goal(*(pick(chosen, [goal[k] for goal in goals])[()] for k in range(len(_Goal._fields))))
@@ -318,7 +318,7 @@ class Steps:
         up, out = self.ground.up, []
         for mine, a, b in zip(own, here, there, strict=True):
             way = b[:2] - a[:2]
-            more = self.foot_radius / maximum(norm(way), 1e-9) * way  # before the foot and behind it
+            more = self.foot_radius / maximum(norm(way), 1e-9) * way  # ahead of the foot and behind it
             over = self.ground.height(a[:2] - more + ON_THE_WAY[:, None] * (way + 2.0 * more)) + self.foot_height
             highest = maximum(up * a[2], up * b[2])
             for x in over:

@@ -16,7 +16,7 @@ from hydromechs.values import Array, Bound, Positive, Scalar, convert_fields
 from ._damping import DragElement, unfit
 
 Angles = Annotated[tuple[float, ...], Bound(least=-4.0, most=4.0, size=0, rising=True), Degrees()]
-"""Angles in rising order [rad]."""
+"""Angles in increasing order [rad]."""
 Six = tuple[float, float, float, float, float, float]
 MAX_ENTRIES = 2000
 """Pairs of angles of a map."""
@@ -27,14 +27,14 @@ class CoefficientMap(DragElement):
     """Hydrodynamic map: six coefficients over angle of attack α and sideslip β, interpolated linearly.
 
     (F, M) = ½ ρ A U² (C_X, C_Y, C_Z, l C_K, l C_M, l C_N), with tan α = w/u and sin β = v/U of the velocity (u, v, w) through
-    the water at `origin`, in its axes. Beyond the table the nearest angle counts. Rotation has no effect of its own: add
+    the water at `origin`, in its axes. Beyond the table, the nearest angle applies. Rotation has no separate effect: add
     `damping`.
     """
 
     alpha: Angles
-    """Angles of attack, rising [rad]."""
+    """Angles of attack, increasing [rad]."""
     beta: Angles
-    """Angles of sideslip, rising [rad]."""
+    """Angles of sideslip, increasing [rad]."""
     coefficients: tuple[tuple[Six, ...], ...]
     """C_X, C_Y, C_Z, C_K, C_M, C_N [-]: a row for each angle of attack, six numbers for each sideslip, shape (na, nb, 6)."""
     area: Positive
@@ -111,7 +111,7 @@ class Map(NamedTuple):
 
 
 def _hats(x: Scalar, nodes: tuple[float, ...]) -> list[Scalar]:
-    """Weights of linear interpolation at x of each node; the nearest one counts outside."""
+    """Return the weight of each node for linear interpolation at x; outside, the nearest node has the weight 1."""
     steps = [clamp((x - a) / (b - a), 0.0, 1.0) for a, b in pairwise(nodes)]
     rising, falling = [1.0, *steps], [*(1.0 - s for s in steps), 1.0]
     return [up * down for up, down in zip(rising, falling, strict=True)]

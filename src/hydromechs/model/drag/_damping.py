@@ -28,7 +28,7 @@ class DragElement:
 
     def __init_subclass__(cls) -> None:
         if "wrench" in vars(cls) and "numbers" not in vars(cls):
-            cls.numbers = DragElement.numbers  # type: ignore[method-assign]  # not those of a parent class, whose wrench is another
+            cls.numbers = DragElement.numbers  # type: ignore[method-assign]  # not those of a parent class, whose wrench differs
 
     def wrench(self, V_r: Array, density: Scalar) -> Array:
         """Return the wrench (6,) about the body origin for V_r (6,) relative to water of a density [kg/m³], in body axes."""

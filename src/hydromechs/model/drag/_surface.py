@@ -24,9 +24,9 @@ Sides = Annotated[int, Bound(least=4, most=64, whole=True)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurfaceDrag(DragElement):
-    """Pressure drag of a body of any shape: the normal velocity presses on each panel that meets the flow.
+    """Pressure drag of a body of any shape: the normal velocity exerts pressure on each panel that faces the flow.
 
-    Panels in the lee of other panels count, too. Only the outer surface of a mesh must be closed.
+    Panels in the lee of other panels also count. Only the outer surface of a mesh must be closed.
     """
 
     shape: str | Placed

@@ -45,7 +45,7 @@ class OneAxis(SteppedJoint):
 
     @property
     def unit_axis(self) -> np.ndarray:
-        """Axis of length 1, shape (3,)."""
+        """Unit vector along the axis, shape (3,)."""
         return np.array(self.axis) / math.sqrt(sum(a * a for a in self.axis))
 
     @property
