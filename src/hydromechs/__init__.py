@@ -45,6 +45,9 @@ if _TYPE_CHECKING:
         drag,
         joints,
     )
+    from .model import (
+        flexible as flexible,
+    )
 
 __version__ = "0.5.0"
 
@@ -125,6 +128,7 @@ __getattr__, _all_names, _later = _lazy_names(
             "added_mass",
             "attach",
             "drag",
+            "flexible",
             "joints",
         ),
         ".simulation": (

@@ -33,7 +33,7 @@ def entries() -> list[tuple[str, str, dict]]:
 
 def test_every_field_has_a_description_with_its_unit():
     texts = "hydromechs_model name description world sources bodies parent joint inertia hydro shapes type axes"
-    no_unit = f"{texts} origin placement parts orientation points file loops holder held free joint of axis matrix roles style shape buoyancy".split()
+    no_unit = f"{texts} origin placement parts orientation points file loops flexible water holder held free joint of axis matrix roles style shape buoyancy".split()
     for name, key, field in entries():
         assert field.get("description"), f"{name}.{key}"
         assert key in no_unit or "[" in field["description"], f"{name}.{key} has no unit"

@@ -27,7 +27,9 @@ class JointSpring(InJoints):
         E = ½ φᵀ K φ,    τ = −J⁻ᵀ K φ − d ω,    J⁻ᵀ = 1 − ½ φ̃ + c φ̃²,    c = (1 − (θ/2) cot(θ/2))/θ²
 
     with the rotation vector φ from zero, of length θ, and its rate φ̇ = J⁻¹ ω; K has the stiffness about each axis of the body,
-    d is the joint's damping. Angles beyond 180° are measured the shorter way.
+    d is the joint's damping. Angles beyond 180° are measured the shorter way. Also the modes of the model's flexible links:
+
+        τ_j = −k_j q_j − d_j q̇_j
     """
 
     kind = "joint_spring"
@@ -58,27 +60,33 @@ class JointSpring(InJoints):
             joint = model.joint_part(name).joint
             if self.stiffness is not None and (joint.nq != 1 or joint.nv != 1):
                 raise ValueError(f"spring of joint {name!r}: it has {joint.nv} velocities, a stiffness needs one")
-            if self.stiffness is None and not isinstance(joint, joints.Ball):
+            if self.stiffness is None and not isinstance(joint, joints.Ball | joints.ModalJoint):
                 raise ValueError(f"spring of joint {name!r}: not a ball joint with a stiffness in the model; set stiffness")
 
     def joint_names(self, model: Model) -> Sequence[str]:
         return self.joints
 
     def numbers(self, model: Model) -> Array:
-        """Return stiffness and rest, shape (joints, 2); for ball joints stiffness about x, y, z and damping, (joints, 4)."""
+        """Return stiffness and rest, shape (joints, 2); for ball joints stiffness about x, y, z and damping, (joints, 4).
+
+        For flexible links it returns stiffness and damping of the modes, shape (joints, 2 n).
+        """
         if self.stiffness is not None:
             return np.array([[self.stiffness, self.rest]] * len(self.joints))
         rows = []
         for name in self.joints:
             joint = model.joint_part(name).joint
-            assert isinstance(joint, joints.Ball)
-            rows.append([*joint.stiffness, joint.damping])
+            assert isinstance(joint, joints.Ball | joints.ModalJoint)
+            rows.append([*joint.stiffness, *(joint.mode_damping if isinstance(joint, joints.ModalJoint) else (joint.damping,))])
         return np.array(rows, dtype=float)
 
     def law(self, q: Array, v: Array, numbers: Array) -> Law:
         if self.stiffness is not None:
             stretch = q[0] - numbers[1]
             return Law(np.array([-numbers[0] * stretch]), 0.5 * numbers[0] * stretch * stretch, 0.0)
+        if len(numbers) == 2 * len(q):  # the modes of a flexible link
+            pull, damper = numbers[: len(q)] * q, numbers[len(q) :] * v
+            return Law(-pull - damper, 0.5 * (q @ pull), -(damper @ v))
         phi, half_cot = turn_between(np.array([1.0, 0.0, 0.0, 0.0]), q)
         square = phi @ phi
         c = (1.0 - half_cot + SMALL / 12.0) / (square + SMALL)  # 1/12 at 0; off by less than 1e-8 anywhere
@@ -93,10 +101,13 @@ class JointSpring(InJoints):
             places = [(name, model.joint_part(name).v) for name in self.joints]
             return [mode_of(f"spring of joint {name!r}", self.stiffness, 0.0, mobility.joint(v)) for name, v in places]
         k, d = np.zeros(model.nv), np.zeros(model.nv)
-        for name, (*stiffness, damping) in zip(self.joints, self.numbers(model), strict=True):
+        for name, row in zip(self.joints, self.numbers(model), strict=True):
             at = model.joint_part(name).v
-            k[at], d[at] = stiffness, damping
-        return (FastMode("springs of ball joints", float(np.sqrt(mobility.together(k))), mobility.together(d)),)
+            n = at.stop - at.start
+            k[at], d[at] = row[:n], row[n:]
+        return (
+            FastMode("springs of ball joints and flexible links", float(np.sqrt(mobility.together(k))), mobility.together(d)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

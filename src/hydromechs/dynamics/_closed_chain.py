@@ -88,7 +88,7 @@ def _dofs(model: Model, root: int) -> list[int]:
     for i in range(root, model.nb):
         if model.parent[i] in members:
             members.add(i)
-    return [k for i in sorted(members) for k in range(model.nv)[model.v_slices[i]]]
+    return [k for i in sorted(members) if model.owner[i] == i for k in range(model.nv)[model.v_slices[i]]]
 
 
 def open_chains(

@@ -36,8 +36,11 @@ def mass_matrix(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) 
             j = i
             while j >= 0:
                 for row, value in zip(range(model.nv)[model.v_slices[j]], kin.subspaces[j].T @ force, strict=True):
-                    rows[row][column] = value
-                    rows[column][row] = value
+                    if model.owner[i] in model.sections:  # with other sections of the flexible link
+                        if j == i and row > column:
+                            continue
+                        value = rows[row][column] + value
+                    rows[row][column] = rows[column][row] = value
                 force = kin.paths[j].force_back(force)
                 j = model.parent[j]
     return np.array(rows).reshape(model.nv, model.nv)
@@ -66,9 +69,15 @@ def mass_matrix_from_columns(
     for i, own in enumerate(composite_inertias(model, kin, inertia)):
         if own is None:
             continue
-        for k, force in zip(range(model.nv)[model.v_slices[i]], (_matrix(own) @ kin.subspaces[i]).T, strict=True):
+        at = model.v_slices[i]
+        for k, force in zip(range(model.nv)[at], (_matrix(own) @ kin.subspaces[i]).T, strict=True):
             for j, column in columns[i].items():
-                rows[j][k] = rows[k][j] = column @ force
+                value = column @ force
+                if model.owner[i] in model.sections:
+                    if at.start <= j < at.stop and j > k:
+                        continue
+                    value = rows[j][k] + value
+                rows[j][k] = rows[k][j] = value
     return np.array(rows).reshape(model.nv, model.nv)
 
 

@@ -53,12 +53,13 @@ def inverse_dynamics(model: Model, b: Balance, vdot: Array, known: Mapping[int, 
 def generalized_force(model: Model, kin: Kinematics, wrenches: Sequence[Array]) -> Array:
     """Σ J_iᵀ F_i of wrenches F (6,) on all bodies, in their own frames, from the tips to the roots, shape (nv,)."""
     force = list(wrenches)
-    tau: list = [None] * model.nb
+    tau: dict[int, Array] = {}
     for i in reversed(range(model.nb)):
-        tau[i] = kin.subspaces[i].T @ force[i]
+        own, first = kin.subspaces[i].T @ force[i], model.owner[i]
+        tau[first] = tau[first] + own if first in tau else own
         if model.parent[i] >= 0:
             force[model.parent[i]] = force[model.parent[i]] + kin.paths[i].force_back(force[i])
-    return np.concatenate(tau)
+    return np.concatenate([tau[i] for i in sorted(tau)])
 
 
 class _AxisFrames(NamedTuple):

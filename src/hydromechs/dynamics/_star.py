@@ -69,6 +69,8 @@ def star_of(model: Model) -> Star:
                 )
             follower[link] = i
             next(c for c in chains if c[-1] == link).append(i)
+    if model.sections:
+        raise UnsupportedFeature(f"{model.name} has flexible links; use the articulated-body algorithm (forward_dynamics)")
     dofs = [list(range(s.start, s.stop)) for s in model.v_slices]
     own = tuple(dofs[base]) if base >= 0 else ()
     return Star(own, tuple(tuple(k for i in reversed(chain) for k in reversed(dofs[i])) for chain in chains))

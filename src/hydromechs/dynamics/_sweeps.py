@@ -5,6 +5,11 @@
                (with ζ = X swing + own, Xᵀ N ζ = (Xᵀ N X) swing + Xᵀ N own, which avoids the transformation of swing)
     outward    ā_i = X a'_p + ζ_i,   v̇_i = m*_i⁻¹ (τ*_i − n_iᵀ ā_i),   a'_i = ā_i + ϕ_i v̇_i,   a'_world = −g
 
+The modes η of a flexible link move all its sections k. They are eliminated together, with X from the carrier of the link:
+
+    m* = Σ ϕ_kᵀ I*_k ϕ_k,   n = Σ X_kᵀ I*_k ϕ_k,   τ* = τ + Σ ϕ_kᵀ β̂_k,   β̂_k = β*_k − I*_k ζ_k
+    I*_p += Σ X_kᵀ I*_k X_k − n m*⁻¹ nᵀ,   β*_p += Σ X_kᵀ β̂_k − n m*⁻¹ τ*,   η̈ = m*⁻¹ (τ* − nᵀ a'_p)
+
 A joint with prescribed acceleration is rigid for its parent, N_i = I*_i, and its ϕ_i v̇_i is part of ζ_i.
 
 (McMillan, Orin and McGhee 1995, Table I; McMillan 1994, Tables 13-18.) A joint of n degrees of freedom has a 6×n ϕ and an n×n
@@ -33,7 +38,8 @@ class Articulated(NamedTuple):
     force: dict[int, Array]
     """β* of each body, shape (6,)."""
     gains: dict[int, Array | None]
-    """n m*⁻¹ of each swept body that has a joint, shape (6, n); None for a free joint, for which it is 1."""
+    """n m*⁻¹ of each swept body that has a joint, shape (6, n); None for a free joint, for which it is 1. For a flexible link
+    it is that of the first section, in axes of the link's carrier."""
     parts: dict[int, Array]
     """m*⁻¹ τ* of each swept body that has a joint, shape (n,)."""
 
@@ -62,7 +68,17 @@ def inward(
     beta_star = dict(force)
     gains: dict[int, Array | None] = {}
     parts: dict[int, Array] = {}
+    modes: dict[int, _SharedModes] = {}
     for i in reversed(members):
+        if (first := model.owner[i]) in model.sections:
+            modes[first] = _shared_modes(modes.get(first), kin.paths[i], bias[i], I_star[i], beta_star[i], kin.subspaces[i])
+            if i == first:
+                at = model.v_slices[i]
+                added = np.zeros(at.stop - at.start) if armature is None else armature[at]
+                gains[i], parts[i], reflected, pushed = modes[i].eliminated(tau[at], added)
+                I_star[model.parent[i]] = I_star[model.parent[i]] + reflected
+                beta_star[model.parent[i]] = beta_star[model.parent[i]] + pushed
+            continue
         parent, path, phi, at = model.parent[i], kin.paths[i], kin.subspaces[i], model.v_slices[i]
         if i in given:
             if parent in I_star:
@@ -78,6 +94,41 @@ def inward(
             seen, push = passed_on(path, bias[i], I_star[i], beta_star[i], joint)
             I_star[parent], beta_star[parent] = I_star[parent] + seen, beta_star[parent] + push
     return Articulated(I_star, beta_star, gains, parts)
+
+
+class _SharedModes(NamedTuple):
+    """Sums over the sections of a flexible link, in axes of its carrier."""
+
+    m: Array
+    """m*, shape (n, n)."""
+    n: Array
+    """Shape (6, n)."""
+    tau: Array
+    """τ* − τ, shape (n,)."""
+    inertia: Array
+    """Σ X_kᵀ I*_k X_k, shape (6, 6)."""
+    force: Array
+    """Σ X_kᵀ β̂_k, shape (6,)."""
+
+    def eliminated(self, tau: Array, armature: Array) -> tuple[Array, Array, Array, Array]:
+        """Return gain n m*⁻¹ (6, n), part m*⁻¹ τ* (n,), and the contributions to I* and β* of the carrier."""
+        factor, tau_star = ldl(self.m + np.diag(armature)), self.tau + tau
+        gain = np.stack([factor.solve(row) for row in self.n])
+        seen = [[0.0] * 6 for _ in range(6)]
+        for i in range(6):
+            for j in range(i, 6):
+                seen[i][j] = seen[j][i] = self.inertia[i, j] - gain[i] @ self.n[j]
+        return gain, factor.solve(tau_star), np.array(seen), self.force - gain @ tau_star
+
+
+def _shared_modes(before: _SharedModes | None, path: Path, bias: Bias, I: Array, beta: Array, phi: Array) -> _SharedModes:
+    """Return the sums with those of another section."""
+    swing = path.rotate(bias.swing)
+    own = np.concatenate([swing + bias.own[:3], bias.own[3:]])
+    across, rest = I @ phi, beta - I @ own
+    moved = np.stack([path.force_back(column) for column in across.T], axis=1)
+    terms = _SharedModes(phi.T @ across, moved, phi.T @ rest, path.inertia_back(I), path.force_back(rest))
+    return terms if before is None else _SharedModes(*(a + b for a, b in zip(before, terms, strict=True)))
 
 
 class JointBalance(NamedTuple):
@@ -151,10 +202,20 @@ def outward(
     """
     given, a = given or {}, dict(known)
     vdot: list = []
+    rates: dict[int, Array] = {}
     for i in members:
         if i in given:
             a[i] = arriving(kin.paths[i], bias[i], a[model.parent[i]]) + kin.subspaces[i] @ given[i]
             vdot.extend(given[i])
+            continue
+        if (first := model.owner[i]) in model.sections:
+            a_parent = a[model.parent[i]]
+            if i == first:
+                shared = gains[i], parts[i]
+                assert shared[0] is not None
+                rates[i] = shared[1] - shared[0].T @ a_parent
+                vdot.extend(rates[i])
+            a[i] = arriving(kin.paths[i], bias[i], a_parent) + kin.subspaces[i] @ rates[first]
             continue
         joint = (gains[i], parts[i]) if i in parts else None
         a[i], vdot_i = accelerated(kin.paths[i], kin.subspaces[i], bias[i], joint, a[model.parent[i]])

@@ -35,11 +35,13 @@ def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
             f"{model.name}: open parameters ({', '.join(parameters)}) need form='specialised'; "
             "other forms keep the bodies' parameters in a table"
         )
+    if form in ("rolled", "branches") and model.sections:
+        raise UnsupportedFeature(f"{model.name}: a model with flexible links needs form='specialised', or none")
     if form in ("rolled", "branches") and model.loops:
         raise UnsupportedFeature(f"{model.name}: a model with loops needs form='specialised', or none")
     if form == "branches":
         BranchesOnLanes(model).check()
-    if form is not None or parameters or model.loops:
+    if form is not None or parameters or model.loops or model.sections:
         return form or "specialised"
     return "rolled" if model.nb >= LARGE else "branches" if _branched(model) else "specialised"
 
@@ -76,6 +78,10 @@ def parameter_value(model: Model, path: str) -> Array:
     """Return the number or array at a path such as "vehicle.hydro.volume"; `KeyError` if no equation reads it."""
     for keys in registry.located(model, path):
         check_equation_number(path, keys)
+        if keys == ("world", "water_density") and any(
+            b.flexible is not None and b.flexible.water is not None for b in model.bodies
+        ):
+            raise KeyError(f"parameter {path!r} cannot stay open with flexible links in water: their modes follow from it")
     return registry.value(model, path)
 
 
@@ -83,6 +89,8 @@ def check_equation_number(path: str, keys: registry.Keys) -> None:
     """Raise `KeyError` if no equation reads the number at some keys of a model."""
     if keys[2:3] == ("joint",) and {*keys[3:]} & {*OF_COMPONENTS}:
         raise KeyError(f"parameter {path!r} has no effect on the equations: it is data for drives, stops and the initial state")
+    if keys[2:3] == ("flexible",):
+        raise KeyError(f"parameter {path!r} cannot stay open: modes and sections follow from flexible links at construction")
     if keys[2:3] == ("shapes",):
         raise KeyError(f"parameter {path!r} cannot stay open: contacts, drag and added mass follow from shapes at construction")
 

@@ -9,7 +9,7 @@ from typing import Any
 from hydromechs import files
 from hydromechs.errors import Fault, ModelError
 from hydromechs.geometry import Mesh
-from hydromechs.model import FAMILIES, Body, BodyShape, Model, World, body_faults, joints, tree_faults, world_faults
+from hydromechs.model import FAMILIES, Body, BodyShape, Model, World, body_faults, flexible, joints, tree_faults, world_faults
 from hydromechs.registry import BROKEN, Family, Reader, dotted, show
 
 from ._file_kinds import FILE_KINDS, misplaced_file
@@ -105,7 +105,7 @@ class _ModelReader(Reader):
         """Build an object; bodies and the world are checked immediately."""
         if cls is Model:
             return self._made_model(values)
-        if cls is Mesh and self.folder is not None:
+        if cls in (Mesh, flexible.ModalLink) and self.folder is not None:
             values = values | {"folder": str(self.folder)}
         out = super().make(cls, values, path)
         solid = isinstance(out, BodyShape) and out.roles != ("appearance",)
@@ -171,4 +171,7 @@ def _links(bodies: dict[str, Any]) -> tuple[list[tuple], list[list[str]]]:
         parent, inner = data.get("parent"), data.get("frames")
         links.append((name, parent if isinstance(parent, str) and parent != "world" else None))
         frames.append(list(inner) if isinstance(inner, dict) else [])
+        if "flexible" in data:
+            links.append((f"{name}.tip", name))
+            frames.append([])
     return links, frames

@@ -1,5 +1,6 @@
 """Write a `Model` as a model file without loss: defaults are omitted, floats have their shortest exact text."""
 
+import copy
 import math
 import os
 import re
@@ -199,5 +200,8 @@ class ModelWriter(Writer):
 
     def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
         """Return the mapping of an object, without a volume that is derived from shapes."""
+        if isinstance(thing, Model):  # sections of flexible links follow from their data
+            thing, bodies = copy.copy(thing), thing.own_bodies
+            object.__setattr__(thing, "bodies", bodies)
         derived = ("volume", "buoyancy_center") if isinstance(thing, Hydro) and thing.derived else ()
         return super().fields(thing, path, (*skip, *derived))

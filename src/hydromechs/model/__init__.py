@@ -3,7 +3,7 @@
 from hydromechs.errors import Fault
 from hydromechs.geometry import Origin
 
-from . import added_mass, component, drag, joints
+from . import added_mass, component, drag, flexible, joints
 from ._added_mass_matrix import added_mass_matrix, added_mass_strips, total_added_mass
 from ._attach import attach, mount_point, mount_problem, mounted_bodies
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
@@ -56,6 +56,7 @@ __all__ = [
     "drag",
     "dry_faults",
     "element_word",
+    "flexible",
     "frame_error",
     "held_directions",
     "held_rows",

@@ -17,6 +17,7 @@ from hydromechs.values import NotNegative, Vector3, Vector6, convert_fields
 from ._body_shape import BodyShape, named_shapes
 from .added_mass import AddedMassElement
 from .drag import DragElement
+from .flexible import Beam, ModalLink
 from .joints import Composite, Free, Joint
 
 
@@ -133,6 +134,9 @@ class Body:
     """Frames on the body by name, unique in the model [m, rad]."""
     shapes: tuple[BodyShape, ...] = ()
     """Shapes by name, each with its roles: contact, wetting, appearance."""
+
+    flexible: Beam | ModalLink | None = None
+    """Flexible link on the body, with bodies for its sections and its tip, "NAME.tip"; a rigid body if omitted."""
 
     def __post_init__(self) -> None:
         if self.parent == "world":

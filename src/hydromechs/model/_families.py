@@ -3,7 +3,7 @@
 from hydromechs.geometry import SHAPES, Box, Cylinder, Ellipsoid, Origin, Placed, Sphere, shape_family
 from hydromechs.registry import Families, Family
 
-from . import added_mass, drag, joints
+from . import added_mass, drag, flexible, joints
 from ._body import Hydro, HydroModel
 from ._body_shape import BodyShape
 from ._loop import Coupling, Loop
@@ -32,6 +32,9 @@ FAMILIES = Families(
             table={"matrix": added_mass.Matrix, "diagonal": added_mass.Diagonal, "shape": added_mass.ShapeAddedMass},
         ),
         Family(name="drag", base=drag.DragElement, table=dict(drag.TYPES), open_to_users=True),
+        Family(
+            name="flexible", base=flexible.Beam | flexible.ModalLink, table={"beam": flexible.Beam, "modes": flexible.ModalLink}
+        ),
         Family(name="loop", base=Loop | Coupling, table={"frames": Loop, "joints": Coupling}, default="frames"),
         shape_family("shape", BodyShape, *(kind for kind in SHAPES.values() if kind.bounded)),
         shape_family("solid", str | Placed, Box, Sphere, Cylinder, Ellipsoid),

@@ -95,7 +95,8 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
 def _configurations(model: Model) -> dict[str, np.ndarray]:
     """Return the configurations at which accelerations must be defined, by name, shape (nq,) each."""
     rng = np.random.default_rng(0)  # a generic configuration
-    general = [p.random_q(rng, 1)[0] for body in model.bodies for p in body.joint.parts]
+    own = [body for i, body in enumerate(model.bodies) if model.owner[i] == i]
+    general = [p.random_q(rng, 1)[0] for body in own for p in body.joint.parts]
     return {"the initial": model.initial().q, "a general": np.concatenate([np.zeros(0), *general])}
 
 
@@ -122,9 +123,23 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
     with Sᵀ C S, the inertia C of all that it carries.
     """
     articulated, composite = list(inertia), list(inertia)
+    shared: dict[int, tuple] = {}
     for i in reversed(range(model.nb)):
         at_q = [transformation(s, q) for s in model.steps[i]]
         S, A, C, path = motion_subspace(model.steps[i], at_q, q), articulated[i], composite[i], Path(at_q)
+        if model.owner[i] in model.sections:  # its modes are eliminated at the first section, with those of all others
+            U = np.stack([path.force_back(f) for f in (A @ S).T], axis=1)
+            added = (S.T @ A @ S, S.T @ C @ S, U, path.inertia_back(A))
+            before = shared.get(model.owner[i], (0.0,) * 4)
+            D, carried, U, A = shared[model.owner[i]] = tuple(x + y for x, y in zip(before, added, strict=True))
+            composite[model.parent[i]] = composite[model.parent[i]] + path.inertia_back(C)
+            if model.owner[i] == i:
+                if _relative_lowest(D, np.diag(carried)) <= 1e-13:
+                    name = model.bodies[model.parent[i]].name
+                    text = f"body {name!r}: a mode of its flexible link moves no mass; remove the mode"
+                    return [Fault(("bodies", model.parent[i], "flexible"), text)]
+                articulated[model.parent[i]] = articulated[model.parent[i]] + A - U @ np.linalg.solve(D, U.T)
+            continue
         if S.shape[1]:
             body, carried = model.bodies[i], S.T @ C @ S
             if not is_small(carried):

@@ -3,24 +3,25 @@
 import hashlib
 import itertools
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from hydromechs.errors import ModelError, grouped
+from hydromechs.errors import Fault, ModelError, grouped
 from hydromechs.registry import Item, Required
 from hydromechs.spatial import Path
 from hydromechs.values import NotNegative, convert_fields, nearest
 
 from ._body import Body, Frame
-from ._checks import body_faults, header_faults, topological_order, tree_faults, world_faults
+from ._checks import body_faults, header_faults, tree_faults, world_faults
+from ._flexible_bodies import is_section, sorted_groups, with_sections
 from ._loop import Coupling, Loop, closed_state, loop_faults
 from ._mechanism import mechanism_faults, warnings_of
 from ._text import definition
-from .joints import Joint
+from .joints import Composite, Joint
 from .joints._moving import free_rows
 
 
@@ -162,16 +163,20 @@ class Model:
             raise ModelError(str(self.name), [f"sources is {self.sources!r}, must map texts to their sources"]) from None
         faults = [*header_faults(self), *world_faults(self.world)]
         for i, body in enumerate(self.bodies):
-            faults += body_faults(i, body)
-        links = [(b.name, b.parent) if isinstance(b, Body) else (None, None) for b in self.bodies]
-        frames = [[f.name for f in b.frames if isinstance(f, Frame)] if isinstance(b, Body) else [] for b in self.bodies]
-        faults += tree_faults(links, frames)
+            faults += [] if is_section(body, self.bodies) else body_faults(i, body)
+        groups, wrong = with_sections(self.bodies, 0.0 if world_faults(self.world) else self.world.water_density)
+        faults += wrong
+        origins, every = zip(*((i, b) for i, group in groups.items() for b in group), strict=True) if groups else ((), ())
+        links = [(b.name, b.parent) if isinstance(b, Body) else (None, None) for b in every]
+        frames = [[f.name for f in b.frames if isinstance(f, Frame)] if isinstance(b, Body) else [] for b in every]
+        faults += [_moved(f, origins) for f in tree_faults(links, frames)]
         if not faults:
-            order = topological_order(links)
-            set_field(self, "bodies", tuple(self.bodies[i] for i in order))
+            order = sorted_groups(groups)
+            set_field(self, "bodies", tuple(b for i in order for b in groups[i]))
             faults = loop_faults(self)
         if not faults:
-            faults = [replace(f, path=("bodies", order[f.path[1]], *f.path[2:])) for f in mechanism_faults(self)]
+            origins = tuple(i for i in order for _ in groups[i])
+            faults = [_moved(f, origins) for f in mechanism_faults(self)]
         if faults:
             raise ModelError(str(self.name), faults)
         found = warnings_of(self.bodies, self.world.water_density)
@@ -198,12 +203,12 @@ class Model:
     @cached_property
     def nq(self) -> int:
         """Number of configuration coordinates."""
-        return sum(b.joint.nq for b in self.bodies)
+        return sum(b.joint.nq for i, b in enumerate(self.bodies) if self.owner[i] == i)
 
     @cached_property
     def nv(self) -> int:
         """Number of velocity coordinates, the degrees of freedom."""
-        return sum(b.joint.nv for b in self.bodies)
+        return sum(b.joint.nv for i, b in enumerate(self.bodies) if self.owner[i] == i)
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
@@ -217,14 +222,41 @@ class Model:
         return tuple(-1 if b.parent is None else index[b.parent] for b in self.bodies)
 
     @cached_property
+    def owner(self) -> tuple[int, ...]:
+        """Index of the body whose joint has the coordinates of each body's joint: itself, except in flexible links."""
+        first: dict[tuple[int, str], int] = {}
+        out = []
+        for i, (body, parent) in enumerate(zip(self.bodies, self.parent, strict=True)):
+            out.append(first.setdefault((parent, body.joint.shared), i) if body.joint.shared else i)
+        return tuple(out)
+
+    @cached_property
+    def sections(self) -> dict[int, tuple[int, ...]]:
+        """Bodies with shared coordinates by the index of their owner, which is the first of them."""
+        out: dict[int, tuple[int, ...]] = {}
+        for i, first in enumerate(self.owner):
+            if self.bodies[i].joint.shared:
+                out[first] = (*out.get(first, ()), i)
+        return out
+
+    @property
+    def own_bodies(self) -> tuple[Body, ...]:
+        """Bodies without the sections of flexible links, which follow from their data."""
+        return tuple(b for b in self.bodies if not is_section(b, self.bodies))
+
+    def _shared_slices(self, sizes: list[int]) -> tuple[slice, ...]:
+        own = _slices([n if self.owner[i] == i else 0 for i, n in enumerate(sizes)])
+        return tuple(own[first] for first in self.owner)
+
+    @cached_property
     def q_slices(self) -> tuple[slice, ...]:
         """Slice of `q` of each body's joint."""
-        return _slices([b.joint.nq for b in self.bodies])
+        return self._shared_slices([b.joint.nq for b in self.bodies])
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
         """Slice of `v` and `tau` of each body's joint."""
-        return _slices([b.joint.nv for b in self.bodies])
+        return self._shared_slices([b.joint.nv for b in self.bodies])
 
     @cached_property
     def steps(self) -> tuple[tuple, ...]:
@@ -292,6 +324,8 @@ class Model:
         """Moving joints by the name of the body that they carry; "body.1", "body.2", ... for the parts of a composite."""
         out = {}
         for i, body in enumerate(self.bodies):
+            if self.owner[i] != i:
+                continue
             parts = body.joint.parts
             iq, iv = self.q_slices[i].start, self.v_slices[i].start
             for k, part in enumerate(parts):
@@ -329,7 +363,7 @@ class Model:
 
     def neutral(self) -> tuple[np.ndarray, np.ndarray]:
         """Configuration with all joints at zero (quaternions at identity) and zero velocity: q (nq,), v (nv,)."""
-        return np.array([x for b in self.bodies for x in b.joint.neutral_q]), np.zeros(self.nv)
+        return np.array([x for joint in self._own_joints for x in joint.neutral_q]), np.zeros(self.nv)
 
     def initial(self) -> State:
         """Return the state at time 0 with the model's initial positions and velocities, adjusted to close its loops."""
@@ -345,13 +379,22 @@ class Model:
 
     def joint_start(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the initial positions and velocities of all joints, without closing loops: q (nq,), v (nv,)."""
-        q = np.array([x for b in self.bodies for x in b.joint.initial_q])
-        return q, np.array([x for b in self.bodies for x in b.joint.initial_v])
+        q = np.array([x for joint in self._own_joints for x in joint.initial_q])
+        return q, np.array([x for joint in self._own_joints for x in joint.initial_v])
+
+    @property
+    def _own_joints(self) -> list[Joint | Composite]:
+        return [b.joint for i, b in enumerate(self.bodies) if self.owner[i] == i]
 
     @cached_property
     def _initial(self) -> tuple[np.ndarray, np.ndarray]:
         q, v = self.joint_start()
         return closed_state(self, q, v) if self.loops else (q, v)
+
+
+def _moved(fault: Fault, origins: Sequence[int]) -> Fault:
+    """Return an error of a body of the model at the body of the description from which it follows."""
+    return replace(fault, path=("bodies", origins[fault.path[1]], *fault.path[2:])) if len(fault.path) > 1 else fault
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:

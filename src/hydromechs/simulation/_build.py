@@ -68,7 +68,9 @@ def _warn_untouched(parts: Sequence[Component], pairs: Sequence[Component]) -> N
 
 def _springs(model: Model, replaced: set[str]) -> list[JointSpring]:
     names = tuple(name for name, part in model.joint_parts.items() if _elastic(part))
-    return [JointSpring(joints=names, name="springs")] if names and "springs" not in replaced else []
+    balls = [JointSpring(joints=names, name="springs")] if names and "springs" not in replaced else []
+    links = [name for name, part in model.joint_parts.items() if isinstance(part.joint, joints.ModalJoint)]
+    return balls + [JointSpring(joints=(name,)) for name in links if f"{name}.spring" not in replaced]
 
 
 def _elastic(part: JointPart) -> bool:

@@ -18,6 +18,7 @@ from ._composite import Composite, Fixed
 from ._foreign import foreign, missing
 from ._free import Free
 from ._joint import Coordinates, CustomJoint, Joint, SteppedJoint
+from ._modal import ModalJoint
 from ._one_axis import Helical, OneAxis
 from ._prismatic import Prismatic
 from ._revolute import Revolute
@@ -32,6 +33,7 @@ __all__ = [
     "Free",
     "Helical",
     "Joint",
+    "ModalJoint",
     "OneAxis",
     "Prismatic",
     "Revolute",

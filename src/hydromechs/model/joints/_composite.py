@@ -68,6 +68,11 @@ class Composite:
         """Number of velocity coordinates."""
         return sum(part.nv for part in self.parts)
 
+    @property
+    def shared(self) -> str:
+        """Empty: its coordinates are its own."""
+        return ""
+
     def steps(self, iq: int, iv: int) -> tuple:
         """Transformations from the parent, see `Joint.steps`."""
         out: tuple = ()

@@ -98,6 +98,11 @@ class Joint(abc.ABC):
         return q_other - q
 
     @property
+    def shared(self) -> str:
+        """Name under which bodies of one parent share the coordinates of this joint; empty for a joint on its own."""
+        return ""
+
+    @property
     def adds(self) -> bool:
         """True if its chart adds coordinates: q ⊕ u = q + u."""
         own = type(self)
