@@ -19,16 +19,16 @@ from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array, Scalar
 
 Memory: TypeAlias = Mapping[str, Array]
-"""What a filter remembers, by the names of its `pack`: views into the caller's array."""
+"""Memory of a filter, by the names of its `pack`: views into the caller's array."""
 NX, NE = 19, 18
 FLOOR = 1e-12
 """Least variance of a measurement [unit²]: nothing counts as perfect, so that P stays positive definite."""
 SILENT = 3.0
-"""Periods without a measurement after which a filter says that it goes on without."""
+"""Periods without a measurement after which a filter reports that it continues without."""
 
 
 class Estimate(NamedTuple):
-    """What a filter believes of the vehicle's body."""
+    """Estimated state of the vehicle's body."""
 
     position: Array
     """Of the body's origin, in world axes [m], shape (3,)."""
@@ -264,7 +264,7 @@ class Navigator:
 
             K = P Hᵀ (H P Hᵀ + R)⁻¹,   δ = K (y − h(x̂) − b),   P ← (1 − K H) P (1 − K H)ᵀ + K R Kᵀ
 
-        b is the bias of the sensor; H has a 1 for it. After `patience` refusals in a row `_widen` makes P fit first.
+        b is the bias of the sensor; H has a 1 for it. After `patience` rejections in a row `_widen` makes P fit first.
 
         Args:
             reading: The measurement; `sensor` counts among `aids`.
@@ -319,7 +319,7 @@ class Navigator:
         return said + self._heard(m, aid, t)
 
     def _widen(self, m: Memory, aid: int, H: Array, S: Array, r: Array, t: float) -> str:
-        """Make P fit a measurement that was refused for long: something jumped, and nothing saw it; what there is to say.
+        """Make P fit a measurement that was rejected for long: something jumped, and nothing saw it; what there is to say.
 
             P ← P + c J Jᵀ,   c such that rᵀ (S + c H J Jᵀ Hᵀ)⁻¹ r is what is expected, the number of directions it is seen in
 
@@ -379,7 +379,7 @@ class Navigator:
     # -- what it believes ---------------------------------------------------------------------------------------------------
 
     def estimate(self, m: Memory) -> Estimate:
-        """What it believes of the vehicle's body."""
+        """Return the estimated state of the vehicle's body."""
         position, orientation, velocity = self._of_body.single_results(m["x"][0], m["w"][0])
         sigma = np.sqrt(np.maximum(np.diagonal(m["P"])[:NE], 0.0))
         return Estimate(
@@ -405,8 +405,8 @@ class Navigator:
         """x of a true motion, shape (19,).
 
         Args:
-            bias: Biases of the IMU, of specific force and rate [m/s², rad/s], shape (6,); none unless given.
-            current: Velocity of the water in world axes [m/s], shape (3,); still unless given.
+            bias: Biases of the IMU, of specific force and rate [m/s², rad/s], shape (6,); none by default.
+            current: Velocity of the water in world axes [m/s], shape (3,); still by default.
         """
         kin = dynamics.kinematics(self.model, state.q, state.v)
         R, p, V = (np.asarray(x[self.body], dtype=float) for x in (kin.R_WB, kin.p_WB, kin.V))

@@ -56,7 +56,7 @@ def test_quick_dynamics_as_json(run):
 
 
 def test_dynamics_without_other_codes(run, study, monkeypatch):
-    """What is not installed is said, and its rows are left out."""
+    """Missing packages are reported, and their rows are omitted."""
 
     def absent(*arguments):
         raise ModuleNotFoundError("no such peer")

@@ -101,7 +101,7 @@ def test_models_lists_the_library(run):
 
 
 def test_check(run, good, bad):
-    """A good file is good; a bad one ends with status 1 and the line of its fault, whatever its name is."""
+    """A good file is good; a bad one ends with status 1 and the line of its error, whatever its name is."""
     assert run("check", good, "puma560") == (0, f"{good}: no errors\npuma560: no errors\n", "")
     status, out, err = run("check", bad, good)
     assert (status, out) == (1, f"{good}: no errors\n")
@@ -114,7 +114,7 @@ POOL = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 
 
 def test_check_of_a_model_builds_its_simulation(run, tmp_path):
-    """No line is at fault where inertias of several joints cannot be computed together."""
+    """No line is at error where inertias of several joints cannot be computed together."""
     file = tmp_path / "far.yaml"
     link = "joint: {type: revolute, friction: 2}, inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}"
     far = link.replace("friction: 2", "placement: {xyz: [1.0e+200, 0, 0]}")
@@ -182,7 +182,7 @@ def test_help_keeps_its_brackets(run):
 
 
 @pytest.mark.parametrize("missing", ["dartpy", "pinocchio", "mujoco"])
-def test_crosscheck_says_what_to_install(run, monkeypatch, missing):
+def test_crosscheck_reports_what_to_install(run, monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)
     status, out, err = run("crosscheck", "--trees", 1)
     assert (status, out) == (1, "")

@@ -66,7 +66,7 @@ def test_what_cannot_be_compared_is_not_called_the_same():
     assert [d.name for d in found.differences] == ["power"]
 
 
-def test_command_says_what_was_compared(run, tmp_path):
+def test_command_reports_what_was_compared(run, tmp_path):
     """Lengths that differ, one instant in common, what is beyond the tolerance, options that do nothing."""
     t = np.linspace(0.0, 4.0, 5)
     depth = np.stack([t, 2 * t], axis=1)

@@ -54,7 +54,7 @@ def test_convert_lists_actuators_springs_and_armature_that_the_file_does_not_car
     assert again.nv == 1
 
 
-def test_convert_lists_hydrodynamics_that_the_writer_leaves_out(tmp_path, run):
+def test_convert_lists_hydrodynamics_that_the_writer_omits(tmp_path, run):
     """Of a library model and of a robot description that has them."""
     status, out, _ = run("convert", "bluerov2_heavy_alpha5", tmp_path / "rov.sdf")
     assert status == 0

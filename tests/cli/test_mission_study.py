@@ -47,7 +47,7 @@ def test_a_wrong_mission_or_engine_lists_what_there_is(study):
     assert set(MISSIONS) <= set(hm.library.scenario_names())
 
 
-def test_angles_of_a_body_go_on_past_half_a_turn():
+def test_angles_of_a_body_continue_past_half_a_turn():
     pitch, turn = np.radians(-30.0), np.radians(np.linspace(0.0, 250.0, 26))
     q = np.stack(
         [

@@ -17,7 +17,7 @@ from hydromechs.station import configured, fly_again
 LITTLE = Path(__file__).parents[1] / "station" / "files" / "little.yaml"
 
 
-def test_the_command_serves_a_flight_and_ends_when_it_is_told_to(start, tmp_path):
+def test_the_command_serves_a_flight_and_ends_on_request(start, tmp_path):
     """Somebody opens the page, starts and flies behind a delay; Ctrl-C or a plain kill leaves a run that flies again to the last bit."""
     process = start("pilot", LITTLE, "--out", tmp_path, "--port", 0, "--no-browser", "--delay", 0.2)
     url = ""

@@ -73,7 +73,7 @@ def test_what_matters_comes_first(run, files):
     assert "nothing moves" in text
 
 
-def test_a_world_says_which_of_its_models_are_missing(run, files):
+def test_a_world_reports_which_of_its_models_are_missing(run, files):
     status, _, errors = run("info", files / "worlds" / "sea.world")
     assert status == 1 and "'model://rov'" in errors and "missing" in errors and "--package rov=FOLDER" in errors
     status, text, _ = run("info", files / "worlds" / "rocks.world")

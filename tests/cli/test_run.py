@@ -16,7 +16,7 @@ KEYS = {
     "title", "description", "model", "duration", "wall_time", "compile_time", "real_time_factor", "late_steps", "stopped",
     "diverged", "checks", "audit", "residual", "residual_relative", "residual_before", "setup", "messages", "warnings",
 }  # fmt: skip
-"""What programs may read in summary.json."""
+"""Keys of summary.json that programs may read."""
 
 
 def test_a_run_leaves_recording_report_state_and_summary(run, scenario, tmp_path):
@@ -63,7 +63,7 @@ def test_a_failed_check_is_said_and_gives_status_1(run, scenario, tmp_path):
 
 
 def test_a_run_may_be_shorter_than_its_timed_events(run, scenario, tmp_path):
-    """Given on the command line, from the start or resumed, it says what does not happen; a file's own duration must fit."""
+    """Given on the command line, from the start or resumed, it reports what does not happen; a file's own duration must fit."""
     path = scenario()
     text = path.read_text() + "events: {bell: {quantity: time, level: 1.0}, gong: {quantity: time, level: 1.5}}\n"
     path.write_text(text)
@@ -90,7 +90,7 @@ def test_a_folder_with_other_things_in_it_is_left_alone(run, scenario, tmp_path)
     assert code == 1 and "mine" in err and (mine / "report.html").read_text() == "precious"
 
 
-def test_a_state_of_another_scenario_is_refused(run, scenario, tmp_path):
+def test_a_state_of_another_scenario_is_rejected(run, scenario, tmp_path):
     run("run", scenario(), "--out", tmp_path / "a", "--no-pictures")
     state = tmp_path / "a" / "state.json"
     state.write_text(state.read_text().replace("float.x", "hull.x"))
@@ -161,7 +161,7 @@ run: {step: 0.01, record: 0.01, duration: 5}
 """
 
 
-def test_contact_too_stiff_for_the_step_is_refused(run, tmp_path, buoy):
+def test_contact_too_stiff_for_the_step_is_rejected(run, tmp_path, buoy):
     (tmp_path / "buoy.yaml").write_text(buoy + "    shapes: {hull: {type: sphere, radius: 0.3}}\n")
     path = tmp_path / "stiff.yaml"
     path.write_text(STIFF)
@@ -171,7 +171,7 @@ def test_contact_too_stiff_for_the_step_is_refused(run, tmp_path, buoy):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_diverging_run_says_when_where_and_what_to_do(run, scenario, tmp_path, buoy):
+def test_a_diverging_run_reports_when_where_and_what_to_do(run, scenario, tmp_path, buoy):
     path = scenario()
     drag = "{type: damping, linear: [1.0e+6, 1.0e+6, 1.0e+6, 1, 1, 1]}"  # h c/m = 0.01 · 1e6/150 = 67, far beyond 2.8
     before = "{type: shape, shape: {type: sphere, radius: 0.29}, coefficient: 0.5}"

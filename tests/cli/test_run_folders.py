@@ -164,7 +164,7 @@ def test_what_cannot_be_resumed_from_is_said_plainly(run, scenario, tmp_path, wh
 
 
 def test_a_resumed_run_keeps_the_seed_of_the_first(run, scenario, tmp_path):
-    """That of `--seed`, where it had one; another is refused by name, and what else is another is said."""
+    """That of `--seed`, where it had one; another is rejected by name, and what else is another is said."""
     whole, first, second, third = (tmp_path / name for name in ("whole", "first", "second", "third"))
     run("run", scenario(duration=2.0), "--out", whole, "--no-pictures", "--seed", 9)
     run("run", scenario(duration=1.0), "--out", first, "--no-pictures", "--seed", 9)
@@ -226,7 +226,7 @@ def test_a_killed_run_resumes_from_its_checkpoint_to_the_last_bit(start, scenari
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl_c", "sigterm"])
-def test_an_interrupted_run_saves_its_state_and_says_how_to_go_on(start, scenario, tmp_path, number):
+def test_an_interrupted_run_saves_its_state_and_reports_how_to_continue(start, scenario, tmp_path, number):
     out = tmp_path / "out"
     process = start("run", scenario(duration=1e6), "--out", out, "--no-pictures")
     header = out / "recording.zarr" / "time" / ".zarray"
@@ -257,7 +257,7 @@ def test_run_scenario_prints_nothing_and_returns_what_it_made(scenario, tmp_path
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_energy_residual_of_a_resumed_run_says_which_part_it_is_of(run, scenario, tmp_path):
+def test_the_energy_residual_of_a_resumed_run_reports_which_part_it_is_of(run, scenario, tmp_path):
     """A check of `energy_residual` counts from the first start, the summary from where the run was resumed; it names both."""
     path = scenario(duration=1.0)
     path.write_text(

@@ -59,7 +59,7 @@ variants:
       - {type: number, name: hull.inertia.com, index: [1], value: 0.0, deviation: 0.00001}
 """
 TRUTH = np.array([0.004, -0.003])
-"""What the recordings are made with, where the study takes 0 for known before [m]."""
+"""Height with which the recordings are made; the study assumes 0 [m]."""
 
 
 def write_logs(folder, name, t, arm, **imu):
@@ -115,7 +115,7 @@ def test_records_without_a_motion_are_in_every_fit_and_never_predicted(small, tm
     """The last seconds of them; a record that is predicted, too, is rejected by name, and a folder without any is noted."""
     study, data = small[0], shutil.copytree(small[1], tmp_path / "data")
     for log in ("imu", "joints"):
-        shutil.copy(data / f"t1-0_{log}.csv", data / f"rest_{log}.csv")  # no file says when a motion begins
+        shutil.copy(data / f"t1-0_{log}.csv", data / f"rest_{log}.csv")  # no file reports when a motion begins
 
     def read(names, last=3.0):
         entries = yaml.safe_load(study.read_text(encoding="utf-8"))
@@ -137,8 +137,8 @@ def test_records_without_a_motion_are_in_every_fit_and_never_predicted(small, tm
     assert not missing.fit_only and any("trials.fit_only" in note and "none*_imu.csv" in note for note in missing.notes)
 
 
-def test_variants_cost_what_they_leave_out(run, small, tmp_path):
-    """A model that may not move its weight predicts worse, by the degrees that are told; fits that are done are kept."""
+def test_variants_cost_what_they_omit(run, small, tmp_path):
+    """A model that may not move its weight predicts worse, by the degrees that are reported; fits that are done are kept."""
     study, data = small
     code, out, _ = run("validate", study, "--data", data, "--workers", "1", "--variants", "--json")
     assert code == 0
@@ -157,7 +157,7 @@ def test_variants_cost_what_they_leave_out(run, small, tmp_path):
     assert code == 1 and "folds is 3, must be 2 to 2" in error
 
 
-def test_each_iteration_is_told(small):
+def test_each_iteration_is_reported(small):
     """While a fit runs, with its name, its number and a cost that falls."""
     study, data = small
     told = []
@@ -167,14 +167,14 @@ def test_each_iteration_is_told(small):
 
 
 def test_other_processes_tell_while_they_work():
-    """What jobs tell comes from their processes, before their results are all there."""
+    """Progress of jobs arrives from their processes before all results are complete."""
     told = []
     jobs = [operator.methodcaller("__call__", (f"fit {k}", 1, 2.0)) for k in range(3)]
     done = list(in_processes(operator.call, jobs, 2, told.append))
     assert len(done) == 3 and sorted(told) == [(f"fit {k}", 1, 2.0) for k in range(3)]
 
 
-def test_a_folder_without_trials_is_refused(run, tmp_path):
+def test_a_folder_without_trials_is_rejected(run, tmp_path):
     code, _, error = run("validate", str(STUDY), "--data", str(tmp_path))
     assert code == 1 and "has no trials" in error and "traj*_imu.csv.gz" in error
     code, _, error = run("validate", str(STUDY), "--data", str(tmp_path / "none"))
@@ -186,7 +186,7 @@ def test_a_study_that_is_not_there_is_an_error_in_words(run):
     assert code == 1 and error.startswith("error: validation file 'nope.yaml' does not exist")
 
 
-def test_a_study_with_an_unknown_variant_is_refused(tmp_path, small):
+def test_a_study_with_an_unknown_variant_is_rejected(tmp_path, small):
     study = yaml.safe_load(small[0].read_text(encoding="utf-8"))
     study["variants"]["bad"] = {"unknowns": [{"type": "number", "name": "hull.inertia.mass", "value": 1.0, "deviation": 1.0}]}
     (tmp_path / "bad.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
@@ -230,7 +230,7 @@ def spoiled(small, folder, log, change):
         ("joints", lambda x: x[x[:, 0] < 0.95], "not within all logs.*joints.csv from 0.00 to 0.90 s; is a clock wrong"),
     ],
 )
-def test_clocks_and_units_that_cannot_be_are_refused_by_the_command(run, small, tmp_path, log, change, said):
+def test_clocks_and_units_that_cannot_be_are_rejected_by_the_command(run, small, tmp_path, log, change, said):
     code, _, error = run("validate", small[0], "--data", spoiled(small, tmp_path / "data", log, change))
     assert code == 1 and re.search(said, error.replace("\n", " ")), error
 
@@ -254,7 +254,7 @@ def test_paths_and_files_are_those_of_the_study(small, tmp_path, monkeypatch):
 
 
 def test_what_is_suspect_in_logs_is_in_the_notes(small, tmp_path):
-    """A spike of a joint is left out where the study says so; a log that ends early ends the trial, and that is told."""
+    """A spike of a joint is omitted where the study reports it; a log that ends early ends the trial, and that is reported."""
     study = validation.load_validation_study(small[0])
 
     def spiked(rows):

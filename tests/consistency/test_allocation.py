@@ -164,7 +164,7 @@ def test_saturated_marks_those_at_a_limit():
     np.testing.assert_allclose(given.residual, [3.0, -4.0, 0.0, 0.0, 0.0, 2.0], atol=8 * EPS)
 
 
-def test_weights_say_what_matters():
+def test_weights_report_what_matters():
     """One thruster, off the axis: all surge, or no yaw."""
     B = np.array([[1.0, 0.0, 0.0, 0.0, 0.0, 0.5]]).T
     wanted = [4.0, 0.0, 0.0, 0.0, 0.0, 0.0]
@@ -181,7 +181,7 @@ def test_weights_say_what_matters():
         ((np.ones((6, 2)), -1.0, 1.0, [-1.0] * 6), "weights is .* must be at least 0"),
     ],
 )
-def test_faults(arguments, message):
+def test_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         Allocator(*arguments)
     with pytest.raises(ValueError, match="must be 6 finite numbers"):

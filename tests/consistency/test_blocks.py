@@ -78,7 +78,7 @@ def test_machine_code_does_what_floats_do(plant, name):
                     got[k], rows, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(rows[:, :8]).max(initial=0.0))
                 )
         waits.append([np.array_equal(w[1][1:], row[1:]) for w, row in zip(want, given[5], strict=True)])
-    assert not all(waits[0]) and any(waits[1])  # integrals go on, and wait
+    assert not all(waits[0]) and any(waits[1])  # integrals continue, and wait
 
 
 def test_one_simulation_runs_in_floats_as_in_machine_code(plant, monkeypatch):

@@ -122,7 +122,7 @@ def test_numbers_without_a_compiler():
 
 
 def test_folding_leaves_no_more_operations_than_the_tree_has():
-    """What differs between branches is folded beforehand: the count is that of the plain trace within 1 %."""
+    """Numbers that differ between branches are folded in advance: the count is that of the plain trace within 1 %."""
     model = library.star(6, 3)
     shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
     star = BranchesOnLanes(model)
@@ -131,8 +131,8 @@ def test_folding_leaves_no_more_operations_than_the_tree_has():
     assert lanes[0] < 1.01 * plain[0] and lanes[1] < 1.01 * plain[1]
 
 
-def test_faults():
-    """What cannot go on lanes says why."""
+def test_errors():
+    """Models that cannot use lanes are rejected with the reason."""
     unequal = library.star(2, 3)
     with pytest.raises(UnsupportedFeature, match="branches of 3, 2 bodies"):
         BranchesOnLanes(dataclasses.replace(unequal, bodies=unequal.bodies[:-1]))
@@ -156,7 +156,7 @@ def legs_and_a_boom() -> hm.Model:
 
 
 def test_compiled_models_have_equal_branches_on_lanes_where_one_state_is_evaluated():
-    """Chosen by itself for branches of two bodies and more; batches, programs and derivatives are the specialised ones."""
+    """Chosen on its own for branches of two bodies and more; batches, programs and derivatives are the specialised ones."""
     model = legs_and_a_boom()
     dyn = hm.compile(model, lanes=4)
     assert dyn.form == "branches" and "branches" in repr(dyn)

@@ -88,7 +88,7 @@ def test_models(model, tmp_path):
 
 
 class Sphere:
-    """Hydrodynamics of a user's own, with an operation that the library's models do not use."""
+    """Custom hydrodynamics, with an operation that the library's models do not use."""
 
     def added_mass(self, body, motion):
         return 30.0 * np.eye(6)
@@ -98,7 +98,7 @@ class Sphere:
         return np.concatenate([wet * 5.0 * motion.a_fg - 3.0 * motion.velocity[:3], np.zeros(3)])
 
 
-def test_hydrodynamics_of_a_users_own(tmp_path):
+def test_custom_hydrodynamics(tmp_path):
     body = hm.Body(name="ball */", inertia=hm.Inertia(mass=2.0, tensor=(0.1, 0.2, 0.3, 0, 0, 0)), hydro=Sphere())
     _, source, test = export_source(hm.Model(name="math", bodies=[body]), tmp_path)
     assert source.name == "math_model.c" and "tanh(" in source.read_text()

@@ -94,7 +94,7 @@ def test_unused_calls_are_dropped():
     np.testing.assert_allclose(program(0.3, np.ones(2))[0], 0.3)
 
 
-def test_call_faults():
+def test_call_errors():
     with pytest.raises(ValueError, match=r"inner: x must have shape \(2,\), got \(3,\)"):
         compiler.call(INNER, 0.0, np.zeros(3))
     with pytest.raises(ValueError, match="argument"):

@@ -251,7 +251,7 @@ def test_the_constraint_holds_along_the_motion(rows):
     assert np.abs(slope).max() < 1e-6 * np.abs(vdot).max()
 
 
-def test_a_tree_that_holds_nothing_moves_by_itself():
+def test_a_tree_that_holds_nothing_moves_alone():
     rng = np.random.default_rng(4)
     model = forest(
         rng, [serial_chain(6, base="fixed", wet=True, seed=1), serial_chain(2, base="free", wet=True, seed=2)], wet=True
@@ -430,7 +430,7 @@ def test_operation_count_of_two_arms(method, most):
 # -- what bad input gets --------------------------------------------------------------------------------------------------------
 
 
-def test_a_load_with_joints_is_refused():
+def test_a_load_with_joints_is_rejected():
     model = forest(np.random.default_rng(0), [serial_chain(6, base="free", wet=False)], wet=False)
     load = model.body_index("t0_vehicle")
     with pytest.raises(ValueError, match="'t0_vehicle' must be one free body"):
@@ -446,7 +446,7 @@ def test_a_load_cannot_hold_itself():
         dynamics.held_trees(model, load, [dynamics.Holding(load, Path(()), Path(()))])
 
 
-def test_an_arm_with_too_few_joints_is_refused():
+def test_an_arm_with_too_few_joints_is_rejected():
     """Five joints cannot hold six directions and move as the load does; they can hold five of them."""
     rng = np.random.default_rng(1)
     model = forest(rng, [serial_chain(5, base="fixed", wet=False, seed=k) for k in range(2)], wet=False)
@@ -455,6 +455,6 @@ def test_an_arm_with_too_few_joints_is_refused():
     agree(gripped(rng, model, ["t0_link5", "t1_link5"], HINGE))
 
 
-def test_a_load_without_inertia_is_refused():
+def test_a_load_without_inertia_is_rejected():
     with pytest.raises(hm.ModelError, match="'load'"):
         hm.Model(name="none", bodies=[hm.Body(name="load", joint=hm.joints.Free(), inertia=hm.Inertia(mass=0.0))])

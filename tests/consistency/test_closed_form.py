@@ -287,7 +287,7 @@ class Magnet:
         return np.concatenate([0.3 * motion.a_fg - motion.velocity[:3] * motion.depth, motion.velocity[3:] - motion.depth])
 
 
-def test_hydrodynamics_of_a_users_own():
+def test_custom_hydrodynamics():
     rng = np.random.default_rng(5)
     inertia = hm.Inertia(mass=3.0, com=(0.1, 0, 0.2), tensor=(1, 1.2, 1.4, 0, 0, 0))
     bodies = [hm.Body(name="a", inertia=inertia, hydro=Magnet())]

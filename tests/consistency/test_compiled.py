@@ -371,7 +371,7 @@ class OwnDrag:
         return np.concatenate([wet * 2e-3 * motion.density * motion.a_fg + drag, [lift, 0.0 * lift, 0.1 * np.arctan(lift)]])
 
 
-def test_own_hydrodynamics_compiles_to_lanes():
+def test_custom_hydrodynamics_compiles_to_lanes():
     body = hm.Body(name="b", inertia=hm.Inertia(mass=1.0, com=(0.1, 0.2, 0.3), tensor=(1, 1, 1, 0, 0, 0)), hydro=OwnDrag())
     model = hm.Model(bodies=[body])
     q, v, tau = states(model, np.random.default_rng(9), 11)
@@ -571,8 +571,8 @@ def test_functions_outlive_what_made_them():
     np.testing.assert_array_equal(y, [0, 2, 4])
 
 
-def test_single_calls_refuse_what_they_cannot_read():
-    """Anything but writeable float64 arrays of the exact shape and number is refused, and no reference is lost or kept."""
+def test_single_calls_reject_what_they_cannot_read():
+    """Anything but writeable float64 arrays of the exact shape and number is rejected, and no reference is lost or kept."""
     recipe = Recipe("twice", lambda x: 2.0 * x, (Argument("x", (3,)),), (Argument("y", (3,)),), "twice")
     single = Compiled(recipe, 1, 1).single()
     x, y, frozen = np.arange(3.0), np.full(3, 7.0), np.full(3, 7.0)
@@ -737,7 +737,7 @@ def test_a_model_without_motion():
 
 
 def test_operations_without_a_translation_are_named():
-    """What no back end knows is an error that says so, not a wrong number."""
+    """Operations that no back end supports raise an error instead of giving a wrong number."""
     import casadi
 
     from hydromechs.compiler import Symbol
@@ -756,7 +756,7 @@ def test_vectors_wait_on_an_aligned_stack():
     assert aligned in object_code(llvm_text(equations.RolledTree(model).forward_dynamics(), 8))
 
 
-def test_programs_that_no_one_would_wait_for_are_refused():
+def test_programs_that_no_one_would_wait_for_are_rejected():
     with pytest.raises(
         UnsupportedFeature, match=r"3.0 million operations is too long to compile; .*use rk4 with a shorter step"
     ):

@@ -250,7 +250,7 @@ def test_wrong_precision():
 
 
 @pytest.mark.skipif(not REASON, reason="there is a GPU")
-def test_without_gpu_the_error_says_what_to_install():
+def test_without_gpu_the_error_reports_what_to_install():
     with pytest.raises(ModuleNotFoundError, match="the cuda back end needs CuPy and a CUDA GPU") as caught:
         CudaKernel(trace(waves, dict(x=(3,)), name="waves"), "float32")
     assert str(caught.value) == MISSING
@@ -362,7 +362,7 @@ def test_arrays_of_other_libraries(package):
 
 
 class ViscousSphere:
-    """Hydrodynamics of a user's own: as in examples/custom_components.py."""
+    """Custom hydrodynamics: as in examples/custom_components.py."""
 
     def __init__(self, radius):
         self.radius = radius
@@ -387,7 +387,7 @@ def own_model():
 
 @on_host
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_own_hydrodynamics_on_the_host(precision, tmp_path):
+def test_custom_hydrodynamics_on_the_host(precision, tmp_path):
     program = forward_dynamics(own_model())
     arrays = worlds(own_model(), program, precision)
     assert_as_good_as(precision, program, arrays, HostKernel(program, precision, tmp_path)(*arrays))
@@ -395,7 +395,7 @@ def test_own_hydrodynamics_on_the_host(precision, tmp_path):
 
 @on_gpu
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_own_hydrodynamics_on_the_gpu(precision):
+def test_custom_hydrodynamics_on_the_gpu(precision):
     program = forward_dynamics(own_model())
     arrays = worlds(own_model(), program, precision)
     results = CudaKernel(program, precision)(*arrays)

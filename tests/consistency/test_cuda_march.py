@@ -194,7 +194,7 @@ def _no_gpu():
 
 @on_host
 def test_worlds_of_a_plant(host_gpu):
-    """Contact with a grid, stops, a grasp, waves, gusts and a law: 1e-12 of the CPU; resets, records and frozen worlds alike."""
+    """Contact with a grid, stops, a grasp, waves, gusts and a law: 1e-12 of the CPU; resets, records and stopped worlds alike."""
     made = [
         hm.Worlds(make_plant(), 3, step=STEP, controller=Turn(), parameters={MASS: [11.0, 11.5, 12.0]}, target=target, seed=2)
         for target in ("cpu", "cuda")
@@ -212,7 +212,7 @@ def test_worlds_of_a_plant(host_gpu):
 
 
 def readings_of(target, n):
-    """What sensors at rates of their own have measured in worlds of other seeds, one of which is reset on the way."""
+    """Measurements of sensors with different rates in worlds of other seeds, one of which is reset on the way."""
     worlds = hm.Worlds(make_plant(), n, step=STEP, sensors=SENSORS, ground=[GROUND], seed=7, target=target)
     path = worlds.rollout(None, 20)
     worlds.reset([1])

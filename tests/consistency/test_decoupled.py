@@ -1,4 +1,4 @@
-"""Decoupled dynamics: exact for the true acceleration of the base, and what is left out otherwise."""
+"""Decoupled dynamics: exact for the true acceleration of the base, and what is omitted otherwise."""
 
 import numpy as np
 import pytest

@@ -127,7 +127,7 @@ def test_nearest_point_lies_on_the_surface(name):
 def test_normal_is_the_gradient_of_the_distance(name):
     """Central differences with h = 1e-5 err by eps · 3/h = 7e-11 and by h²/6 of the third derivative.
 
-    That is at most some 100/m² away from centres; points whose two halves straddle a jump of the gradient are left out.
+    That is at most some 100/m² away from centres; points whose two halves straddle a jump of the gradient are omitted.
     """
     rng = np.random.default_rng(4)
     h, checked = 1e-5, 0

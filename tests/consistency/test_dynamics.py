@@ -260,7 +260,7 @@ def test_ned_and_enu_descriptions_agree(seed):
 
 
 def test_a_forest_is_its_trees():
-    """Two trees in one model move as each by itself; bodies may stand in any order in the file."""
+    """Two trees in one model move as each on its own; bodies may stand in any order in the file."""
     rng = np.random.default_rng(8)
     a, b = star(1, 2, seed=1), serial_chain(2, base="fixed", seed=2)
     rename = lambda body: replace(body, name="b_" + body.name, parent=body.parent and "b_" + body.parent)  # noqa: E731

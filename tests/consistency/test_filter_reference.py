@@ -64,7 +64,7 @@ def readings(navigator, seed, jump):
     ],
 )
 def test_filter_equals_its_reference(sensors, settings, jump):
-    """Covariance to 1e-10 of its deviations, state to 1e-7, the same messages: late, missing, refused readings, widening."""
+    """Covariance to 1e-10 of its deviations, state to 1e-7, the same messages: late, missing, rejected readings, widening."""
     model, given = small_vehicle(), ErrorStateFilter(tilt=0.01, heading=0.05, **settings)
     navigator, reference = given.on(model, sensors), Reference(given, model, sensors)
     m, n = (f.pack.views(np.zeros(f.pack.size)) for f in (navigator, reference))

@@ -86,7 +86,7 @@ def test_flow_force_vanishes_in_still_water():
 
 
 class Accelerating:
-    """Hydrodynamics of a user whose damping grows with the acceleration of the water: the two cannot be told apart."""
+    """Hydrodynamics of a user whose damping grows with the acceleration of the water: the two cannot be distinguished."""
 
     def added_mass(self, body, motion):
         return np.diag([5.0, 6.0, 7.0, 0.5, 0.6, 0.7])
@@ -95,7 +95,7 @@ class Accelerating:
         return -(1.0 + 0.1 * (motion.a_fg @ motion.a_fg)) * np.array([3.0, 4.0, 5.0, 1.0, 2.0, 3.0]) * motion.velocity
 
 
-def test_terms_add_up_for_hydrodynamics_of_a_users_own():
+def test_terms_add_up_for_custom_hydrodynamics():
     """D takes no acceleration of the water, so F must take what is left, also where damping depends on it."""
     inertia = hm.Inertia(mass=10.0, com=(0.1, -0.2, 0.3), tensor=(1.0, 1.2, 1.5, 0.1, 0.0, -0.1))
     model = hm.Model(bodies=(hm.Body(name="b", inertia=inertia, hydro=Accelerating()),))
@@ -198,7 +198,7 @@ class WithMatrix(Accelerating):
         return (1.0 + 0.1 * (motion.a_fg @ motion.a_fg)) * np.diag([3.0, 4.0, 5.0, 1.0, 2.0, 3.0])
 
 
-def test_own_hydrodynamics_can_give_its_matrix():
+def test_custom_hydrodynamics_can_give_its_matrix():
     inertia = hm.Inertia(mass=10.0, tensor=(1.0, 1.2, 1.5, 0, 0, 0))
     model = hm.Model(bodies=(hm.Body(name="b", inertia=inertia, hydro=WithMatrix()),))
     q, v = np.array([0.1, 0.2, 0.3, 0.6, 0.8, 0.0, 0.0]), np.arange(1.0, 7.0)

@@ -20,7 +20,7 @@ WORLDS = 11  # no multiple of 4 or 8
 
 
 class OwnHydro:
-    """Hydrodynamics of a user's own that depends on the pose."""
+    """Custom hydrodynamics that depends on the pose."""
 
     def added_mass(self, body, motion):
         return np.diag([2.0, 3.0, 4.0, 0.1, 0.2, 0.3]) * (1.0 + 0.1 * motion.depth * motion.depth)
@@ -30,7 +30,7 @@ class OwnHydro:
 
 
 def with_own_hydro(model):
-    """The model with a class of the user's own on its last body."""
+    """The model with a custom class on its last body."""
     *others, last = model.bodies
     return hm.Model(name="own", bodies=(*others, replace(last, hydro=OwnHydro())), world=model.world)
 
@@ -212,7 +212,7 @@ def test_rollouts_on_lanes_are_the_same():
         np.testing.assert_allclose(other.v, one.v, rtol=0, atol=1e-11)
 
 
-def test_refused_by_name():
+def test_rejected_by_name():
     chain = library.serial_chain(1)
     with pytest.raises(ValueError, match="form is 'round', must be 'specialised', 'rolled' or 'branches'"):
         hm.compile(chain, form="round")

@@ -197,7 +197,7 @@ def test_records(compiled):
 @pytest.mark.parametrize("key", [(1, 1), (4, 1), (8, 1), (8, 2)])
 @pytest.mark.parametrize("bad", ["NaN force at step 4", "infinite start", "force too large"])
 def test_a_diverging_world_touches_no_other(compiled, key, bad):
-    """It stays at its last finite state, its number of good steps says when; every other world has the same bits as without it."""
+    """It stays at its last finite state, its number of good steps reports when; every other world has the same bits as without it."""
     q, v, tau = worlds(20)
     tau = np.repeat(tau[:, None], 8, axis=1)
     want = hm.rollout(compiled[key], q, v, tau, H, 8)
@@ -262,7 +262,7 @@ def test_galilean_invariance(compiled):
     assert np.all(orders > 3.5) and off[-1] < 1e-8, (off, orders)
 
 
-def test_faults(compiled):
+def test_errors(compiled):
     dyn = compiled[1, 1]
     q, v, tau = worlds(2)
     for arguments, options, kind, message in (

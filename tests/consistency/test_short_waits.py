@@ -119,7 +119,7 @@ def test_sines_and_roots_on_one_lane(n):
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("offset", [0.0, 0.7])
 def test_velocity_force_of_bodies_along_an_axis(axis, offset):
-    """What cancels is left out: −V ×* (I V) all the same, with fewer products than the general one."""
+    """Terms that cancel are omitted: −V ×* (I V) all the same, with fewer products than the general one."""
     rng = np.random.default_rng(axis)
     h, V = offset * np.eye(3)[axis], rng.normal(size=6)
     a, d = np.full(3, 3.0), np.full(3, 2.0)

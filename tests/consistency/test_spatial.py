@@ -45,7 +45,7 @@ def test_path_transforms_as_dense_matrices():
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_each_screw_by_itself(axis):
+def test_each_screw_alone(axis):
     """One screw about each axis, so that a wrong sign cannot hide in a sequence."""
     c, s, d = np.cos(0.7), np.sin(0.7), 0.3
     step = sp.Screw(axis, d, c, s)

@@ -184,8 +184,8 @@ def test_equations_of_models(model):
     assert_same(lambda q, v, dt: hm.integrate(model, q, v, dt), dict(**qv, dt=0.01))
 
 
-def test_symbols_fold_zeros_and_refuse_branches():
-    """Zeros and ones of a mechanism leave no operation; a branch on a symbol is an error that says what to do."""
+def test_symbols_fold_zeros_and_reject_branches():
+    """Zeros and ones of a mechanism leave no operation; a branch on a symbol is an error that reports what to do."""
     x, y = symbols("x", (2,))
     assert (0.0 * x).constant == 0.0
     assert (x - x).constant == 0.0

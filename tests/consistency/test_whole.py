@@ -36,7 +36,7 @@ def test_wholes_equal_floats():
                 np.testing.assert_allclose(got, want, rtol=0, atol=1e-15)
 
 
-def test_what_is_no_whole_is_refused():
+def test_what_is_not_an_integer_is_rejected():
     for function, words in (
         (lambda t, q, y: q + y, r"shapes \(6,\) and \(5,\) do not broadcast"),
         (lambda t, q, y: q[::2], "a slice must have step 1"),

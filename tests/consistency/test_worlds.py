@@ -1,4 +1,4 @@
-"""Worlds on the CPU: against simulations step by step, against each other in batches of all sizes; starts, seeds, frozen worlds."""
+"""Worlds on the CPU: against simulations step by step, against each other in batches of all sizes; starts, seeds, stopped worlds."""
 
 import sys
 import time
@@ -194,7 +194,7 @@ def test_no_bit_depends_on_the_number_of_worlds_lanes_in_use_or_threads(plant):
 
 
 def test_reset_of_some_worlds(plant):
-    """Worlds that are reset do again what they did; the others go on as if nothing had happened, each at its own time."""
+    """Worlds that are reset do again what they did; the others continue as if nothing had happened, each at its own time."""
     worlds = hm.Worlds(plant, 4, step=STEP, controller=Turn(), seed=1)
     first = worlds.rollout(None, 12).q
     worlds.reset([True, False, True, False])
@@ -261,7 +261,7 @@ SENSORS = (
     DepthGauge(name="depth", frame="hull", rate=50.0, dropout=0.2, noise=Noise(sigma=0.03, resolution=0.01), seed=4),
     Usbl(name="usbl", frame="hull", rate=10.0, latency=0.05, range_sigma=0.1, bearing_sigma=0.01, outages=((0.1, 0.15),)),
 )
-"""At their own rates, some late, some missing, with noise, biases, walks, rounding, and a mounting that is askew."""
+"""At their own rates, some late, some missing, with noise, biases, walks, rounding, and a mounting that is misaligned."""
 GROUND = contact.Terrain(
     name="ground",
     material=contact.Material(law=contact.LinearContact(stiffness=1e4)),
@@ -271,7 +271,7 @@ GROUND = contact.Terrain(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed(Mounted):
-    """Velocity of its frame: a sensor of a user's own."""
+    """Velocity of its frame: a custom sensor."""
 
     def channels(self, model):
         return [Channel(x, "m/s", Noise(sigma=0.01)) for x in "xyz"]
@@ -312,7 +312,7 @@ def test_readings_are_those_of_a_simulation(swimmer, sensed, world, seed):
 
 
 def test_readings_do_not_depend_on_other_worlds(swimmer, sensed):
-    """A world alone, and one that is reset while others go on, measure the same bits; asking twice changes nothing."""
+    """A world alone, and one that is reset while others continue, measure the same bits; asking twice changes nothing."""
     worlds = hm.Worlds(swimmer, 2, step=STEP, sensors=SENSORS, ground=[GROUND], seed=[12, 11])
     worlds.command[:] = 0.3
     worlds.step(steps=7)
@@ -350,8 +350,8 @@ def test_what_is_recorded_is_observed(plant):
         worlds.observe("positon")
 
 
-def test_refused_by_name(plant):
-    """What a target cannot run, and what does not fit, before anything is computed."""
+def test_rejected_by_name(plant):
+    """Unsupported features and wrong shapes are rejected before anything is computed."""
     with pytest.raises(UnsupportedFeature, match="snake with .* bodies is compiled as loops .* 'cuda' cannot run"):
         hm.Worlds(hm.compile(hm.load("snake"), form="rolled"), 4, target="cuda")
     with pytest.raises(UnsupportedFeature, match="integrator 'linearly_implicit' .* target 'cuda'"):

@@ -104,8 +104,8 @@ def test_runs_of_a_sweep_begin_on_it():
         assert row.results[0] == pytest.approx(0.6 * np.sin(0.4 * np.pi), abs=1e-6)
 
 
-def test_a_law_keeps_its_time_in_worlds_that_go_on(scenario):
-    """From a state between two calls: asked at multiples of its period, as the simulation that goes on."""
+def test_a_law_keeps_its_time_in_worlds_that_continue(scenario):
+    """From a state between two calls: asked at multiples of its period, as the simulation that continues."""
     sim = hm.Simulation(scenario.plant, controller=Law(), step=STEP, record=0.1)
     middle = sim.run(0.55).state
     end = sim.run(0.65).state
@@ -128,7 +128,7 @@ def test_a_law_keeps_its_time_in_worlds_that_go_on(scenario):
         hm.Worlds(scenario.plant, 1, step=STEP, controller=Law(), start=replace(middle, t=0.553))
 
 
-def test_sensors_keep_their_time_in_worlds_that_go_on(scenario):
+def test_sensors_keep_their_time_in_worlds_that_continue(scenario):
     """Between two measurements there is nothing; at the next multiple of the period there is."""
     gauge = DepthGauge(name="depth", frame="arm", rate=10.0)
     begin = scenario.plant.on_motions(replace(scenario.start, t=0.05))
@@ -160,8 +160,8 @@ def test_a_current_that_is_sought_carries_waves(scenario):
     assert len(places) == 4
 
 
-def test_open_parameters_of_a_state_go_on():
-    """A force on a ball whose mass was opened and set: worlds that go on have that mass, and others where they are told so."""
+def test_open_parameters_of_a_state_continue():
+    """A force on a ball whose mass was opened and set: worlds that continue have that mass, and other worlds the mass that they are given."""
     ball = hm.Body(name="ball", inertia=hm.Inertia(mass=2.0, com=(0.1, 0.2, 0.3), tensor=(1, 1, 1, 0, 0, 0)))
     names = ("ball.inertia.com", "ball.inertia.mass")
     plant = hm.Plant(model=hm.Model(bodies=[ball]), parameters=names, components=(ExternalWrench(body="ball"),))

@@ -232,7 +232,7 @@ class TestCasadi:
         A, _ = self.DYN.linearize(q, v, tau)
         np.testing.assert_allclose(slope(v).full(), A[model.nv :, model.nv :], atol=1e-9 * np.abs(A).max())
 
-    def test_refusals_name_what_is_wrong(self):
+    def test_rejections_name_what_is_wrong(self):
         with pytest.raises(KeyError, match="no equation 'forward'; available: forward_dynamics"):
             hm.to_casadi(self.MODEL, ["forward"])
         with pytest.raises(KeyError, match="no optional input 'current'; available: fluid_velocity"):
@@ -309,7 +309,7 @@ def test_a_missing_package_is_named_with_its_extra(module, extra, call, monkeypa
         call(model, *model.neutral())
 
 
-def test_what_the_others_do_not_have_is_refused():
+def test_what_the_others_do_not_have_is_rejected():
     pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     rng = np.random.default_rng(0)
     screw = hm.Body(name="nut", joint=hm.joints.Helical(pitch=0.1), inertia=inertia(rng, 1.0))

@@ -361,7 +361,7 @@ def test_a_grasp_holds_two_bodies_with_the_force_that_they_need(engine):
 
 
 @engines
-def test_a_run_goes_on_from_its_state_to_the_last_bit(engine):
+def test_a_run_continues_from_its_state_to_the_last_bit(engine):
     plant, start = swimmer()
     sim = Hybrid(engine=engine, scheme=Filtered(weight=0.05)).simulation(plant, state=start, step=1e-3)
     sim.step(duration=0.02)
@@ -373,8 +373,8 @@ def test_a_run_goes_on_from_its_state_to_the_last_bit(engine):
 
 
 @pytest.mark.parametrize("engine", [e for e in ("mujoco", "dart") if e in INSTALLED])
-def test_a_run_with_contacts_goes_on_from_its_state_and_repeats_to_the_last_bit(engine):
-    """What engines start their contact forces from does not count."""
+def test_a_run_with_contacts_continues_from_its_state_and_repeats_to_the_last_bit(engine):
+    """The contact forces from which engines start do not matter."""
     plant = block(SOLIDS["plane"])
     q = np.array([0.0, 0.0, -0.2, 0.9, 0.3, 0.1, 0.3])
     q[3:] /= np.linalg.norm(q[3:])
@@ -394,7 +394,7 @@ def test_what_an_engine_cannot_represent_is_named_before_the_start():
         Hybrid(engine="dart").on(block(field))
 
 
-def test_an_engine_that_is_not_installed_says_how_to_get_it(monkeypatch):
+def test_an_engine_that_is_not_installed_reports_how_to_get_it(monkeypatch):
     monkeypatch.setattr(ENGINES["bullet"], "module", "no_such_module")
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'hydromechs\[bullet\]' \(wheels for Python 3.11 only\)"):
         Hybrid(engine="bullet").on(sphere(1.0))

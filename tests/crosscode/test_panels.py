@@ -72,7 +72,7 @@ def test_a_moved_mesh_has_the_moved_matrix():
 
 
 def test_tables_of_shapes_hold_between_their_entries():
-    """What FromShapes interpolates, against panels, at ratios that are in no table: 5 % of the largest entry of each block."""
+    """Interpolated values of FromShapes against panels, at ratios between those of the tables: 5 % of the largest entry of each block."""
     parts = [
         naval.SolidPart(shape=geometry.Box(size=(0.9, 0.5, 0.27)), origin=HOME, name=""),
         naval.SolidPart(shape=geometry.Box(size=(1.0, 0.6, 0.09)), origin=HOME, name=""),

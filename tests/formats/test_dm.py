@@ -1,4 +1,4 @@
-"""DynaMechs `.dm`: what the papers name is read with the papers' conventions; the rest is listed; faults have lines."""
+"""DynaMechs `.dm`: what the papers name is read with the papers' conventions; the rest is listed; errors have lines."""
 
 import math
 from dataclasses import replace
@@ -246,7 +246,7 @@ def test_fixed_base_is_fixed_in_the_world():
         (b"System {\n\xff", 2, "0xff"),
     ],
 )
-def test_faults_have_the_line_and_the_words(text, line, words):
+def test_errors_have_the_line_and_the_words(text, line, words):
     with pytest.raises(hm.ModelError) as error:
         loads_robot(text, "x.dm")
     fault = error.value.faults[0]

@@ -332,7 +332,7 @@ def test_a_class_inside_comes_back(file, cls):
 
 @pytest.mark.parametrize("name", sensors.DEVICES)
 def test_a_device_comes_back(name):
-    """What a file changes of a device, and what it does not."""
+    """A file may override some fields of a device; the others are kept."""
     family: Any = SCENARIO.of(sensors.Sensor)
     cls = sensors.DEVICES[name].kind
     reader = Reader(SCENARIO)
@@ -479,7 +479,7 @@ STUDIES = [
 
 @pytest.mark.parametrize(("file", "path"), STUDIES, ids=[path.stem for _, path in STUDIES])
 def test_study_files_come_back(file, path):
-    """What they hold, without the scenario or model that they name."""
+    """Contents of the files, without the scenario or model that they name."""
     cls, families = FILES[file]
     kind = formats.FILE_KINDS[file]
     reader = Reader(families)

@@ -1,4 +1,4 @@
-"""Each fault of a model file is told with its line, body, value and remedy.
+"""Each error of a model file is reported with its line, body, value and remedy.
 
 In the texts below `<-` in a comment marks the line that the message must name.
 """
@@ -280,7 +280,7 @@ BODY_FAULTS = {
 
 
 @pytest.mark.parametrize("case", BODY_FAULTS)
-def test_fault_of_one_body(case):
+def test_error_of_one_body(case):
     lines, words = BODY_FAULTS[case]
     text = body(*lines)
     marked = [i for i, line in enumerate(text.splitlines(), 1) if "<-" in line] or [4]
@@ -394,7 +394,7 @@ FILE_FAULTS = {
 
 
 @pytest.mark.parametrize("case", FILE_FAULTS)
-def test_fault_of_a_file(case):
+def test_error_of_a_file(case):
     text, line, words = FILE_FAULTS[case]
     (found,) = problems(text)
     assert found.startswith(f"line {line}: "), found
@@ -402,7 +402,7 @@ def test_fault_of_a_file(case):
         assert word in found, f"{word!r} is not in {found!r}"
 
 
-def test_all_faults_at_once_in_order():
+def test_all_errors_at_once_in_order():
     text = (
         "hydromechs_model: 3\nworld: {gravity: -1}\nnam: m\nbodies:\n"
         "  a:\n    joint: free\n    inertia: {mass: -1}\n"
@@ -434,7 +434,7 @@ def test_all_faults_at_once_in_order():
         assert sentence.startswith(beginning), sentence
 
 
-def test_fault_of_added_mass_is_not_invented_where_the_inertia_cannot_be_read():
+def test_error_of_added_mass_is_not_invented_where_the_inertia_cannot_be_read():
     (found,) = problems(
         body(FREE, "inertia: {mas: 5}", "hydro: {added_mass: {type: diagonal, diagonal: [-1, 1, 1, 1, 1, 1]}}").replace(
             "mas:", "mass: 5, mas:"
@@ -443,7 +443,7 @@ def test_fault_of_added_mass_is_not_invented_where_the_inertia_cannot_be_read():
     assert "unknown key 'mas'" in found
 
 
-def test_added_mass_that_is_not_positive_by_itself_is_a_warning():
+def test_added_mass_that_is_not_positive_alone_is_a_warning():
     text = body(FREE, MASS, "hydro: {added_mass: {type: diagonal, diagonal: [-1, 1, 1, 1, 1, 1]}}")
     with pytest.warns(UserWarning, match=r"m: body 'arm': its added mass alone is not positive semidefinite \(eigenvalue -1\)"):
         assert loads(text).nb == 1
@@ -465,7 +465,7 @@ def test_negative_added_mass_has_the_hint_about_signs():
         )
 
 
-def test_faults_are_objects():
+def test_errors_are_objects():
     with pytest.raises(ModelError) as caught:
         loads(
             body(
@@ -484,7 +484,7 @@ def test_faults_are_objects():
     assert set(map(str, caught.value.faults)) == set(caught.value.problems)
 
 
-def test_faults_of_a_mechanism_have_their_place_in_the_file():
+def test_errors_of_a_mechanism_have_their_place_in_the_file():
     """Also where bodies are sorted, so that their order in the model is another one."""
     text = HEAD + "  b: {parent: a, joint: revolute}\n  a: {joint: free, inertia: {mass: 1}}\n"
     with pytest.raises(ModelError) as caught:
@@ -509,7 +509,7 @@ def test_long_values_are_cut():
     assert " ..." in found
 
 
-def test_faults_beside_unknown_keys_are_found_too():
+def test_errors_beside_unknown_keys_are_found_too():
     """A mistyped key does not hide what else is wrong in its section, at any depth."""
     text = (
         "hydromechs_model: 2\nname: x\nbodies:\n  hull:\n    joint: {type: revolute, axs: [0, 0, 1], limits: [1, -1]}\n"

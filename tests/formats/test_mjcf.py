@@ -1,4 +1,4 @@
-"""MJCF: models read as MuJoCo reads them, what is left out is listed, what is broken is named with its line."""
+"""MJCF: models read as MuJoCo reads them, what is omitted is listed, what is broken is named with its line."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def _world(inside):
         ("<mujoco>\n<asset><mesh file='a.dae'/></asset>\n</mujoco>", "line 2: mesh 'a.dae': there is no file"),
     ],
 )
-def test_faults_are_named_with_their_line(text, words):
+def test_errors_are_named_with_their_line(text, words):
     with pytest.raises(hm.ModelError, match=words):
         loads_robot(text)
 
@@ -362,7 +362,7 @@ def test_missing_meshes_become_boxes_on_request_and_wrong_units_are_noted():
     assert "denser than any metal" in said
 
 
-def test_what_mujoco_refuses_is_listed_and_the_rest_opens(tmp_path):
+def test_what_mujoco_rejects_is_listed_and_the_rest_opens(tmp_path):
     """Meshes that it cannot read, point masses, rods and plates, on bodies that move and on others."""
     mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
     moments = {"point": (0.0, 0.0, 0.0), "rod": (0.3, 0.3, 0.0), "plate": (0.1, 0.2, 0.1 + 0.2), "solid": (0.1, 0.2, 0.25)}

@@ -18,7 +18,7 @@ def test_files_are_read_unchanged(file):
 
 
 @pytest.mark.parametrize("base", range(len(BASES)), ids=[p.name for p in BASES])
-def test_changed_files_are_read_or_refused(base, tmp_path):
+def test_changed_files_are_read_or_rejected(base, tmp_path):
     kinds = set()
     for k in range(16):
         number = base + k * len(BASES)

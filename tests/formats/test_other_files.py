@@ -14,7 +14,7 @@ from hydromechs.model import tree_faults
 
 
 @pytest.mark.parametrize("name", ["x.json", "model.stl"])
-def test_names_that_promise_another_format_are_refused(tmp_path, name):
+def test_names_that_promise_another_format_are_rejected(tmp_path, name):
     model = hm.load("sinking_chain")
     with pytest.raises(UnsupportedFeature, match=rf"{name}' ends in '\.\w+', but a model is written as YAML; .* '\.yaml'"):
         hm.save(model, tmp_path / name)
@@ -66,7 +66,7 @@ def test_the_old_key_with_the_new_version_is_named(tmp_path):
         (b"\x89PNG\r\n\0\0\xff", "this is not a text file"),
     ],
 )
-def test_bytes_that_are_not_utf_8_are_told_with_the_file_and_the_remedy(tmp_path, raw, words):
+def test_bytes_that_are_not_utf_8_are_reported_with_the_file_and_the_remedy(tmp_path, raw, words):
     path = tmp_path / "odd.yaml"
     path.write_bytes(raw)
     assert is_scenario_file(path) == (b"scenario" in raw)
@@ -77,7 +77,7 @@ def test_bytes_that_are_not_utf_8_are_told_with_the_file_and_the_remedy(tmp_path
         assert words in str(error.value)
 
 
-def test_what_a_file_says_that_it_is(tmp_path):
+def test_what_a_file_reports_that_it_is(tmp_path):
     for text, answer in (
         ("hydromechs_scenario: 2\n", True),
         ("# x\n'hydromechs_scenario': 1", True),

@@ -1,4 +1,4 @@
-"""Joints of users' own in files: run where a model is loaded or a scenario is run; looked at by `check`; refused on request."""
+"""Custom joints in files: run where a model is loaded or a scenario is run; looked at by `check`; rejected on request."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_check_reports_what_is_wrong_with_it(folder, old, new, words):
         assert re.search(re.escape(words).replace(r"\.\*", ".*"), said), said
 
 
-def test_faults_that_only_running_shows(folder):
+def test_errors_that_only_running_shows(folder):
     source = Path("rail.py").read_text()
     Path("rail.yaml").write_text(MODEL.replace("b: 1.0", "b: -1.0"))
     with pytest.raises(hm.ModelError, match="body 'carriage': joint.b is -1 m, must be finite and > 0"):

@@ -78,7 +78,7 @@ def test_rich_file_uses_every_field_of_every_class():
     assert {(n, f) for n, f in unused if f not in shared} == set(), "fields that the rich file leaves at their defaults"
     assert {getattr(added_mass, name) for name in added_mass.__all__} | {joints.Composite} <= set(classes.values())
     families = {drag.DragElement: drag.TYPES, geometry.Shape: geometry.SHAPES, joints.Joint: joints.TYPES}
-    for base, table in families.items():  # each row by itself: test_every_row.py
+    for base, table in families.items():  # each row on its own: test_every_row.py
         assert len({kind for kind in classes.values() if issubclass(kind, base)} & set(table.values())) > 2
 
 
@@ -180,7 +180,7 @@ def test_bodies_may_come_in_any_order():
     assert loads(text).body_names == ("b", "a")
 
 
-def test_own_hydrodynamics_cannot_be_written():
+def test_custom_hydrodynamics_cannot_be_written():
     class Own:
         def added_mass(self, body, motion): ...
 

@@ -1,4 +1,4 @@
-"""Scenario files: every key is read, kept and explained; every fault is told at once with its line; nothing else is raised."""
+"""Scenario files: every key is read, kept and explained; every error is reported at once with its line; nothing else is raised."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read(text: str = RICH, folder=Path(__file__).parent) -> Scenario:
 
 
 def problems(*changes: tuple[str, str], text: str = LIGHT) -> list[str]:
-    """Faults of the rich file with some texts changed."""
+    """Errors of the rich file with some texts changed."""
     for old, new in changes:
         assert text.count(old) >= 1, old
         text = text.replace(old, new, 1)
@@ -172,7 +172,7 @@ def test_numpy_numbers_are_written_as_numbers():
     assert again.controllers[0].controller.arguments["nested"] == {"n": 2, "on": True}
 
 
-def test_faults_are_objects():
+def test_errors_are_objects():
     with pytest.raises(ScenarioError) as caught:
         read(RICH.replace("static: 0.7", "static: 0.1").replace("duration: 60", "duration: -1"))
     static, duration = caught.value.faults
@@ -182,7 +182,7 @@ def test_faults_are_objects():
     assert caught.value.problems == tuple(map(str, caught.value.faults))
 
 
-# -- faults ---------------------------------------------------------------------------------------------------------------
+# -- errors ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -240,12 +240,12 @@ def test_faults_are_objects():
         ("seed: 1", "seed: 1.5", "must be an integer"),
     ],
 )
-def test_fault_names_line_value_and_remedy(old, new, words):
+def test_error_names_line_value_and_remedy(old, new, words):
     found = problems((old, new))
     assert any(p.startswith(f"line {line(old)}: ") and words in p for p in found), found
 
 
-def test_all_faults_are_told_at_once():
+def test_all_errors_are_reported_at_once():
     found = problems(
         ("title:", "titel:"),
         ("height: 1,", "height: -1,"),
@@ -265,7 +265,7 @@ def test_what_refers_to_a_faulty_part_is_not_blamed():
     assert "thrusters.third.curve" in only
 
 
-def test_times_are_whole_numbers_of_steps():
+def test_times_are_integer_multiples_of_steps():
     text = LIGHT.replace("{type: dormand_prince, relative: 1.0e-05}", "rk4")
     assert read(text).integrator.name == "rk4"
     found = problems(("record: 0.05", "record: 0.0503"), ("interval: 0.5", "interval: 0.0007"), text=text)
@@ -293,7 +293,7 @@ def test_a_misspelt_run_is_the_only_problem():
     assert "unknown key 'rn'" in found and "did you mean 'run'" in found
 
 
-def test_faults_of_model_files_are_told(tmp_path):
+def test_errors_of_model_files_are_reported(tmp_path):
     (tmp_path / "m.yaml").write_text("hydromechs_model: 2\nname: m\nbodies:\n  a: {joint: {type: fre}, inertia: {mass: 1}}\n")
     (tmp_path / "s.yaml").write_text("hydromechs_scenario: 2\nname: s\nrun: {duration: 1}\nmodels: {m: {model: m.yaml}}\n")
     with pytest.raises(ScenarioError, match=r"line 4: models.m.model: .*m.yaml: line 4: body 'a': joint.type is 'fre'"):
@@ -697,7 +697,7 @@ def test_library_scenarios_load_and_come_back(name):
     VALIDATOR.validate(parse(Path(library.scenario_path(name)).read_text()).data)
 
 
-def test_sinking_chain_comes_to_rest():
+def test_sinking_chain_settles():
     scenario = library.load_scenario("sinking_chain")
     run = scenario.simulation().run(scenario.duration)
     assert [r for r in (check.judge(run.recording) for check in scenario.checks) if not r.passed] == []
@@ -734,8 +734,8 @@ def test_schema_takes_good_files():
         ("relative: 1.0e-05", "rel: 1.0e-5"),
     ],
 )
-def test_schema_refuses_bad_files(old, new):
-    """The reader refuses them too: they are among those of `test_fault_names_line_value_and_remedy`."""
+def test_schema_rejects_bad_files(old, new):
+    """The reader rejects them too: they are among those of `test_error_names_line_value_and_remedy`."""
     assert old in RICH
     text = RICH.replace(old, new, 1)
     assert not VALIDATOR.is_valid(parse(text).data)

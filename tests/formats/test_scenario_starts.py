@@ -1,4 +1,4 @@
-"""How a scenario file places ball and composite joints at the start, and height fields that stand in files beside it."""
+"""Initial positions of ball and composite joints in scenario files, and height fields that stand in files beside it."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_wrong_number_of_a_generator_is_named(folder, made, words):
     assert "it has level" not in said
 
 
-def test_two_kinds_in_one_place_are_one_fault(folder):
+def test_two_kinds_in_one_place_are_one_error(folder):
     np.save(folder / "seabed.npy", HEIGHTS)
     line = FIELD.count("\n")
     (said,) = faults(folder, ("type: height_field", "type: height_field, type: plane"), text=FIELD).splitlines()

@@ -216,7 +216,7 @@ LINK = f"<link name='a'><inertial><mass>1</mass>{INERTIA}</inertial></link>\n"
         ),
     ],
 )
-def test_faults_have_line_and_remedy(text, line, words):
+def test_errors_have_line_and_remedy(text, line, words):
     with pytest.raises(hm.ModelError, match=words) as error:
         loads_robot(text, "m.sdf")
     assert line in {fault.line for fault in error.value.faults}

@@ -1,4 +1,4 @@
-"""URDF: what is read, what is noted, what is refused, and that it agrees with Pinocchio's own reading."""
+"""URDF: what is read, what is noted, what is rejected, and that it agrees with Pinocchio's own reading."""
 
 import math
 import re
@@ -102,7 +102,7 @@ def test_written_and_read_again_it_moves_alike(arm):
 
 
 @pytest.mark.parametrize("name", ["sinking_chain", "tiburon_titan2"])
-def test_library_models_become_urdfs_that_say_what_they_lack(tmp_path, name):
+def test_library_models_become_urdfs_that_report_what_they_lack(tmp_path, name):
     model = hm.load(name)
     file = tmp_path / "out.urdf"
     hm.save(model, file)
@@ -156,7 +156,7 @@ SOLID = MESH.replace("visual", "collision")
         ("<thing/>", 1, "robot description"),
     ],
 )
-def test_faults_have_line_and_remedy(text, line, words):
+def test_errors_have_line_and_remedy(text, line, words):
     with pytest.raises(hm.ModelError, match=words) as error:
         loads_robot(text, "r.urdf")
     assert line in {fault.line for fault in error.value.faults}
@@ -180,7 +180,7 @@ def test_faults_have_line_and_remedy(text, line, words):
         ),
     ],
 )
-def test_usual_sins_are_mended_and_noted(text, words):
+def test_usual_sins_are_repaired_and_noted(text, words):
     imported = loads_robot(text, "r.urdf")
     assert any(re.search(words, str(note)) for note in imported.notes), imported.notes
     q, v = imported.model.neutral()
@@ -203,7 +203,7 @@ def test_a_joint_with_equal_limits_is_held_there(kind, value):
     assert any(n.element == "joint 'j'" and "held fixed" in n.done and f"{value:g}" in n.value for n in imported.notes)
 
 
-def test_a_missing_visual_becomes_a_box_with_a_note_and_a_missing_shape_is_left_out_on_request_only(tmp_path):
+def test_a_missing_visual_becomes_a_box_with_a_note_and_a_missing_shape_is_omitted_on_request_only(tmp_path):
     file = tmp_path / "r.urdf"
     file.write_text(robot(link("a").replace("</link>", f"{MESH}{SOLID}</link>")))
     with pytest.raises(hm.ModelError, match="none.stl.*--package p=FOLDER.*--placeholders") as error:
@@ -263,7 +263,7 @@ def test_planar_joint_moves_across_its_axis():
     np.testing.assert_allclose(R @ [0, 1, 0], [0, 0, 1], atol=1e-15)
 
 
-def test_packages_beside_the_folders_above_must_say_that_they_are_packages(tmp_path):
+def test_packages_beside_the_folders_above_must_report_that_they_are_packages(tmp_path):
     """`package://etc/x` would name any folder of the machine; a link out of the folder is no way out either."""
     (tmp_path / "robots" / "urdf").mkdir(parents=True)
     (tmp_path / "p").mkdir()

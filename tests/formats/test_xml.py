@@ -1,4 +1,4 @@
-"""Untrusted XML: line numbers, refusals, and paths that stay within the folder."""
+"""Untrusted XML: line numbers, rejections, and paths that stay within the folder."""
 
 import pytest
 

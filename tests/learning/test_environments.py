@@ -63,7 +63,7 @@ def test_many_worlds_are_single_ones_side_by_side():
 
 
 def test_seeds_and_masks():
-    """The same seed gives the same episodes, another does not; a mask begins some worlds anew and leaves the others."""
+    """The same seed gives the same episodes, another does not; a mask begins some worlds again and leaves the others."""
     env = learning.make_vector("TrajectoryTracking", 4)
     first, _ = env.reset(seed=3)
     assert len({row.tobytes() for row in first}) == 4
@@ -263,7 +263,7 @@ def test_stable_baselines_sees_the_ends_of_episodes():
 
 
 def test_a_scenario_declares_what_varies(tmp_path):
-    """The randomisation of a scenario file reaches the worlds; one that is given takes its place; a wrong body is a fault of the file."""
+    """The randomisation of a scenario file reaches the worlds; one that is given takes its place; a wrong body is a error of the file."""
     text = "hydromechs_scenario: 2\nname: x\nrun: {duration: 10}\nmodels: {m: {plant: bluerov2_heavy_alpha5}}\n"
     file = tmp_path / "x.yaml"
     file.write_text(text + "randomisation: {mass: 0.1, bodies: [vehicle], noise: {position: 0.5}}\n")

@@ -86,7 +86,7 @@ def test_loads_without_warnings(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_sources_say_how_far_to_trust_them_and_cover_every_body(name):
+def test_sources_report_how_far_to_trust_them_and_cover_every_body(name):
     model = load(name)
     for what, source in model.sources:
         assert source.startswith(("measured: ", "published: ", "estimated: ")), what
@@ -177,7 +177,7 @@ def test_puma_forward_kinematics(q):
 
 @pytest.mark.parametrize("q", CONFIGURATIONS)
 def test_puma_mass_matrix_and_gravity(q):
-    """Link 3's impossible tensor is shared out anew between links 2 and 3; this shows that nothing else changes."""
+    """Link 3's impossible tensor is shared out again between links 2 and 3; this shows that nothing else changes."""
     model = load("puma560")
     M, holding = puma_mass_matrix_and_gravity(q)
     # sums of six links: rounding of terms of size |M|, |holding| ≤ 100 N·m
@@ -489,7 +489,7 @@ def test_oberon_links_are_solid_boxes(name):
 
 
 def test_oberon_is_the_published_54_kg_less_the_gripper():
-    """The source's total holds the gripper (2.4 kg by the rule of the other links), which is left out."""
+    """The source's total holds the gripper (2.4 kg by the rule of the other links), which is omitted."""
     model = load("rexrov2_oberon7")
     total = sum(body(model, n).inertia.mass for n in OBERON)
     assert total == pytest.approx(51.6045, abs=1e-3)

@@ -11,7 +11,7 @@ HEAD = "hydromechs_scenario: 2\nname: s\nrun: {duration: 1}\nmodels:\n"
 
 
 WALKERS = ("aquarobot", "dante", "k2t", "osu_hexapod", "waav")
-"""Vehicles on legs or wheels. (dual_arm_redundant is left out below: dual_arm_rov with a joint more in each arm.)"""
+"""Vehicles on legs or wheels. (dual_arm_redundant is omitted below: dual_arm_rov with a joint more in each arm.)"""
 
 
 @pytest.mark.parametrize("name", sorted(set(library.plant_names()) - {*WALKERS, "dual_arm_redundant", "snake"}))
@@ -54,7 +54,7 @@ def test_a_scenario_takes_a_vehicle_and_changes_it():
         ("{plant: ./none.yaml}", "none.yaml"),
     ],
 )
-def test_faults_of_vehicles_in_files(entry, message):
+def test_errors_of_vehicles_in_files(entry, message):
     with pytest.raises((hm.ScenarioError, OSError), match=message):
         loads_scenario(HEAD + f"  rov: {entry}\n", library=hm.load, plants=library.load_vehicle)
 

@@ -1,4 +1,4 @@
-"""What wrong arguments get: an error that names the argument and what was expected."""
+"""Wrong arguments raise an error that names the argument and what was expected."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ class Odd:
         (np.eye(6), 0.0, "body 'b': Odd.wrench must return shape (6,), got ()"),
     ],
 )
-def test_own_hydrodynamics_of_wrong_shape(added, wrench, words):
+def test_custom_hydrodynamics_of_wrong_shape(added, wrench, words):
     model = hm.Model(
         bodies=[hm.Body(name="b", inertia=hm.Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0)), hydro=Odd(added, wrench))]
     )
@@ -118,7 +118,7 @@ class Floating(Odd):
         return 2.0 * 9.81 * motion.depth
 
 
-def test_energy_of_own_hydrodynamics():
+def test_energy_of_custom_hydrodynamics():
     """With its method potential_energy the energy is that of the same body described by Hydro."""
     inertia = hm.Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0))
     own = hm.Model(bodies=[hm.Body(name="b", inertia=inertia, hydro=Floating(np.eye(6), None))])

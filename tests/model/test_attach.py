@@ -1,4 +1,4 @@
-"""Arms, tools and payloads on vehicles: the same mechanism as one that was written whole, and errors that say what to do."""
+"""Arms, tools and payloads on vehicles: the same mechanism as one that was written whole, and errors that report what to do."""
 
 from dataclasses import replace
 
@@ -159,7 +159,7 @@ def test_the_description_of_a_part_has_its_name():
         (hm.Model(name="two", bodies=[body("a"), body("b")]), {}, ValueError, "2 roots.*'a', 'b'"),
     ],
 )
-def test_what_cannot_be_mounted_is_refused_with_a_remedy(part, options, error, words):
+def test_unmountable_parts_are_rejected_with_a_remedy(part, options, error, words):
     with pytest.raises(error, match=words):
         hm.attach(rov(), part, **{"frame": "mount", **options})
 

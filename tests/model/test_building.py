@@ -1,4 +1,4 @@
-"""Models built in Python: faults are listed together, what is allowed is warned of, tables are right."""
+"""Models built in Python: errors are listed together, what is allowed is warned of, tables are right."""
 
 import pickle
 from dataclasses import FrozenInstanceError, replace
@@ -75,14 +75,14 @@ CASES = [
 
 
 @pytest.mark.parametrize("body, words", CASES, ids=[w[0] for _, w in CASES])
-def test_each_fault_names_body_value_and_remedy(body, words):
+def test_each_error_names_body_value_and_remedy(body, words):
     message = str(faults(body))
     assert f"body {body.name!r}" in message
     for word in words:
         assert word in message
 
 
-def test_all_faults_of_a_model_come_together():
+def test_all_errors_of_a_model_come_together():
     error = faults(
         one(inertia=hm.Inertia(mass=-1.0, tensor=(1, 1, 9, 0, 0, 0))),
         hm.Body(name="c", parent="nobody", joint=hm.joints.Ball(), inertia=GOOD),
@@ -227,7 +227,7 @@ def test_added_mass_that_is_not_semidefinite_is_a_warning():
         (lambda: hm.Hydro(drag=["box"]), "hydro.drag takes elements of hydromechs.drag, got 'box'"),
     ],
 )
-def test_wrong_shapes_are_refused_where_they_are_written(make, words):
+def test_wrong_shapes_are_rejected_where_they_are_written(make, words):
     with pytest.raises(ValueError) as error:
         make()
     assert words in str(error.value)

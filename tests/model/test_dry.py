@@ -37,8 +37,8 @@ def test_all_bodies_are_listed():
     assert [f.path[1] for f in faults] == [1, 3] or [f.path[1] for f in faults] == [3, 1]
 
 
-def test_massless_link_that_carries_mass_is_no_fault():
-    """What a joint carries counts, not its own body alone."""
+def test_massless_link_that_carries_mass_is_no_error():
+    """All bodies that a joint carries count, not only its own."""
     link = hm.Body(name="link", parent="hull", joint=hm.joints.Revolute(), hydro=WATER)
     place = hm.Origin((0.3, 0.0, 0.0))
     ball = hm.Body(
@@ -67,6 +67,6 @@ class Own:
         return np.zeros(6)
 
 
-def test_hydrodynamics_of_a_users_own_does_not_count_in_air():
+def test_custom_hydrodynamics_does_not_count_in_air():
     model = hm.Model(bodies=(hm.Body(name="b", hydro=Own()),))
     assert len(dry_faults(model)) == 1

@@ -1,4 +1,4 @@
-"""What tells two models apart: the text that compiled code is found by, and the one line that is shown."""
+"""Identity of models: the text that identifies compiled code, and the one line that is shown."""
 
 import dataclasses
 
@@ -48,7 +48,7 @@ def test_looks_change_neither_identity_nor_line():
     assert identity_of(solid) != identity_of(model)
 
 
-def test_elements_of_shapes_are_told_apart():
+def test_elements_of_shapes_are_reported_apart():
     """Added mass and drag of the same shape, and what a name refers to."""
     rod, thick = (hm.BodyShape(name="rod", shape=hm.geometry.Cylinder(radius=r, length=1.0)) for r in (0.1, 0.2))
     mass, drag = hm.added_mass.ShapeAddedMass(shape="rod"), hm.drag.ShapeDrag(shape="rod", coefficient=1.0)

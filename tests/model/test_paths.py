@@ -1,4 +1,4 @@
-"""Paths to numbers of models, plants and scenarios: what they lead to, what replaces it, and what wrong ones are told."""
+"""Paths to numbers of models, plants and scenarios: what they lead to, what replaces it, and what wrong ones are reported."""
 
 from dataclasses import dataclass, replace
 

@@ -16,7 +16,7 @@ import hydromechs
 SOURCE = Path(hydromechs.__file__).parent
 
 EVERYONE = {"errors", "files", "values", "_lazy"}
-"""What every package may import."""
+"""Packages that every package may import."""
 MODEL = {"registry", "spatial", "geometry", "model"}
 DYNAMICS = {*MODEL, "dynamics"}
 EQUATIONS = {*DYNAMICS, "hydro", "compiler", "equations"}
@@ -208,7 +208,7 @@ def test_public_names_exist_and_are_documented(name):
 
 
 def test_public_names_are_few_and_documented():
-    """What completion of `hm.` shows: at most 90 names, each documented and none repeated."""
+    """Completion of `hm.` shows: at most 90 names, each documented and none repeated."""
     shown = dir(hydromechs)
     assert shown == sorted(hydromechs.__all__) and len(set(shown)) == len(shown) <= 90
     assert [name for name in shown if not inspect.getdoc(getattr(hydromechs, name))] == []

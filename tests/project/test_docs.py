@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(language: str) -> list:
-    """(page, number, text) of the code blocks in one language; those marked `fragment` are left out."""
+    """(page, number, text) of the code blocks in one language; those marked `fragment` are omitted."""
     return [
         pytest.param(match[3], id=f"{'notes-' * (page in NOTES)}{page.name}-{number}")
         for page in PAGES + NOTES
@@ -51,7 +51,7 @@ def test_model_blocks_load(text):
 
 
 NEEDS = {"train_station_keeping": ("gymnasium", "stable_baselines3"), "train_on_gpu": ("torch",)}
-"""What examples import that tests do without."""
+"""Packages that examples import and tests do not need."""
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.py")), ids=lambda f: f.name)

@@ -1,4 +1,4 @@
-"""What examples leave alone."""
+"""Things that examples do not touch."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a release is made of: one version everywhere, what the wheel holds, what the package must not do on other systems."""
+"""Contents of a release: one version everywhere, the files of the wheel, what the package must not do on other systems."""
 
 import ast
 import json

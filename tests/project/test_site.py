@@ -1,4 +1,4 @@
-"""The documentation site: its navigation and API reference forget nothing, its notebooks are their programs, its checks see faults."""
+"""The documentation site: its navigation and API reference forget nothing, its notebooks are their programs, its checks see errors."""
 
 import importlib.util
 import inspect

@@ -1,6 +1,6 @@
 """Frame invariance: the same machine described in other body frames feels the same forces and moves alike.
 
-Every body frame is moved and turned at random, and all that refers to it is expressed anew. Wrenches, accelerations, rates of
+Every body frame is moved and turned at random, and all that refers to it is expressed again. Wrenches, accelerations, rates of
 internal states, powers and energies of the same instant must agree to 1e-9 of the largest of their kind; trajectories to the
 order of the integrator. `ELEMENTS` and `COMPONENTS` are tables of every force of the package: add a row for a new one.
 """
@@ -373,7 +373,7 @@ def test_elements_of_water(name, seed):
         assert (from_water > 1e-3).sum() >= len(model.bodies) // 2  # many are wet
 
 
-# -- what acts on a machine ---------------------------------------------------------------------------------------------------
+# -- the forces on a machine ---------------------------------------------------------------------------------------------------
 
 MATERIAL = contact.Material(
     law=contact.NonlinearContact(stiffness=3e4, damping_factor=0.4),
@@ -457,7 +457,7 @@ def test_components(name, water):
 
 
 def test_the_table_has_every_component():
-    """All classes of components of the package but what engines of others use are in the table."""
+    """All classes of components of the package but what third-party engines use are in the table."""
     for name in ("actuation", "contact", "lines"):
         __import__(f"hydromechs.{name}")
     found, left = set(), list(component.Component.__subclasses__())

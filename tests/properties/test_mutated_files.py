@@ -1,4 +1,4 @@
-"""Whatever happens to a model or scenario file: it is simulated, or refused with an error of ours, and nothing else.
+"""Whatever happens to a model or scenario file: it is simulated, or rejected with an error of ours, and nothing else.
 
 220 files here; `python -m benchmarks files` tries as many as one likes, those of the library too, with limits on time and memory.
 """
@@ -32,7 +32,7 @@ def test_small_files_run_unchanged(file, folder):
 
 
 @pytest.mark.parametrize("part", range(6))
-def test_changed_files_run_or_are_refused(part, folder):
+def test_changed_files_run_or_are_rejected(part, folder):
     kinds = set()
     numbers = [n for n in range(30 * part, 30 * (part + 1)) if n % study.EVERY != study.EVERY - 1]  # not the large ones
     for number in numbers:
@@ -45,7 +45,7 @@ def test_changed_files_run_or_are_refused(part, folder):
 
 
 @pytest.mark.parametrize(("name", "count"), [("rich", 50), ("scenario_rich", 16)])
-def test_changed_files_with_every_key_are_read_or_refused(name, count, folder):
+def test_changed_files_with_every_key_are_read_or_rejected(name, count, folder):
     """Files that hold all that a file can hold are too large to simulate each time."""
     text = (FORMATS / f"{name}.yaml").read_text()
     data = yaml.safe_load(text)

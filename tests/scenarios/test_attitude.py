@@ -74,7 +74,7 @@ def test_an_event_watches_an_angle_and_ignores_its_jump():
     assert times == pytest.approx([np.pi / 2, np.radians(170.0)], abs=1e-6), run.messages
 
 
-def test_an_unknown_angle_is_refused_with_the_nearest():
+def test_an_unknown_angle_is_rejected_with_the_nearest():
     with pytest.raises(KeyError, match="heading_deg"):
         spinner(0, 1.0, events=[Event(name="x", quantity="hedding_deg.craft", level=1.0)]).run(0.1)
 

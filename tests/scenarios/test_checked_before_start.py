@@ -1,4 +1,4 @@
-"""What a run would refuse, or what cannot be meant, is told before the start: by the scenario, by `hydromechs check`."""
+"""Errors of a run and likely mistakes are reported before the start: by the scenario, by `hydromechs check`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_checks_have_different_names(folder):
         ("period: 0.1", "period: 1.0e+300", "controller.period is 1e+300 s, must be at most 1e+12 steps"),
     ],
 )
-def test_refused_by_the_scenario_with_its_line(folder, old, new, words):
+def test_rejected_by_the_scenario_with_its_line(folder, old, new, words):
     with pytest.raises(ScenarioError) as e:
         read(folder, (old, new))
     assert any(words in p and p.startswith("line ") for p in e.value.problems), e.value.problems
@@ -92,7 +92,7 @@ def test_a_joint_without_stops_may_start_anywhere(folder):
 @pytest.mark.parametrize(
     ("target", "slip"), [("40", "40° is 0.6981 rad, or give the joint 'stops: none'"), ("200", "lead it within")]
 )
-def test_check_refuses_targets_beyond_the_stops(run_check, target, slip):
+def test_check_rejects_targets_beyond_the_stops(run_check, target, slip):
     """Degrees, where radians are meant, are named; without stops, any target is fine."""
     moved = SCENARIO.replace(
         "type: hold_pose, period: 0.1, position: [0, 0, 5]",
@@ -106,7 +106,7 @@ def test_check_refuses_targets_beyond_the_stops(run_check, target, slip):
 
 
 def test_a_vehicle_may_rest_on_the_ground(folder):
-    """Soft ground is deep: a millimetre or a weight's worth of it is no fault."""
+    """Soft ground is deep: a millimetre or a weight's worth of it is no error."""
     read(folder, ("position: [0, 0, 5], joints", "position: [0, 0, 19.86], joints"))
 
 
@@ -320,7 +320,7 @@ def test_extreme_numbers_end_in_a_named_error_or_a_result(folder, value):
                 assert "cannot convert" not in str(e) and "Maximum allowed" not in str(e), (path, e)
 
 
-def test_simulations_say_it_too():
+def test_simulations_report_it_too():
     sim = hm.Simulation(loads(MODEL), step=0.01)
     with pytest.raises(ValueError, match=r"step is 0.01 s: a run of 1e\+300 s has more than 1e\+12 steps"):
         sim.run(1e300)
@@ -331,7 +331,7 @@ def test_simulations_say_it_too():
 # -- inertia that the water lends -----------------------------------------------------------------------------------------
 
 
-def test_inertia_of_the_water_alone_is_refused_under_a_free_surface(run_check, folder):
+def test_inertia_of_the_water_alone_is_rejected_under_a_free_surface(run_check, folder):
     text = MODEL.replace("mass: 24, tensor: [1, 1, 1, 0, 0, 0]", "mass: 24, tensor: [0, 0, 0, 0, 0, 0]")
     text = text[: text.index("  arm:")]
     model = loads(text)
@@ -347,8 +347,8 @@ def test_inertia_of_the_water_alone_is_refused_under_a_free_surface(run_check, f
     assert "its free joint moves no inertia" in err
 
 
-def test_a_run_says_that_its_current_does_not_reach_it(folder):
-    """As `check` does; above the bed it says nothing."""
+def test_a_run_reports_that_its_current_does_not_reach_it(folder):
+    """As `check` does; above the bed it reports nothing."""
     ball = hm.Body(
         name="ball",
         joint=hm.joints.Free(position=(0, 0, 5)),

@@ -62,7 +62,7 @@ def test_the_default_command_is_no_thrust():
 WORDS = r"'port' is 0 us, outside its range 1100 to 1900 us; at rest it is 1500 us"
 
 
-def test_commands_that_are_known_before_the_start_are_refused():
+def test_commands_that_are_known_before_the_start_are_rejected():
     with pytest.raises(ValueError, match=f"commands: the command of {WORDS}"):
         simulation(commands={"port": 0.0})
     pulse = hm.Event(name="go", quantity="time", level=0.05, command={"star": 25.0})

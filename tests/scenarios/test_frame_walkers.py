@@ -1,4 +1,4 @@
-"""Frame walkers and modules on ball joints: their geometry, their scenarios, gaits of a user's own, and what they cannot do.
+"""Frame walkers and modules on ball joints: their geometry, their scenarios, custom gaits, and what they cannot do.
 
 `python tests/scenarios/test_frame_walkers.py` runs all walking scenarios and prints the rows of the table in docs/legged_machines.md.
 """
@@ -148,7 +148,7 @@ def test_k2t_walks_along_an_arc(scenarios, programs):
 
 
 class AboutTurn(SupportGait):
-    """A gait of a user's own: turns on the spot, then walks."""
+    """A custom gait: turns on the spot, then walks."""
 
     def __init__(self):
         super().__init__(lift=0.5, move=1.5, lower=0.5, shift=0.2)
@@ -262,7 +262,7 @@ def test_what_cannot_be_walked_is_a_named_error(scenarios, programs, name, param
         changed(scenarios, programs, name, **parameters).run(1.2)
 
 
-def test_a_ledge_that_is_too_high_is_refused_before_it_is_reached(scenarios):
+def test_a_ledge_that_is_too_high_is_rejected_before_it_is_reached(scenarios):
     scenario = scenarios["waav_step"]
     _, ledge = scenario.parts(hm.contact.Terrain)
     high = scenario.with_parts(replace(ledge, shape=replace(ledge.shape, size=(1.2, 4.0, 1.2)))).simulation()
@@ -277,7 +277,7 @@ def test_a_ledge_that_is_too_high_is_refused_before_it_is_reached(scenarios):
         controller(state)
 
 
-def test_feet_below_the_ground_at_the_start_are_refused(scenarios):
+def test_feet_below_the_ground_at_the_start_are_rejected(scenarios):
     scenario = scenarios["k2t_walk"]
     (model,) = scenario.models
     with pytest.raises(hm.ScenarioError, match="starts 0.32 m inside .*contact 'lower_front_port on sand'"):

@@ -1,4 +1,4 @@
-"""Every fault of a scenario file is told with the line of what is to blame, when it is checked and when it is run."""
+"""Every error of a scenario file is reported with the line of what is to blame, when it is checked and when it is run."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read(tmp_path):
 
 @pytest.fixture
 def told(read):
-    """Faults of a file as `hydromechs check` lists them."""
+    """Errors of a file as `hydromechs check` lists them."""
 
     def faults(text):
         try:
@@ -124,7 +124,7 @@ SERVO = "joints: {arm: {drive: {type: servo, stiffness: 20, damping: 2}}}\n"
         ("duration: 2, record: 0.1, step: 0.1", "run:", "step of 0.1 s"),
     ],
 )
-def test_a_fault_has_the_line_of_what_is_to_blame(told, added, at, words):
+def test_a_error_has_the_line_of_what_is_to_blame(told, added, at, words):
     text = SCENARIO.replace("duration: 2", added) if added.startswith("duration") else SCENARIO + added
     found = [fault for fault in told(text) if words in fault]
     assert found, told(text)
@@ -180,7 +180,7 @@ def test_a_run_says_the_line_too(read, monkeypatch, tmp_path):
         ),
     ],
 )
-def test_what_follows_from_a_fault_is_no_fault_of_its_own(told, changes, only):
+def test_what_follows_from_a_error_is_no_error_of_its_own(told, changes, only):
     text = RICH
     for old, new in changes:
         assert old in text
@@ -201,7 +201,7 @@ def test_what_follows_from_a_fault_is_no_fault_of_its_own(told, changes, only):
         ("checks: {late: {quantity: time, above: 0, mean_of: [3, 4]}}\n", "check 'late': mean_of starts at 3 s"),
     ],
 )
-def test_what_can_never_be_is_refused(told, added, words):
+def test_what_can_never_be_is_rejected(told, added, words):
     (found,) = told(RICH + added)
     assert found.startswith(f"line {RICH.count(chr(10)) + 1}: ")
     assert words in found
@@ -229,12 +229,12 @@ def test_names_of_the_library_are_guessed(ask, words):
     assert "; available: " in str(e.value)
 
 
-def test_waypoints_without_their_time_are_told_so():
+def test_waypoints_without_their_time_are_reported_so():
     with pytest.raises(FieldError, match="must have t, its time, and joints by name, such as {t: 0, elbow: 0.5}"):
         JointTrajectory(waypoints=[{"time": 0, "joints": {"elbow": 0.0}}])
 
 
-def test_an_engine_is_told_no_integrator():
+def test_an_engine_is_reported_no_integrator():
     """It ignores them; and a method is not told to use itself."""
     inertia = hm.Inertia(mass=2.0, com=(0.3, 0, 0), tensor=(0.01, 0.05, 0.05, 0, 0, 0))
     arm = hm.Body(name="a", joint=hm.joints.Revolute(axis=(0, 1, 0)), inertia=inertia)

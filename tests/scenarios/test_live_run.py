@@ -27,7 +27,7 @@ def test_a_run_in_pieces_is_the_same_run(tmp_path):
 
 
 def test_commands_between_two_stops_hold_from_there_on():
-    """What is set between two advances counts, and the sample there shows it."""
+    """Inputs that are set between two advances take effect, and the sample there shows them."""
     thruster = hm.actuation.Thruster(name="push", frame="left_grip", curve=hm.actuation.ideal_curve(10.0, 10.0))
     sim = hm.Simulation(hm.load("hand_pipe"), components=[thruster], step=0.01, record=0.05)
     live = sim.begin()

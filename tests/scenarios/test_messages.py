@@ -1,4 +1,4 @@
-"""What a caller gives in the wrong form is named: the argument, the value, what it must be. No error of Python's own."""
+"""Wrong arguments are reported with their name, value and requirement. No built-in Python error."""
 
 from __future__ import annotations
 

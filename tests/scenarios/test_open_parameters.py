@@ -100,7 +100,7 @@ def test_a_state_without_parameters_starts_with_those_of_the_construction():
         sim.reset(replace(sim.state, parameters=np.zeros(2)))
 
 
-def test_parameters_that_do_not_fit_are_refused_by_name():
+def test_parameters_that_do_not_fit_are_rejected_by_name():
     plant = hm.Plant(model=vehicle(), parameters=(MASS,))
     with pytest.raises(KeyError, match="no open parameter 'hull.inertia.mas' .*mass"):
         hm.Simulation(plant, parameters={"hull.inertia.mas": 3.0})
@@ -143,7 +143,7 @@ def linked(**options):
         ("arm.joint.placement.rpy", "cannot stay open"),
     ],
 )
-def test_what_no_program_reads_is_refused_by_name(name, said):
+def test_what_no_program_reads_is_rejected_by_name(name, said):
     """Beside a parameter that is good; also what programs cannot have as a symbol."""
     with pytest.raises((ValueError, KeyError), match=f"parameter '{name}' {said}"):
         linked(parameters=[MASS, name])
@@ -162,7 +162,7 @@ class Late(Component):
 
 
 def test_a_parameter_that_is_read_at_another_time_is_taken():
-    """What the programs do at the start is not all of them; of a plant that nothing wets, water is no part."""
+    """Parameters may take effect only after the start; of a plant that nothing wets, water is no part."""
     linked(components=[Late()], parameters=["hull.frames.1.origin.xyz"])
     dry = replace(vehicle(), bodies=tuple(replace(b, hydro=None) for b in vehicle().bodies))
     with pytest.raises(ValueError, match="'world.water_density' has no effect"):
@@ -179,8 +179,8 @@ def test_a_foot_whose_place_is_open_touches_there():
     assert hull.frames[0].origin.xyz == (0.0, 0.0, 0.3)
 
 
-def test_values_that_no_model_can_have_are_refused_by_name():
-    """In a simulation and in worlds; a world whose number is spoilt later says so."""
+def test_values_that_no_model_can_have_are_rejected_by_name():
+    """In a simulation and in worlds; a world whose number is spoilt later reports it."""
     said = "parameter 'hull.inertia.mass' is -50.0: .*mass"
     with pytest.raises(ValueError, match=said):
         hm.Simulation(vehicle(), parameters={MASS: -50.0})

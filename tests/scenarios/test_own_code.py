@@ -1,4 +1,4 @@
-"""Components of a user's own in scenario files: run, recorded, audited, resumed; looked at without running; refused on request."""
+"""Custom components in scenario files: run, recorded, audited, resumed; looked at without running; rejected on request."""
 
 import re
 from pathlib import Path
@@ -187,7 +187,7 @@ def test_keys_are_compared_with_the_signature(tmp_path, monkeypatch, name, given
 
 
 @pytest.mark.parametrize("given", ["", ", a: 1"])
-def test_check_refuses_a_function_as_a_component(tmp_path, monkeypatch, given):
+def test_check_rejects_a_function_as_a_component(tmp_path, monkeypatch, given):
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(CONTROLLERS)
     Path("own.yaml").write_text(
@@ -199,7 +199,7 @@ def test_check_refuses_a_function_as_a_component(tmp_path, monkeypatch, given):
     assert "has no class 'function'" in result.output
 
 
-def test_run_without_code_refuses(folder, monkeypatch):
+def test_run_without_code_rejects(folder, monkeypatch):
     monkeypatch.chdir(folder)
     result = CliRunner().invoke(app, ["run", "own.yaml"])
     assert result.exit_code != 0 and not Path("ran").exists()
@@ -231,7 +231,7 @@ def test_run_without_code_refuses(folder, monkeypatch):
         ("frame: tol, anchor: [0, 0, 0], length: 1, stiffness: 1", "no frame or body 'tol'"),
     ],
 )
-def test_faults_of_components(folder, monkeypatch, parameters, words):
+def test_errors_of_components(folder, monkeypatch, parameters, words):
     monkeypatch.chdir(folder)
     text = re.sub(r"frame: tool.*\}", f"{parameters}}}", SCENARIO)
     (folder / "bad.yaml").write_text(text)
@@ -262,7 +262,7 @@ def test_what_act_returns_is_checked():
         hm.Plant(model=model, components=["thruster"])
 
 
-def test_results_of_another_shape_than_said_are_refused():
+def test_results_of_another_shape_than_said_are_rejected():
     """A law or a component whose results do not fit their buffers is an error, never a write past them."""
 
     class Long(hm.TracedBlock):

@@ -1,4 +1,4 @@
-"""Code of a user's own that is not good is named: in files, in `act`, in drives, contact laws and hydrodynamics."""
+"""Errors of custom code are named: in files, in `act`, in drives, contact laws and hydrodynamics."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ SOLID = hm.Inertia(mass=2.0, tensor=(0.1, 0.1, 0.1, 0.0, 0.0, 0.0))
 
 @pytest.fixture
 def write(tmp_path, monkeypatch):
-    """A function that writes a scenario with one component of a user's own and gives its path."""
+    """A function that writes a scenario with one custom component and gives its path."""
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(OWN)
     hull = hm.Body(name="hull", joint=hm.joints.Free(), inertia=SOLID, hydro=hm.Hydro(volume=0.002), frames=[hm.Frame("keel")])
@@ -101,8 +101,8 @@ def write(tmp_path, monkeypatch):
     "quantity",
     ["internal_state.tank.mass", "command.tank", "work.ballast", "internal_state.work.ballast", "force_ballast.hull.Z"],
 )
-def test_checks_and_events_of_own_components(write, quantity):
-    """What only a component that is named could bring is judged when its code is run."""
+def test_checks_and_events_of_custom_components(write, quantity):
+    """References to parts that only custom code provides are checked when the code is run."""
     file = write(
         "joints: {arm: {drive: torque}}",
         f"events: {{e: {{quantity: {quantity}, level: 0.6}}}}",
@@ -122,8 +122,8 @@ def test_checks_and_events_of_own_components(write, quantity):
         ("events: {e: {quantity: time, level: 0.5, command: {tnak: 1}}}", "event 'e': no actuator 'tnak'"),
     ],
 )
-def test_names_that_own_components_do_not_have(write, line, words):
-    """They are refused when the code has run, with their line."""
+def test_names_that_custom_components_do_not_have(write, line, words):
+    """They are rejected when the code has run, with their line."""
     file = write(line)
     assert CliRunner().invoke(app, ["check", file]).exit_code == 0
     with pytest.raises(hm.ScenarioError, match=words) as refused:
@@ -227,7 +227,7 @@ def test_a_class_that_is_no_controller(write):
         hm.load_scenario(file, code=True).simulation()
 
 
-def test_engines_name_own_joints_as_files_do(write):
+def test_engines_name_custom_joints_as_files_do(write):
     write()
     Path("r.yaml").write_text(
         "hydromechs_model: 2\nname: r\nbodies:\n  bead:\n    joint: {type: 'own.py:Rail'}\n"

@@ -205,7 +205,7 @@ def test_runs_agrees_and_resumes(kind, integrator, tmp_path):
     off = np.abs(whole.recording.q.values - q).max() / motion
     assert off < INTEGRATORS[integrator] * (100.0 if kind in KINKED else 1.0), off
 
-    period = 2.0 * STEP  # a block method starts anew at every look of a controller, so that pieces fit together
+    period = 2.0 * STEP  # a block method starts again at every look of a controller, so that pieces fit together
     control = dict(controller=lambda state: None, period=period)
     pieces = run(simulation(kind, integrator, **control), TIME)
     first = simulation(kind, integrator, **control)
@@ -224,7 +224,7 @@ def test_energy_is_accounted_for(kind):
     """Work by cause is the change of stored energy."""
     ds = reference(kind).recording
     turnover = float(np.abs(ds.work.values).max()) + float(np.abs(ds.kinetic_energy_body.values).max())
-    # work is booked beside the motion: where a damper sets in with a jump, its error is that of one step
+    # work is accounted for beside the motion: where a damper sets in with a jump, its error is that of one step
     assert float(np.abs(ds.energy_residual).max()) < (1e-4 if kind in KINKED else 1e-7) * turnover
 
 

@@ -93,7 +93,7 @@ def test_round_trip_is_exact(tmp_path, suffix, blocks):
 
 @pytest.mark.parametrize(("version", "words"), [(1, ["0.5", "again", "xarray"]), (9, ["install"])])
 @pytest.mark.parametrize("suffix", [".zarr", ".nc"])
-def test_a_recording_of_another_version_says_so(tmp_path, suffix, version, words):
+def test_a_recording_of_another_version_reports_it(tmp_path, suffix, version, words):
     ds = recorded().dataset()
     assert ds.attrs["hydromechs_recording"] == 2
     path = save_recording(ds.assign_attrs(hydromechs_recording=version), tmp_path / f"r{suffix}")

@@ -1,4 +1,4 @@
-"""What components, controllers and events cannot be is refused by name."""
+"""Invalid components, controllers and events are rejected by name."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -78,7 +78,7 @@ class Pair(Counter):
 
 
 @pytest.mark.parametrize("other", [None, Pair()], ids=["none", "larger"])
-def test_the_memory_of_another_controller_is_refused(other):
+def test_the_memory_of_another_controller_is_rejected(other):
     """With the remedy, which works."""
     state = hm.Simulation(pendulum(), controller=Counter()).run(0.1).state
     sim = hm.Simulation(pendulum(), controller=other)
@@ -89,13 +89,13 @@ def test_the_memory_of_another_controller_is_refused(other):
 
 
 def test_a_state_names_the_controller_whose_memory_it_holds():
-    """Two controllers that remember as much are told apart by state files."""
+    """Two controllers with memories of equal size are distinguished by state files."""
     names = [hm.Simulation(pendulum(), controller=c).layout_names for c in (None, Counter(), Pair())]
     assert len(set(names)) == 3 and names[1].endswith("; Counter remembers 1") and names[2].startswith(names[0])
 
 
 def test_the_controller_of_a_simulation_can_start_another():
-    """What it has compiled does not hinder the copy."""
+    """Compiled programs do not prevent a copy."""
     scenario = hm.load_scenario("station_keeping")
     sim = scenario.simulation()
     options = {"step": scenario.step, "record": scenario.record, "integrator": scenario.integrator}
@@ -103,7 +103,7 @@ def test_the_controller_of_a_simulation_can_start_another():
     assert other.controller is not sim.controller and other.run(0.1).state == sim.run(0.1).state
 
 
-def test_a_controller_that_cannot_be_copied_says_so():
+def test_a_controller_that_cannot_be_copied_reports_it():
     class Socket(Counter):
         def __init__(self):
             super().__init__()
@@ -141,13 +141,13 @@ def recorder(**output):
 
 
 @pytest.mark.parametrize("name", ["R_WB", "command", "position", "work", "time", "body", "gauge", "force_weight"])
-def test_an_output_with_a_name_of_the_recording_is_refused(name):
+def test_an_output_with_a_name_of_the_recording_is_rejected(name):
     with pytest.raises(ValueError, match=rf"component 'gauge' \(Gauge\): its output {name!r} .*record"):
         hm.Simulation(pendulum(), components=[recorder(name=name)])
 
 
 @pytest.mark.parametrize("dimension", ["body", "time", "actuator", "gauge", "position", ""])
-def test_an_output_along_a_dimension_of_the_recording_is_refused(dimension):
+def test_an_output_along_a_dimension_of_the_recording_is_rejected(dimension):
     with pytest.raises(ValueError, match=rf"component 'gauge' \(Gauge\): .*'reading'.* dimension {dimension!r}"):
         hm.Simulation(pendulum(), components=[recorder(dimension=dimension, labels=("a", "b"))])
 
@@ -162,7 +162,7 @@ def test_observe_gives_the_variables_of_the_recording():
     assert set(sim.observe()) == set(sim.run(0.02).recording.data_vars)
 
 
-def test_a_summary_on_disk_says_whether_the_run_diverged():
+def test_a_summary_on_disk_reports_whether_the_run_diverged():
     recording = hm.Simulation(pendulum()).run(0.02).recording
     assert summarise(recording, diverged="too fast").to_dict()["diverged"] == "too fast"
     assert summarise(recording).to_dict()["diverged"] is None
@@ -190,14 +190,14 @@ def test_components_in_a_list_are_counted():
         hm.Plant(model=pendulum(), components=(Rotor(), 3.0))
 
 
-def test_a_scenario_refuses_to_watch_the_energy_residual():
+def test_a_scenario_rejects_to_watch_the_energy_residual():
     """As a simulation does: it needs the start of the run."""
     event = hm.Event(name="e", quantity="energy_residual", level=1.0)
     with pytest.raises(hm.ScenarioError, match="event 'e': quantity: no quantity 'energy_residual'"):
         hm.Scenario(name="s", models=[hm.scenario.ModelStart(model=pendulum())], events=[event], duration=2.0)
 
 
-def test_a_state_file_of_another_version_says_so(tmp_path):
+def test_a_state_file_of_another_version_reports_it(tmp_path):
     path = tmp_path / "state.json"
     hm.save_state(pendulum().initial(), path)
     text = path.read_text()
@@ -211,7 +211,7 @@ def test_a_state_file_of_another_version_says_so(tmp_path):
         hm.load_state(path)
 
 
-def test_rollouts_say_which_shape_does_not_fit():
+def test_rollouts_report_which_shape_does_not_fit():
     plant = hm.Plant(model=pendulum(), components=components_of(pendulum(), [hm.actuation.ExternalWrench(body="bob")]))
     s = plant.model.initial()
     q, v = np.stack([s.q] * 3), np.stack([s.v] * 3)
@@ -259,7 +259,7 @@ def test_friction_needs_a_joint():
         ),
     ],
 )
-def test_poses_of_free_joints_that_are_not_those_in_the_world_are_refused(where, make):
+def test_poses_of_free_joints_that_are_not_those_in_the_world_are_rejected(where, make):
     """A joint with an origin of its own, on a fixed base beside the origin, or on something that moves."""
     away, inertia = hm.Origin((0.0, 0.0, 5.0)), hm.Inertia(mass=10.0, tensor=(1, 1, 1, 0, 0, 0))
     hull = dict(name="hull", inertia=inertia, frames=(hm.Frame("t1"),))

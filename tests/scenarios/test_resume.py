@@ -158,7 +158,7 @@ def test_a_kink_of_the_current_off_the_grid():
     np.testing.assert_allclose(ends[2], ends[0], rtol=0, atol=1e-5)
 
 
-def test_closing_a_grasp_under_a_free_surface_is_booked_once():
+def test_closing_a_grasp_under_a_free_surface_is_accounted_for_once():
     """Deep below the surface the audit holds as without one."""
     frames = (hm.Frame("hand", hm.Origin((0.1, 0.0, 0.05))),)
     water = hm.Hydro(volume=0.004, added_mass=added_mass.Diagonal((2.0, 3.0, 4.0, 0.01, 0.02, 0.03)))
@@ -208,7 +208,7 @@ def test_pose_control_uses_thrusters_on_fixed_bodies():
     np.testing.assert_allclose(state.q[:3], [0.3, 0.2, 0.1], atol=0.02)
 
 
-def test_options_without_effect_are_refused():
+def test_options_without_effect_are_rejected():
     model = hm.load("sinking_chain")
     with pytest.raises(ValueError, match="point 'nose': there is no terrain"):
         hm.Simulation(model, components=[hm.contact.PointContact(frame="nose")])

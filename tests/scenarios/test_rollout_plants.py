@@ -219,7 +219,7 @@ class CubicContact(ContactLaw):
 
 @dataclass(frozen=True)
 class Slime:
-    """Hydrodynamics of one's own: linear drag and a sphere's added mass."""
+    """Custom hydrodynamics: linear drag and a sphere's added mass."""
 
     def added_mass(self, body, motion):
         return np.diag([3.0, 3.0, 3.0, 0.01, 0.01, 0.01])
@@ -275,7 +275,7 @@ def test_joint_drive_on_a_ball_moves_to_its_target():
 
 
 def test_damping_friction_and_limits_of_ball_and_composite_joints_act():
-    """What the model says of such joints changes the motion; a ball with damping d in a vacuum decays as e^(-d t/J)."""
+    """Springs and dampers of such joints in the model change the motion; a ball with damping d in a vacuum decays as e^(-d t/J)."""
     J = 0.05
 
     def end(**options):

@@ -1,4 +1,4 @@
-"""Sensors and navigation in scenario files: a mission by the estimate, and what is refused with its place."""
+"""Sensors and navigation in scenario files: a mission by the estimate, and what is rejected with its place."""
 
 from dataclasses import replace
 from importlib.resources import files
@@ -101,7 +101,7 @@ def test_blocks_beside_a_scenario():
         ("error_state_filter, position: 0.3", "error_state_filter, position: -0.3", "blocks.navigation.position is -0.3, must be finite and at least 0"),
     ],
 )  # fmt: skip
-def test_faults_name_the_sensor_and_the_remedy(old, new, words):
+def test_errors_name_the_sensor_and_the_remedy(old, new, words):
     assert old in TEXT
     with pytest.raises(ScenarioError) as e:
         loads_scenario(TEXT.replace(old, new, 1), "file", ".", library.load, library.load_vehicle)
@@ -190,7 +190,7 @@ def test_sensors_go_round_through_a_file():
     )
 
 
-def test_devices_say_where_their_numbers_come_from():
+def test_devices_report_where_their_numbers_come_from():
     for model, found in DEVICES.items():
         assert "estimate" in found.source
         assert isinstance(device(model, "one", "vehicle"), found.kind)

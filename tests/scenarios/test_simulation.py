@@ -169,7 +169,7 @@ def test_resumed_adaptive_run_equals_the_uninterrupted_one():
 
 
 def test_run_in_pieces_of_one_object_equals_the_whole(whole):
-    """run, run, run goes on where it was."""
+    """run, run, run continues where it was."""
     sim = busy()
     for duration in (0.5, 1.0, 0.5):
         run = sim.run(duration)
@@ -238,7 +238,7 @@ def test_event_is_located_and_stops(level, integrator):
     assert run.recording.time.values[-1] <= run.state.t + 1e-12
 
 
-def test_run_goes_on_after_an_event():
+def test_run_continues_after_an_event():
     """From an instant between two steps, the controller is asked at its own times again and samples fall on their grid."""
     times = []
     event = hm.Event(name="instant", quantity="time", level=0.1234, stop=True)
@@ -276,7 +276,7 @@ def test_event_puts_a_wrench():
 
 
 def test_event_directions():
-    """A servo swings an arm up and back: rising and falling crossings are told apart, either has both."""
+    """A servo swings an arm up and back: rising and falling crossings are distinguished, either has both."""
     body = hm.Body(
         name="arm",
         joint=hm.joints.Revolute(axis=(0, 0, 1), velocity=1.0),
@@ -295,7 +295,7 @@ def test_event_directions():
     np.testing.assert_allclose([t for t, _ in said], [t for t, _ in want], atol=2e-6)
 
 
-def test_event_faults():
+def test_event_errors():
     with pytest.raises(ValueError, match=r"event 'x': Event\.direction is 'up', must be 'rising'"):
         hm.Event(name="x", quantity="time", level=0, direction="up")
     for quantity, message in (
@@ -338,7 +338,7 @@ def test_many_steps_equal_one_run():
     np.testing.assert_array_equal(a.state.v, b.state.v)
 
 
-def test_command_faults():
+def test_command_errors():
     sim = stone()
     with pytest.raises(KeyError, match="no actuator 1.0; .* rocket"):
         sim.command = {1.0: 2.0}
@@ -354,7 +354,7 @@ def test_command_faults():
         sim.set_wrench("stone", np.zeros(6))
 
 
-def test_refused_command_leaves_the_old_one():
+def test_rejected_command_leaves_the_old_one():
     sim = stone()
     sim.command = [3.0]
     for bad in ([math.inf], {"rocket": math.nan}):
@@ -376,7 +376,7 @@ def test_nan_of_a_controller_names_the_actuator():
         sim.run(1.0)
 
 
-def test_construction_faults():
+def test_construction_errors():
     model = rover()
     with pytest.raises(ValueError, match=r"record is 0\.015 s, must be an integer number of steps of 0\.01 s: try 0\.02 s"):
         hm.Simulation(model, step=0.01, record=0.015)
@@ -407,7 +407,7 @@ def test_construction_faults():
         stone().run(-1)
 
 
-def test_state_faults():
+def test_state_errors():
     sim = stone()
     with pytest.raises(ValueError, match=r"state\.v must have shape \(6,\), got \(3,\)"):
         sim.state = hm.State(q=sim.state.q, v=np.zeros(3))
@@ -437,7 +437,7 @@ def test_states_are_copies():
 # -- warnings and ends ----------------------------------------------------------------------------------------------------
 
 
-def test_contact_too_stiff_for_the_step_is_refused(monkeypatch):
+def test_contact_too_stiff_for_the_step_is_rejected(monkeypatch):
     """k = 1e7 N/m on 2 kg moves at 2236 1/s: RK4 needs h < 2.6/2236; at 5 ms it is reported before compiling, at 0.5 ms not."""
     ball = hm.Body(
         name="ball",
@@ -489,7 +489,7 @@ def test_steps_are_looked_at_once_for_each_start_and_value_of_parameters(monkeyp
 
 
 def test_diverged_run_keeps_its_recording_and_says_why():
-    """Forces that grow with speed: negative damping is refused by the model, so a controller pumps the energy in."""
+    """Forces that grow with speed: negative damping is rejected by the model, so a controller pumps the energy in."""
     body = hm.Body(name="rod", joint=hm.joints.Prismatic(axis=(1, 0, 0)), inertia=hm.Inertia(mass=1.0))
     sim = hm.Simulation(
         hm.Model(name="rod", bodies=[body]),
@@ -536,7 +536,7 @@ def test_controller_may_return_nothing_or_some():
 
 
 def test_real_time_pacing_and_progress():
-    """At a pace of 4 a run of 0.4 s takes 0.1 s; progress is told."""
+    """At a pace of 4 a run of 0.4 s takes 0.1 s; progress is reported."""
     told = []
     sim = stone()
     sim.compile()
@@ -558,7 +558,7 @@ def test_irregular_sea_depends_on_the_seed_alone():
 
 
 def test_events_at_one_instant_all_act():
-    """A push and a stop at the same time: both happen, in their order, and both are told."""
+    """A push and a stop at the same time: both happen, in their order, and both are reported."""
     events = [
         hm.Event(name="push", quantity="time", level=0.25, wrench={"stone": (1.0, 0, 0, 0, 0, 0)}),
         hm.Event(name="look", quantity="time", level=0.25),
@@ -589,7 +589,7 @@ def test_events_check_themselves(fields, words):
         hm.Event(name="x", quantity="time", **fields)
 
 
-def test_events_at_times_that_never_come_are_refused():
+def test_events_at_times_that_never_come_are_rejected():
     """Time 0 is there at the start and is not crossed, unless the start is before it."""
     for level in (0.0, -1.0):
         with pytest.raises(ValueError, match=f"event 'x': time never crosses {level:g} s in a run from 0 s on; .*'commands'"):
@@ -619,13 +619,13 @@ def test_an_event_at_a_time_happens_once(level):
     ]
 
 
-def test_events_within_a_rounding_of_the_start_are_refused():
+def test_events_within_a_rounding_of_the_start_are_rejected():
     """They would be found late."""
     with pytest.raises(ValueError, match="event 'x': time never crosses 1e-09 s.*'commands'"):
         stone([hm.Event(name="x", quantity="time", level=1e-9)], step=0.01)
 
 
-def test_events_of_unknown_actuators_are_refused_at_once():
+def test_events_of_unknown_actuators_are_rejected_at_once():
     with pytest.raises(KeyError, match="event 'x': no actuator 'rudder'"):
         stone([hm.Event(name="x", quantity="time", level=0.1, command={"rudder": 1.0})])
 
@@ -661,7 +661,7 @@ def test_late_start_keeps_every_tick(start, integrator):
     assert first.t == start
 
 
-def test_start_too_late_for_the_step_is_refused():
+def test_start_too_late_for_the_step_is_rejected():
     """At 1e13 s neighbouring numbers are 2 ms apart."""
     model = hm.Model(name="ball", bodies=[hm.Body(name="ball", inertia=hm.Inertia(mass=5.0, tensor=(0.1,) * 3 + (0,) * 3))])
     with pytest.raises(

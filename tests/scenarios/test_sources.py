@@ -1,4 +1,4 @@
-"""What simulations and worlds are built from: a model with its parts, a plant, a scenario whose numbers can be overridden."""
+"""Sources of simulations and worlds: a model with its parts, a plant, a scenario whose numbers can be overridden."""
 
 from dataclasses import replace
 

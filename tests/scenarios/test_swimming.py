@@ -1,4 +1,4 @@
-"""A snake swims: its speed against resistive-force theory, its course, its books; what is no snake."""
+"""A snake swims: its speed against resistive-force theory, its course, its energy balance; what is no snake."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def scenario():
 
 @pytest.mark.parametrize(("phase_deg", "frequency"), [(40.0, 0.7), (-40.0, 0.7), (60.0, 0.5)])
 def test_its_speed_is_that_of_resistive_forces(scenario, phase_deg, frequency):
-    """Ahead and, with a wave to the head, backwards; through the water. Within 15 %: theory leaves out recoil and inertia."""
+    """Ahead and, with a wave to the head, backwards; through the water. Within 15 %: theory omits recoil and inertia."""
     gait = Serpenoid(joints=BENDS, amplitude_deg=30.0, frequency=frequency, phase_deg=phase_deg)
     there = scenario.simulation()
     sim = hm.Simulation(there.plant, controller=gait, step=1e-3, record=0.02, state=there.state)
@@ -113,7 +113,7 @@ def test_what_cannot_swim_is_a_named_error(scenario, changed, words):
         hm.Simulation(scenario.plant, controller=gait)
 
 
-def test_joints_that_bend_two_ways_are_refused():
+def test_joints_that_bend_two_ways_are_rejected():
     model = library.snake(4)
     driven = [hm.drives.Servo(joint=f"module{k}", stiffness=10.0, damping=0.2) for k in (2, 3, 4)]
     with pytest.raises(ValueError, match="joint 'module3' is not parallel to 'module2'"):

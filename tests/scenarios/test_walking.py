@@ -1,6 +1,6 @@
-"""Walking: gaits, legs, courses and footholds by themselves; a hexapod and Aquarobot in their scenarios; what cannot be walked.
+"""Walking: gaits, legs, courses and footholds on their own; a hexapod and Aquarobot in their scenarios; what cannot be walked.
 
-`python tests/scenarios/test_walking.py [SEED ...]` walks Aquarobot over mounds with these seeds, 1 to 5 unless given, and prints the rows of the table in
+`python tests/scenarios/test_walking.py [SEED ...]` walks Aquarobot over mounds with these seeds, 1 to 5 by default, and prints the rows of the table in
 docs/legged_machines.md.
 """
 
@@ -152,7 +152,7 @@ def test_the_hexapod_walks_its_course_and_its_feet_carry_it(hexapod):
 
 
 class Ripple(Gait):
-    """A gait of a user's own: two legs at a time, from the rear to the front."""
+    """A custom gait: two legs at a time, from the rear to the front."""
 
     def __init__(self):
         super().__init__(period=2.4, duty=0.7)

@@ -67,7 +67,7 @@ READERS = {
     "log.csv": lambda file: validation.read_log(file, "t"),
 }
 ERRORS = (OSError, ValueError, KeyError)
-"""What the command line turns into a message."""
+"""Errors that the command line turns into a message."""
 
 
 @pytest.fixture(params=READERS)

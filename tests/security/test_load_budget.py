@@ -97,7 +97,7 @@ def test_a_vehicle_is_not_its_own_vehicle(tmp_path, kind):
 
 
 def test_meshes_of_a_drawing_share_one_limit(tmp_path, monkeypatch):
-    """Each is a small file; what is beyond the limit is a grey box with a note, and the run goes on."""
+    """Each is a small file; what is beyond the limit is a grey box with a note, and the run continues."""
     for k in range(5):
         trimesh.creation.box().export(tmp_path / f"m{k}.glb")
     shapes = ", ".join(f"s{k}: {{type: mesh, file: m{k}.glb}}" for k in range(5))

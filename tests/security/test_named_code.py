@@ -153,7 +153,7 @@ def recorded(tmp_path_factory):
 
 
 def told(recorded, tmp_path, **attrs):
-    """A copy of the run whose recording has other attributes; those that are None are left out."""
+    """A copy of the run whose recording has other attributes; those that are None are omitted."""
     ds = hm.load_recording(recorded)
     ds.attrs = {key: value for key, value in (ds.attrs | attrs).items() if value is not None}
     hm.save_recording(ds, tmp_path / "told.zarr")

@@ -509,8 +509,8 @@ NUMBERS = [
         '{"type": "delay", "delay": 1, "message_time": %s}',
     ],
 )
-def test_numbers_that_are_none_leave_a_run_that_goes_on(station, message):
-    """What is accepted must run; frames stay JSON, whose numbers are finite."""
+def test_numbers_that_are_none_leave_a_run_that_continues(station, message):
+    """Accepted messages must run; frames stay JSON, whose numbers are finite."""
     with Tab(station) as tab:
         for number in NUMBERS:
             tab.socket.send(message.replace("%s", number))

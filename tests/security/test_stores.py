@@ -134,7 +134,7 @@ def test_damaged_descriptions(store, file, text):
 @pytest.mark.parametrize("kind", ["pipe", "device", "link"])
 @pytest.mark.parametrize("name", ["position/0.0", "position/.zattrs", ".zattrs"])
 def test_a_recording_has_regular_files_only(store, tmp_path, name, kind):
-    """Links too: a page made of a recording must not contain other files of the user."""
+    """Links too: a page generated from a recording must not contain other files of the user."""
     file, moved = store / name, tmp_path / "private"
     file.rename(moved)
     os.mkfifo(file) if kind == "pipe" else file.symlink_to("/dev/zero" if kind == "device" else moved)

@@ -102,7 +102,7 @@ class Tags(HTMLParser):
 
 
 def panels(page):
-    """All HTML that a page of viser is told to show."""
+    """All HTML that a viser page is asked to show."""
     messages = list(page.server._websock_server._broadcast_buffer.message_from_id.values())
     kinds = {type(m).__name__ for m in messages}
     assert "GuiMarkdownMessage" not in kinds, "viser runs the HTML in Markdown"
@@ -145,7 +145,7 @@ def test_names_of_every_format_are_shown_as_text(file, tmp_path):
 
 
 def ran(tab):
-    """Whether hostile text ran in a page or a frame of it, after it had time to."""
+    """Return True if hostile text ran in a page or one of its frames, after enough time."""
     end = time.monotonic() + 0.7
     while time.monotonic() < end:
         if tab.evaluate("Boolean(top['pwned'])"):

@@ -23,7 +23,7 @@ def little(catalog):
 
 
 def until(condition, seconds=20.0):
-    """Whether a condition comes true in time."""
+    """Return True if a condition becomes true in time."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

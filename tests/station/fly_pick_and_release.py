@@ -48,7 +48,7 @@ class Hands:
 
 
 def until(page, condition):
-    """Wait for a condition of the page, whose policy lets nothing evaluate text by itself."""
+    """Wait for a condition of the page, whose policy lets nothing evaluate text on its own."""
     while not page.evaluate(condition):
         time.sleep(0.1)
 

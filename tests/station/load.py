@@ -1,4 +1,4 @@
-"""What does the station cost? Processor time, frames and memory while pages watch.
+"""Cost of the station: processor time, frames and memory while pages watch.
 
     python tests/station/load.py                # pick_and_release in real time, with 0, 1 and 2 pages
     python tests/station/load.py memory [HOURS] # the same as fast as possible for an hour: memory

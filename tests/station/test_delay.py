@@ -54,7 +54,7 @@ def test_receiving_late_gives_all_in_order_and_each_once():
 
 
 def received(loss, seed, n=10_000):
-    """Of n messages, one a tick, whether each comes through; and how many behind the last one is that stays."""
+    """Of n messages, one per tick, whether each comes through; and how many behind the last one is that stays."""
     channel = AcousticChannel(AcousticLink(delay=0.1, loss=loss, seed=seed), TICK)
     last, behind, through = -1, [], np.zeros(n, dtype=bool)
     for tick in range(n):
@@ -81,7 +81,7 @@ def test_loss_is_seeded_and_the_last_message_stays():
     assert not np.array_equal(received(p, seed=8, n=500)[0], through[:500])
 
 
-def test_what_a_channel_refuses():
+def test_what_a_channel_rejects():
     channel = AcousticChannel(AcousticLink(delay=1.0), TICK)
     channel.send(5, "a")
     with pytest.raises(ValueError, match="tick is 4"):
@@ -121,14 +121,14 @@ class Pilot:
 
 
 class Flight(NamedTuple):
-    """What came of a flight."""
+    """Result of a flight."""
 
     error: np.ndarray
     """Distance of the ghost from where the vehicle later is, the farthest body origin [m], shape (ticks,)."""
     late: np.ndarray
     """Distance of the vehicle as telemetry shows it at the same moment [m], shape (ticks,)."""
     certain: np.ndarray
-    """Whether no message that the ghost counted on was lost, shape (ticks,)."""
+    """True where no message was lost that the ghost counted on, shape (ticks,)."""
     travelled: float
     """Length of the vehicle's way [m]."""
 
@@ -235,7 +235,7 @@ def test_ghost_is_where_the_vehicle_will_be(plants, name):
 
 @pytest.mark.parametrize("every", [4, 20])
 def test_ghost_with_telemetry_of_place_and_velocity_alone(plants, every):
-    """At 5 and at 1 Hz: what is left out the ghost knows itself."""
+    """At 5 and at 1 Hz: what is omitted the ghost knows itself."""
     plant = plants["bluerov2_heavy_alpha5"]
     flight = fly(*pair(plant), Pilot(plant), *channels(), seconds=10.0, every=every, tell=place_and_speed)
     assert flight.error.max() == 0.0
@@ -299,7 +299,7 @@ def test_ghost_in_a_current_that_it_does_not_know():
     assert 0.1 < flight.error[50:].max() < U * 4.5
 
 
-def test_ghost_goes_on_after_a_message_that_cannot_be_obeyed(plants):
+def test_ghost_continues_after_a_message_that_cannot_be_obeyed(plants):
     """It is an error once; after that the message counts as lost."""
     (down, _), (sim, ghost) = channels(1.0), pair(plants["bluerov2_heavy_alpha5"])
     ghost.sent(down.send(0, [1500.0]))
@@ -338,7 +338,7 @@ def test_advance_is_run_to_the_last_bit_with_signals_and_with_control_off(plants
 
 
 def test_telemetry_of_q_and_v_leaves_time_and_control_alone(plants):
-    """Time is that of the tick, and control stays off until it is told to be on."""
+    """Time is that of the tick, and control stays off until it is reported as on."""
     vehicle, own = (hm.Simulation(plants["workclass_arm3"], step=STEP) for _ in range(2))
     for sim in (vehicle, own):
         sim.reset(dataclasses.replace(sim.state, t=2.0, control=0.0))
@@ -355,7 +355,7 @@ def test_telemetry_of_q_and_v_leaves_time_and_control_alone(plants):
 
 @pytest.mark.parametrize("loss", [0.0, 0.2])
 def test_ghost_of_a_vehicle_with_speed_control_on_board(plants, loss):
-    """Set-points travel. A lost one matters less: the controller goes on with one that is a tick older."""
+    """Set-points travel. A lost one matters less: the controller continues with one that is a tick older."""
     down, up = channels(loss=loss)
     vehicle, ghost = controlled_pair(plants["workclass_arm3"])
     flight = fly(vehicle, ghost, speed_stick, down, up, seconds=12.0, every=10, deliver=set_speed, tell=place_and_speed)
@@ -474,7 +474,7 @@ def test_look_ahead_with_laws_and_set_points(midway):
 
 
 def test_a_strategy_that_diverges_stays_where_it_was(midway):
-    """Others go on; by a rollout and by a simulation alike."""
+    """Others continue; by a rollout and by a simulation alike."""
     plant, start = midway.plant, midway.state
     wild = State(t=start.t, q=start.q, v=1e160 * np.ones(plant.model.nv))
     look_ahead = LookAhead(hm.Simulation(plant, step=STEP))
@@ -484,7 +484,7 @@ def test_a_strategy_that_diverges_stays_where_it_was(midway):
     assert (look_ahead(start, {"held": {}}, 0.3).until > start.t + 0.299).all()
 
 
-def test_what_a_look_ahead_refuses(midway):
+def test_what_a_look_ahead_rejects(midway):
     look_ahead, start = LookAhead(hm.Simulation(midway.plant, step=STEP)), midway.state
     with pytest.raises(TypeError, match="'go'"):
         look_ahead(start, {"go": 3.0}, 1.0)
@@ -498,7 +498,7 @@ def test_what_a_look_ahead_refuses(midway):
         LookAhead(hm.Simulation(midway.plant, integrator="dormand_prince"))
 
 
-def test_a_look_ahead_on_another_engine_is_refused_at_once(midway):
+def test_a_look_ahead_on_another_engine_is_rejected_at_once(midway):
     pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'hydromechs[dev]'")
     sim = hm.hybrid.Hybrid(engine="mujoco").simulation(midway.plant, step=STEP)
     with pytest.raises(ValueError, match=r"mujoco.* supports only one world"):

@@ -23,7 +23,7 @@ FLIGHT = [
     (4.0, {"mode": "manual", "axes": (-0.5, 0.0, 0.0, 0.0, 0.0, -0.2)}),
     (4.6, {"mode": "hold", "axes": axis(0, 0.0), "arm_axes": axis(0, 0.0)}),
 ]
-"""What a pilot asks for, from which time on [s]."""
+"""Requests of a pilot, with their start times [s]."""
 
 
 def flown(session, until, flight=FLIGHT, end=7.0):
@@ -103,7 +103,7 @@ def test_a_link_is_switched_on_and_off_in_flight(little, tmp_path, until):
 
 
 def test_what_the_pilot_says_is_said_by_the_vehicle_alone(little, tmp_path, until):
-    """A gripper that finds nothing: a message of the run when the vehicle hears of it, no warning of the ghost before."""
+    """A gripper that finds nothing: a message of the run when the vehicle receives of it, no warning of the ghost before."""
     session = Session(little, tmp_path, lost_after=1e6, link=AcousticLink(delay=0.2))
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -116,7 +116,7 @@ def test_what_the_pilot_says_is_said_by_the_vehicle_alone(little, tmp_path, unti
 
 
 def test_looking_ahead_shows_where_strategies_lead(little, tmp_path, until):
-    """To go on leads where the vehicle then goes; to hold stays near; astern leads back."""
+    """To continue leads where the vehicle then goes; to hold stays near; astern leads back."""
     session = Session(little, tmp_path, lost_after=1e6)
     try:
         flown(session, until, [(0.0, {"mode": "speed", "axes": axis(0)})], end=2.0)

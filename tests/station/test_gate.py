@@ -96,7 +96,7 @@ def test_with_the_token_the_page_comes_and_no_other_file(station):
         assert get(path) == (404, b"")
 
 
-def test_pages_of_other_sites_are_refused(station):
+def test_pages_of_other_sites_are_rejected(station):
     with pytest.raises((InvalidHandshake, InvalidMessage)):
         connect(station.url.replace("http", "ws") + "link/new", origin="http://evil.example", proxy=None)
 
@@ -145,7 +145,7 @@ def test_a_thousand_malformed_messages_leave_it_running(station, until):
     late.socket.close()
 
 
-def test_only_who_steers_is_heard(station, until):
+def test_only_who_steers_is_received(station, until):
     assert until(lambda: station.seats.view("")["seats"] == 0)
     pilot, watcher = Tab(station), Tab(station)
     watcher.say(type="operator", mode="manual")
@@ -181,7 +181,7 @@ def test_a_page_that_comes_back_has_its_seat_again(station, until):
 
 
 def test_a_scenario_is_changed_checked_and_saved(station, until, catalog):
-    """Faults come back in words; a saved file is the scenario that is flown; its name is not the browser's."""
+    """Errors come back in words; a saved file is the scenario that is flown; its name is not the browser's."""
     assert until(lambda: station.seats.view("")["seats"] == 0)
     tab = Tab(station)
     tab.say(type="configure", scenario="little", changes={"position": [0, 0, "deep"]})

@@ -1,4 +1,4 @@
-"""What an operator may ask for, how it is written down, who may steer, what a browser may say. No browser, no simulation."""
+"""Operator requests, their files, the right to steer, and messages of a browser. No browser, no simulation."""
 
 import json
 import random
@@ -26,7 +26,7 @@ from hydromechs.viewer._messages import BURST, LARGEST, Guard, Rejected, scene_m
         ({"modus": "hold"}, "is not one of its fields"),
     ],
 )
-def test_wrong_inputs_are_refused_and_nothing_changes(wrong, said):
+def test_wrong_inputs_are_rejected_and_nothing_changes(wrong, said):
     inputs = LiveInputs()
     before = inputs.set(mode="speed")
     with pytest.raises(ValueError, match=said):
@@ -54,7 +54,7 @@ def test_inputs_come_back_from_their_file(tmp_path):
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"hydromechs_inputs": 2}', '{"hydromechs_inputs": 1, "period": 0.04}\n{"tick": "a"}']
 )
-def test_files_that_hold_no_inputs_are_refused(text, tmp_path):
+def test_files_that_hold_no_inputs_are_rejected(text, tmp_path):
     (tmp_path / "inputs.jsonl").write_text(text)
     with pytest.raises(ValueError, match=r"inputs\.jsonl"):
         RecordedInputs(tmp_path / "inputs.jsonl")
@@ -116,7 +116,7 @@ def test_a_viewer_says_known_things_only():
             scene_message(raw, SCENE_TYPES)
 
 
-def test_messages_that_come_too_fast_are_refused():
+def test_messages_that_come_too_fast_are_rejected():
     guard = Guard()
     with pytest.raises(Rejected, match="too many"):
         for _ in range(int(BURST) + 50):
@@ -178,7 +178,7 @@ def test_a_changed_scenario_is_a_file_with_the_pilot(catalog):
         ("pick_and_release", {"seed": 0.5}, "seed"),
     ],
 )
-def test_wrong_changes_are_refused(catalog, name, changes, said):
+def test_wrong_changes_are_rejected(catalog, name, changes, said):
     with pytest.raises(ValueError, match=said):
         configured(catalog, name, Changes.of(changes))
 

@@ -55,7 +55,7 @@ class Tab:
         self.page.keyboard.up(key)
 
     def scene(self, view):
-        """What one of the scenes shows, shape (height, width, 3)."""
+        """Picture of one of the scenes, shape (height, width, 3)."""
         clip = self.page.locator(f"#scene-{view}").bounding_box()
         return matplotlib.image.imread(io.BytesIO(self.page.screenshot(clip=clip)))[..., :3]
 

@@ -1,4 +1,4 @@
-"""What the station shows: the camera on board, the camera that follows, tethers. No browser."""
+"""Displays of the station: the camera on board, the camera that follows, tethers. No browser."""
 
 import dataclasses
 from pathlib import Path

@@ -49,7 +49,7 @@ def test_speed_control_reaches_the_speed(simulation, k, speed):
 
 
 def test_hold_holds_and_is_moved(simulation):
-    """After a flight it stays where it comes to rest; deflections move the place."""
+    """After a flight it stays where it settles; deflections move the place."""
     _, flown = simulation
     steps = (0, {"mode": "speed", "axes": axis(0)}), (75, {"mode": "hold"}), (200, {"mode": "hold", "axes": axis(2)}), (250, {})
     run = flown(16.0, *steps)
@@ -95,7 +95,7 @@ def test_the_swing_goes_up_and_down(simulation):
 
 
 def test_the_gripper_closes_on_what_is_in_reach(simulation):
-    """Far off it says so; near by it holds, so that the ball comes along; it lets go."""
+    """Far off it reports it; near by it holds, so that the ball comes along; it lets go."""
     _, flown = simulation
     far = flown(1.0, (0, {"gripper": "close"}))
     assert "thing.ball is out of reach" in far.messages[-1]

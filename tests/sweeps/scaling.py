@@ -1,4 +1,4 @@
-"""How does a sweep scale with its workers, and what does the one who hands out the work do for a block?
+"""Scaling of a sweep with its workers, and the load of the process that distributes the blocks.
 
     python tests/sweeps/scaling.py [WORKERS ...]
 

@@ -259,7 +259,7 @@ def test_signals_act_within_half_a_second_and_keep_finished_chunks(tmp_path, def
 
 
 def test_killed_workers_and_clients_lose_nothing(gusty, flown, tmp_path):
-    """On a Dask cluster a worker is killed, the client gives up after half of the worlds; processes go on from there."""
+    """On a Dask cluster a worker is killed, the client gives up after half of the worlds; processes continue from there."""
     pytest.importorskip("distributed", reason="needs pip install 'hydromechs[dask]'")
     import psutil
 

@@ -1,4 +1,4 @@
-"""Sweeps: the same store by every engine, whatever is killed in between; faults before anything is computed."""
+"""Sweeps: the same store by every engine, whatever is killed in between; errors before anything is computed."""
 
 import json
 import os
@@ -158,7 +158,7 @@ def test_runs_on_lanes_are_simulations_and_do_not_depend_on_each_other(gusty):
     assert (np.abs(found - want) / scale).max() < 1e-12
 
 
-def test_what_a_run_alone_would_be_refused_for_fails_it_on_lanes(gusty):
+def test_what_a_run_alone_would_be_rejected_for_fails_it_on_lanes(gusty):
     """A step that its contact is too stiff for, a command outside its range, a run that diverges: each fails alone."""
     stiff = replace(gusty.scenario.parts(hm.contact.Terrain)[0].material, law=hm.contact.LinearContact(stiffness=5e5))
     floor = replace(gusty.scenario.parts(hm.contact.Terrain)[0], material=stiff)
@@ -173,7 +173,7 @@ def test_what_a_run_alone_would_be_refused_for_fails_it_on_lanes(gusty):
     assert (lost.status, good.status) == (2, 1) and "diverged: t = 0" in lost.reason and lost.end_time < 0.3
 
 
-def test_studies_that_do_not_go_on_lanes(drops, gusty):
+def test_studies_that_do_not_continue_lanes(drops, gusty):
     """Events, controllers, and numbers that are compiled: their runs are simulations, one after the other."""
     event = hm.simulation.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
     assert not replace(drops, scenario=replace(drops.scenario, events=(event,))).on_lanes
@@ -183,7 +183,7 @@ def test_studies_that_do_not_go_on_lanes(drops, gusty):
     assert replace(drops, block=3).block_size == 3
 
 
-def test_numbers_that_cannot_stay_open_build_the_model_anew(gusty):
+def test_numbers_that_cannot_stay_open_build_the_model_again(gusty):
     """Forces of a thruster's curve, gravity in waves: runs are of models that have them."""
     paths = {"force": "port.curve.forces.0", "gravity": "world.gravity", "mass": "hull.inertia.mass"}
     low = {"force": -32.0, "gravity": 9.5, "mass": 29.0}
@@ -209,7 +209,7 @@ def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
         sweeps.on_grid(dataset.isel(run=slice(5)))
 
 
-def test_failed_runs_are_kept_with_their_reason_and_the_others_go_on(drops, tmp_path):
+def test_failed_runs_are_kept_with_their_reason_and_the_others_continue(drops, tmp_path):
     """A normal distribution that reaches negative masses; and results that are not there stay NaN."""
     mass = Normal(name="mass", path="hull.inertia.mass", mean=30.0, sigma=40.0)
     result = sweeps.run_sweep(replace(drops, sampling=MonteCarlo(20), parameters=(mass,)), tmp_path / "a", engine=Serial())
@@ -225,7 +225,7 @@ def test_failed_runs_are_kept_with_their_reason_and_the_others_go_on(drops, tmp_
 
 
 def test_a_worker_and_the_client_are_killed_and_nothing_is_lost(drops, calm, tmp_path):
-    """On a Dask cluster a worker is killed after a quarter, the client gives up after half; processes go on from there."""
+    """On a Dask cluster a worker is killed after a quarter, the client gives up after half; processes continue from there."""
     pytest.importorskip("distributed", reason="needs pip install 'hydromechs[dask]'")
     import psutil
 
@@ -257,7 +257,7 @@ def test_a_worker_and_the_client_are_killed_and_nothing_is_lost(drops, calm, tmp
     assert differences(calm / "results.zarr", tmp_path / "drops" / "results.zarr") == []
 
 
-def test_without_a_gpu_the_study_says_so_and_runs_on_the_cpu(drops, calm, tmp_path, monkeypatch):
+def test_without_a_gpu_the_study_reports_it_and_runs_on_the_cpu(drops, calm, tmp_path, monkeypatch):
     def nowhere():
         raise ModuleNotFoundError("no CuPy")
 
@@ -364,7 +364,7 @@ def test_parameters_of_model_scenario_and_controller(square):
     assert sweep.compiling == ()  # all are data of a run
 
 
-def test_seed_current_start_and_open_parameters_compile_nothing_anew():
+def test_seed_current_start_and_open_parameters_compile_nothing_again():
     scenario = hm.load_scenario("station_keeping")
     sweep = sweep_of(
         scenario,
@@ -505,7 +505,7 @@ def test_an_address_that_nobody_answers(drops, tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("status/0"))
 
 
-def test_without_dask_the_error_says_what_to_install(drops, tmp_path, monkeypatch):
+def test_without_dask_the_error_reports_what_to_install(drops, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'hydromechs\[dask\]'"):
         sweeps.run_sweep(small(drops, 2), tmp_path / "a", engine=Dask())
@@ -531,7 +531,7 @@ def test_the_folder_of_another_study_stays_as_it_is(drops, calm, tmp_path):
 
 
 @pytest.mark.parametrize(("version", "words"), [(1, ["0.5", "again"]), (9, ["install"])])
-def test_a_store_of_another_version_says_so(drops, tmp_path, version, words):
+def test_a_store_of_another_version_reports_it(drops, tmp_path, version, words):
     """Such results are neither read nor resumed; they can be replaced."""
     sweeps.run_sweep(small(drops, 2), tmp_path, engine=Serial())
     attrs = tmp_path / "results.zarr" / ".zattrs"

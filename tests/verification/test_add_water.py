@@ -171,7 +171,7 @@ def test_forces_of_added_mass_do_no_work_and_energy_balances():
 
 
 def test_the_energy_audit_of_a_run_closes():
-    """What the audit leaves shrinks with the fourth power of the step, as the method does: 16 with half the step."""
+    """The residual of the audit decreases with the fourth power of the step, the order of the method: 16 with half the step."""
     model, _ = watered(geometry.Box(size=(0.5, 0.3, 0.1)).at((0.05, 0.0, -0.03), (0.1, 0.2, 0.3)))
     start = hm.State(q=model.initial().q, v=np.array([0.5, 0.3, -0.2, 0.4, -0.3, 0.6]))
     left = []
@@ -220,7 +220,7 @@ def test_every_guess_is_listed_and_kept_in_the_file(tmp_path):
     assert dict(loaded.sources)["arm: volume"].startswith("estimated, 0.00201")
 
 
-def test_bad_meshes_and_names_are_refused_together(tmp_path):
+def test_bad_meshes_and_names_are_rejected_together(tmp_path):
     (tmp_path / "open.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\n")
     mesh = geometry.Mesh(file="open.obj")
     dry = hm.Model(bodies=[body(mesh), body(replace(mesh, file="none.obj"), name="other")])
@@ -292,7 +292,7 @@ def test_ballast_in_a_world_with_z_up():
     np.testing.assert_allclose(found.after.rest, (0.0, 0.1), atol=1e-9)
 
 
-def test_what_cannot_be_ballasted_is_refused():
+def test_what_cannot_be_ballasted_is_rejected():
     with pytest.raises(ValueError, match="hm.add_water"):
         hm.ballast(hm.Model(bodies=[body(geometry.Sphere(radius=0.2))]))
     model, _ = watered(geometry.Sphere(radius=0.2))
@@ -356,7 +356,7 @@ def test_an_open_mesh_counts_as_its_hull_with_a_note(tmp_path):
     assert error >= 0.3 * value
 
 
-def test_the_hull_of_an_open_frame_is_far_off_and_says_so(tmp_path):
+def test_the_hull_of_an_open_frame_is_far_off_and_reports_it(tmp_path):
     """Three beams of 1 m with one triangle inside out fill 0.7 % of the hull around them."""
     sides = 0.98 * np.eye(3) + 0.02
     beams = [geometry.Box(size=tuple(side)).triangulate() for side in sides]

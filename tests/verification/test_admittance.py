@@ -103,7 +103,7 @@ def test_a_path_begins_where_something_was_touched():
         ({"sensor": "ft", "stiffness": 1, "damping": 1}, "no sensor 'ft'; there are no sensors"),
     ],
 )
-def test_refused(given, words):
+def test_rejected(given, words):
     with pytest.raises(ValueError, match=words):
         hm.Simulation(
             MODEL,

@@ -1,4 +1,4 @@
-"""Ballast: a vehicle that carries it rests as asked, with an arm that rights it; what cannot be is refused with numbers."""
+"""Ballast: a vehicle that carries it rests as asked, with an arm that rights it; what cannot be is rejected with numbers."""
 
 from math import nan, radians
 
@@ -33,7 +33,7 @@ def test_a_top_heavy_vehicle_rests_level_without_further_wishes(buoyancy):
     assert sum(piece.mass for piece in again.pieces) < 1e-5
 
 
-def test_a_height_that_no_ballast_reaches_is_refused_with_the_one_that_it_does():
+def test_a_height_that_no_ballast_reaches_is_rejected_with_the_one_that_it_does():
     """Ever more lead below and foam above in the box come near an arm, the largest there is; 0.9 of it are found."""
     model = wet_box()
     with pytest.raises(ValueError, match=r"`stability` of 3 m.*0.6 × 0.4 × 0.25 m, give at most (0\.\d+) m") as caught:
@@ -89,7 +89,7 @@ def test_ballast_is_on_what_is_fixed_to_an_empty_root(body):
         assert (np.abs(piece.position) <= np.array([0.3, 0.2, 0.125]) + 1e-9).all()
 
 
-def test_a_vehicle_without_water_is_told_what_to_do():
+def test_a_vehicle_without_water_is_reported_what_to_do():
     with pytest.raises(ValueError, match=r"base_link, hull.*hm.add_water.*meshes"):
         hm.ballast(hm.add_water(on_an_empty_root()).model)
     with pytest.raises(ValueError, match=r"'base_link' has no hydrodynamics.*body='hull'"):

@@ -75,7 +75,7 @@ def test_stability_is_known():
     assert all(0.0 < SlidingBlock(points=p).oscillation < 1.0 for p in (1, 2, 4))
 
 
-# -- names and faults -----------------------------------------------------------------------------------------------------
+# -- names and errors -----------------------------------------------------------------------------------------------------
 
 
 def test_names():
@@ -97,12 +97,12 @@ def test_names():
         (lambda: method_named("b5"), "no integrator 'b5'"),
     ],
 )
-def test_faults(make, message):
+def test_errors(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_inputs_that_jump_are_refused(wet):
+def test_inputs_that_jump_are_rejected(wet):
     q, v = start(wet.model)
     with pytest.raises(ValueError, match="tau changes with every step, but b4pc5"):
         hm.rollout(wet, q, v, np.zeros((20, wet.model.nv)), 0.01, 20, method="b4pc5")
@@ -292,7 +292,7 @@ def test_simulation_agrees_and_resumes(period):
     assert distance(sim.model, (there.q, there.v), (end.q, end.v)) < 1e-8
 
 
-def test_simulation_that_diverges_says_so():
+def test_simulation_that_diverges_reports_it():
     sim = simulation("b4pc5", step=0.02)
     q, v = start(sim.model)
     sim.reset(hm.model.State(q=q, v=1e6 * v))

@@ -413,7 +413,7 @@ def test_block_slips_above_the_angle_of_static_friction():
 
 
 def test_block_between_the_angles_sticks_or_slides_as_it_began():
-    """Between atan μ_k and atan μ_s a block at rest stays and a block in motion goes on."""
+    """Between atan μ_k and atan μ_s a block at rest stays and a block in motion continues."""
     angle = 0.5 * (np.arctan(0.4) + np.arctan(0.5))
     assert slide(angle, 0.0, 4.0)[2][-1] == pytest.approx(0.0, abs=1e-6)
     _, _, v, _ = slide(angle, 0.5, 3.0)
@@ -580,7 +580,7 @@ def field(**given):
 
 
 def test_meshes_hinder_only_where_they_could_touch():
-    """A mesh as a collision shape is refused where there is something to touch, not in open water."""
+    """A mesh as a collision shape is rejected where there is something to touch, not in open water."""
     mesh = hm.geometry.Mesh(file="hull.stl", scale=(1.0, 1.0, 1.0))
     body = hm.Body(name="hull", inertia=hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0)), shapes=(mesh,))
     ball = hm.Body(

@@ -63,7 +63,7 @@ def test_table_of_velocities(t, begin, end, velocity):
 
 
 def test_segments_join():
-    """From segment to segment current and gusts together are continuous, and no time is left out."""
+    """From segment to segment current and gusts together are continuous, and no time is omitted."""
     flow = UniformFlow(Environment(current=TABLE, gusts=GUSTS), 4)
     t = 0.0
     for _ in range(80):

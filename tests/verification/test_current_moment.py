@@ -62,7 +62,7 @@ def test_it_is_munks_moment():
     assert [abeam[0, 0], abeam[2, 2]] == pytest.approx([(Z - Y) * 0.16, (X - Y) * 0.16], rel=1e-6)
 
 
-def test_a_run_says_it_before_the_vehicle_turns_over_and_the_remedy_holds_it():
+def test_a_run_reports_it_before_the_vehicle_turns_over_and_the_remedy_holds_it():
     slow, fast = held(0.15, HoldPose(position=(0, 0, 10))), held(0.4, HoldPose(position=(0, 0, 10)))
     assert not slow.controller.notes
     (note,) = fast.controller.notes

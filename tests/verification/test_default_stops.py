@@ -30,7 +30,7 @@ def stops_of(sim) -> dict[str, JointStops]:
 @pytest.mark.parametrize("n", [1, 3, 8, 25])
 @pytest.mark.parametrize("first", [joints.Free(), joints.Fixed()], ids=["free", "fixed"])
 def test_the_default_step_carries_all_stops_of_a_chain(n, first):
-    """Each by itself by every method for fixed steps; all at once by rk4, whose limit is 2.78 and by the trace the sum of all."""
+    """Each on its own by every method for fixed steps; all at once by rk4, whose limit is 2.78 and by the trace the sum of all."""
     model = chain(n, first=first)
     sim = hm.Simulation(model)
     for method in map(method_named, ("rk4", "euler", "semi_implicit_euler")):
@@ -72,7 +72,7 @@ def test_a_chain_that_is_thrown_against_its_stops_stays_near_them():
     assert 0.0 < beyond.max() < 0.05
 
 
-def test_a_step_that_is_too_long_for_default_stops_says_that_these_are_defaults():
+def test_a_step_that_is_too_long_for_default_stops_reports_that_these_are_defaults():
     rk4 = method_named("rk4")
     sim = hm.Simulation(chain(6))
     words = "these defaults"

@@ -251,7 +251,7 @@ def test_a_custom_element_decays_as_the_closed_form(waves):
         element.matrix(v, RHO)
 
 
-def test_a_class_that_defines_its_wrench_anew_does_not_keep_the_numbers_of_its_parent():
+def test_a_class_that_defines_its_wrench_again_does_not_keep_the_numbers_of_its_parent():
     class Twice(hm.drag.Damping):
         def wrench(self, V_r, density):
             return 2.0 * hm.drag.Damping.numbers(self, density).wrench(V_r)

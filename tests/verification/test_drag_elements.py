@@ -119,7 +119,7 @@ def test_map_against_scipy():
 
 
 def test_map_of_a_foil_is_the_foil():
-    """A table made from the foil's own coefficients every two degrees."""
+    """A table generated from the foil's own coefficients every two degrees."""
     foil = drag.Foil(area=0.5, lift_slope=5.0, drag_parallel=0.02, drag_normal=1.2)
     alpha = np.radians(np.arange(-180, 181, 2))
     rows = [[foil.wrench(np.array([math.cos(a), 0, math.sin(a), 0, 0, 0]), 2.0 / 0.5)] * 2 for a in alpha]

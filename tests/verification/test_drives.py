@@ -351,6 +351,6 @@ def test_traced_equals_floats():
         ),
     ],
 )
-def test_faults_name_field_value_and_remedy(make, message):
+def test_errors_name_field_value_and_remedy(make, message):
     with pytest.raises(ValueError, match=message):
         make()

@@ -1,7 +1,6 @@
 """The energy audit: the change of all energies is the work of all causes, to the order of the method, with everything switched on.
 
-The residual is E(t) − E(0) − Σ W, with the works integrated beside the state. Nothing in it is fitted: a force whose power is
-booked wrongly, or an energy that is forgotten, leaves a residual that does not shrink with the step.
+The residual is E(t) − E(0) − Σ W, with the works integrated beside the state. Nothing in it is fitted: a force whose power is accounted for wrongly, or an energy that is forgotten, leaves a residual that does not shrink with the step.
 """
 
 import numpy as np
@@ -258,7 +257,7 @@ HULLS = {
 def test_audit_at_the_free_surface(name, shape):
     """A hull that bobs and rolls through the surface closes its audit too.
 
-    The books have no term for the change of the water's energy: it must come out of the forces. The wet part of two balls that
+    The energy balance has no term for the change of the water's energy: it must come out of the forces. The wet part of two balls that
     stay half wet is smooth: order 4. The second derivative of its rate jumps where a corner of a box touches the surface, and
     rounded edges are thinner than a step: order 2 at least. In waves the hull's origin goes up and down through the mean surface.
     """

@@ -319,7 +319,7 @@ def right(method, h):
 
 
 def outcome(case, method, h):
-    """How far off the end is, and what became of the run: nothing to say, "refused" before the start, or "diverged"."""
+    """Error at the end, and outcome of the run: empty, "rejected" before the start, or "diverged"."""
     make, truth, entries = CASES[case]
     sim = make(integrator=method, step=h, record=0.1)
     try:
@@ -343,14 +343,14 @@ def test_methods_that_control_their_error_are_right_at_every_step(case, method):
 
 @pytest.mark.parametrize("case", ["overrun drive", "sphere"])
 @pytest.mark.parametrize("method", ["euler", "semi_implicit_euler", "rk4", "b2pc5"])
-def test_no_wrong_result_that_is_not_refused(case, method):
+def test_no_wrong_result_that_is_not_rejected(case, method):
     for h in STEPS[1:]:
         off, word = outcome(case, method, h)
         assert word == "refused" or off < right(method, h), h
 
 
 def main():
-    """Print the error at the end of each case, by method and step; ! marks a wrong result that was not refused."""
+    """Print the error at the end of each case, by method and step; ! marks a wrong result that was not rejected."""
     print("steps", *STEPS)
     for case, (_, truth, _) in CASES.items():
         print(f"\n{case}: ends at {np.round(truth(), 6)}")

@@ -401,7 +401,7 @@ def test_wrong_values_name_the_field(make, field_name, value):
     assert value is None or error.value.value == value
 
 
-def test_every_shape_has_a_name_in_files():
+def test_every_shape_is_named_in_files():
     assert set(geometry.SHAPES.values()) == {Box, Sphere, Cylinder, Capsule, Ellipsoid, Convex, Mesh, Plane, HeightField}
 
 

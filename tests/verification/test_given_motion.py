@@ -136,7 +136,7 @@ def _vdot(model, t, q, v):
     return vdot
 
 
-def test_work_of_the_motion_is_booked(run):
+def test_work_of_the_motion_is_accounted_for(run):
     """Change of energy less all work is the integrator's error: far below the work that the motion does."""
     work = np.abs(run.work.sel(cause="given motion").values).max()
     assert work > 0.5
@@ -257,7 +257,7 @@ class Wrong(motions.Motion):
         ({"elbow": 3.0}, "must be a Motion"),
     ],
 )
-def test_what_is_refused(vehicle, given, said):
+def test_what_is_rejected(vehicle, given, said):
     """Each message names the joint and what to do."""
     with pytest.raises((ValueError, KeyError, TypeError), match=said):
         hm.Simulation(
@@ -265,8 +265,8 @@ def test_what_is_refused(vehicle, given, said):
         )
 
 
-def test_a_start_off_the_motion_is_refused(vehicle):
-    """And says where to start."""
+def test_a_start_off_the_motion_is_rejected(vehicle):
+    """And reports where to start."""
     sim = hm.Simulation(vehicle, components=[hm.actuation.JointMotion(joint="elbow", motion=ELBOW)])
     q, v = vehicle.neutral()
     q[-1] = 0.5
@@ -274,7 +274,7 @@ def test_a_start_off_the_motion_is_refused(vehicle):
         sim.reset(hm.State(q=q, v=v))
 
 
-def test_a_start_with_another_velocity_is_refused(vehicle):
+def test_a_start_with_another_velocity_is_rejected(vehicle):
     """A sine begins fastest: at rest there, it would lag behind without a word."""
     sim = hm.Simulation(vehicle, components=[hm.actuation.JointMotion(joint="elbow", motion=ELBOW)])
     q, v = sim.state.q, 0.0 * sim.state.v
@@ -287,7 +287,7 @@ def test_a_start_with_another_velocity_is_refused(vehicle):
 
 
 def test_parts_of_a_composite_are_given_together():
-    """A ship on given heave and roll; one of the two alone is refused."""
+    """A ship on given heave and roll; one of the two alone is rejected."""
     ship = hm.Body(
         name="ship",
         joint=hm.joints.Composite(parts=(hm.joints.Prismatic(), hm.joints.Revolute(axis=(1, 0, 0)))),
@@ -380,7 +380,7 @@ joints:
 
 
 def test_a_motion_takes_the_place_of_a_drive_of_the_vehicle(tmp_path):
-    """What the file says of a joint goes first."""
+    """Settings of a joint in the file take precedence."""
     text = """
 hydromechs_scenario: 2
 name: given
@@ -405,7 +405,7 @@ def test_a_cost_names_what_changes(vehicle):
         cost.value(sim.state, np.zeros((50, 0)), 0.01)
 
 
-def test_a_start_elsewhere_than_the_motion_is_a_fault():
+def test_a_start_elsewhere_than_the_motion_is_a_error():
     def starting(at):
         start = ModelStart(model=hm.load("puma560"), joints={"link1": at})
         return Scenario(

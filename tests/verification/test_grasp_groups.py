@@ -36,7 +36,7 @@ HOLD = Grasp(name="hold", holder="palm", held="load")
 
 
 def harbour(bodies, grasps, **options) -> hm.Simulation:
-    """What is asked for of a ship at a quay and a hand that holds 1 kg, at rest."""
+    """Expected forces of a ship at a quay and a hand that holds 1 kg, at rest."""
     model = hm.Model(name="harbour", bodies=bodies, world=WORLD)
     state = model.initial()
     if "load" in model.body_names:
@@ -130,7 +130,7 @@ def four_bar(k: float) -> Plant:
 
 
 def doubled(k: float) -> Plant:
-    """A hinge that says what a joint says: nothing is left to hold, up to rounding."""
+    """A hinge that reports what a joint says: nothing is left to hold, up to rounding."""
     plant = four_bar(k)
     crank, coupler, _ = plant.model.bodies
     crank = replace(crank, frames=(hm.Frame("end", hm.Origin((0.4, 0, 0))),))
@@ -259,7 +259,7 @@ def test_a_rollout_closes_grasps_as_a_simulation_does():
         end = sim.run(0.01).state
         np.testing.assert_allclose(out.v[:, -1], np.stack([end.v] * 2), rtol=0, atol=1e-9)
         np.testing.assert_allclose(out.internal[:, -1], np.stack([end.internal] * 2), rtol=0, atol=1e-9)
-        # what goes on holds already
+        # what continues holds already
         state = sim.state
         more = hm.rollout(sim.plant, state.q, state.v, {"hold.closed": 1.0}, 1e-3, 1, internal=state.internal)
         np.testing.assert_array_equal(more.v[0], state.v)

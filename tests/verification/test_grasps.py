@@ -332,7 +332,7 @@ def test_a_long_run_does_not_drift():
 
 
 def test_two_grasps_that_say_the_same_leave_forces_free():
-    """Six of twelve force components can have any value; the motion is that of one grasp, and the recording says so."""
+    """Six of twelve force components can have any value; the motion is that of one grasp, and the recording reports it."""
     one = held_by_arm(False, record=0.1)
     model = one.model
     twice = [replace(next(c for c in one.plant.components if c.kind == "grasp"), name=name) for name in ("first", "second")]

@@ -69,7 +69,7 @@ def test_the_firm_grasp_is_the_limit_of_stiff_grips():
 
 
 def test_energy_and_momentum_through_closing_swinging_and_opening():
-    """Verify that the work of jaws and dampers is booked, and that two free bodies keep their momentum."""
+    """Verify that the work of jaws and dampers is accounted for, and that two free bodies keep their momentum."""
     holder = body("holder", 20.0, frame=(0.4, 0.0, 0.1), rpy=(0.1, 0.2, 0.3))
     load = body("load", 5.0)
     model = hm.Model(bodies=[holder, load], world=hm.World(gravity=0.0))
@@ -120,7 +120,7 @@ def test_jaws_out_of_reach_close_on_nothing():
     np.testing.assert_array_equal(sim.state.v, 0.0)
 
 
-def test_faults():
+def test_errors():
     with pytest.raises(ValueError, match=r"grip 'grip': stiffness is \[-1.0, 0.0, 0.0\], must not be negative"):
         grip(stiffness=(-1.0, 0.0, 0.0))
     load = body("load", 8.0)
@@ -138,7 +138,7 @@ SOFT = dict(holder="load", held="other", stiffness=(10.0,) * 3, damping=(1.0,) *
 
 
 def test_switches_are_open_or_closed():
-    """Verify that a grasp has nothing between, that a grip has a strength from 0 to 1, and that both say so."""
+    """Verify that a grasp has nothing between, that a grip has a strength from 0 to 1, and that both report it."""
     for component, wrong, words in (
         (Grasp(name="g", holder="load", held="other"), 0.5, r"'g.closed' is 0.5, must be 0 \(open\) or 1 \(closed\)"),
         (Grasp(name="g", holder="load", held="other"), 2.0, "'g.closed' is 2, must be 0"),
@@ -184,7 +184,7 @@ def test_a_grip_that_is_closed_at_the_start_holds_something():
 
 
 def test_jaws_that_close_on_nothing_stay_empty_until_they_open():
-    """A load that drifts past jaws which have closed is not caught, and a message says so; after opening it can be."""
+    """A load that drifts past jaws which have closed is not caught, and a message reports it; after opening it can be."""
     grip = Grip(name="g", **{**SOFT, "reach": 0.1, "closing_time": 0.05})
     plant, state = pair(grip)
     q, v = state.q.copy(), state.v.copy()

@@ -92,7 +92,7 @@ def test_slopes_and_steps():
     np.testing.assert_allclose(geometry.steps(x, y, rise=0.2, run=1.0, start=0.4)[:, 0], [0, 0.2, 0.2, 0.4, 0.4])
 
 
-def test_ready_materials_say_where_they_come_from():
+def test_ready_materials_report_where_they_come_from():
     assert set(MATERIALS) == {"concrete", "rock", "sand", "mud", "steel", "rubber"} == set(MATERIAL_SOURCES)
     assert all("estimated" in text for text in MATERIAL_SOURCES.values())
 
@@ -171,7 +171,7 @@ def test_a_scenario_file_generates_ground_of_a_ready_material():
         loads_scenario(FILE.replace("seed", "sede").replace("HEIGHT", "0.4"), library=hm.load, plants=library.load_vehicle)
 
 
-def test_feet_below_the_ground_at_the_start_are_a_fault():
+def test_feet_below_the_ground_at_the_start_are_a_error():
     with pytest.raises(hm.ScenarioError, match="starts .* m inside .*contact 'lower1 on mound'"):
         loads_scenario(FILE.replace("HEIGHT", "0.1"), library=hm.load, plants=library.load_vehicle)
 

@@ -42,7 +42,7 @@ def test_a_nut_runs_down_a_screw():
 
 
 def test_friction_drive_and_limits_act_in_it():
-    """A servo holds it, damping is heard, and the stop ends its way."""
+    """A servo holds it, damping is received, and the stop ends its way."""
     held = hm.Simulation(nut(), components=[hm.drives.Servo(joint="nut", stiffness=50.0, damping=2.0)], step=0.002).run(4.0)
     assert held.state.q[0] == pytest.approx(-MASS * 9.81 * PITCH / (2 * math.pi) / 50.0, rel=1e-3)
     damped = hm.Simulation(nut(damping=0.5), step=0.002).run(5.0)
@@ -130,7 +130,7 @@ def test_configurations_and_files():
         )
 
 
-def test_engines_of_others_refuse_it():
+def test_third_party_engines_reject_it():
     plant = hm.Simulation(nut()).plant
     for engine in ("mujoco", "dart", "bullet"):
         assert f"joint 'nut': engine {engine!r} has no helical joint" in hm.hybrid.Hybrid(engine=engine).faults(plant)[0]

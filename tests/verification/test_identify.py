@@ -1,4 +1,4 @@
-"""What is unknown of a plant from recordings: exact derivatives, honest error bars, and what the data cannot tell."""
+"""Unknowns of a plant from recordings: exact derivatives, honest error bars, and what the data cannot tell."""
 
 import math
 import re

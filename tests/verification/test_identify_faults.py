@@ -1,4 +1,4 @@
-"""Recordings that cannot be used, unknowns that cannot be told, searches that do not end: each said, with what to do."""
+"""Recordings that cannot be used, unknowns that cannot be determined, searches that do not end: each said, with what to do."""
 
 import math
 from dataclasses import replace
@@ -58,7 +58,7 @@ def test_an_unknown_without_effect_stays_and_has_no_deviation(plant, trial):
     assert [d.text for d in found.directions] == ["+1.00 plate.inertia.tensor[0]"]
 
 
-def test_a_search_that_does_not_end_says_so(plant, trial):
+def test_a_search_that_does_not_end_reports_it(plant, trial):
     """With the best so far, and what another iteration promises."""
     costs = []
     far = [replace(DRAG, value=3.0), Number(name="plate.inertia.com", index=(0,), value=-0.2)]
@@ -96,14 +96,14 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
         (lambda t, x: {}, "has no samples of imu.pitch"),
     ],
 )
-def test_samples_that_cannot_be_used_are_refused(plant, trial, change, said):
+def test_samples_that_cannot_be_used_are_rejected(plant, trial, change, said):
     bad = replace(trial, samples=change(*trial.samples["imu.pitch"]))
     with pytest.raises(ValueError, match=rf"trial 'decay'.*{said}"):
         hm.identify(plant, [bad], [IMU], [DRAG], step=0.05)
 
 
-def test_samples_outside_the_trial_are_told(plant, trial):
-    """A part of a log: some samples outside are told, most of them only if they are left out on purpose."""
+def test_samples_outside_the_trial_are_reported(plant, trial):
+    """A part of a log: some samples outside are reported, most of them only if they are omitted on purpose."""
     part = replace(trial, end=2.0)
     found = hm.identify(plant, [part], [IMU], [DRAG], step=0.05)
     said = "trial 'decay': 20 of 61 samples of imu.pitch are outside of it and are ignored"
@@ -115,7 +115,7 @@ def test_samples_outside_the_trial_are_told(plant, trial):
     assert cut.converged and not cut.notes and len(cut.solution.evaluated[0].residual) == 21
 
 
-def test_other_things_that_make_no_sense_are_refused(plant, trial):
+def test_other_things_that_make_no_sense_are_rejected(plant, trial):
     with pytest.raises(ValueError, match="there are no trials"):
         hm.identify(plant, [], [IMU], [DRAG], step=0.05)
     with pytest.raises(ValueError, match="'decay' starts at 0 s and stops at -1 s"):

@@ -74,7 +74,7 @@ def test_drag_and_current_are_found_in_water_that_changes(tide):
     np.testing.assert_allclose([row.value for row in found.found[:2]], [8.0, 0.05], rtol=1e-4)
 
 
-def test_a_trial_with_a_motion_that_the_plant_has_no_place_for_is_refused(tide):
+def test_a_trial_with_a_motion_that_the_plant_has_no_place_for_is_rejected(tide):
     _, nav, trial = tide
     other = replace(trial, motions={"hull": SWING})
     with pytest.raises(KeyError, match="'one' gives the motion of 'hull', but the plant has no recorded motion of that joint"):
@@ -144,7 +144,7 @@ def test_drag_is_found_beside_internal_states(buoy, start, pieces):
     assert found.found[0].value == pytest.approx(8.0, rel=1e-3)
 
 
-def test_a_tether_that_does_not_reach_is_refused(buoy):
+def test_a_tether_that_does_not_reach_is_rejected(buoy):
     _, nav, trial = buoy
     with pytest.raises(ValueError, match="tether 'line'") as refused:
         hm.identify(on_a_line(5.0), [replace(trial, q=np.array([0.5]))], [nav], [DRAG_Z], step=STEP)
@@ -170,7 +170,7 @@ def on_a_field():
 
 
 @pytest.mark.parametrize(("made", "name"), [(grasping, r"'hand' \(grasp\)"), (on_a_field, r"'hull on bed' \(contact\)")])
-def test_parts_without_derivatives_are_refused_by_name(made, name):
+def test_parts_without_derivatives_are_rejected_by_name(made, name):
     """They gave a converged search and wrong numbers."""
     plant = made()
     start, nav = (

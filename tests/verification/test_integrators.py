@@ -325,8 +325,8 @@ def test_linearly_implicit_step_is_its_stability_function():
     assert abs(state.q[0]) < 0.3 * abs((1 - (1 - 2 * (1.0 - np.sqrt(0.5))) * 350) / (1 + (1.0 - np.sqrt(0.5)) * 350) ** 2) ** 2
 
 
-def test_rk4_diverges_on_a_stiff_servo_and_says_so(monkeypatch):
-    """RK4 at h λ = −43 grows by R ≈ z⁴/24 a step until numbers end; the error says when, which body, what to do, and keeps the last state."""
+def test_rk4_diverges_on_a_stiff_servo_and_reports_it(monkeypatch):
+    """RK4 at h λ = −43 grows by R ≈ z⁴/24 a step until numbers end; the error reports when, which body, what to do, and keeps the last state."""
     model, servo = lever(1e6, 3e3)
     sim = hm.Simulation(model, components=[*servo], step=1e-3)
     sim.state = hm.State(q=np.array([0.3]), v=np.array([0.0]), command=np.array([0.5]))
@@ -354,7 +354,7 @@ def test_rk4_diverges_on_a_stiff_servo_and_says_so(monkeypatch):
     np.testing.assert_allclose(q[1:] - 0.5, -0.2 * np.exp(-slow * run.recording.time.values[1:]), atol=0.2 * (slow * 1e-3) ** 2)
 
 
-def test_diverging_tumbler_says_so_too():
+def test_diverging_tumbler_reports_it_too():
     """Angles of 1e27 rad a step leave no unit quaternion; the error must be the divergence, not the quaternion."""
     top = hm.Body(
         name="top",
@@ -567,7 +567,7 @@ def test_divided_steps_resume_and_roll_out():
     assert r.q[0, -1, 0] > 10.0 * r.q[1, -1, 0] > 10.0 * abs(r.q[2, -1, 0])
 
 
-def test_booked_work_is_left_out_of_the_jacobian():
+def test_recorded_work_is_omitted_of_the_jacobian():
     """It changes nothing and is only summed: neither differentiated nor solved for, and its size does not divide steps."""
     sim = sliding_box(0.01, integrator="linearly_implicit")
     stepper = sim._programs.stepper

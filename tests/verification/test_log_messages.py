@@ -82,7 +82,7 @@ def test_what_messages_do_not_have_is_named(tmp_path, asked, said):
         validation.read_log(write_json(tmp_path / "a.mcap"), **asked)
 
 
-def test_a_cut_mcap_file_is_refused(tmp_path):
+def test_a_cut_mcap_file_is_rejected(tmp_path):
     path = write_json(tmp_path / "a.mcap")
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(ValueError, match="a.mcap is not a log that can be read"):
@@ -116,7 +116,7 @@ def imu_messages(store, **more):
 
 @pytest.mark.parametrize("storage", ["SQLITE3", "MCAP"])
 def test_bags_of_ros_2(tmp_path, storage):
-    """Of both storages; the MCAP file of the second is read by itself, too."""
+    """Of both storages; the MCAP file of the second is read on its own, too."""
     rosbag2, typesys = (pytest.importorskip(f"rosbags.{x}", reason=BAGS) for x in ("rosbag2", "typesys"))
     store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
     path = tmp_path / "bag"

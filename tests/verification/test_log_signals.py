@@ -84,8 +84,8 @@ def test_a_time_far_ahead_costs_one_sample(tmp_path):
         (500.0, r"a.csv: the clock jumps ahead from 9.95 to 510.00 s.*cut the log there"),
     ],
 )
-def test_a_clock_that_jumps_and_stays_there_is_refused(tmp_path, jump, said):
-    """It would leave another log than was written; a pause that is not longer than the log is told, and stays."""
+def test_a_clock_that_jumps_and_stays_there_is_rejected(tmp_path, jump, said):
+    """It would leave another log than was written; a pause that is not longer than the log is reported, and stays."""
     times = np.where(T >= 9.99, T + jump, T)
     (tmp_path / "a.csv").write_text("t,x\n" + "\n".join(f"{t},1" for t in times))
     with pytest.raises(ValueError, match=said):
@@ -94,7 +94,7 @@ def test_a_clock_that_jumps_and_stays_there_is_refused(tmp_path, jump, said):
     assert validation.read_log(tmp_path / "b.csv", "t").notes == ("b.csv: no samples from 9.95 to 18.00 s",)
 
 
-def test_suspect_samples_and_sensors_that_hang_are_told():
+def test_suspect_samples_and_sensors_that_hang_are_reported():
     """A spike with its time, size and remedy, a signal that stops; neither of a signal as it was."""
     spike, held = ROLL.copy(), np.where(T < 12.0, ROLL, ROLL[240])
     spike[77] += 0.9

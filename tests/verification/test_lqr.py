@@ -163,7 +163,7 @@ def test_few_thrusters_control_what_they_reach(frames, reached):
     assert asked[list(vehicle.axes)] == pytest.approx(0.1 * vehicle.reach[0] * (np.arange(len(reached)) == k), abs=1e-9)
 
 
-def test_what_thrusters_do_not_reach_is_refused_by_name():
+def test_what_thrusters_do_not_reach_is_rejected_by_name():
     with pytest.raises(
         ValueError,
         match=r"of 'hull': the thrusters do not reach sway, pitch apart from the rest; .* surge, heave, yaw_rate$",
@@ -213,8 +213,8 @@ UPRIGHT = {
 
 
 @pytest.mark.parametrize(("hold", "follow"), [(LqrHoldPose, LqrFollowPath), (HoldPose, FollowPath)])
-def test_places_out_of_reach_are_said_or_refused(hold, follow):
-    """Said where they are left as they are, refused where waypoints lead along nothing else."""
+def test_places_out_of_reach_are_said_or_rejected(hold, follow):
+    """Said where they are left as they are, rejected where waypoints lead along nothing else."""
     (*_, note) = few(UPRIGHT, hold(position=(0.5, 0.0, 0.0))).controller.notes
     assert note == "the thrusters of 'hull' do not reach surge, sway, yaw: positions and angles that need these are not held"
     (*_, note) = few(THREE, hold(position=(0.5, 0.0, 0.0))).controller.notes
@@ -237,7 +237,7 @@ def test_places_out_of_reach_are_said_or_refused(hold, follow):
     few(THREE, path(position=(1, 1, 1), heading_deg=45.0))  # it can turn and go
 
 
-def test_what_is_left_out_of_the_controlled_is_said():
+def test_what_is_omitted_of_the_controlled_is_said():
     controller = simulation(LqrHoldPose(position=(0.5, 0.0, 0.0), controlled=["surge", "heave", "pitch"])).controller
     assert controller.notes[1:] == [
         "sway, roll, yaw of 'hull' are not controlled: positions and angles that need these are not held"

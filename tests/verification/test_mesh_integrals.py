@@ -120,7 +120,7 @@ def test_silhouettes():
     assert both.silhouette(1) == pytest.approx(2 * shadow[1], rel=0.03)
 
 
-def test_faults_of_meshes_are_named():
+def test_errors_of_meshes_are_named():
     good = prism(7, 1.0, 2.0)
     assert good.problems() == []
     cases = {

@@ -231,7 +231,7 @@ def test_friction_about_to_slip_is_a_corner():
 
 
 def test_a_state_keeps_the_parameters_and_commands_of_the_simulation():
-    """Of which it says nothing."""
+    """Of which it reports nothing."""
     ball = hm.Body(name="ball", inertia=hm.Inertia(mass=2.0, tensor=(1, 1, 1, 0, 0, 0)))
     plant = hm.Plant(model=hm.Model(bodies=[ball]), parameters=["ball.inertia.mass"], components=(ExternalWrench(body="ball"),))
     sim = hm.Simulation(plant, parameters={"ball.inertia.mass": 4.0})
@@ -240,6 +240,6 @@ def test_a_state_keeps_the_parameters_and_commands_of_the_simulation():
     assert there.rates[0] == pytest.approx(2.0) == hm.linearize(sim).rates[0]
 
 
-def test_what_is_no_plant_is_refused():
+def test_what_is_no_plant_is_rejected():
     with pytest.raises(ValueError, match=r"hm\.Simulation\(scenario\)"):
         hm.modes("station_keeping")

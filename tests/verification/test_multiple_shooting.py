@@ -143,7 +143,7 @@ def test_derivatives_of_gaps_agree_with_differences():
         np.testing.assert_allclose(getattr(exact, name)[0], found, atol=1e-6 * np.abs(found).max(), err_msg=name)
 
 
-def test_pieces_that_make_no_sense_are_refused(plant, angles):
+def test_pieces_that_make_no_sense_are_rejected(plant, angles):
     trial = recorded(angles, 1.0, 0)
     with pytest.raises(ValueError, match=r"shooting_interval is 0.001 s, must be at least the step, 0.02 s"):
         identified(plant, trial, shooting_interval=0.001)

@@ -174,7 +174,7 @@ def test_covariance_stays_symmetric_and_positive(flight, instruments):
     assert np.linalg.eigvalsh(now).min() > 0
 
 
-def test_outliers_are_refused(flight, instruments):
+def test_outliers_are_rejected(flight, instruments):
     """A USBL fix 20 m off now and then changes nothing; after ten in a row it is believed, and said."""
 
     def wild(reading: Reading) -> Reading:
@@ -193,7 +193,7 @@ def test_outliers_are_refused(flight, instruments):
 
 
 def test_recovers_from_a_jump_that_nothing_saw(flight, instruments):
-    """0.6 m/s that no reading of the IMU has: the DVL is refused, then P is widened, and all errors fit P again."""
+    """0.6 m/s that no reading of the IMU has: the DVL is rejected, then P is widened, and all errors fit P again."""
     jump, at = np.array([0.4, -0.3, 0.33]), round(3.0 * RATE)
 
     def struck(k, m):
@@ -203,7 +203,7 @@ def test_recovers_from_a_jump_that_nothing_saw(flight, instruments):
     errors, P, said, _ = flight.fly(instruments, 1, disturb=struck)
     normalised = np.abs(errors[:, :9]) / np.sqrt(np.diagonal(P, axis1=1, axis2=2)[:, :9])
     assert normalised[at : at + 40].max() > 20  # it knows nothing of it at first
-    back = at + round(2.6 * RATE)  # 11 refusals of the DVL, its latency
+    back = at + round(2.6 * RATE)  # 11 rejections of the DVL, its latency
     assert normalised[back:].max() < 4.5 and np.abs(errors[back:, :3]).max() < 0.5
     words = [text for text in said if "rejected" in text]
     assert any(text.startswith("'dvl' was rejected 10 times in a row; the filter widens its velocity") for text in words)
@@ -275,7 +275,7 @@ def test_water_track_estimates_the_current():
 
 
 def test_water_track_is_not_taken_for_ground_track():
-    """A filter that does not estimate the current leaves it alone, and says that it goes on without the DVL."""
+    """A filter that does not estimate the current leaves it alone, and reports that it continues without the DVL."""
     dvl = Dvl(name="dvl", frame="dvl", rate=5.0, noise=Noise(sigma=0.01), water_noise=Noise(sigma=0.01), range=5.0)
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
     navigated = sensed(sensors=(IMU, dvl, DEPTH), navigation=Navigation(filter=FILTER), terrain=[FLOOR])
@@ -329,7 +329,7 @@ def worst_error(recording):
     return np.abs(error / sigma).max()
 
 
-def test_sensors_and_filter_go_on_while_control_is_off():
+def test_sensors_and_filter_continue_while_control_is_off():
     """The vehicle drifts for 3 s without commands; the filter knows where it is, and a resumed run is the same."""
     off = hm.Event(name="off", quantity="time", level=1.013, control="off", command={"t0": 10.0, "t1": 10.0})
     on = hm.Event(name="on", quantity="time", level=4.0, control="on")
@@ -347,7 +347,7 @@ def test_sensors_and_filter_go_on_while_control_is_off():
     assert other.run(3.98).state == run.state
 
 
-def test_a_filter_that_was_not_asked_starts_anew():
+def test_a_filter_that_was_not_asked_starts_again():
     """`step` goes without the controller, and so without its filter, which then knows nothing of the way."""
     sim = holding()
     sim.run(1.0)
@@ -408,7 +408,7 @@ def test_log_comes_out_of_recorded_signals():
 
 
 def test_inner_controller_reads_estimate_encoders_or_truth():
-    """What it is told: the vehicle as estimated, encoded joints as measured; with read="truth" all as it is."""
+    """Input of the controller: the vehicle as estimated, encoded joints as measured; with read="truth" all as it is."""
     arm = hm.Body(
         name="arm",
         parent="hull",

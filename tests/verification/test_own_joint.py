@@ -1,4 +1,4 @@
-"""A user's own joint: the carriage of the documentation against Lagrange's equation, on every back end, everywhere joints go."""
+"""A user's custom joint: the carriage of the documentation against Lagrange's equation, on every back end, everywhere joints go."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ def one(joint, **fields) -> hm.Model:
 
 
 def changed(base, **methods):
-    """A class with other methods, made anew."""
+    """A class with other methods, made again."""
     return dataclass(frozen=True, kw_only=True)(type(base.__name__, (base,), methods))
 
 
@@ -343,7 +343,7 @@ def changed(base, **methods):
         (lambda: Tumbler(position=(1.0, 1.0, 0.0, 0.0)), "must be a unit quaternion"),
     ],
 )
-def test_what_does_not_agree_is_refused(joint, words):
+def test_what_does_not_agree_is_rejected(joint, words):
     with pytest.raises(hm.ModelError, match=f"body 'b': .*{words}"):
         one(joint())
 
@@ -381,7 +381,7 @@ def test_linearised_and_moved_on_its_manifold(own):
 
 
 def test_it_acts_like_other_joints():
-    """Damping, friction, limits and drives act in it; it is recorded, copied, opened; engines of others refuse it."""
+    """Damping, friction, limits and drives act in it; it is recorded, copied, opened; third-party engines reject it."""
     down = {"placement": hm.Origin((0, 0, 3), (np.pi / 2, 0, 0))}  # the lowest point is at q = π/2
     rail = EllipticRail(a=1.0, b=0.6, position=1.0, damping=4.0, **down)
     model = one(rail)

@@ -42,7 +42,7 @@ def test_a_simulated_roll_decays_as_the_mode_does():
     assert found.ratio == pytest.approx(mode["damping ratio of roll"].found, rel=0.01)
 
 
-def test_a_decay_is_told_from_a_slope_and_noise():
+def test_a_decay_is_reported_from_a_slope_and_noise():
     """Frequency and damping ratio of a swing on a slope with noise; short ones and noise alone are not told."""
     t = np.arange(0.0, 7.0, 0.05)
     noise = 1e-4 * np.random.default_rng(0).normal(size=len(t))

@@ -86,7 +86,7 @@ def test_numbers_depend_on_seed_world_stream_and_tick_only():
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc on this machine")
 @pytest.mark.parametrize("options", [["-O0"], ["-O3", "-march=native", "-ffp-contract=fast"]], ids=["plain", "fused"])
 def test_exported_c_gives_the_same_bits(options, tmp_path):
-    """Also where the compiler is told to fuse products and sums."""
+    """Also where the compiler fuses products and sums."""
 
     def function(seed, world, tick):
         x = compiler.draw(5, seed[()], world[()], "imu.noise", tick[()])

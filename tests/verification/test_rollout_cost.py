@@ -119,7 +119,7 @@ def test_gradient_of_a_falling_mass():
         cost.gradient(model.initial(), np.zeros((10, 2)), 0.1)
 
 
-def test_what_has_no_derivatives_is_refused():
+def test_what_has_no_derivatives_is_rejected():
     plant = swimmer()
     gusty = hm.Plant(
         model=plant.model,

@@ -135,7 +135,7 @@ def test_imu_loses_no_blow_between_its_readings():
     memory, state = instruments.pack.views(instruments.start()), sim.state
     first = instruments.pack.views(instruments.start())
     instruments.sample(first, state)
-    turned = quaternion_exp(first["sensor turns"])  # from the frame to the IMU, which is askew
+    turned = quaternion_exp(first["sensor turns"])  # from the frame to the IMU, which is misaligned
 
     def true(state):
         x = navigator.true(state)
@@ -153,7 +153,7 @@ def test_imu_loses_no_blow_between_its_readings():
         state = replace(state, t=0.02 * (k + 1), q=q, v=rng.normal(size=6))
 
 
-def test_imu_starts_anew_after_a_gap():
+def test_imu_starts_again_after_a_gap():
     """Without a reading a period ago it reads the instant, as at its first."""
     model = hm.Model(name="free", bodies=[body()])
     sim = hm.Simulation(model)
@@ -455,7 +455,7 @@ def test_noise_does_not_depend_on_other_sensors_or_on_the_start():
     assert watched(model, [depth], 1.0, seed=1)[1]["depth.depth"][0] != alone[0]
 
 
-# -- what is refused ---------------------------------------------------------------------------------------------------------------
+# -- what is rejected ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -474,6 +474,6 @@ def test_noise_does_not_depend_on_other_sensors_or_on_the_start():
         (list, "sensors is empty"),
     ],
 )  # fmt: skip
-def test_what_is_refused_is_named(make, words):
+def test_what_is_rejected_is_named(make, words):
     with pytest.raises((ValueError, KeyError), match=words):
         hm.Simulation(hm.Model(name="free", bodies=[body()]), controller=sensed(sensors=make()))

@@ -1,4 +1,4 @@
-"""Steps that each part of a plant bears by itself, and all of them together do not."""
+"""Steps that each part of a plant bears on its own, and all of them together do not."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def chain(links, *, gravity=0.0, servo=SERVO, **options):
 
 
 def own_limit(sim):
-    """Longest step that each part bears by itself [s]."""
+    """Longest step that each part bears on its own [s]."""
     return min(step_limit(mode, sim.method) for mode in stiff_modes(sim.plant, sim.state.q))
 
 
@@ -41,8 +41,8 @@ def said(run):
 
 
 @pytest.mark.parametrize(("method", "steps"), [("rk4", 8), ("semi_implicit_euler", 20)])
-def test_a_step_that_is_too_long_together_is_told(method, steps):
-    """What is told comes true: the motion grows, though the servos damp it; with the step that is named it does not."""
+def test_a_step_that_is_too_long_together_is_reported(method, steps):
+    """The warning is correct: the motion grows, though the servos damp it; with the step that is named it does not."""
     step = 0.9 * own_limit(chain(4, integrator=method))
     run = chain(4, integrator=method, step=step, record=step).run(steps * step)
     (text,) = said(run)

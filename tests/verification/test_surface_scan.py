@@ -1,4 +1,4 @@
-"""Predictions over heights of the surface: an error in heave and an error in the height of the surface are told apart."""
+"""Predictions over heights of the surface: an error in heave and an error in the height of the surface are distinguished."""
 
 from dataclasses import replace
 

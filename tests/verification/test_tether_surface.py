@@ -1,4 +1,4 @@
-"""Lines at the free surface and under it: no energy comes from nowhere, and with drag they come to rest."""
+"""Lines at the free surface and under it: no energy comes from nowhere, and with drag they settle."""
 
 import math
 from dataclasses import replace
@@ -76,7 +76,7 @@ def rate(plant, f, t, z, dt=1e-6):
 @pytest.mark.parametrize("surface", [FreeSurface(), None], ids=["surface", "deep"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_water_around_a_line_gives_back_what_it_took(surface, seed):
-    """In still water the work of the added mass is −dT_f/dt, what is lost besides is booked as "surface" and never a gain."""
+    """In still water the work of the added mass is −dT_f/dt, what is lost besides is accounted for as "surface" and never a gain."""
     hose = plant(Environment(surface=surface))
     z = thrown(hose, seed)
     power = instant(hose, 0.0, z).outputs[0]["line_power"].sum(axis=0)
@@ -88,7 +88,7 @@ def test_the_water_around_a_line_gives_back_what_it_took(surface, seed):
 
 @pytest.mark.parametrize("waves", [(), (RegularWave(height=0.06, period=1.5, direction=0.3),)], ids=["still", "waves"])
 @pytest.mark.parametrize("winch", [None, lines.Winch(shortest=2.0, longest=9.0)], ids=["fixed", "winch"])
-def test_energy_changes_by_the_powers_that_are_booked(waves, winch):
+def test_energy_changes_by_the_powers_that_are_accounted_for(waves, winch):
     """d/dt of the stored energy is the sum of all powers, with waves that move the surface and with a winch, too."""
     hose = plant(Environment(surface=FreeSurface(), waves=waves), winch=winch)
     for seed in range(3):
@@ -98,7 +98,7 @@ def test_energy_changes_by_the_powers_that_are_booked(waves, winch):
         assert power == pytest.approx(stored, rel=1e-5, abs=1e-5)
 
 
-def test_a_light_hose_at_the_surface_comes_to_rest():
+def test_a_light_hose_at_the_surface_settles():
     """A light hose, thrown: its energy and that of its water never rise, and drag leaves next to nothing of it."""
     hose = plant()
     sim = hm.Simulation(hose, step=4e-3, record=0.02)

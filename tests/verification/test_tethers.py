@@ -149,7 +149,7 @@ def test_energy_audit_closes_while_it_sways_lies_and_is_hauled_in(hung):
     assert hauled == pytest.approx(worked, rel=0.1)  # 8 masses, error of order 1/n²
 
 
-def test_a_run_goes_on_from_its_state_to_the_last_bit(hung, tmp_path):
+def test_a_run_continues_from_its_state_to_the_last_bit(hung, tmp_path):
     start = hung.reset()
     whole = hung.run(0.4).state
     assert hung.reset() == start
@@ -168,7 +168,7 @@ def test_a_winch_stops_at_its_limits(hung):
 
 
 def test_compiled_is_as_in_floats(hung):
-    """What is recorded of one instant, compiled and in plain NumPy: to rounding of tensions of EA eps."""
+    """Recorded quantities of one instant, compiled and in plain NumPy: to rounding of tensions of EA eps."""
     hung.reset()
     state = hung.run(2.0).state
     floats = evaluate(hung.plant, state.t, state.q, state.v, state.internal, np.concatenate([state.command, state.held]))
@@ -180,7 +180,7 @@ def test_compiled_is_as_in_floats(hung):
 
 
 def test_a_stiff_tether_of_500_m_is_stable_at_the_step_that_the_docs_name():
-    """EA = 5e6 N, 20 masses: rk4 with 10 ms, which step_faults lets pass; 30 ms is refused."""
+    """EA = 5e6 N, 20 masses: rk4 with 10 ms, which step_faults lets pass; 30 ms is rejected."""
     cable = lines.Cable(diameter=0.03, mass=1.2, axial_stiffness=5e6, axial_damping=2e3)
     top = lines.SwayingPoint(position=(100.0, 0.0, 0.0), amplitude=(0, 0, 2.0), period=8.0)
     line = tether(cable=cable, length=500.0, segments=20, top=top)
@@ -276,7 +276,7 @@ def test_a_hanging_line_in_water_whose_density_is_open():
         np.testing.assert_allclose(force[2], -sign * pull.V_A, rtol=1e-9)
 
 
-def test_a_tether_that_is_too_short_is_refused():
+def test_a_tether_that_is_too_short_is_rejected():
     line = tether(length=30.0)
     with pytest.raises(ValueError, match=r"tether 'line' is 30 m long, but its ends are 42\.\d+ m apart at the start"):
         hm.Simulation(vehicle(), components=[line], step=0.01)
@@ -305,7 +305,7 @@ def test_lines_begin_between_their_ends_as_they_are_at_the_start():
         np.testing.assert_allclose(state.internal[: 6 * n], hung.internal[: 6 * n], atol=1e-9)
 
 
-def test_a_line_that_is_too_short_at_its_start_is_refused():
+def test_a_line_that_is_too_short_at_its_start_is_rejected():
     """The point is 3 m higher at t = 2 s than at t = 0, in simulations and rollouts."""
     top = lines.SwayingPoint(position=(1.0, -1.0, 0.0), amplitude=(0.0, 0.0, -3.0), period=8.0, ramp=0.0)
     q, v = np.array([1.0, -1.0, 40.0, 1.0, 0, 0, 0]), np.zeros(6)
@@ -321,7 +321,7 @@ def test_a_line_that_is_too_short_at_its_start_is_refused():
             hm.rollout(plant, q, v, {}, 1e-3, 1, t=2.0)
 
 
-def test_what_does_not_fit_is_refused():
+def test_what_does_not_fit_is_rejected():
     with pytest.raises(KeyError, match="no frame or body 'shakle'"):
         Plant(model=vehicle(), components=(tether(frame="shakle"),))
     with pytest.raises(ValueError, match="within the winch's limits"):

@@ -169,6 +169,6 @@ def test_traced_equals_floats():
         (lambda: thruster(time_constant="soon"), "Thruster.time_constant is 'soon', must be a number"),
     ],
 )
-def test_faults_name_field_value_and_remedy(make, message):
+def test_errors_name_field_value_and_remedy(make, message):
     with pytest.raises(ValueError, match=message):
         make()

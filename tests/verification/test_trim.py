@@ -346,7 +346,7 @@ def test_states_that_no_simulation_could_start_from():
     assert hm.trim(plant(vessel(weight=0.0)), free="hull.p").converged
 
 
-def test_what_moves_by_itself_is_refused():
+def test_what_moves_alone_is_rejected():
     top = lines.SwayingPoint(position=(3.0, 0.0, -1.0), amplitude=(0.5, 0.0, 0.2), period=6.0)
     line = lines.HangingLine(name="hawser", frame="bow", top=top, cable=CABLE, length=12.0)
     state = hm.State(t=21.5, q=np.array([0.0, 0.0, 8.0, 1.0, 0.0, 0.0, 0.0]), v=np.zeros(6))

@@ -134,7 +134,7 @@ def test_springs_keep_the_energy_that_is_put_into_them(swinging):
     assert np.abs(swinging.energy_residual).max() < 1e-5 * total[0]
 
 
-def test_a_step_that_is_too_long_for_the_springs_is_refused():
+def test_a_step_that_is_too_long_for_the_springs_is_rejected():
     """ω of the fastest mode of all joints together, which is above that of any joint alone."""
     model = beam(6)
     M = np.array(equations.mass_matrix(model, model.neutral()[0]), dtype=float)

@@ -52,8 +52,8 @@ def write(path, rows, head="t,x"):
     return path
 
 
-def test_a_log_is_cleaned_and_says_so(tmp_path):
-    """Rows without numbers, clocks that jump back and pauses are told with their file and time."""
+def test_a_log_is_cleaned_and_reports_it(tmp_path):
+    """Rows without numbers, clocks that jump back and pauses are reported with their file and time."""
     rows = [[0.1 * k, k] for k in range(60)]
     rows[10] = [1.0, ""]
     rows[20] = [0.5, 20]  # jumps back
@@ -67,7 +67,7 @@ def test_a_log_is_cleaned_and_says_so(tmp_path):
     assert float(log.dataset().x.sel(time=0.2, method="nearest")) == 2.0
 
 
-def test_outliers_are_left_out(tmp_path):
+def test_outliers_are_omitted(tmp_path):
     rows = [[0.1 * k, 0.01 * k] for k in range(60)]
     rows[17][1] = 5.0
     log = without_outliers(validation.read_log(write(tmp_path / "a.csv", rows), "t"), {"x": 0.1}, 1.0)
@@ -89,12 +89,12 @@ def test_repeated_values_are_no_samples(tmp_path):
         ([[k, 1.0, 2.0] for k in range(20)], "t,x", "rows have 3 numbers, but 2 columns have names"),
     ],
 )
-def test_logs_that_cannot_be_read_are_refused(tmp_path, rows, head, said):
+def test_logs_that_cannot_be_read_are_rejected(tmp_path, rows, head, said):
     with pytest.raises((ValueError, KeyError), match=said):
         validation.read_log(write(tmp_path / "a.csv", rows, head), "t")
 
 
-def test_quaternions_in_degrees_or_disorder_are_refused():
+def test_quaternions_in_degrees_or_disorder_are_rejected():
     with pytest.raises(ValueError, match="quaternions have lengths 1.73 to 1.73, must be 1"):
         validation.euler_angles([np.ones(5), np.ones(5), np.ones(5), np.zeros(5)])
 

@@ -198,7 +198,7 @@ def test_momentum_theory_of_water_entry(name):
 
 
 def test_a_body_that_leaves_the_water_keeps_its_speed():
-    """Without gravity nothing acts on the way out: the water's energy stays behind, and is booked to the surface."""
+    """Without gravity nothing acts on the way out: the water's energy stays behind, and is accounted for to the surface."""
     shapes, volume = sphere(R)
     up = model(
         shapes,

@@ -189,7 +189,7 @@ class Spring:
         return 75.0 * motion.depth * motion.depth
 
 
-def test_the_books_close_with_hydrodynamics_of_a_user():
+def test_the_energy_balance_close_with_hydrodynamics_of_a_user():
     body = hm.Body(
         name="hull", joint=hm.joints.Free(), inertia=hm.Inertia(mass=10.0, tensor=(1, 1, 1, 0, 0, 0)), hydro=Spring()
     )

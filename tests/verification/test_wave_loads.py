@@ -237,7 +237,7 @@ def volume_integral(size, field):
     [((2.0, 1.4, 0.2), 3.0), ((2.0, 2.0, 0.05), 3.0), ((1.0, 0.05), 3.0), ((10.0, 8.0, 0.5), 4.0), ((0.2, 2.0, 1.0), 3.0)],
 )
 def test_flat_hulls_feel_the_moment_of_waves(size, period):
-    """Slabs, plates and discs, askew at 6 m: Froude-Krylov force to 0.1 %, its moment to 3 %, against volume integrals."""
+    """Slabs, plates and discs, misaligned at 6 m: Froude-Krylov force to 0.1 %, its moment to 3 %, against volume integrals."""
     t, V = 0.4, np.prod(size) if len(size) == 3 else np.pi * size[0] ** 2 * size[1]
     shape = hm.geometry.Box(size=size) if len(size) == 3 else hm.geometry.Cylinder(radius=size[0], length=size[1])
     environment = Environment(waves=[RegularWave(height=0.01, period=period, direction=0.7)])
@@ -321,7 +321,7 @@ def force_in_stream(element, gradient, velocity, *, moving=(0.0, 0.0, 0.0), cent
 
 
 def test_a_stream_that_converges_holds_a_body_as_taylor_has_it():
-    """Force on a body at rest in a steady irrotational stream: ∇(½ v·A v) (Taylor 1928), A that of an ellipsoid askew."""
+    """Force on a body at rest in a steady irrotational stream: ∇(½ v·A v) (Taylor 1928), A that of an ellipsoid misaligned."""
     center, rng = (0.1, -0.2, 0.3), np.random.default_rng(2)
     element = hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.1)).at(center, (0.4, -0.3, 0.9)))
     B = rng.normal(size=(3, 3))

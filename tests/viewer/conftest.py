@@ -112,7 +112,9 @@ def make_recording(*, samples=1201, duration=60.0, joints=6, thrusters=8, contac
         out["work"][:, k] = np.concatenate([[0.0], np.cumsum((power * (1 + 0.5 * np.sin(t + k)))[1:] * np.diff(t))])
     out["energy_residual"] = 1e-6 * np.cumsum(rng.normal(size=samples))
     stored = sum(out[name] - out[name][0] for name in ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy"))
-    out["work"][:, 2] = stored - out["energy_residual"] - (out["work"].sum(axis=1) - out["work"][:, 2])  # the books close
+    out["work"][:, 2] = (
+        stored - out["energy_residual"] - (out["work"].sum(axis=1) - out["work"][:, 2])
+    )  # the energy balance close
     attrs = {
         "title": "Station keeping in a current", "model": "tiburon_titan2", "scenario": "hydromechs_scenario: 2\n", "axes": axes,
         "integrator": "RK4", "step": 1e-3, "seed": 1, "wall_time": 0.21, "real_time_factor": 285.0, "messages": [],
@@ -144,7 +146,7 @@ CHECKS = (
 
 
 def make_summary(ds, **changes):
-    """What a run tells of itself."""
+    """Description of a run."""
     summary = summarise(
         ds,
         description="A 3.8 t vehicle holds its place for one minute in a gusty current of 0.35 m/s while its arm moves.",

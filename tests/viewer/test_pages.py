@@ -32,7 +32,7 @@ class Tab:
         self.page.locator("canvas").first.wait_for(timeout=20000)
 
     def picture(self):
-        """What is on the canvas, shape (height, width, 3); screenshots of a page wait long without a graphics card."""
+        """Picture of the canvas, shape (height, width, 3); screenshots of a page wait long without a graphics card."""
         data = self.page.evaluate(CANVAS).partition(",")[2]
         return matplotlib.image.imread(io.BytesIO(base64.b64decode(data)))[..., :3]
 
@@ -56,12 +56,12 @@ def middle(image):
 
 
 def drawn(image):
-    """Whether there are things in front of the background, whose rows have one colour each."""
+    """Return True if there are objects in front of the background, whose rows have one colour each."""
     return float(middle(image).std(axis=1).max()) > 0.05
 
 
 def changed(before):
-    """Whether something moved; a slow browser may draw with another resolution than before, and is then looked at coarsely."""
+    """Return True if something moved; a slow browser may draw with another resolution than before, and is then looked at coarsely."""
 
     def moved(image):
         if image.shape == before.shape:

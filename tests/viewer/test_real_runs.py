@@ -81,7 +81,7 @@ def test_the_report_tells_what_the_run_did(result):
 
 
 def test_every_variable_that_a_picture_reads_is_in_a_real_recording(result):
-    """Verify that no picture of a vehicle with an arm is left out because a variable has another name by now."""
+    """Verify that no picture of a vehicle with an arm is omitted because a variable has another name by now."""
     drawn = set(re.findall(r'data-group="(\w+)"', result.folder.report.read_text()))
     assert drawn == {"path", "attitude", "velocity", "joints", "actuators", "commands", "forces", "energy", "water"}
 

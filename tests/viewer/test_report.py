@@ -24,7 +24,7 @@ VOID = {"meta", "img", "br", "hr"}
 
 
 class Page(HTMLParser):
-    """What is in a page: tags in order, text, attributes that load or lead somewhere."""
+    """Contents of a page: tags in order, text, attributes that load or lead somewhere."""
 
     def __init__(self, text):
         super().__init__()
@@ -73,7 +73,7 @@ def test_pictures_of_a_vehicle_with_an_arm(tmp_path, make_recording):
         assert len(np.unique(np.asarray(image.convert("L")))) > 10  # something is drawn
 
 
-def test_pictures_with_nothing_to_show_are_left_out(tmp_path, make_recording, undrawn):
+def test_pictures_with_nothing_to_show_are_omitted(tmp_path, make_recording, undrawn):
     arm = plot_recording(make_recording(samples=11, free=False, thrusters=0, joints=1), tmp_path / "arm")
     assert {"attitude", "velocity", "forces", "contact"}.isdisjoint(f.stem for f in arm)
     walker = plot_recording(make_recording(samples=11, contacts=2, joints=0, thrusters=0), tmp_path / "walker")
@@ -260,7 +260,7 @@ def test_a_card_shows_a_position_and_not_what_is_called_one(tmp_path, make_recor
 
 
 def test_a_report_of_little(tmp_path, make_recording):
-    """What is not known is not shown; there is no empty heading."""
+    """Unknown values are not shown; there is no empty heading."""
     ds = make_recording(samples=11).drop_attrs()
     page = Page(write_report(ds, Summary(), tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "no checks set" in page.text and page.tags.count("h2") == 1 and "None" not in page.text
