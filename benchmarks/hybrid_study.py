@@ -170,7 +170,7 @@ def growth(ball: Ball, ratio: float) -> float:
 
 
 def limit(found: Callable[[float], float], low: float, high: float, bisections: int) -> float:
-    """Where a growth reaches 1, by bisection."""
+    """Point at which a growth reaches 1, by bisection."""
     for _ in range(bisections):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if found(middle) < 1.0 else (low, middle)
@@ -344,7 +344,7 @@ def _long(engines: list[str], cases: HybridCases) -> list[dict[str, Any]]:
 
 
 def _ends(ratio: float, h: float, omega: float, force: float) -> float:
-    """When the causal scheme passes the speed of a diverged run, by its recursion a_k = F_k/M_RB − μ a_{k−1} [s]."""
+    """Time at which the causal scheme passes the speed of a diverged run, by its recursion a_k = F_k/M_RB − μ a_{k−1} [s]."""
     a = v = 0.0
     k = 0
     while abs(v) < FAST:

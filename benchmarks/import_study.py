@@ -47,7 +47,7 @@ class ImportRow(NamedTuple):
     relative: float | None
     """Largest difference of accelerations from the other code, over the largest one; None where there is no other reading."""
     problem: str
-    """Why it was not read or not compared; empty where it was."""
+    """Reason why it was not read or not compared; empty if it was."""
     notes: tuple[str, ...]
     """Ignored, assumed or repaired entries."""
 

@@ -56,7 +56,7 @@ PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 """Plots of each mission: title, unit and quantity; pitch and heading of the vehicle, the depth of `rov.tool`."""
 TIMES = (0.0, 3.0, 4.5, 6.0, 7.4, 8.5, 10.0, 12.0, 15.0, 20.0, 30.0, 60.0)
-"""When the top view shows the vehicle [s]."""
+"""Times at which the top view shows the vehicle [s]."""
 
 
 def draw_mission(flights: Sequence[Flight], out: Path) -> list[Path]:

@@ -45,7 +45,7 @@ def navigation_error(recording: xarray.Dataset) -> float:
 
 
 def tool_path(flight: Flight, frame: str) -> Array:
-    """Where the origin of a frame truly is in the world [m], shape (time, 3).
+    """True position of the origin of a frame in the world [m], shape (time, 3).
 
     Args:
         flight: The flight.

@@ -25,7 +25,7 @@ class Beside(NamedTuple):
     """One number, published and found."""
 
     vehicle: str
-    """Which."""
+    """Number that is compared."""
     quantity: str
     """Quantity."""
     unit: str
@@ -35,7 +35,7 @@ class Beside(NamedTuple):
     found: float
     """As found here."""
     kind: str
-    """Where the published one comes from."""
+    """Source of the published number."""
     source: str
     """Whose it is."""
 

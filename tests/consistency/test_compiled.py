@@ -635,7 +635,7 @@ def test_flows_that_could_mean_worlds_or_bodies():
 
 
 def test_flow_of_one_body_in_one_world():
-    """Where both meanings are the same, nothing is asked."""
+    """No error if both meanings are the same."""
     model = library.serial_chain(0)
     dyn = hm.compile(model)
     q, v, tau = states(model, np.random.default_rng(15), 1)

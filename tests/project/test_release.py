@@ -38,7 +38,7 @@ def test_pythons_agree():
 
 
 def test_the_demo_is_there():
-    """What `hydromechs demo` runs comes with the package; `make demo` is the same command."""
+    """The scenario of `hydromechs demo` is part of the package; `make demo` is the same command."""
     assert DEMO in scenario_names()
     assert "bluerov2_heavy_alpha5" in names()
     assert re.search(r"^demo:.*\n\t\$\(BIN\)/hydromechs demo$", (ROOT / "Makefile").read_text(), re.MULTILINE)

@@ -125,6 +125,10 @@ def test_site_check_sees_broken_links_and_far_tasks(tmp_path, capsys):
     (tmp_path / "near.html").write_text(
         page("nowhere.html", "next.html#there", body='<script src="https://cdn.example/x.js"></script>')
     )
-    faults = check_site.broken(check_site.read(tmp_path), tmp_path)
-    assert [fault.split()[0:2] for fault in faults] == [["near.html", "needs"], ["near.html", "links"], ["near.html", "links"]]
-    assert "nowhere.html" in faults[1] and "next.html#there" in faults[2]
+    found = check_site.broken(check_site.read(tmp_path), tmp_path)
+    assert [problem.split()[0:2] for problem in found] == [
+        ["near.html", "needs"],
+        ["near.html", "links"],
+        ["near.html", "links"],
+    ]
+    assert "nowhere.html" in found[1] and "next.html#there" in found[2]

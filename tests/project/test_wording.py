@@ -1,4 +1,4 @@
-"""Docstrings, comments, messages and pages use standard technical English: phrases that make readers stumble do not return."""
+"""Docstrings, comments, messages, pages and names of tests use standard technical English."""
 
 import re
 import tomllib
@@ -34,12 +34,19 @@ PHRASES = {
     r"(?:has|have) a name": "is named",
     r"faults?(?!:)": "errors, problems",
     r"says? (?:what|which|how|who|where|when|whether|so|that|it|nothing)": "states, reports, specifies",
+    r"told apart|tells? apart": "distinguished",
+    r"endless": "infinite, unbounded",
+    r"let it end in": "use the suffix",
+    r"as of `": "as for, see",
 }
 """Phrases, and what to write instead."""
-WRONG = re.compile("|".join(rf"\b(?:{p})\b".replace(" ", r"\s+") for p in PHRASES), re.IGNORECASE)
+WRONG = re.compile("|".join(rf"\b(?:{p})(?!\w)".replace(" ", r"\s+") for p in PHRASES), re.IGNORECASE)
 TEXT = re.compile(r'"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*', re.DOTALL)
 """Strings and comments of Python; a parser would need seconds for all files."""
-START = re.compile(r'"""(?:What|Whether|How)\b')
+START = re.compile(r'"""(?:What|Whether|How|Where|Why|When|Which|Who)\b')
+DOCUMENTATION = re.compile(r'"""(?:\\.|[^\\])*?"""|#[^\n]*', re.DOTALL)
+"""Docstrings and comments: strings in tests may contain anything."""
+TEST = re.compile(r"def (test_\w+)")
 NAMES = re.compile(r"\b(?:GiveWay|Watered|OwnJoint|starts_anew|words_of|_slips|THROWN|in_parts)\b")
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`|\{[^{}\n]*\}", re.MULTILINE | re.DOTALL)
 """Code in pages and docstrings, and fields of messages."""
@@ -48,15 +55,18 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]+`|\{[^{}\n]*\}", re.MULTILINE | re.DOTAL
 def files() -> Iterator[Path]:
     yield from (ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md"))
     yield from (ROOT / "docs").rglob("*.md")
-    for part in ("src", "benchmarks"):
-        yield from (ROOT / part).rglob("*.py")
+    for part in ("src", "benchmarks", "tests"):
+        yield from (file for file in (ROOT / part).rglob("*.py") if file != Path(__file__))
 
 
 def prose(file: Path, text: str) -> str:
     """Text of a file without code; adjacent strings and comments are joined, so that a phrase over two lines is found."""
     if file.suffix == ".md":
         return CODE.sub(" ", text)
-    words = [s if START.match(s) else s.strip("\"'# \n") for s in TEXT.findall(text) if s.count(" ") > 1 or s[:3] == '"""']
+    of_test = file.is_relative_to(ROOT / "tests")
+    found = DOCUMENTATION.findall(text) if of_test else TEXT.findall(text)
+    words = [s if START.match(s) else s.strip("\"'# \n") for s in found if s.count(" ") > 1 or s[:3] == '"""']
+    words += [name.replace("_", " ") + "." for name in TEST.findall(text)] if of_test else []
     return CODE.sub("`", " ".join(words))
 
 

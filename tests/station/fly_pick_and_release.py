@@ -17,7 +17,7 @@ from hydromechs.station import Station
 from hydromechs.viewer._pictures import FLAGS, chromium
 
 PADEYE = (2.5, 0.0, 48.9643)
-"""Where the padeye of the frame is [m]; an operator sees it in the pictures."""
+"""Position of the padeye of the frame [m]; an operator sees it in the pictures."""
 
 
 class Hands:

@@ -79,11 +79,13 @@ def test_a_thin_rod_is_strips():
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # 8 m³ of 20 kg
 def test_a_cube_and_long_boxes_have_the_added_mass_of_panels():
-    """The cube's 0.638 ρa³ is explained in tests/crosscode/test_panels.py; DNV-RP-C205 App. D has the endless section."""
+    """The cube's 0.638 ρa³ is explained in tests/crosscode/test_panels.py; DNV-RP-C205 App. D has the infinitely long section."""
     cube, _ = watered(geometry.Box(size=(1.0, 1.0, 1.0)))
     np.testing.assert_allclose(np.diag(added(cube))[:3], 0.638 * RHO, rtol=0.01)
     long, _ = watered(geometry.Box(size=(1.0, 1.0, 8.0)))
-    assert added(long)[0, 0] == pytest.approx(1.51 * pi / 4 * 8.0 * RHO, rel=0.10)  # endless section, its ends take a part
+    assert added(long)[0, 0] == pytest.approx(
+        1.51 * pi / 4 * 8.0 * RHO, rel=0.10
+    )  # infinitely long section, its ends take a part
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # 20 kg without a volume

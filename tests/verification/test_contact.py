@@ -239,7 +239,7 @@ def test_ball_keeps_its_energy_over_the_edges_of_a_height_field(heading, up, n):
 
 
 def check_drifts(drifts):
-    """Where the ball leaves the ground and lands, the slope of the force jumps: order 2, a sixteenth for a quarter of the step.
+    """At the points where the ball leaves the ground and lands, the slope of the force jumps: order 2, a sixteenth for a quarter of the step.
 
     Where in a step that happens makes it better or worse, so a quarter is asked for; 16 J or more are turned over.
     """

@@ -84,7 +84,7 @@ def field(x, heights):
 
 
 def rolled(solids, start, velocity, time):
-    """Where the ball is after a time, by SciPy: p, v, ω in world axes and an anchored spring for each solid."""
+    """State of the ball after a time, by SciPy: p, v, ω in world axes and an anchored spring for each solid."""
 
     def rate(t, y):
         p, v, w, S = y[:3], y[3:6], y[6:9], y[9:].reshape(-1, 3)

@@ -14,9 +14,9 @@ from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, rpy_fr
 
 WORLD = hm.World(axes="ENU", gravity=9.81)
 GRIP = hm.Origin((0.1, -0.05, 0.02), (0.3, -0.2, 0.5))
-"""Where the load is gripped, on the load."""
+"""Position of the grip on the load [m]."""
 HAND = hm.Origin((0.3, 0.02, 0.01), (-0.4, 0.6, 0.1))
-"""Where the hand is, on the last link."""
+"""Position of the hand on the last link [m]."""
 
 
 def water(seed: int) -> hm.Hydro:

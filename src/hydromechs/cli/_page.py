@@ -48,7 +48,7 @@ def page(
         found = found.with_fields(seed=seed)
     path = Path(out or f"{found.name}.html")
     if path.suffix not in (".html", ".htm"):
-        raise ValueError(f"--out {out}: pages are HTML files; let it end in .html")
+        raise ValueError(f"--out {out}: pages are HTML files; use the suffix .html")
     if path.is_dir():
         raise ValueError(f"--out {out}: it is a folder; give the name of a file")
     chosen = None if parameters is None else dict(map(_parameter, parameters))

@@ -253,7 +253,7 @@ class Scenario(SimulationSource):
 
         Args:
             duration: Duration [s]; defaults to that of the scenario.
-            options: As of `Simulation.run`, such as `path` or `progress`.
+            options: As for `Simulation.run`, such as `path` or `progress`.
         """
         return self.simulation().run(self.duration if duration is None else duration, **options)
 

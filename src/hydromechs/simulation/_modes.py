@@ -102,7 +102,7 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
 
     Args:
         what: A simulation, with its current state; a plant or a model; or the result of `linearize`.
-        state: As of `linearize`.
+        state: As for `linearize`.
         tolerance: Maximum rate of a velocity or an internal state at which the state counts as an equilibrium [SI/s].
 
     Raises:
