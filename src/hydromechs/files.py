@@ -33,6 +33,7 @@ __all__ = [
     "only",
     "open_file",
     "open_lock",
+    "printable",
     "read_bytes",
     "read_entry",
     "read_json",
@@ -50,8 +51,8 @@ MAX_BYTES = 64 * 2**20
 
 PARTIAL = ".*.partial*"
 """Pattern of the names of files that are being written, or that a killed process left."""
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Characters with which a text could control the terminal that prints it."""
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters with which a text could control the terminal that prints it, or reverse the order of what it shows."""
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Flags for opening a file to read, as far as the system has them."""
 
@@ -164,16 +165,21 @@ def read_text(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> str:
 
 
 def read_json(path: str | os.PathLike[str], limit: int = MAX_BYTES, *, finite: bool = False) -> Any:
-    """Return the content of a JSON file of at most `limit` bytes; `finite` rejects NaN and infinite numbers."""
+    """Return the content of a JSON file of at most `limit` bytes; `finite` rejects NaN and numbers beyond those of floats."""
     try:
-        only = _finite if finite else None
-        return json.loads(read_text(path, limit), parse_constant=only, parse_float=only)
+        only, whole = (_finite, _whole) if finite else (None, None)
+        return json.loads(read_text(path, limit), parse_constant=only, parse_float=only, parse_int=whole)
     except json.JSONDecodeError as error:
         raise UnreadableFile(f"{os.fspath(path)} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise UnreadableFile(f"{os.fspath(path)} is nested too deeply to be read as JSON") from None
     except ValueError as error:  # a number with thousands of digits
         raise UnreadableFile(f"{os.fspath(path)} cannot be read as JSON: {error}") from None
+
+
+def printable(text: str) -> str:
+    """Return a text with "�" in place of control characters."""
+    return CONTROL.sub("�", text)
 
 
 @contextlib.contextmanager
@@ -258,6 +264,11 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"it contains the number {text}, which must be finite")
     return number
+
+
+def _whole(text: str) -> int:
+    _finite(text)
+    return int(text)
 
 
 def _check(path: str | os.PathLike[str], status: os.stat_result, limit: int) -> None:

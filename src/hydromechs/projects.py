@@ -346,4 +346,4 @@ Replace these by measured or published values:
 
 def _plain(note: str) -> str:
     """Return a note as one line of Markdown that is plain text: names of foreign files have no headings, links or code."""
-    return re.sub(r"([\\`<\[])", r"\\\1", " ".join(note.split()))
+    return re.sub(r"([\\`<\[])", r"\\\1", files.printable(" ".join(note.split())))

@@ -141,6 +141,12 @@ BOMBS = {
     "properties": "".join(f"<xacro:property name='p{i + 1}' value='${{p{i}}}${{p{i}}}' lazy_eval='true'/>" for i in range(40)) + "<a b='${p40}'/>",
     "blocks": "<xacro:macro name='m' params='*b'><xacro:insert_block name='b'/><xacro:m><g><xacro:insert_block name='b'/><xacro:insert_block name='b'/></g></xacro:m></xacro:macro><xacro:m><g/></xacro:m>",
     "merged": "<a b=\"${load_yaml('merged.yaml')}\"/>",
+    "sums of tuples": "<xacro:property name='t0' value='${tuple([1]*9000)}'/>"
+    + "".join(f"<xacro:property name='t{i + 1}' value='${{t{i} + t{i}}}'/>" for i in range(8))
+    + "<a b='${t8 == 0}'/>",
+    "lists of lists": "<xacro:property name='t' value='${[[1]*9000]*200}'/><a b='${t == 0}'/>",
+    "lists of texts": "<xacro:property name='t' value=\"${['x'*9000]*200}\"/><a b='${t == 0}'/>",
+    "parts of a text": "<a b=\"${('x '*4900 + 'x '*4900 + 'x '*4900).split() == 0}\"/>",
 }  # fmt: skip
 """Small files that stand for millions of elements or characters."""
 

@@ -146,6 +146,18 @@ def state_in(model, poses, q, v):
 # -- machines -----------------------------------------------------------------------------------------------------------------
 
 B = 0.4 * np.random.default_rng(5).normal(size=(6, 6))
+WEDGE = hm.geometry.Convex(
+    points=((1.0, 0.0, 0.0), (1.8, 0.0, 0.0), (1.0, 0.5, 0.0), (1.8, 0.5, 0.0), (1.0, 0.2, 0.6), (1.8, 0.2, 0.6))
+)
+"""A solid far from the origin of its own axes, as in mesh files."""
+MAP_ANGLES = (-np.pi, -1.0, 0.0, 0.5, np.pi), (-0.5 * np.pi, 0.0, 0.5 * np.pi)
+MAP = tuple(
+    tuple(
+        (-np.cos(a) * np.cos(b), -1.2 * np.sin(b), -1.5 * np.sin(a) * np.cos(b), 0.01, 0.1 * a, 0.1 * b) for b in MAP_ANGLES[1]
+    )
+    for a in MAP_ANGLES[0]
+)
+"""Coefficients of drag in all directions, with some moments."""
 ELEMENTS = {
     "drag cylinder": hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.between((0.1, -0.6, 0.2), (0.3, 1.4, -0.1), radius=0.1), coefficient=1.1),
     "drag box": hm.drag.ShapeDrag(shape=hm.geometry.Box(size=(0.9, 0.5, 0.3)).at((0.2, 0.1, -0.1), (0.3, 0.5, 0.2)), coefficient=(0.8, 1.0, 1.2)),
@@ -161,8 +173,9 @@ ELEMENTS = {
         area=0.3, lift_slope=4.0, drag_parallel=0.02, drag_normal=1.1, position=(0.5, 0.1, -0.2), chord=(0.6, 0.8, 0.0), normal=(0.8, -0.6, 0.0)
     ),
     "drag surface": hm.drag.SurfaceDrag(shape=hm.geometry.Cylinder(radius=0.2, length=0.7).at((0.2, 0.1, -0.1), (0.3, 0.5, 0.2)), coefficient=1.1, sides=8),
+    "drag surface off its origin": hm.drag.SurfaceDrag(shape=WEDGE.at((-0.7, 0.4, 0.3), (0.3, 0.5, 0.2)), coefficient=0.9),
     "drag map": hm.drag.CoefficientMap(
-        alpha=(-1.5, 0.1, 1.6), beta=(-1.0, 0.9), coefficients=B.reshape(3, 2, 6).tolist(), area=0.4, length=1.2, origin=hm.Origin((0.2, -0.1, 0.1), (0.4, 0.1, 0.9))
+        alpha=MAP_ANGLES[0], beta=MAP_ANGLES[1], coefficients=MAP, area=0.4, length=1.2, origin=hm.Origin((0.2, -0.1, 0.1), (0.4, 0.1, 0.9))
     ),
     "potential damping": hm.drag.PotentialDamping(damping=tuple(map(tuple, (B @ B.T).tolist())), origin=hm.Origin((0.1, -0.2, 0.2), (0.2, 0.6, 0.3))),
     "skin friction": hm.drag.SkinFriction(wetted_area=2.0, length=1.5, axis=(0.6, 0.0, 0.8), position=(0.1, 0.2, -0.1)),
@@ -371,6 +384,24 @@ def test_elements_of_water(name, seed):
     if environment.surface is not None:
         from_water = np.abs(np.asarray(old.forces["buoyancy"], dtype=float)[:, :3]).max(axis=1)
         assert (from_water > 1e-3).sum() >= len(model.bodies) // 2  # many are wet
+
+
+def test_axes_of_a_solid_do_not_matter():
+    """Surface drag of the same wedge, described by points in other axes: meshes come with any origin."""
+    environment, back = ENVIRONMENTS["waves"], Pose(matrix_from_rpy((0.4, -1.0, 2.0)), (2.0, -1.0, 0.5))
+    forces = []
+    for X in (Pose(), back):
+        points = tuple(tuple((X.inverse.p + X.inverse.R @ np.array(p)).tolist()) for p in WEDGE.points)
+        solid = hm.geometry.Placed(shape=hm.geometry.Convex(points=points), origin=origin_of(Pose(p=(-0.7, 0.4, 0.3)) @ X))
+        water = hm.Hydro(
+            volume=0.05,
+            buoyancy_center=(0.1, 0.2, 0.0),
+            drag=hm.drag.SurfaceDrag(shape=solid, coefficient=0.9, reference="wetted"),
+        )
+        model = hm.Model(bodies=[hm.Body(name="hull", joint=hm.joints.Free(), inertia=INERTIA, hydro=water)])
+        now = instant(Plant(model=model, environment=environment), *random_state(model, 1, 2.0))
+        forces.append(np.asarray(now.forces["drag"], dtype=float))
+    same("drag", ["hull"], forces[1], forces[0])
 
 
 # -- the forces on a machine ---------------------------------------------------------------------------------------------------

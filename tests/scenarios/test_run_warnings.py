@@ -151,6 +151,21 @@ def test_short_waves_scatter(rig):
     assert found.limit == pytest.approx(9.81 * 0.9**2 / (2 * np.pi) / 5)
 
 
+def test_flow_from_outside_a_hydrodynamic_map():
+    """A vehicle that goes astern with a map for motion ahead; not while it hardly moves."""
+    table = [[(-0.3, -b, -a, 0, 0, 0) for b in (-0.5, 0.0, 0.5)] for a in (-0.5, 0.0, 0.5)]
+    element = drag.CoefficientMap(
+        alpha=(-0.5, 0, 0.5), beta=(-0.5, 0, 0.5), coefficients=table, area=0.01, origin=hm.Origin(rpy=(0, 0.3, 0))
+    )
+    body = replace(model().bodies[0], hydro=hm.Hydro(volume=0.02, drag=element))
+    for speed, kinds in ((-1.0, ["outside_map"]), (1.0, [])):
+        start = hm.State(q=np.array([0, 0, 20.0, 1, 0, 0, 0]), v=np.array([speed, 0, 0, 0, 0, 0]))
+        simulation = hm.Simulation(hm.Model(name="rov", bodies=[body]), state=start, step=0.01, record=0.1)
+        found = run_warnings(simulation.plant, simulation.run(0.5).recording)
+        assert [w.kind for w in found] == kinds
+        assert all(w.value == pytest.approx(-np.degrees(np.pi - 0.3), abs=1.0) and "α" in w.text for w in found)
+
+
 def test_a_free_surface_may_be_crossed(rig):
     plant, recording = rig
     above = doctored(recording, "depth", (0,), -0.3)
@@ -236,6 +251,13 @@ def test_a_run_reports_that_it_capsized(tmp_path):
     assert "capsized" in page.lower() and "Run finished, no checks set, but" in page
 
 
+def test_a_resumed_run_reports_that_it_lies_on_its_back(tmp_path):
+    """The tilt counts from the start of the mission, not from the state of the resume."""
+    run_scenario(rolling(), tmp_path / "run")
+    resumed = run_scenario(rolling(), tmp_path / "more", resume=tmp_path / "run", duration=0.2)
+    assert [w.item for w in resumed.summary.unexpected if w.kind == "capsized"] == ["hull"]
+
+
 def test_the_tethered_rov_of_the_library_stays_upright(tmp_path):
     """Its mission once capsized at 79 s with all checks passed."""
     result = run_scenario(hm.load_scenario("tethered_rov"), tmp_path / "run")
@@ -267,5 +289,5 @@ def test_a_summary_names_its_warnings():
     assert "warning" not in repr(Summary(warnings=(warning._replace(expected=True),)))
     assert set(WARNING_KINDS) == {
         *("capsized", "saturated", "joint_stop", "line_slack", "line_taut", "deep_contact"),
-        *("above_surface", "below_bed", "off_terrain", "short_waves", "reynolds", "inflow"),
+        *("above_surface", "below_bed", "off_terrain", "short_waves", "reynolds", "outside_map", "inflow"),
     }

@@ -305,6 +305,7 @@ def test_chunks_of_worlds_that_the_campaign_does_not_have(here, worlds):
         ("duration", "true"),
         ("duration", "Infinity"),
         ("duration", "1e999"),
+        ("duration", "1" + "0" * 400),
         ("duration", "0"),
         ("duration", "-1"),
         ("worlds", "true"),
@@ -314,6 +315,8 @@ def test_chunks_of_worlds_that_the_campaign_does_not_have(here, worlds):
         ("seed", "true"),
         ("seed", "-1"),
         ("seed", "NaN"),
+        ("lanes", "1" + "0" * 30),
+        ("settings", '{"hull.inertia.mass": 1' + "0" * 400 + "}"),
         ("settings", "[]"),
         ("settings", '{"hull.inertia.mass": NaN}'),
         ("quantities", "[1]"),
@@ -415,6 +418,10 @@ def test_numbers_of_inputs_are_checked(here, line):
     Path("inputs.jsonl").write_text('{"hydromechs_inputs": 1, "period": 0.1}\n' + line + "\n")
     with pytest.raises(ValueError, match="tick|end|swing"):
         RecordedInputs("inputs.jsonl")
+    for line in ("[" * 100_000, '{"tick": 1' + "0" * 5000 + "}"):
+        Path("inputs.jsonl").write_text('{"hydromechs_inputs": 1, "period": 0.1}\n' + line + "\n")
+        with pytest.raises(ValueError, match=r"inputs\.jsonl:2"):
+            RecordedInputs("inputs.jsonl")
     Path("inputs.jsonl").write_text('{"hydromechs_inputs": 1, "period": true}\n')
     with pytest.raises(FieldError, match="period"):
         RecordedInputs("inputs.jsonl")

@@ -16,9 +16,9 @@ from hydromechs.cli._main import app
 from hydromechs.formats import loads
 from hydromechs.recording import RecordingWriter, Variable
 
-EVIL = "name\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\x7f"
-"""Writes into the clipboard of some terminals, and clears the screen."""
-CODES = ("\x1b", "\x9b", "\x07", "\x7f")
+EVIL = "name\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\x7f\u202e"
+"""Writes into the clipboard of some terminals, clears the screen, and reverses the rest of a line."""
+CODES = ("\x1b", "\x9b", "\x07", "\x7f", "\u202e")
 MODEL = "hydromechs_model: 2\nname: {}\nbodies: {{hull: {{joint: free, inertia: {{mass: 10, tensor: [1, 1, 1, 0, 0, 0]}}}}}}\n"
 SCENARIO = """
 hydromechs_scenario: 2
@@ -53,7 +53,7 @@ def test_colours_still_work(capsys):
     assert "\x1b[31mname" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("code", ["\\e", "\\a", "\\x9b", "\\x7f", "\\b"])
+@pytest.mark.parametrize("code", ["\\e", "\\a", "\\x9b", "\\x7f", "\\b", "\\u202e", "\\u2066"])
 def test_texts_of_yaml_files_are_printable(code):
     with pytest.raises(hm.ModelError, match="line 2: .*control characters"):
         loads(MODEL.format(f'"a{code}b"'))
@@ -88,3 +88,34 @@ def test_texts_of_a_campaign(tmp_path, monkeypatch):
     console = Console(width=200, record=True)
     _campaign.print_campaign(results, console)
     assert clean(console.export_text())
+
+
+ROBOTS = {
+    "r.urdf": """<robot name="NAME"><link name="NAME"><inertial><mass value="5"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+        <collision><geometry><box size="0.3 0.3 0.3"/></geometry></collision></link></robot>""",
+    "r.sdf": """<sdf version="1.9"><model name="NAME"><link name="NAME"><inertial><mass>1</mass></inertial>
+        <collision name="c"><geometry><box><size>0.3 0.3 0.3</size></box></geometry></collision></link></model></sdf>""",
+    "r.xml": """<mujoco model="NAME"><worldbody><body name="NAME"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>
+        </worldbody></mujoco>""",
+    "r.dm": 'System { MobileBase { Name "NAME" Mass 5 Inertia 1 0 0 0 1 0 0 0 1 } }',
+}
+"""Robots whose names are in the place of NAME."""
+
+
+@pytest.mark.parametrize("file", ROBOTS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_names_of_robot_files_are_printable_and_models_of_them_can_be_read(file, tmp_path, monkeypatch):
+    """A URDF may contain codes from 7f to 9f and line breaks; a converted robot and the README of its project do not."""
+    monkeypatch.chdir(tmp_path)
+    name = "name\x7f\x9b31m\u202e" + ("" if file == "r.dm" else "&#10;# title")
+    (tmp_path / file).write_text(ROBOTS[file].replace("NAME", name), encoding="utf-8")
+    model = hm.load(file)
+    assert clean("".join((model.name, *model.body_names))) and "\n" not in "".join(model.body_names)
+    run = CliRunner()
+    assert run.invoke(app, ["convert", file, "robot.yaml"]).exit_code == 0
+    assert hm.load("robot.yaml").body_names == model.body_names
+    if file == "r.urdf":
+        result = run.invoke(app, ["new", file, "project"])
+        assert result.exit_code == 0 and clean((tmp_path / "project" / "README.md").read_text(encoding="utf-8"))
+        assert run.invoke(app, ["check", "project/mission.yaml"]).exit_code == 0

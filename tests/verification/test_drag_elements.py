@@ -135,6 +135,7 @@ def test_map_of_a_foil_is_the_foil():
         ({"alpha": (0.0, 0.0), "coefficients": np.zeros((2, 5, 6))}, "increas"),
         ({"coefficients": np.zeros((7, 5, 5))}, r"\(7, 5, 6\)"),
         ({"coefficients": np.full((7, 5, 6), np.nan)}, "finite"),
+        ({"coefficients": np.full((7, 5, 6), [0.3, 0, 0, 0, 0, 0])}, "the water drives the body; .*correct the signs"),
     ],
 )
 def test_maps_that_do_not_fit(change, message):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rich import console
 from rich.segment import Segment
 
-from hydromechs.files import CONTROL
+from hydromechs.files import printable
 
 
 class Console(console.Console):
@@ -14,9 +14,4 @@ class Console(console.Console):
     def render(self, renderable: console.RenderableType, options: console.ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the segments of printed text."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(plain(segment.text), segment.style)
-
-
-def plain(text: str) -> str:
-    """Return a text without control characters."""
-    return CONTROL.sub("�", text)
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)

@@ -8,8 +8,9 @@ import typer
 from rich.text import Text
 
 from hydromechs.errors import grouped
+from hydromechs.files import printable
 
-from ._console import Console, plain
+from ._console import Console
 from ._kinds import expect
 from ._options import CODE, robot_command
 
@@ -47,7 +48,7 @@ def convert(
 
         check_target(source, out, overwrite=force)
         for line in save(load(source, code=code, **options), out):
-            print(plain(f"ignored: {line}"))
+            print(printable(f"ignored: {line}"))
         print(f"wrote {out}")
 
 

@@ -9,11 +9,12 @@ import typer
 from rich.text import Text
 
 from hydromechs.errors import ModelError, message_of
+from hydromechs.files import printable
 
 from ._bench import bench_dynamics, bench_worlds
 from ._campaign import campaign, print_agreement, world_run
 from ._codes import count, crosscheck, export, papers
-from ._console import Console, plain
+from ._console import Console
 from ._convert import convert
 from ._demo import demo
 from ._kinds import SuggestingCommand, expect
@@ -270,6 +271,6 @@ def _warning_texts() -> Callable[..., str]:
         if str(message) in seen:
             return ""
         seen.add(str(message))
-        return plain(f"warning: {message}\n")
+        return printable(f"warning: {message}\n")
 
     return text

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rich.table import Table
 from rich.text import Text
 
-from ._console import Console, plain
+from hydromechs.files import printable
+
+from ._console import Console
 
 if TYPE_CHECKING:
     from hydromechs.sweeps import CheckOutcome, Rate
@@ -30,7 +32,7 @@ def print_heading(report: dict[str, Any], console: Console) -> None:
 def print_report(report: Report, show: Callable[[Report, Console], None], as_json: bool) -> None:
     """Print a report of plain data, as JSON or as tables by a function."""
     if as_json:
-        print(plain(json.dumps(report, indent=2, ensure_ascii=False)))
+        print(printable(json.dumps(report, indent=2, ensure_ascii=False)))
     else:
         show(report, Console())
 

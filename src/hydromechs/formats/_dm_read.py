@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hydromechs.errors import Fault, ModelError
+from hydromechs.files import printable
 from hydromechs.geometry import Cylinder
 from hydromechs.model import Body, Hydro, Mdh, Origin, World, added_mass, drag, joints
 from hydromechs.model.joints import Joint
@@ -119,7 +120,7 @@ class _Parser:
 
     def _finish(self) -> None:
         if self.entry is not None:
-            self.entry.text = " ".join(self.values)
+            self.entry.text = printable(" ".join(self.values))
         self.values = []
 
     def _word(self, token: str) -> None:

@@ -297,7 +297,7 @@ class _Expansion:
                     passed = [_size_checked(of(x)) for x in given]
                     if name == "join" and passed and len(owner) * len(passed[0]) > MAX_TEXT:
                         raise Missing(f"a text of {len(owner) * len(passed[0])} characters exceeds the limit of {MAX_TEXT}")
-                    return getattr(owner, name)(*passed)
+                    return _size_checked(getattr(owner, name)(*passed))
             case ast.Call(func=inner, args=given, keywords=[]):
                 function = of(inner)
                 if any(function is known for known in self.known):
@@ -333,12 +333,13 @@ _Units.add_constructor("!radians", _number)
 
 
 def _size_checked(value: Any) -> Any:
-    """Return a value with limited items in total, texts and integers; otherwise raise `Missing`."""
-    open_items, count = [value], 0
+    """Return a value with limited items, also nested, length of all texts, and integers; otherwise raise `Missing`."""
+    open_items, count, length = [value], 0, 0
     while open_items:
         item = open_items.pop()
         count += 1
-        if count > MAX_LENGTH or (isinstance(item, str) and len(item) > MAX_TEXT):
+        length += len(item) if isinstance(item, str) else 0
+        if count > MAX_LENGTH or length > MAX_TEXT:
             raise Missing(f"a value of an expression has more than {MAX_LENGTH} items or {MAX_TEXT} characters")
         if isinstance(item, int) and item.bit_length() > MAX_BITS:
             raise Missing(f"an integer of {item.bit_length()} bits exceeds the limit of {MAX_BITS}")
@@ -363,11 +364,10 @@ def _bounded(op: ast.operator, a: Any, b: Any) -> Any:
         for rows, times in ((a, b), (b, a)):
             if isinstance(rows, str | list | tuple) and isinstance(times, int) and len(rows) * times > MAX_LENGTH:
                 raise Missing(f"{times} times a text or list of {len(rows)} exceeds the limit of {MAX_LENGTH}")
-    if isinstance(op, ast.Add) and isinstance(a, str | list) and isinstance(b, str | list) and len(a) + len(b) > MAX_TEXT:
-        raise Missing(f"a text or list of {len(a) + len(b)} exceeds the limit of {MAX_TEXT}")
     if isinstance(op, ast.Mod) and isinstance(a, str):
         raise Missing("text formatting with % is not supported; join texts with +")
-    return OPERATORS[type(op)](a, b)
+    # a sum or multiple of lists only refers to their items; written as text it would copy them
+    return _size_checked(OPERATORS[type(op)](a, b))
 
 
 def _literal(text: Any) -> Any:

@@ -125,7 +125,9 @@ class _Parser:
             files.count("values", 3 + len(attributes))
         except files.UnreadableFile as error:
             self._refuse(line, str(error))
-        element = Element(name.rpartition(":")[2], line, attributes, file=self.source)
+        # as in YAML, no text controls a terminal; a reference cannot put a line break into an attribute
+        plain = {key: files.printable(" ".join(x.splitlines())) for key, x in attributes.items()}
+        element = Element(name.rpartition(":")[2], line, plain, file=self.source)
         if self.open:
             self.open[-1].children.append(element)
         else:
@@ -134,7 +136,7 @@ class _Parser:
         self.texts.append([])
 
     def _end(self, name: str) -> None:
-        self.open.pop().text = "".join(self.texts.pop()).strip()
+        self.open.pop().text = files.printable("".join(self.texts.pop()).strip())
 
     def _characters(self, text: str) -> None:
         if self.texts:

@@ -27,6 +27,7 @@ WARNING_KINDS = {
     "off_terrain": "a body left the grid of a height field",
     "short_waves": "waves are too short for a body that does not scatter them",
     "reynolds": "a smooth body exceeded the critical Reynolds number of its drag coefficient",
+    "outside_map": "the flow came from an angle outside a hydrodynamic map",
     "inflow": "inflow drove a propeller beyond its zero-thrust point",
 }
 """Descriptions of the kinds of warnings; a scenario lists kinds in `expected_warnings`."""
@@ -201,7 +202,8 @@ def summarise(
     residual = relative = before = None
     if recorded and "energy_residual" in dataset:
         left = dataset["energy_residual"].values
-        residual, before = float(np.abs(left - left[0]).max()), float(left[0]) or None
+        residual = float(np.abs(left - left[0]).max())
+        before = (float(left[0]) or None) if time[0] > 0.0 else None  # at the start it is rounding
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
     over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a resumed run

@@ -223,7 +223,7 @@ def conclude_run(
         title=scenario.title or scenario.name,
         description=scenario.description,
         checks=scenario.checks,
-        warnings=run_warnings(sim.plant, dataset, scenario.expected_warnings),
+        warnings=run_warnings(sim.plant, dataset, scenario.expected_warnings, scenario.start),
         setup=_setup(sim),
         compile_time=compile_time,
         late_steps=late,

@@ -10,10 +10,11 @@ import numpy as np
 
 from hydromechs.actuation import JointMotion, JointStops, Thruster, drives
 from hydromechs.contact import Pair, Terrain
+from hydromechs.dynamics import kinematics
 from hydromechs.geometry import Box, Cylinder, HeightField, Mesh, Placed, Sphere
 from hydromechs.hydro import PowerLaw, wave_components
 from hydromechs.lines import HangingLine, Tether
-from hydromechs.model import BodyShape, Hydro, Model, drag, joints
+from hydromechs.model import BodyShape, Hydro, Model, State, drag, joints
 from hydromechs.recording import RunWarning
 from hydromechs.spatial import rotation_between
 from hydromechs.values import Array
@@ -44,19 +45,24 @@ CRITICAL_REYNOLDS = 2e5
 SUBCRITICAL: dict[type, float] = {Cylinder: 0.7, Sphere: 0.3}
 """Drag coefficient above which a body counts as subcritical, by the class of its drag element [-]; beyond the drag crisis
 cylinders have 0.3 to 0.7, spheres 0.1 to 0.2."""
+SLOW_FLOW = 0.1
+"""Speed through the water, over its maximum, below which angles outside a map do not matter [-]; forces are 1 %."""
 VISCOSITY = 1.0e-6
 """Kinematic viscosity of water at 20 °C [m²/s]."""
 
 
-def run_warnings(plant: Plant, recording: xarray.Dataset, expected: Collection[str] = ()) -> tuple[RunWarning, ...]:
+def run_warnings(
+    plant: Plant, recording: xarray.Dataset, expected: Collection[str] = (), start: State | None = None
+) -> tuple[RunWarning, ...]:
     """Return the conditions in a run that make its result doubtful, in order of time.
 
     `recording`: recording of the run; non-finite samples are ignored; `expected`: kinds of warnings in
-    `recording.WARNING_KINDS` that the mission intends; these are marked as expected.
+    `recording.WARNING_KINDS` that the mission intends; these are marked as expected; `start`: initial state of the mission if
+    the recording resumes it; defaults to the first sample.
     """
     if not recording.sizes.get("time", 0):
         return ()
-    run = _Recorded(plant, recording)
+    run = _Recorded(plant, recording, start)
     with np.errstate(all="ignore"):
         found = [w for look in LOOKS for w in look(run)]
     return tuple(w._replace(expected=w.kind in expected) for w in sorted(found, key=lambda w: w.time))
@@ -65,8 +71,8 @@ def run_warnings(plant: Plant, recording: xarray.Dataset, expected: Collection[s
 class _Recorded:
     """A recording and its plant, accessed by index instead of label, which is much faster."""
 
-    def __init__(self, plant: Plant, recording: xarray.Dataset) -> None:
-        self.plant, self.model, self.recording = plant, plant.model, recording
+    def __init__(self, plant: Plant, recording: xarray.Dataset, start: State | None = None) -> None:
+        self.plant, self.model, self.recording, self.start = plant, plant.model, recording, start
         self.time: Array = np.asarray(recording["time"].values, dtype=float)
 
     def has(self, name: str) -> bool:
@@ -108,20 +114,22 @@ def _capsized(run: _Recorded) -> Iterator[RunWarning]:
         "{item!r} capsized at {time} s: tilt of {value}° from its initial attitude at {worst} s, limit {limit}°; "
         "check trim, current moment and attitude gains"
     )
+    first = None if run.start is None else kinematics(run.model, run.start.q, run.start.v).R_WB
     for i in sorted(vehicles(run.plant)):
-        tilt = tilt_from_start(run.values("orientation", i))
+        tilt = tilt_from_start(run.values("orientation", i), None if first is None else np.asarray(first[i], dtype=float)[2])
         yield from run.warning("capsized", run.model.body_names[i], tilt - CAPSIZED, tilt, CAPSIZED, "deg", text)
 
 
-def tilt_from_start(orientation: np.ndarray) -> np.ndarray:
-    """Return the angle between the vertical in body axes, Rᵀ e_z, and that of the first sample [deg], shape (time,).
+def tilt_from_start(orientation: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
+    """Return the angle between the vertical in body axes, Rᵀ e_z, and the initial one [deg], shape (time,).
 
     Args:
         orientation: Quaternions (w, x, y, z), body to world, shape (time, 4).
+        start: Initial vertical in body axes, shape (3,). Defaults to that of the first sample.
     """
     w, x, y, z = orientation.T
     vertical = np.stack([2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)], axis=1)
-    return tilt_between(vertical @ vertical[0])
+    return tilt_between(vertical @ (vertical[0] if start is None else start))
 
 
 def tilt_between(cosine: np.ndarray) -> np.ndarray:
@@ -341,9 +349,38 @@ def _reynolds(run: _Recorded) -> Iterator[RunWarning]:
         yield from run.warning("reynolds", body.name, reynolds - CRITICAL_REYNOLDS, reynolds, CRITICAL_REYNOLDS, "1", text)
 
 
+def _maps(run: _Recorded) -> Iterator[RunWarning]:
+    """Angles of attack and sideslip outside the tables of hydrodynamic maps, where forces can even drive the body."""
+    if not run.has("fluid_velocity"):
+        return
+    for i, body in enumerate(run.model.bodies):
+        for element in body.hydro.drag if isinstance(body.hydro, Hydro) else ():
+            if not isinstance(element, drag.CoefficientMap):
+                continue
+            V = run.values("velocity", i)
+            water = _turned(_inverse(run.values("orientation", i)), run.values("fluid_velocity", i))
+            v = (V[:, :3] + np.cross(V[:, 3:], element.center) - water) @ element.origin.R
+            speed = np.linalg.norm(v, axis=1)
+            angles = np.arctan2(v[:, 2], v[:, 0]), np.arcsin(np.clip(v[:, 1] / speed, -1.0, 1.0))
+            for symbol, x, table in zip(("α", "β"), angles, (element.alpha, element.beta), strict=True):
+                beyond = np.maximum(table[0] - x, x - table[-1]) - 1e-6
+                beyond = np.where(speed > SLOW_FLOW * np.nanmax(speed), beyond, 0.0)
+                limit = np.degrees(table[0] if x[int(np.nanargmax(beyond))] < table[0] else table[-1])
+                text = (
+                    "the flow at {item!r} came from {angle} = {value}° at {worst} s, outside its map (limit {limit}°), whose "
+                    "nearest coefficients can then drive the body; extend the map"
+                )
+                yield from run.warning("outside_map", body.name, beyond, np.degrees(x), float(limit), "deg", text, angle=symbol)
+
+
 def _ground_velocity(run: _Recorded, i: int) -> Array:
     """Return the velocity of a body's origin in world axes [m/s], shape (time, 3)."""
     return _turned(run.values("orientation", i), run.values("velocity", i)[:, :3])
+
+
+def _inverse(q: Array) -> Array:
+    """Return inverse unit quaternions, shape (n, 4)."""
+    return q * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def _turned(q: Array, v: Array) -> Array:
@@ -360,8 +397,7 @@ def _inflow(run: _Recorded) -> Iterator[RunWarning]:
             continue
         place = run.model.locate(c.frame)
         V, q = run.values("velocity", place.body), run.values("orientation", place.body)
-        inverse = q * np.array([1.0, -1.0, -1.0, -1.0])
-        water = _turned(inverse, run.values("fluid_velocity", place.body))
+        water = _turned(_inverse(q), run.values("fluid_velocity", place.body))
         speed = (V[:, :3] + np.cross(V[:, 3:], place.p) - water) @ place.R[:, 0]
         text = "thruster {item!r} had a speed of advance of {value} m/s at {worst} s; its full thrust is 0 above {limit} m/s"
         yield from run.warning(
@@ -369,5 +405,5 @@ def _inflow(run: _Recorded) -> Iterator[RunWarning]:
         )
 
 
-LOOKS = (_capsized, _saturated, _joint_stops, _lines, _deep_contacts, _water, _terrain, _short_waves, _reynolds, _inflow)
+LOOKS = (_capsized, _saturated, _joint_stops, _lines, _deep_contacts, _water, _terrain, _short_waves, _reynolds, _maps, _inflow)
 """All conditions that are checked."""

@@ -166,7 +166,7 @@ class RecordedInputs(Inputs):
     def _line(path: str | os.PathLike[str], k: int, text: str) -> dict[str, Any]:
         try:
             line = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:  # also nested deeply, or a number with thousands of digits
             raise ValueError(f"{path}:{k}: {error}") from None
         if not isinstance(line, dict):
             raise ValueError(f"{path}:{k}: the line is not a JSON object")

@@ -216,7 +216,7 @@ ENTRIES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("source_hash", "fingerprint"), TEXT_ENTRY),
     "worlds": (lambda x: type(x) is int and 0 < x < 10**12, "an integer above 0"),
     "seed": (lambda x: type(x) is int and x >= 0, "an integer, at least 0"),
-    "lanes": (lambda x: type(x) is int and x > 0, "an integer above 0"),
+    "lanes": (lambda x: type(x) is int and 0 < x < 1000, "an integer from 1 to 999"),
     "duration": (lambda x: _is_number(x) and x > 0, "a number above 0"),
     "settings": (lambda x: isinstance(x, dict), "a mapping"),
     "checks": (lambda x: isinstance(x, list), "a list"),

@@ -18,6 +18,8 @@ from ._damping import DragElement, unfit
 Angles = Annotated[tuple[float, ...], Bound(least=-4.0, most=4.0, size=0, rising=True), Degrees()]
 """Angles in increasing order [rad]."""
 Six = tuple[float, float, float, float, float, float]
+NOISE = 0.01
+"""Maximum coefficient of a force along the motion, over the largest coefficient: the scatter of measurements."""
 MAX_ENTRIES = 2000
 """Pairs of angles of a map."""
 
@@ -27,8 +29,8 @@ class CoefficientMap(DragElement):
     """Hydrodynamic map: six coefficients over angle of attack α and sideslip β, interpolated linearly.
 
     (F, M) = ½ ρ A U² (C_X, C_Y, C_Z, l C_K, l C_M, l C_N), with tan α = w/u and sin β = v/U of the velocity (u, v, w) through
-    the water at `origin`, in its axes. Beyond the table, the nearest angle applies. Rotation has no separate effect: add
-    `damping`.
+    the water at `origin`, in its axes. Beyond the table, the nearest angle applies and runs warn, since these coefficients can
+    drive the body. Rotation has no separate effect: add `damping`.
     """
 
     alpha: Angles
@@ -73,8 +75,18 @@ class CoefficientMap(DragElement):
             yield unfit(
                 label, "alpha", len(self.alpha), f"times {len(self.beta)} pairs of angles, must be at most {MAX_ENTRIES}"
             )
-        if not np.isfinite(np.array(self.coefficients)).all():
+        table = np.array(self.coefficients)
+        if not np.isfinite(table).all():
             yield Fault(("coefficients",), f"{label}.coefficients must be finite")
+            return
+        a, b = np.meshgrid(self.alpha, self.beta, indexing="ij")
+        ahead = np.stack([np.cos(a) * np.cos(b), np.sin(b), np.sin(a) * np.cos(b)], axis=-1)
+        power = np.einsum("abk,abk->ab", table[..., :3], ahead)
+        i, j = np.unravel_index(np.argmax(power), power.shape)
+        if power[i, j] > NOISE * np.abs(table[..., :3]).max():
+            where = f"alpha = {self.alpha[i]:g}, beta = {self.beta[j]:g}"
+            remedy = "drag has negative coefficients along positive axes; correct the signs"
+            yield unfit(label, "coefficients", tuple(table[i, j].tolist()), f"at {where}: the water drives the body", remedy)
 
 
 class Map(NamedTuple):

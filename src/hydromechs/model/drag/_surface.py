@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from hydromechs.errors import Fault
-from hydromechs.geometry import Placed, Triangles
+from hydromechs.geometry import Placed, Polyhedron, Triangles
 from hydromechs.model._body_shape import own_shape, solid_of
 from hydromechs.registry import Hidden
 from hydromechs.spatial import positive_part
@@ -55,7 +55,13 @@ class SurfaceDrag(DragElement):
 
     @property
     def center(self) -> Array:
-        return np.array(self.solid.origin.xyz)
+        """Centroid of the surface [m], shape (3,); meshes can lie far from the origin of their axes."""
+        solid = self.solid
+        if not isinstance(solid.shape, Polyhedron):
+            return np.array(solid.origin.xyz)
+        mesh = solid.triangulate()
+        sizes = np.linalg.norm(mesh.area_vectors, axis=1)
+        return np.asarray(sizes @ mesh.corners.mean(axis=1) / sizes.sum())
 
     def panels(self) -> tuple[Array, Array, Array]:
         """Points x [m] and normals in body axes, and areas times coefficients [m²], shape (n, 3), (n, 3), (n,)."""
