@@ -160,3 +160,39 @@ def test_inverse_of_a_force_curve_agrees_with_floats(curve):
     code = compile_function("inverse", lambda f: np.asarray(curve.inverse(f)), {"f": ()}, {"command": ()}, rarely_called=True)
     want = np.array([curve.inverse(float(f)) for f in forces])
     np.testing.assert_allclose(code([forces])[0], want, rtol=1e-13, atol=1e-13 * np.abs(curve.commands).max())
+
+
+class _Range(hm.TracedBlock):
+    """Reads a sensor, remembers a number and commands a thruster, under names that a test can misspell."""
+
+    period = 0.1
+
+    def __init__(self, **names):
+        self.names = {"sensor": "depth", "memory": "last", "command": "thruster_1"} | names
+
+    def prepare(self, site):
+        self.commanded, self.first_memory = ("thruster_1",), {"last": 0.0}
+
+    def update(self, tick):
+        n = self.names
+        return hm.Update({n["command"]: tick.measured[n["sensor"]][0]}, {n["memory"]: tick.memory["last"]})
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sensor", ("_Range.update: tick.measured has no 'dept'", "did you mean 'depth'?")),
+        ("memory", ("memory ['dept']", "first_memory lists ['last']", "in prepare")),
+        ("command", ("commands ['dept']", "commanded lists ['thruster_1']", "in prepare")),
+    ],
+)
+def test_a_misspelt_name_in_a_block_is_reported_with_the_list_that_has_it(plant, name, words):
+    def simulation(**names):
+        block = hm.simulation.PythonBlock(name="range", controller=_Range(**names))
+        blocks = [hm.sensors.DepthGauge(name="depth", frame="vehicle", rate=10), block]
+        return hm.Simulation(plant, blocks=blocks, step=0.01)
+
+    simulation()
+    with pytest.raises((KeyError, ValueError)) as caught:
+        simulation(**{name: "dept"})
+    assert all(word in str(caught.value) for word in words), caught.value

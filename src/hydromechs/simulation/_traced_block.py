@@ -12,7 +12,7 @@ import numpy as np
 
 from hydromechs.compiler import Compiled, compile_function
 from hydromechs.model import Model, State
-from hydromechs.values import Array, Scalar
+from hydromechs.values import Array, Scalar, nearest
 
 from ._controller import Controller, Measured
 from ._plant import Plant
@@ -38,6 +38,17 @@ class Pack:
 NUMBERS = 4
 """Maximum number of values in a report."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class _Named(dict[str, Any]):
+    """A dictionary that reports an unknown name with the nearest known one."""
+
+    def __init__(self, label: str, items: Any) -> None:
+        super().__init__(items)
+        self.label = label
+
+    def __missing__(self, name: object) -> Any:
+        raise KeyError(f"{self.label} has no {name!r}{nearest(name, self)}")
 
 
 class Site(NamedTuple):
@@ -77,7 +88,7 @@ class Tick(NamedTuple):
     inputs: Mapping[str, Scalar]
     """Current commands and settings, by name."""
     measured: Mapping[str, Array]
-    """Last received values of each sensor, shape (n,); NaN before the first."""
+    """Last received values of each sensor by its name, in the order of its channels, shape (n,); NaN before the first."""
     memory: Mapping[str, Array]
     """Memory of the block; see `TracedBlock.first_memory`."""
     design: Mapping[str, Array]
@@ -173,27 +184,34 @@ class TracedBlock(Controller):
     ) -> tuple[Array, Array, Array, Array]:
         """Run `update` on flat arrays: commands (nc,), new memory (nm,), signals (ns,), reports (5 per text)."""
         layout, before = self.site.plant.layout, self.pack.views(np.asarray(memory))
+        update = f"{type(self).__name__}.update"
         tick = Tick(
             np.asarray(t)[()],
             before["ticks"][()] == 0.0,
             q,
             v,
-            dict(zip((*layout.commands, *layout.held), inputs, strict=False)),
-            self._sensors.views(np.asarray(measured)),
-            {name: x if x.ndim else x[()] for name, x in before.items() if name != "ticks"},
-            self._numbers.views(np.asarray(design)),
+            _Named(f"{update}: tick.inputs", zip((*layout.commands, *layout.held), inputs, strict=False)),
+            _Named(f"{update}: tick.measured", self._sensors.views(np.asarray(measured))),
+            _Named(f"{update}: tick.memory", {n: x if x.ndim else x[()] for n, x in before.items() if n != "ticks"}),
+            _Named(f"{update}: tick.design", self._numbers.views(np.asarray(design))),
         )
         done = self.update(tick)
         for what, given, known in (
-            ("commands", done.commands, self.commanded),
+            ("commanded", done.commands, self.commanded),
             ("signals", done.signals, self.signals),
-            ("messages", done.messages, self.message_texts),
-            ("stops", done.stops, self.stop_texts),
+            ("message_texts", done.messages, self.message_texts),
+            ("stop_texts", done.stops, self.stop_texts),
         ):
             if set(given) != set(known):
-                raise ValueError(f"{type(self).__name__}.update: {what} are {sorted(given)}, must be {sorted(known)}")
-        if set(done.memory) - set(before):
-            raise ValueError(f"{type(self).__name__}.update: memory has {sorted(done.memory)}, must be of {sorted(before)}")
+                returned = f"{what.replace('commanded', 'commands').replace('_texts', 's')} {sorted(given)}"
+                raise ValueError(
+                    f"{update} returns {returned}, but {what} lists {sorted(known)}; list all in {what}, in prepare"
+                )
+        if extra := set(done.memory) - set(tick.memory):
+            raise ValueError(
+                f"{update} returns memory {sorted(extra)}, but first_memory lists {sorted(tick.memory)}; list all in "
+                "first_memory, in prepare"
+            )
         after = [done.memory.get(name, x) for name, x in before.items()]
         after[0] = before["ticks"] + 1.0
         rows = [(*done.messages[k], *(0.0,) * (1 + NUMBERS - len(done.messages[k]))) for k in self.message_texts]
