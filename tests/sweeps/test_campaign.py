@@ -234,6 +234,27 @@ def test_an_interrupted_campaign_keeps_finished_chunks(gusty, flown, tmp_path):
         assert "last bit" in result.output and "before it" not in result.output, result.output  # it is not a resumed run
 
 
+def test_a_folder_without_results_does_not_block_a_corrected_campaign(gusty, tmp_path):
+    """The first attempt ends before any chunk has finished; the mission is corrected, and the same command works."""
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(MissionCampaign(scenario=gusty, worlds=8), tmp_path / "c", threads=1, chunk=4, progress=interrupt)
+    assert (tmp_path / "c" / "campaign.json").exists()
+    plan = MissionCampaign(scenario=gusty, worlds=4, seed=7)
+    assert run_campaign(plan, tmp_path / "c", threads=1, chunk=4).about["seed"] == 7
+    with pytest.raises(ValueError, match="seed 7, not 8"):
+        run_campaign(replace(plan, seed=8), tmp_path / "c", threads=1, chunk=4)
+
+
+def test_a_mission_without_randomness_is_reported(gusty, flown, tmp_path):
+    assert not load_campaign(flown).identical
+    calm = replace(gusty, environment=replace(gusty.environment, gusts=None), blocks=())
+    assert run_campaign(MissionCampaign(scenario=calm, worlds=4), tmp_path / "calm", threads=1).identical
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_signals_act_within_half_a_second_and_keep_finished_chunks(tmp_path, default_signals, number):
     """While a chunk flies that takes seconds. Another program can take the processor: the fastest of a few counts."""

@@ -124,6 +124,12 @@ def chosen_executor(name: str, workers: int | None, address: str) -> SweepEngine
 def print_campaign(results: CampaignResults, console: Console) -> None:
     """Print success rates, values of checks, the worst worlds, and why worlds ended."""
     print_rates(results.success, results.checks, "worlds", console)
+    if results.identical:
+        text = (
+            "all worlds are identical: nothing in the mission depends on the seed, so more worlds tell no more than one; add "
+            "gusts, irregular waves or sensor noise, or vary numbers with `hydromechs sweep`"
+        )
+        console.print(Text(text, "yellow"), soft_wrap=True)
     if capsized := results.capsized:
         text = f"{len(capsized)} of {results.success.worlds} worlds capsized (first: world {capsized[0]})"
         console.print(Text(text, "yellow"))

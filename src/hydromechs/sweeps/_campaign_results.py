@@ -134,6 +134,13 @@ class CampaignResults:
         return int(self.about["worlds"])
 
     @property
+    def identical(self) -> bool:
+        """True if several worlds have the same results, so that nothing depends on their seeds."""
+        results = [x for name, x in self.rows.items() if name not in ("world", "seed")]
+        same = (np.array_equal(x, np.broadcast_to(x[:1], x.shape), equal_nan=x.dtype.kind == "f") for x in results)
+        return len(self.rows["world"]) > 1 and all(same)
+
+    @property
     def success(self) -> Rate:
         """Worlds that passed all checks and did not fail."""
         return Rate(int(self.rows["success"].sum()), len(self.rows["world"]))

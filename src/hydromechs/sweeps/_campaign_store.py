@@ -82,15 +82,16 @@ class CampaignStore:
         if strange and ABOUT not in others:
             raise ValueError(f"{self.folder} holds other files ({', '.join(strange[:3])}); choose another folder")
         about = self._about()
-        if ABOUT in others:
-            self._check_same(about)
         self.folder.mkdir(parents=True, exist_ok=True)
         handle = lock_folder(self.folder, LOCK, "campaign")
         try:
+            kept = ABOUT in others and bool(list(chunks(self.folder)))
+            if kept:  # without results, as after an error in its first chunk, any campaign may use the folder
+                self._check_same(about)
             for partial in self.folder.glob(files.PARTIAL):  # of a campaign that was killed
                 partial.unlink()
             path = self.folder / ABOUT
-            if not path.exists() or read_about(self.folder)["worlds"] < self.campaign.worlds:
+            if not kept or read_about(self.folder)["worlds"] < self.campaign.worlds:
                 files.write_json(path, about)
             yield self
         finally:
@@ -138,7 +139,9 @@ class CampaignStore:
         if found["worlds"] > mine["worlds"] and not different:
             different.append(f"worlds {found['worlds']}, not {mine['worlds']}")
         if different:
-            raise ValueError(f"{self.folder} holds a different campaign: {'; '.join(different)}; choose another folder")
+            raise ValueError(
+                f"{self.folder} holds a different campaign: {'; '.join(different)}; choose another folder, or delete this one"
+            )
 
     def missing(self, size: int) -> list[range]:
         """Return the worlds without results, in chunks. `size`: maximum number of worlds in a chunk."""
