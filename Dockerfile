@@ -7,7 +7,7 @@ ARG BASE=docker.io/library/python:3.13-slim
 FROM ${BASE} AS build
 COPY pyproject.toml README.md LICENSE /source/
 COPY src /source/src
-RUN python3 -m venv /opt/hydromechs && /opt/hydromechs/bin/python -m pip install --no-cache-dir /source
+RUN python3 -m venv /opt/hydromechs && /opt/hydromechs/bin/python -m pip install --no-cache-dir "/source[collada,xacro]"
 
 FROM ${BASE}
 COPY --from=build /opt/hydromechs /opt/hydromechs

@@ -100,9 +100,12 @@ $(BIN)/python:
 install = { $(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --python $(BIN)/python --editable '$(1)'; } \
 	|| $(BIN)/python -m pip install --quiet --no-compile --editable '$(1)'
 
+# Most robot files of others have Collada meshes or xacro macros; both readers are small.
+runtime = .[collada,xacro]
+
 # Marks that the packages for running, and for developing, are installed as pyproject.toml asks.
 $(VENV)/run: pyproject.toml | $(BIN)/python
-	$(call install,.)
+	$(call install,$(runtime))
 	touch $@
 
 $(VENV)/dev: pyproject.toml | $(BIN)/python

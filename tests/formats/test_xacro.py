@@ -213,3 +213,21 @@ def test_without_the_package_the_message_says_exactly_that(robot, monkeypatch):
         hm.ModelError, match=r"xacro.* is not installed.*hydromechs\[xacro\].*xacro arm.urdf.xacro > robot.urdf"
     ):
         import_file(robot)
+
+
+def test_a_package_is_found_by_the_name_that_its_package_xml_states(robot, tmp_path):
+    """A checkout has the name of its repository; packages of one repository often have a folder in common."""
+    model = import_file(robot).model
+    (tmp_path / "parts").rename(tmp_path / "Robot_Parts")
+    with pytest.raises(hm.ModelError, match="package 'parts' was not found"):
+        import_file(robot)
+    (tmp_path / "Robot_Parts/package.xml").write_text("<package format='3'>\n  <name>parts</name></package>")
+    assert import_file(robot).model == model
+    (tmp_path / "group").mkdir()
+    (tmp_path / "Robot_Parts").rename(tmp_path / "group/parts")
+    assert import_file(robot).model == model
+    own = robot.read_text().replace("$(find parts)/urdf", "$(find arm_description)/urdf")
+    robot.write_text(own)
+    (tmp_path / "group/parts/urdf/links.xacro").rename(robot.with_name("links.xacro"))
+    (tmp_path / "arm/package.xml").write_text("<package><name> arm_description </name></package>")
+    assert import_file(robot).model == model

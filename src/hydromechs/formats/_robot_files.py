@@ -1,9 +1,13 @@
 """Paths of meshes and other files that a robot description names, restricted to its folder and allowed folders."""
 
+import itertools
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
+
+from hydromechs import files
 
 from ._imported import ImportOptions
 
@@ -13,6 +17,10 @@ LEVELS = 8
 """Number of parent folders searched for a package, because ROS packages enclose their `urdf` folder."""
 MARKS = ("package.xml", "model.config", "manifest.xml")
 """Files that mark a folder as a ROS package or a Gazebo model."""
+NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
+"""Name of a package in its `package.xml`."""
+CHILDREN = 1000
+"""Maximum number of entries of a folder that are searched for packages."""
 
 
 class Missing(ValueError):
@@ -24,10 +32,11 @@ class RobotFiles:
 
     A relative path starts at the folder of the file that contains it. `package://name/rest` and `model://name/rest` are
     searched in the folder of that package if it is given; otherwise in every allowed folder, and in the folder of the file
-    and its parents, as `name/rest`, `models/name/rest` or, in a folder named `name`, as `rest`. Outside the allowed folders
-    and the file's own, a folder counts as a package only if it is marked as one (`package.xml`, `model.config`): otherwise a
-    file in a home folder could name that folder. Only files below an allowed folder, the file's folder or such a package are
-    accepted; symbolic links are resolved before this check.
+    and its parents, as `name/rest`, `models/name/rest` or, in a folder named `name` or whose `package.xml` states that name,
+    as `rest`; then beside the description's package and in a folder `src` above, also one level deeper. Outside the allowed
+    folders and the file's own, a folder counts as a package only if it is marked as one (`package.xml`, `model.config`):
+    otherwise a file in a home folder could name that folder. Only files below an allowed folder, the file's folder or such a
+    package are accepted; symbolic links are resolved before this check.
     """
 
     def __init__(self, folder: str | Path, options: ImportOptions) -> None:
@@ -39,6 +48,8 @@ class RobotFiles:
         """Folders of packages in which files were found."""
         self.included: set[str] = set()
         """Paths of the files that the description includes."""
+        self._names: dict[Path, str] = {}
+        self._listings: dict[Path, list[Path]] = {}
 
     def find(self, written: str, by: str = "") -> Path:
         """Return the absolute path of the file that a description names by a path or an address, or raise `Missing`.
@@ -125,6 +136,40 @@ class RobotFiles:
                 inner = folder in own and inside.is_relative_to(folder)
                 if os.path.isdir(inside) and (inner or _is_marked(inside)):
                     yield inside
+            if self._named(folder) == name:
+                yield folder
+        for beside in itertools.chain.from_iterable(self._children(folder) for folder in self._workspaces()):
+            if _is_marked(beside / name):
+                yield Path(os.path.realpath(beside / name))
+            if self._named(beside) == name:
+                yield beside
+
+    def _workspaces(self) -> Iterator[Path]:
+        """Return the folder around the package of the description, and folders named `src` above: those may contain packages."""
+        above = [self.folder, *list(self.folder.parents)[:LEVELS]]
+        own = next((folder for folder in above if _is_marked(folder)), None)
+        yield from (folder for folder in above if own is not None and (folder == own.parent or folder.name == "src"))
+
+    def _children(self, folder: Path) -> list[Path]:
+        """Return the folders in a folder, in order; at most `CHILDREN`."""
+        if folder not in self._listings:
+            try:
+                with os.scandir(folder) as entries:
+                    found = [e.path for e in itertools.islice(entries, CHILDREN) if e.is_dir(follow_symlinks=False)]
+            except OSError:
+                found = []
+            self._listings[folder] = [Path(path) for path in sorted(found)]
+        return self._listings[folder]
+
+    def _named(self, folder: Path) -> str:
+        """Return the name that a folder's `package.xml` states, or ""; the folder of a checkout often has a different one."""
+        if folder not in self._names:
+            try:
+                found = NAME.search(files.read_bytes(folder / MARKS[0], limit=2**16))
+            except OSError:
+                found = None
+            self._names[folder] = found[1].decode(errors="replace") if found else ""
+        return self._names[folder]
 
 
 def _listed(paths: list[Path]) -> str:
