@@ -1,5 +1,6 @@
 """Exceptions of HydroMechs."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -247,5 +248,7 @@ def grouped(texts: Iterable[str]) -> list[str]:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an error; `str` of a KeyError would add quotes."""
+    """Return the message of an error: of a KeyError without quotes, of an error of the system with the path and a fix."""
+    if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str | os.PathLike):
+        return f"{os.fspath(error.filename)}: {error.strerror}; check the path and its permissions, or choose another"
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -440,7 +440,8 @@ def closest(word: str, known: Iterable[str]) -> list[str]:
     The search takes quadratic time: it is limited to words of 64 characters and to 300 known words.
     """
     short = [name for name in itertools.islice(known, 300) if len(name) <= 64]
-    return difflib.get_close_matches(word, short, 1, 0.6) if len(word) <= 64 else []
+    bare = {name.lstrip("-") or name: name for name in short}  # dashes do not make options similar
+    return [bare[name] for name in difflib.get_close_matches(word.lstrip("-"), bare, 1, 0.6)] if len(word) <= 64 else []
 
 
 def nearest(word: object, known: Iterable[str]) -> str:

@@ -77,6 +77,33 @@ def test_an_unknown_option_or_command(run, words, named):
     )
 
 
+def test_dashes_do_not_make_options_similar(run):
+    code, _, error = run("run", "station_keeping", "--treads", "4")
+    assert code == 2 and "--treads" in error and "did you mean" not in error
+
+
+def test_a_file_of_unknown_kind_is_reported_with_all_kinds(run, folder):
+    (folder / "mine.yaml").write_text("name: mine\nmodels: {}\n")
+    code, _, error = run("check", "mine.yaml")
+    assert code == 1 and all(f"hydromechs_{kind}: 2" in error for kind in ("model", "scenario", "sweep", "validation"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("new", "sinking_chain", "taken/x"),
+        ("campaign", "sinking_chain", "--worlds", "1", "--duration", "0.1", "--out", "taken/x"),
+        ("sweep", "sinking_chains", "--out", "taken/x"),
+        ("picture", "sinking_chain", "--out", "taken/x.png"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_place_that_cannot_be_written_is_named_with_the_reason(run, folder, words):
+    (folder / "taken").write_text("a file")
+    code, _, error = run(*words)
+    assert code == 1 and "taken" in error and "check the path" in error and "Errno" not in error, error
+
+
 def test_kinds(folder):
     assert kinds_of("sinking_chain") == {"model", "scenario"}  # the library has both
     assert kinds_of("tiburon_titan2") == {"model", "vehicle"} and kinds_of("sinking_chains") == {"sweep"}

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -43,7 +44,7 @@ def check_file(
 
 def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: dict[str, Any]) -> str:
     """Return a description of a valid file; raise the errors of an invalid one."""
-    from hydromechs.formats import is_robot_file, is_scenario_file, located
+    from hydromechs.formats import FILE_KINDS, is_robot_file, is_scenario_file, located
     from hydromechs.library import load, load_scenario, scenario_names
     from hydromechs.scenario import buoyancy_mistakes, contact_warnings, trial_faults, unit_mistakes
     from hydromechs.simulation import Simulation
@@ -61,6 +62,9 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
 
         load_validation_study(file)
         return f"{file}: no errors; only `hydromechs validate` reads its logs"
+    if not kinds and Path(file).suffix.lower() in (".yaml", ".yml") and Path(file).is_file():
+        firsts = ", ".join(f"'{kind.first}'" for kind in FILE_KINDS.values())
+        raise ModelError(file, [f"line 1: no key states the kind of this file; begin it with one of {firsts}"])
     if file not in scenario_names() and not is_scenario_file(file):
         model = with_settings(load(file, code=code, **options), settings)
         for text in (*buoyancy_mistakes(model, dry=is_robot_file(file)), *drawing_notes(model)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,6 +47,7 @@ def new(
         made.scenario.simulation()
     except (ModelError, ScenarioError) as error:
         console.print(Text(f"  the mission needs changes: {error}", "yellow"), soft_wrap=True)
-    for command in (f"check {place}/mission.yaml", f"run {place}/mission.yaml --show", f"pilot {place}/mission.yaml"):
+    mission = shlex.quote(str(place / "mission.yaml"))
+    for command in (f"check {mission}", f"run {mission} --show", f"pilot {mission}"):
         if made.floats or not command.startswith("pilot"):
             console.print(Text(f"  hydromechs {command}"), soft_wrap=True)
