@@ -145,7 +145,7 @@ class RobotFiles:
                 yield beside
 
     def _workspaces(self) -> Iterator[Path]:
-        """Return the folder around the package of the description, and folders named `src` above: those may contain packages."""
+        """Return folders that may contain packages: around the package of the description, and folders `src` above it."""
         above = [self.folder, *list(self.folder.parents)[:LEVELS]]
         own = next((folder for folder in above if _is_marked(folder)), None)
         yield from (folder for folder in above if own is not None and (folder == own.parent or folder.name == "src"))

@@ -89,8 +89,8 @@ class PlainSensing:
         names = ", ".join(repr(s.name) for s in self.sampling.sensors if isinstance(s, Imu | Aid))
         if names and controlled:
             text = (
-                f"the controller reads the true pose and velocity: {names} only measure, because no block is a navigation "
-                "filter; add Navigation() to the blocks (in a file, {type: error_state_filter}) for the estimate of a filter"
+                "the controller reads the true pose and velocity, because no block is a navigation filter that estimates them "
+                f"from {names}; for an estimate, add Navigation() to the blocks (in a file, {{type: error_state_filter}})"
             )
             self.state["sensing reported"] = np.zeros(1)
             self.texts.append(lambda *numbers: text)
