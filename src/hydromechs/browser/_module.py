@@ -147,7 +147,7 @@ def _parameter(plant: Plant, path: str, given: Range | None) -> dict[str, Any]:
     return {
         "path": path,
         "label": path.replace("_", " "),
-        "unit": units.get(path, ""),
+        "unit": units.get(path) or units.get(path.rpartition(".")[0], ""),
         "value": float(value) if value.ndim == 0 else value.tolist(),
         "low": low,
         "high": high,

@@ -7,6 +7,7 @@
   const SEND_EVERY = 40;     // ms between inputs of the pilot
   const PLOT_EVERY = 300;    // ms between two drawings of the plots
   const REPORT_EVERY = 1000; // ms between two evaluations of the checks
+  const SLOW_FRAME = 70;     // ms between two pictures above which they become coarser
   const MODES = ["mission", "manual", "speed", "hold"];
   const down = manifest.down[2], follow = manifest.bodies.indexOf(page.follow);
   const flies = page.helm, names = Object.fromEntries(manifest.coords.body.map((name, k) => [name, k]));
@@ -45,7 +46,7 @@
     for (const frame of scene.frames) frame.fixed = false;
     scene.layers.push({ name: "path", on: true }, { name: "ghosts", on: true });
     try {
-      view = new SceneView($("scene"), scene, array, page.follow);
+      view = new SceneView($("scene"), scene, array, page.follow, drawsInSoftware());
     } catch (error) {
       $("failed").hidden = false;
       $("failed").textContent = `The scene needs WebGL, which this browser does not offer (${error.message}). Instruments, plots and controls work without it.`;
@@ -576,7 +577,17 @@
   }
 
   const quantities = ["position", "orientation", "velocity", ...["fluid_velocity", "actuator_force", "saturated", "line_position"].filter((name) => manifest.variables.some((v) => v.name === name))];
+  // Coarser pictures where drawing is slow: the mean time of twelve frames counts.
+  let ticked = 0, slow = [];
+  function keepUp(now) {
+    if (playing && view && now - ticked < 3000) slow.push(now - ticked);
+    ticked = now;
+    if (slow.length < 12) return;
+    if (slow.reduce((a, b) => a + b) > 12 * SLOW_FRAME) view.simplify();
+    slow = [];
+  }
   function tick(now) {
+    keepUp(now);
     if (wanted) {
       wanted = false;
       const forces = view ? Object.entries(page.arrows).filter(([layer, name]) => name.startsWith("force_") && view.layers.get(layer).on).map(([, name]) => name) : [];
@@ -601,20 +612,20 @@
     document.body.dataset.started = String(Math.round(performance.now()));
   }
 
+  // The engine starts first, beside the scene.
+  const missing = HydroMechsEngine.supported();
+  window.hydromechs = { send, play, restart, setMode, steering, plots, scatter, get view() { return view; }, get state() { return state; },
+    get mode() { return MODES[mode]; }, get frames() { return framed; }, store, linkText };  // for tests
+  buildSliders();
+  readLink();
+  const wasm = missing ? null : await inflated("wasm");
+  if (!missing) send({ start: { bytes: wasm, data: manifest, seed: Number($("seed").value), parameters: changed() } });
   $("title").textContent = manifest.title;
   $("objective").hidden = !manifest.checks.length;
-  buildSliders();
   buildPilot();
-  readLink();
   buildScene();
   showCard();
   setMode(0, false);
-  const missing = HydroMechsEngine.supported();
-  let wasm = null;
-  window.hydromechs = { send, play, restart, setMode, steering, plots, scatter, get view() { return view; }, get state() { return state; },
-    get mode() { return MODES[mode]; }, get frames() { return framed; }, store, linkText };  // for tests
   if (missing) { fail(missing); return; }
-  wasm = await inflated("wasm");
-  send({ start: { bytes: wasm, data: manifest, seed: Number($("seed").value), parameters: changed() } });
   requestAnimationFrame(tick);
 })();

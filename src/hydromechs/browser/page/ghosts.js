@@ -1,5 +1,5 @@
 "use strict";
-// Lines behind a body, and many missions at once as translucent bodies with their paths.
+// Lines behind a body, and many missions at once as outlines of a body with their paths.
 
 // A growing line in a layer of a scene; it keeps every n-th point when it becomes long.
 class Trail {
@@ -28,9 +28,10 @@ class Trail {
 
 class Scatter {
   constructor(given) {
-    Object.assign(this, given, { flights: [], parts: [], lines: null, total: 0 });
-    const $ = (id) => document.getElementById(id);
+    Object.assign(this, given, { flights: [], parts: [], workers: [], total: 0 });
+    const $ = (id) => document.getElementById(id), { data, sensing } = this.manifest;
     this.place = $;
+    if (sensing || data.seas || (data.flow && data.flow.gusts)) $("spread").value = "0";
     $("scatter").onclick = () => this.begin(100, Number($("spread").value));
     $("clear").onclick = () => this.clear();
   }
@@ -87,7 +88,7 @@ class Scatter {
     }));
   }
   clear() {
-    for (const send of this.workers ?? []) send.close?.();
+    for (const send of this.workers) send.close?.();
     this.workers = [];
     this.flights = [];
     const view = this.view();
@@ -104,39 +105,28 @@ class Scatter {
     if (view) view.dirty = true;
   }
 
-  // Copies of the solids of the followed body, one instance for each mission.
+  // Outlines of the box around the followed body, one for each mission, which do not hide the body itself.
   build(page) {
     const view = this.view();
-    this.ghosts = [];
+    this.outlines = null;
     if (!view) return;
-    const solids = view.data.solids.filter((solid) => solid.frame === page.follow && solid.layer === "looks");
-    const faces = solids.reduce((sum, solid) => sum + solid.faces.n / 3, 0);
-    const material = new THREE.MeshStandardMaterial({ color: color([0.2, 0.9, 0.9]), transparent: true, opacity: 0.16, depthWrite: false });
-    const geometries = faces * this.total < 400_000 ? solids.map((solid) => {
-      const geometry = new THREE.BufferGeometry();
-      geometry.setAttribute("position", new THREE.BufferAttribute(view.array(solid.vertices), 3));
-      geometry.setIndex(new THREE.BufferAttribute(view.array(solid.faces), 1));
-      geometry.computeVertexNormals();
-      return geometry;
-    }) : [this.box(view, solids)];
-    this.ghosts = geometries.map((geometry) => {
-      const mesh = new THREE.InstancedMesh(geometry, material, this.total);
-      mesh.frustumCulled = false;
-      mesh.count = 0;
-      view.keep("ghosts", mesh, view.root);
-      this.parts.push(mesh);
-      return mesh;
-    });
-  }
-  // The box around some solids, for bodies with too many faces to be drawn a hundred times.
-  box(view, solids) {
-    const low = new THREE.Vector3(1e9, 1e9, 1e9), high = new THREE.Vector3(-1e9, -1e9, -1e9), p = new THREE.Vector3();
-    for (const solid of solids) {
-      const v = view.array(solid.vertices);
-      for (let i = 0; i + 2 < v.length; i += 3) { p.set(v[i], v[i + 1], v[i + 2]); low.min(p); high.max(p); }
+    const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+    for (const solid of view.data.solids.filter(({ frame, layer }) => frame === page.follow && layer === "looks")) {
+      view.array(solid.vertices).forEach((x, k) => { low[k % 3] = Math.min(low[k % 3], x); high[k % 3] = Math.max(high[k % 3], x); });
     }
-    const size = high.clone().sub(low), middle = low.add(high).multiplyScalar(0.5);
-    return new THREE.BoxGeometry(size.x, size.y, size.z).translate(middle.x, middle.y, middle.z);
+    if (!(low[0] < high[0])) return;
+    const corner = (k) => [0, 1, 2].map((axis) => ((k >> axis) & 1 ? high : low)[axis]);
+    this.edges = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((k) => [1, 2, 4].filter((bit) => !(k & bit)).flatMap((bit) => [corner(k), corner(k | bit)]));
+    this.points = new Float32Array(3 * this.edges.length * this.total);
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(this.points, 3));
+    const material = new THREE.LineBasicMaterial({ color: color([0.2, 0.9, 0.9]), transparent: true, opacity: 0.4 });
+    this.outlines = new THREE.LineSegments(geometry, material);
+    this.outlines.frustumCulled = false;
+    view.keep("ghosts", this.outlines, view.root);
+    this.outlines.visible = view.layers.get("ghosts").on;
+    geometry.setDrawRange(0, 0);
+    this.parts.push(this.outlines);
   }
   addPath({ poses }) {
     const view = this.view();
@@ -149,15 +139,20 @@ class Scatter {
     this.parts.push(line);
     view.dirty = true;
   }
-  // Moves all ghosts to their places at a time [s].
+  // Moves all outlines to their places at a time [s].
   show(t) {
-    if (!this.flights.length || !this.ghosts.length) return;
-    const m = new THREE.Matrix4(), p = new THREE.Vector3(), q = new THREE.Quaternion(), one = new THREE.Vector3(1, 1, 1);
-    this.flights.filter(({ poses }) => poses && poses.length).forEach(({ poses }, n) => {
+    const shown = this.flights.filter(({ poses }) => poses && poses.length), { outlines, edges, points } = this;
+    if (!shown.length || !outlines) return;
+    const q = new THREE.Quaternion(), v = new THREE.Vector3();
+    shown.forEach(({ poses }, n) => {
       const k = Math.max(0, Math.min(poses.length / 7 - 1, Math.round(t / this.every))), [x, y, z, w, a, b, c] = poses.subarray(7 * k, 7 * k + 7);
-      m.compose(p.set(x, y, z), q.set(a, b, c, w), one);
-      for (const mesh of this.ghosts) { mesh.setMatrixAt(n, m); mesh.count = n + 1; }
+      q.set(a, b, c, w);
+      edges.forEach((corner, i) => {
+        v.set(...corner).applyQuaternion(q);
+        points.set([x + v.x, y + v.y, z + v.z], 3 * (n * edges.length + i));
+      });
     });
-    for (const mesh of this.ghosts) mesh.instanceMatrix.needsUpdate = true;
+    outlines.geometry.setDrawRange(0, shown.length * edges.length);
+    outlines.geometry.attributes.position.needsUpdate = true;
   }
 }

@@ -6,7 +6,8 @@ const FOV = 34;               // vertical field of view [deg]
 const DIRECTION = [-38, 20];  // of the first view: azimuth and elevation [deg]
 
 class SceneView {
-  constructor(canvas, scene, array, follow) {
+  // `plain`: without smooth edges and shadows, for computers without a graphics card.
+  constructor(canvas, scene, array, follow, plain = false) {
     this.canvas = canvas;
     this.data = scene;
     this.array = array;
@@ -14,8 +15,9 @@ class SceneView {
     this.follow = "";
     this.layers = new Map(scene.layers.map(layer => [layer.name, { on: layer.on, parts: [] }]));
     this.movers = [];  // functions of (index, fraction, next index)
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
-    this.renderer.shadowMap.enabled = true;
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !plain, alpha: true });
+    [this.plain, this.sharpness] = [plain, plain ? 1 : 2];
+    this.renderer.shadowMap.enabled = !plain;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.scene = new THREE.Scene();
     this.root = new THREE.Group();
@@ -75,7 +77,7 @@ class SceneView {
       color: color(solid.color), roughness: 0.75, metalness: 0.05, transparent: clear, opacity: solid.opacity,
       side: solid.moving ? THREE.FrontSide : THREE.DoubleSide, depthWrite: !clear,
     });
-    if (solid.layer === "terrain") texture(geometry, material);  // structure, so that motion over the ground is seen
+    if (solid.layer === "terrain") texture(geometry, material, this.plain ? 1 : 8);  // structure, so that motion over the ground is seen
     const mesh = new THREE.Mesh(geometry, material);
     mesh.castShadow = solid.moving && !clear;
     mesh.receiveShadow = !clear;
@@ -214,6 +216,16 @@ class SceneView {
     this.dirty = true;
   }
 
+  // Draws faster and coarser: with fewer pixels, then without shadows; false if it already does.
+  simplify() {
+    if (this.sharpness > 1 && devicePixelRatio > 1) this.sharpness = 1;
+    else if (this.renderer.shadowMap.enabled) this.renderer.shadowMap.enabled = this.sun.castShadow = false;
+    else if (this.sharpness > 0.6) this.sharpness = 0.6;
+    else return false;
+    this.resize();
+    return true;
+  }
+
   // Moves the camera to a direction from its target, z up, at its distance.
   lookFrom(away) {
     const { target } = this.controls, distance = this.camera.position.distanceTo(target);
@@ -252,7 +264,7 @@ class SceneView {
   resize() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (!width || !height) return;
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio || 1, 2));
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio || 1, this.sharpness));
     this.renderer.setSize(width, height, false);
     const before = this.camera.aspect;
     this.camera.aspect = width / height;
@@ -326,6 +338,12 @@ function layerSwitches(view, place, legend) {
   view.canvas.style.background = `linear-gradient(${css(top)}, ${css(bottom)})`;
 }
 
+// True if this computer draws without a graphics card.
+function drawsInSoftware() {
+  const context = document.createElement("canvas").getContext("webgl2"), info = context?.getExtension("WEBGL_debug_renderer_info");
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(context?.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : context.RENDERER) ?? "");
+}
+
 // The bytes of a compressed block of the page.
 async function inflated(id) {
   const packed = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
@@ -356,7 +374,7 @@ function last(values, x) {
 }
 
 let grains;
-function texture(geometry, material) {
+function texture(geometry, material, anisotropy) {
   if (!grains) {
     const canvas = document.createElement("canvas"), size = canvas.width = canvas.height = 256, ink = canvas.getContext("2d");
     ink.fillStyle = "#fff";
@@ -375,7 +393,7 @@ function texture(geometry, material) {
     grains = new THREE.CanvasTexture(canvas);
     grains.wrapS = grains.wrapT = THREE.RepeatWrapping;
     grains.colorSpace = THREE.SRGBColorSpace;
-    grains.anisotropy = 8;
+    grains.anisotropy = anisotropy;
   }
   const place = geometry.attributes.position.array, uv = new Float32Array(place.length / 3 * 2);
   for (let i = 0; i < place.length / 3; i++) [uv[2 * i], uv[2 * i + 1]] = [0.4 * place[3 * i], 0.4 * place[3 * i + 1]];
