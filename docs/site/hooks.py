@@ -1,7 +1,7 @@
 """What MkDocs does besides: pages that are made while the site is built, and links that lead out of docs/.
 
 The API reference comes from `api_pages`, the keys of all files from `key_pages`, the notebooks from `docs/notebooks/*.ipynb`,
-two pages from files at the root.
+two pages from files at the root, the live pages of scenarios from `live_pages`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]  # its neighbours
 
 import api_pages  # noqa: E402
 import key_pages  # noqa: E402
+import live_pages  # noqa: E402
 import notebook_pages  # noqa: E402
 
 AT_THE_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
@@ -48,6 +49,8 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
         add(f"notebooks/{notebook.stem}.md", page.text)
         for name, picture in page.pictures.items():
             add(f"notebooks/{name}", picture)
+    for address, text in live_pages.pages():
+        add(address, text)
     for page in (ROOT / "docs").glob("*.md"):
         for _text, target in LINK_OUT.findall(page.read_text(encoding="utf-8")):
             if target not in AT_THE_ROOT and (ROOT / target).is_file():
@@ -72,6 +75,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     def fence(match: re.Match[str]) -> str:
         return f"```{match[1]}" + (f' title="{match[2]}"' if match[2] else "")
 
+    markdown = live_pages.with_links(markdown, live_pages.names(), embed=page.file.src_uri == "simulator.md")
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
         markdown += f"\nVersion {hydromechs.__version__} · [Changelog](changelog.md) · [Contributing](contributing.md)\n"

@@ -88,6 +88,7 @@ _PACKAGES = (
 __getattr__, _all_names, _later = _lazy_names(
     __name__,
     {
+        ".browser": ("show",),
         ".equations": (
             "Dynamics",
             "compile",
