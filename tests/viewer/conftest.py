@@ -1,9 +1,13 @@
 """Synthetic recordings with the layout of real ones: curves with made-up but plausible numbers."""
 
 import dataclasses
+import json
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
+from websockets.sync.client import connect
 
 from hydromechs.recording import CheckResult, MemoryRecorder, Variable, summarise
 
@@ -165,3 +169,47 @@ def make_summary(ds, **changes):
 @pytest.fixture(name="make_summary")
 def _make_summary():
     return make_summary
+
+
+FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
+
+
+class Firefox:
+    """Firefox without a window, driven over WebDriver BiDi."""
+
+    def __init__(self, profile):
+        profile.mkdir()
+        (profile / "user.js").write_text('user_pref("webgl.force-enabled", true);')
+        command = [FIREFOX, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port=0"]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        address = next(line.split()[-1] for line in self.process.stderr if "WebDriver BiDi listening" in line)
+        self.socket = connect(f"{address}/session", max_size=None, proxy=None)
+        self.count = 0
+        self.send("session.new", capabilities={})
+        self.context = self.send("browsingContext.getTree")["contexts"][0]["context"]
+
+    def send(self, method, **params):
+        self.count += 1
+        self.socket.send(json.dumps({"id": self.count, "method": method, "params": params}))
+        while (answer := json.loads(self.socket.recv(timeout=120))).get("id") != self.count:
+            pass
+        assert answer["type"] == "success", answer
+        return answer["result"]
+
+    def evaluate(self, expression):
+        target = {"context": self.context}
+        return self.send("script.evaluate", expression=expression, target=target, awaitPromise=True)["result"].get("value")
+
+    def close(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def firefox(tmp_path):
+    """Firefox on an empty profile."""
+    if FIREFOX is None:
+        pytest.skip("there is no Firefox on this machine; .ci/run installs it")
+    opened = Firefox(tmp_path / "profile")
+    yield opened
+    opened.close()

@@ -2,15 +2,12 @@
 
 import base64
 import json
-import shutil
-import subprocess
 import time
 import zlib
 
 import matplotlib.image
 import numpy as np
 import pytest
-from websockets.sync.client import connect
 
 import hydromechs as hm
 from hydromechs import contact, geometry, viewer
@@ -164,61 +161,22 @@ def test_comparison_page_shows_both_runs(tab, run, tmp_path):
     assert labels == ["time", "pipe · a", "pipe · b<i>"]
 
 
-FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
-
-
-class Firefox:
-    """Firefox without a window, driven over WebDriver BiDi."""
-
-    def __init__(self, profile):
-        profile.mkdir()
-        (profile / "user.js").write_text('user_pref("webgl.force-enabled", true);')
-        command = [FIREFOX, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port=0"]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-        address = next(line.split()[-1] for line in self.process.stderr if "WebDriver BiDi listening" in line)
-        self.socket = connect(f"{address}/session", max_size=None, proxy=None)
-        self.count = 0
-        self.send("session.new", capabilities={})
-        self.context = self.send("browsingContext.getTree")["contexts"][0]["context"]
-
-    def send(self, method, **params):
-        self.count += 1
-        self.socket.send(json.dumps({"id": self.count, "method": method, "params": params}))
-        while (answer := json.loads(self.socket.recv(timeout=120))).get("id") != self.count:
-            pass
-        assert answer["type"] == "success", answer
-        return answer["result"]
-
-    def evaluate(self, expression):
-        target = {"context": self.context}
-        return self.send("script.evaluate", expression=expression, target=target, awaitPromise=True)["result"].get("value")
-
-    def close(self):
-        self.process.kill()
-        self.process.communicate()
-
-
-@pytest.mark.skipif(FIREFOX is None, reason="there is no Firefox on this machine; .ci/run installs it")
-def test_report_in_firefox(run, tmp_path):
+def test_report_in_firefox(run, firefox, tmp_path):
     """The scene is drawn, plots and scene share the time, and a picture shows the curves."""
     ds, scene = run
     page = viewer.write_report(ds, Summary(title="A pipe sinks"), tmp_path / "report.html", scene=scene)
-    firefox = Firefox(tmp_path / "profile")
-    try:
-        firefox.send("browsingContext.setViewport", context=firefox.context, viewport={"width": 1200, "height": 1400})
-        firefox.send("browsingContext.navigate", context=firefox.context, url=page.as_uri(), wait="complete")
-        end = time.monotonic() + 60
-        while firefox.evaluate("document.body.dataset.ready") != "yes":
-            assert time.monotonic() < end
-            time.sleep(0.1)
-        firefox.evaluate("document.querySelector('.plot').scrollIntoView(), hydromechs.seek(1.5)")
-        time.sleep(1.0)  # the next pictures of scene and plots
-        assert firefox.evaluate("document.querySelector('#now').textContent") == "1.50 / 3.00 s"
-        shot = base64.b64decode(firefox.send("browsingContext.captureScreenshot", context=firefox.context)["data"])
-        (tmp_path / "report.png").write_bytes(shot)
-        without = firefox.evaluate("document.querySelector('#failed').hidden") is False
-    finally:
-        firefox.close()
+    firefox.send("browsingContext.setViewport", context=firefox.context, viewport={"width": 1200, "height": 1400})
+    firefox.send("browsingContext.navigate", context=firefox.context, url=page.as_uri(), wait="complete")
+    end = time.monotonic() + 60
+    while firefox.evaluate("document.body.dataset.ready") != "yes":
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    firefox.evaluate("document.querySelector('.plot').scrollIntoView(), hydromechs.seek(1.5)")
+    time.sleep(1.0)  # the next pictures of scene and plots
+    assert firefox.evaluate("document.querySelector('#now').textContent") == "1.50 / 3.00 s"
+    shot = base64.b64decode(firefox.send("browsingContext.captureScreenshot", context=firefox.context)["data"])
+    (tmp_path / "report.png").write_bytes(shot)
+    without = firefox.evaluate("document.querySelector('#failed').hidden") is False
     image = (255 * matplotlib.image.imread(tmp_path / "report.png")[..., :3]).round().astype(int)
     blue = np.abs(image - [0, 114, 178]).max(axis=-1) < 12  # the first curve
     assert blue[:, 640:].sum() > 100

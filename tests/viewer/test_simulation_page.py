@@ -1,6 +1,7 @@
 """Pages that simulate: a flight by keys, its recording in Python, links, many missions, fallbacks; without a network."""
 
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -103,3 +104,121 @@ def test_a_flight_by_keys_passes_its_checks_in_python(tab, scenario, tmp_path):
     assert [check.judge(run.recording).passed for check in scenario.checks] == [True, True, True]
     result = CliRunner().invoke(app, ["replay", str(kept), "--html", str(tmp_path / "replay.html")])
     assert result.exit_code == 0 and (tmp_path / "replay.html").stat().st_size > 5e5
+
+
+def test_links_many_missions_and_looking_back(browser, file):
+    """A link sets seed and parameters; what it cannot set is named. Missions fly beside the shown one."""
+    tab = Tab(browser, file, f"#scenario=other&seed=7&speed=10&{MASS}=1000&mass=3")
+    page = tab.page
+    assert page.locator("#seed").input_value() == "7" and page.locator("#speed").input_value() == "10"
+    tab.until("document.querySelectorAll('#messages div').length === 3")
+    said = tab.text("#messages")
+    assert all(text in said for text in ("scenario other", f"{MASS} to 1000, outside its range", "sets mass, which"))
+    page.locator(".slider input").first.evaluate("x => { x.value = x.max; x.oninput(); }")
+    link = page.evaluate("hydromechs.linkText()")
+    assert f"seed=7&{MASS}=" in link and link.startswith(file.as_uri())
+    page.evaluate("hydromechs.scatter.begin(3, 0.02)")
+    tab.until("document.querySelector('#scattered').textContent.startsWith('3 of 3 flown')")
+    assert page.evaluate("hydromechs.scatter.flights.map(f => f.poses.length / 7)") == [301] * 3
+    page.keyboard.press("p")
+    tab.until("hydromechs.state.t > 3")
+    page.keyboard.press(".")
+    at = tab.until("hydromechs.state.playing ? 0 : hydromechs.state.t")
+    page.evaluate("hydromechs.plots.seek(1)")
+    tab.until("hydromechs.state.t === 1")
+    assert tab.text("#hud").startswith("Looking back") and page.evaluate("hydromechs.state.now") >= at - 1e-9
+    tab.close()
+
+
+NO_WEBGL = (
+    "const get = HTMLCanvasElement.prototype.getContext; HTMLCanvasElement.prototype.getContext = function (kind, ...more) "
+    "{ return /webgl/.test(kind) ? null : get.call(this, kind, ...more); };"
+)
+
+
+def test_without_webgl_and_without_webassembly(browser, file):
+    tab = Tab(browser, file, script=NO_WEBGL)
+    assert "needs WebGL" in tab.text("#failed")
+    tab.page.locator("#watch").click()
+    tab.until("hydromechs.state.t > 0.5 && hydromechs.store.time.length > 5")
+    assert "speed" in tab.text("#hud")
+    tab.errors = [text for text in tab.errors if "WebGL" not in text]  # three.js reports it too
+    tab.close()
+    tab = Tab(browser, file, script="delete globalThis.WebAssembly;")
+    assert "does not run WebAssembly" in tab.text("#failed") and tab.page.evaluate("document.body.dataset.ready") == "failed"
+    tab.close()
+
+
+def test_touch_on_a_phone(browser, file):
+    """Sticks fly the vehicle; nothing is wider than the screen."""
+    tab = Tab(browser, file, has_touch=True, is_mobile=True)
+    page = tab.page
+    page.set_viewport_size({"width": 390, "height": 760})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator("#fly").tap()
+    stick = page.locator(".stick").first.bounding_box()
+    page.mouse.move(stick["x"] + 58, stick["y"] + 58)
+    page.mouse.down()
+    page.mouse.move(stick["x"] + 58, stick["y"] + 4)
+    tab.until("hydromechs.state.values.velocity[0] > 0.1")
+    page.mouse.up()
+    assert page.evaluate("hydromechs.steering.sticks") == [0] * 6
+    tab.close()
+
+
+def test_notebooks_show_the_page_in_a_closed_frame(browser, scenario, file):
+    """`hm.show` returns a frame without access to the notebook; the page runs in it."""
+    frame = pages.ShownPage(file.read_text(), 400)._repr_html_()
+    assert 'sandbox="allow-scripts allow-downloads"' in frame
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.set_content(f"<h1>notebook</h1>{frame}")
+    page.frame_locator("iframe").locator("#watch").click(timeout=60_000)
+    shown = page.frames[1]
+    end = time.monotonic() + 60
+    while not shown.evaluate("hydromechs.state && hydromechs.state.t > 0.2"):
+        assert time.monotonic() < end
+        page.wait_for_timeout(50)
+    context.close()
+
+
+def test_policy_and_size(file):
+    text = file.read_text()
+    policy = text.split('http-equiv="Content-Security-Policy" content="')[1].split('"')[0]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'" and rules["worker-src"] == "blob:" and "connect-src" not in rules
+    sources = rules["script-src"].split()
+    assert "'wasm-unsafe-eval'" in sources and all(s == "'wasm-unsafe-eval'" or s.startswith("'sha256-") for s in sources)
+    assert len(text) < 5e6 and len(zlib.compress(text.encode())) < 2e6
+
+
+def test_page_in_firefox(firefox, file):
+    """It starts, keeps real time, and answers to keys."""
+    firefox.send("browsingContext.setViewport", context=firefox.context, viewport={"width": 640, "height": 360})
+    firefox.send("browsingContext.navigate", context=firefox.context, url=file.as_uri(), wait="complete")
+
+    def until(condition):
+        end = time.monotonic() + 60
+        while not firefox.evaluate(condition):
+            assert time.monotonic() < end, condition
+            time.sleep(0.05)
+
+    until("document.body.dataset.ready === 'yes'")
+    firefox.evaluate("document.querySelector('#watch').click()")
+    until("hydromechs.state.t > 1")
+    firefox.evaluate("dispatchEvent(new KeyboardEvent('keydown', { code: 'KeyW' }))")
+    until("hydromechs.mode === 'hold' && hydromechs.state.values.velocity[0] > 0.1")
+    firefox.evaluate("hydromechs.send({ recording: true })")
+    until("[...document.querySelectorAll('#messages div')].some(x => /saved little/.test(x.textContent))")
+
+
+def test_scenarios_that_cannot_become_a_page_are_named(tmp_path):
+    def page(*words):
+        result = CliRunner().invoke(app, ["page", "--no-browser", "--out", str(tmp_path / "a.html"), *words])
+        assert result.exit_code
+        return " ".join(f"{result.exception} {result.output}".replace("│", " ").split())
+
+    assert "'dormand_prince' takes adaptive steps" in page("free_decay")
+    assert "has no 'mas'" in page(str(LITTLE), "--parameter", f"{MASS[:-1]}")
+    assert "must be PATH or PATH=LOW:HIGH" in page(str(LITTLE), "--parameter", f"{MASS}=3")
+    assert "HTML files" in page(str(LITTLE), "--out", str(tmp_path / "a.txt"))
