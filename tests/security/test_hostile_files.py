@@ -25,6 +25,7 @@ from hydromechs.geometry import height_field, read_heights, read_mesh
 from hydromechs.identification import validation
 from hydromechs.identification.validation import _logs
 from hydromechs.model import Body, Model
+from hydromechs.model.flexible import ModalLink
 from hydromechs.registry import members
 from hydromechs.scenario import SavedState
 from hydromechs.simulation import load_state
@@ -40,6 +41,7 @@ TEXTS = {
     "JSON": json.dumps({SECRET: SECRET}),
     "words": f'{SECRET} {{ "{SECRET}" }} {SECRET}\n',
     "a table": f"{SECRET},{SECRET}\n{SECRET},1\n",
+    "ten words": f"{SECRET} " * 10 + "\n",
     "bytes": f"{SECRET}\n".encode() + b"\xff\xfe\x00\x80",
     "nulls": f"\0{SECRET}\0\n",
 }
@@ -65,6 +67,7 @@ READERS = {
     "motion.csv": lambda file: recorded_file(str(file), "t", "x"),
     "motion.csv.gz": lambda file: recorded_file(str(file), "t", "x"),
     "log.csv": lambda file: validation.read_log(file, "t"),
+    "modes.csv": lambda file: ModalLink(file=str(file), frequencies=(1.0,)).table(),
 }
 ERRORS = (OSError, ValueError, KeyError)
 """Errors that the command line turns into a message."""

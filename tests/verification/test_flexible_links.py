@@ -11,8 +11,10 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 import hydromechs as hm
-from hydromechs.formats import dumps, loads
+from hydromechs import files
+from hydromechs.formats import drawing_attrs, drawn_files, drawn_scenario, dumps, loads
 from hydromechs.model.flexible import Beam, ModalLink, WetSection
+from hydromechs.scenario import ModelStart, Scenario
 
 L, MU, EI, RADIUS = 2.0, 3.0, 150.0, 0.03
 WET = MU + 1025.0 * np.pi * RADIUS**2
@@ -265,12 +267,27 @@ def test_modes_from_a_file(tmp_path):
     assert "arm.csv" in dumps(model)
 
 
+def test_a_recording_is_drawn_with_its_mode_file(tmp_path):
+    """A replay reads the file that the run used, and no other at its path."""
+    written_modes(tmp_path / "arm.csv")
+    link = ModalLink(file="arm.csv", frequencies=tuple(euler_bernoulli(MU, n=2)), folder=str(tmp_path), water=STRIP)
+    model = hm.Model(name="arm", bodies=[hm.Body(name="arm", joint=hm.joints.Fixed(), flexible=link)])
+    attrs = drawing_attrs(Scenario(name="s", models=[ModelStart(model=model)], duration=1.0))
+    with files.only(drawn_files(attrs)):
+        assert drawn_scenario(attrs, "run").model.body_names == model.body_names
+    with (tmp_path / "arm.csv").open("a") as file:
+        file.write("# changed\n")
+    with files.only(drawn_files(attrs)), pytest.raises(hm.ModelError, match="not a file of the run"):
+        drawn_scenario(attrs, "run")
+
+
 @pytest.mark.parametrize(
     "text, words",
     [
         ("1 0 0 1 0 1 0 0 0\n", ("line 1", "9 numbers", "10")),
         ("1 0 0 1 0 1 0 0 0 0\n", ("1 nodes",)),
-        ("1 0 0 1 0 1 0 0 0 x\n", ("line 1", "not numbers")),
+        ("1 0 0 1 0 1 0 0 0 x\n", ("line 1", "not a number")),
+        ("1 0 0 1 0 1 0 0 0 0\n" * 501, ("501 nodes", "500")),
         ("1 0 0 1 0 1 0 0 0 0\n1 0 0 1 0 1 0 0 0 0\n", ("nodes 1 and 2",)),
     ],
 )

@@ -18,6 +18,7 @@ from hydromechs.contact import Terrain
 from hydromechs.errors import ModelError, ScenarioError, UnsupportedFeature
 from hydromechs.geometry import Mesh
 from hydromechs.model import FAMILIES, joints
+from hydromechs.model.flexible import ModalLink
 from hydromechs.registry import Family
 from hydromechs.scenario import ModelStart, Scenario
 
@@ -28,7 +29,7 @@ from ._write import ModelWriter, model_text
 
 MODEL, SURROUNDINGS, FILES = "drawn_model", "drawn_surroundings", "drawn_files"
 """Attributes of a recording: a model file with all bodies, a scenario file with thrusters, terrain and water, digests of the
-meshes that the model names."""
+files that the model names."""
 NAME = "recorded"
 """Name of the model in the scenario of the surroundings."""
 
@@ -53,13 +54,13 @@ def _drawing(scenario: Scenario) -> dict[str, str]:
         object.__setattr__(drawn, name, value)
     writer = _DrawnModelWriter(FAMILIES)
     text = model_text(scenario.model, writer)
-    return {MODEL: text, SURROUNDINGS: dumps_scenario(drawn), FILES: json.dumps(_digests(writer.meshes))}
+    return {MODEL: text, SURROUNDINGS: dumps_scenario(drawn), FILES: json.dumps(_digests(writer.meshes, writer.modes))}
 
 
-def _digests(meshes: set[Path]) -> list[str]:
-    """Return the digests of mesh files, and of the colours beside them."""
+def _digests(meshes: set[Path], others: set[Path]) -> list[str]:
+    """Return the digests of mesh files, of the colours beside them, and of other files."""
     found = set()
-    for file in meshes.union(*(mesh.parent.glob("*.mtl") for mesh in meshes if mesh.suffix.lower() == ".obj")):
+    for file in meshes.union(others, *(mesh.parent.glob("*.mtl") for mesh in meshes if mesh.suffix.lower() == ".obj")):
         with contextlib.suppress(OSError):  # drawn as a box
             found.add(files.digest(file))
     return sorted(found)
@@ -91,11 +92,14 @@ class _DrawnModelWriter(ModelWriter):
         super().__init__(families)
         self.meshes: set[Path] = set()
         """Paths of all meshes."""
+        self.modes: set[Path] = set()
+        """Paths of the mode files of flexible links."""
 
     def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
-        if isinstance(thing, Mesh):
-            self.meshes.add(thing.path.absolute())
-            thing = replace(thing, file=str(thing.path.absolute()))
+        if isinstance(thing, Mesh | ModalLink):
+            file = thing.path.absolute()
+            (self.meshes if isinstance(thing, Mesh) else self.modes).add(file)
+            thing = replace(thing, file=str(file))
         return super().fields(thing, path, skip)
 
     def part(self, thing: Any, family: Family, path: tuple, skip: tuple[str, ...] = ()) -> Any:

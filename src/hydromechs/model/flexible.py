@@ -29,6 +29,8 @@ AlongBeam = NotNegative | Annotated[tuple[float, ...], Bound(least=0.0, size=0)]
 """One number, or numbers at equal distances from the root to the tip, interpolated linearly."""
 ModeCounts = Annotated[tuple[int, int, int], Bound(least=0, most=8, size=3, whole=True)]
 """Number of modes of bending along y, of bending along z, and of twist."""
+MAX_MODES, MAX_NODES = 24, 500
+"""Maximum number of modes and nodes of a mode file; each node is a body."""
 Sections = Annotated[int, Bound(least=2, most=64, whole=True)]
 """Number of sections."""
 
@@ -215,14 +217,23 @@ class ModalLink(FlexibleLink):
 
     def __post_init__(self) -> None:
         check_fields(self, "modes")
-        if not self.frequencies:
-            raise FieldError("modes.frequencies", self.frequencies, "must have the frequency of each mode")
+        if not 1 <= len(self.frequencies) <= MAX_MODES:
+            raise FieldError(
+                "modes.frequencies", self.frequencies, f"must have the frequency of each mode, of at most {MAX_MODES} modes"
+            )
+
+    @property
+    def path(self) -> Path:
+        """Path of the file."""
+        return Path(self.folder) / self.file
 
     def table(self) -> Array:
         """Return the rows of the file; `ValueError` if their number or length is wrong, shape (nodes, 4 + 6 n)."""
-        lines = files.read_text(Path(self.folder) / self.file).splitlines()
+        lines = files.read_text(self.path).splitlines()
         texts = [(k, line.replace(",", " ").split()) for k, line in enumerate(lines, 1) if line.split("#")[0].strip()]
         width, n, rows = 4 + 6 * len(self.frequencies), len(self.frequencies), []
+        if len(texts) > MAX_NODES:
+            raise ValueError(f"mode file {self.file!r} has {len(texts)} nodes, at most {MAX_NODES} are possible; use fewer")
         for k, row in texts:
             if len(row) != width:
                 raise ValueError(
@@ -232,7 +243,8 @@ class ModalLink(FlexibleLink):
             try:
                 rows.append([float(x) for x in row])
             except ValueError:
-                raise ValueError(f"mode file {self.file!r}, line {k}: {' '.join(row)[:60]!r} are not numbers") from None
+                # the line is not quoted: the path may name a file of someone else
+                raise ValueError(f"mode file {self.file!r}, line {k}: a value is not a number; correct it") from None
         out = np.array(rows)
         if len(rows) < 2 or not np.isfinite(out).all() or (out[:, 3] < 0.0).any() or not out[:, 3].any():
             raise ValueError(
