@@ -2,6 +2,7 @@
 
 import importlib.util
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -437,3 +438,28 @@ def test_a_scenario_file_names_its_engine(tmp_path):
     run = loads_scenario(SCENARIO.replace("ENGINE", "mujoco"), folder=tmp_path).simulation().run(0.1)
     assert run.recording.attrs["integrator"] == "mujoco with exact added mass"
     assert any("largest eigenvalue" in text for text in run.messages)
+
+
+MISSION = """hydromechs_scenario: 2
+name: own engine
+models: {rov: {model: bluerov2_heavy_alpha5}}
+run: {engine: {type: "own_engine.py:DenseEngine", scheme: iterated}, step: 0.004, duration: 0.02}
+"""
+
+
+def test_an_engine_of_the_users_class(tmp_path):
+    """From a file, only with consent; saved by its path; a run and its end say its name."""
+    (tmp_path / "own_engine.py").write_text((Path(__file__).parents[2] / "examples" / "own_engine.py").read_text())
+    (tmp_path / "mission.yaml").write_text(MISSION)
+    with pytest.raises(hm.CodeNotAllowed, match="own_engine.py:DenseEngine"):
+        hm.load_scenario(tmp_path / "mission.yaml")
+    scenario = hm.load_scenario(tmp_path / "mission.yaml", code=True)
+    assert scenario.engine.name == "dense" and isinstance(scenario.engine.scheme, Iterated)
+    hm.save_scenario(scenario, tmp_path / "copy.yaml")
+    assert 'engine: {type: "own_engine.py:DenseEngine", scheme: iterated}' in (tmp_path / "copy.yaml").read_text()
+    again = hm.load_scenario(tmp_path / "copy.yaml", code=True)
+    assert again.engine == scenario.engine
+    run = again.run().recording
+    assert "dense" in run.attrs["integrator"]
+    with pytest.raises(ValueError, match=r"DenseEngine\(\)"):
+        Hybrid(engine=type(scenario.engine.engine))

@@ -58,8 +58,8 @@ class Engine(abc.ABC):
 
     name: ClassVar[str]
     """Name in files."""
-    module: ClassVar[str]
-    """Its Python module."""
+    module: ClassVar[str] = ""
+    """Its Python module, which must be installed; empty if there is none."""
     joint_types: ClassVar[Mapping[type[joints.Joint], Any]]
     """Supported joint types, each with its constructor."""
     takes_inertia: ClassVar[bool] = False

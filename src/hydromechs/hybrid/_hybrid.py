@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,19 +41,34 @@ class Hybrid:
         sim = Hybrid(engine="mujoco").simulation(plant, step=0.002)
     """
 
-    engine: str
-    """mujoco, dart or bullet."""
+    engine: str | Engine
+    """mujoco, dart or bullet, or an object of a custom class derived from `Engine`."""
     scheme: Scheme = field(default_factory=Exact)
     """Treatment of added mass."""
     accept_unstable: bool = False
     """Run a scheme even if it is unstable for the mechanism."""
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
+        if isinstance(self.engine, type):
+            raise ValueError(f"engine is the class {self.engine.__name__}, must be an object: {self.engine.__name__}()")
+        if not isinstance(self.engine, Engine) and self.engine not in ENGINES:
             own = "for the built-in engine omit it, or use --engine hydromechs"
             raise ValueError(f"no engine {self.engine!r}; available: {', '.join(ENGINES)}; {own}")
         if not isinstance(self.scheme, Scheme):
             raise ValueError(f"scheme is {self.scheme!r}, must be an Exact(), Iterated(), Causal() or Filtered()")
+
+    @property
+    def name(self) -> str:
+        """Name of the engine."""
+        return self.engine.name if isinstance(self.engine, Engine) else self.engine
+
+    @property
+    def _kind(self) -> type[Engine]:
+        return type(self.engine) if isinstance(self.engine, Engine) else ENGINES[self.engine]
+
+    def new_engine(self) -> Engine:
+        """Return an engine of its own for one simulation."""
+        return copy.deepcopy(self.engine) if isinstance(self.engine, Engine) else ENGINES[self.engine]()
 
     def on(self, plant: Plant, start: State | None = None) -> tuple[Plant, EngineMethod]:
         """Return the plant adapted to the engine, and the stepping method; pass both to a `Simulation`.
@@ -61,48 +77,49 @@ class Hybrid:
         Raises `ModuleNotFoundError` if the engine is not installed, `UnsupportedFeature` with all unsupported features, and
         `UnstableScheme` unless instability is accepted.
         """
-        ENGINES[self.engine]().library()
+        if self._kind.module:
+            self.new_engine().library()
         unable = self._unable(plant)
         if unable:
-            raise UnsupportedFeature("\n  - ".join([f"engine {self.engine!r} cannot represent {plant.model.name}:", *unable]))
+            raise UnsupportedFeature("\n  - ".join([f"engine {self.name!r} cannot represent {plant.model.name}:", *unable]))
         verdict = self.stability(plant, start)
         if not verdict.stable and not self.accept_unstable:
             raise UnstableScheme(self._refusal(verdict))
         pairs = _pairs(plant)
         others = tuple(c for c in plant.components if not isinstance(c, Pair))
-        said = (f"engine {self.engine}, {verdict.words}",)
+        said = (f"engine {self.name}, {verdict.words}",)
         own = (EngineMemory(said=said), *((EngineContact(pairs=pairs),) if pairs else ()))
         prepared = replace(plant, components=(*others, *own))
         return prepared, EngineMethod(self, prepared, pairs)
 
     def faults(self, plant: Plant, start: State | None = None) -> list[str]:
         """Return the reasons why `on` would reject a plant, whether or not the engine is installed."""
-        out = [f"engine {self.engine!r} cannot represent it: {text}" for text in self._unable(plant)]
+        out = [f"engine {self.name!r} cannot represent it: {text}" for text in self._unable(plant)]
         verdict = self.stability(plant, start)
         return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]
 
     def _unable(self, plant: Plant) -> list[str]:
-        unknown, table = [], ENGINES[self.engine].joint_types
+        unknown, table = [], self._kind.joint_types
         for part in plant.model.joint_parts.values():
             kind = "" if type(part.joint) in joints.TYPES.values() else _joint_type(part.joint)
-            text = joints.missing(table, part.joint, f"engine {self.engine!r}", "run without an engine", kind)
+            text = joints.missing(table, part.joint, f"engine {self.name!r}", "run without an engine", kind)
             unknown += [f"joint {part.name!r}: {text}"] if text else []
         if plant.given_motion:
             names = ", ".join(repr(plant.model.body_names[i]) for i in plant.given_motion)
             unknown.append(f"the motion of the joints {names} is prescribed as a function of time; run without an engine")
-        return (unknown or ENGINES[self.engine]().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
+        return (unknown or self.new_engine().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
             f"the open parameter {name!r} belongs to rigid bodies, which are fixed there; open only numbers of hydro and world"
             for name in plant.parameters
             if ".hydro." not in name and not name.startswith("world.")
         ]
 
     def _refusal(self, verdict: Stability) -> str:
-        return f"engine {self.engine!r}, {verdict.words}; to run it anyway, set accept_unstable to true"
+        return f"engine {self.name!r}, {verdict.words}; to run it anyway, set accept_unstable to true"
 
     def stability(self, plant: Plant, start: State | None = None) -> Stability:
         """Return the amplification of errors by the scheme at the start, with the whole mechanism under water."""
         q = np.asarray((plant.model.initial() if start is None else start).q)
-        rotors, known = _rotors(ENGINES[self.engine], plant)
+        rotors, known = _rotors(self._kind, plant)
         return stability(self.scheme, ratios(plant.model, q, added_masses(plant.model), rotors, known))
 
     def simulation(self, plant: Plant, *, state: State | None = None, **options: Any) -> Simulation:
@@ -137,7 +154,7 @@ class EngineMethod(Integrator):
 
     @property
     def name(self) -> str:
-        return f"{self.hybrid.engine} with {self.hybrid.scheme.words}"
+        return f"{self.hybrid.name} with {self.hybrid.scheme.words}"
 
     def longest_step(self, frequency: float, decay: float) -> float:
         return SemiImplicitEuler().longest_step(frequency, decay)
@@ -151,7 +168,7 @@ class EngineMethod(Integrator):
         return f"take a step below {step:g} s" if verdict.stable else verdict.words
 
     def propagator(self, stepper: Stepper) -> EngineSteps:
-        plant, scheme, engine = self._plant, self.hybrid.scheme, ENGINES[self.hybrid.engine]()
+        plant, scheme, engine = self._plant, self.hybrid.scheme, self.hybrid.new_engine()
         added = added_masses(plant.model)
         carried = scheme.carried(engine, plant.model, added)
         rotors, known = _rotors(type(engine), plant)

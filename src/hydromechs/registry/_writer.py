@@ -67,13 +67,14 @@ class Writer:
             return thing
         skip = (*skip, *family.known)
         holder = family.holder
-        held = holder is not None and isinstance(thing, holder.owner)
+        held = holder is not None and isinstance(thing, holder.owner) and not isinstance(getattr(thing, holder.field), str)
         inner = getattr(thing, holder.field) if holder is not None and held else thing
         word, keys, stands = family.shorthand.shorten(thing) or ("", {}, ())
         if holder is not None and held and not isinstance(inner, holder.base):  # a function
             word = self.reference(inner, path)
         else:
-            word = word or (getattr(inner, family.type_field) if family.type_field else family.key_of(type(inner)))
+            typed = family.type_field and not held
+            word = word or (getattr(inner, family.type_field) if typed else family.key_of(type(inner)))
             word = word or self.custom(inner, family, path)
             skipped = (*stands, family.type_field, *(() if held else skip))
             keys = {**self.fields(inner, path, skipped), **keys}

@@ -266,7 +266,7 @@ class Scenario(SimulationSource):
             mission=mission_of(self.blocks, self.components),
             events=self.events,
             integrator=method,
-            engine="" if self.engine is None else self.engine.engine,
+            engine="" if self.engine is None else self.engine.name,
             step=self.step,
             record=self.record,
             state=self.start,

@@ -32,7 +32,7 @@ def _fingerprint(sim: Simulation) -> str:
 
 def _engine(sim: Simulation) -> str:
     """Return the engine name of a simulation, as --engine takes it."""
-    return sim.method.hybrid.engine if isinstance(sim.method, EngineMethod) else "hydromechs"
+    return sim.method.hybrid.name if isinstance(sim.method, EngineMethod) else "hydromechs"
 
 
 class Checkpoints:

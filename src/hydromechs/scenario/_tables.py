@@ -6,7 +6,7 @@ from typing import Any
 from hydromechs import actuation, contact, control, hydro, integrators, lines, sensors, walking
 from hydromechs.actuation import ForceCurve, JointFriction, JointStops, drives, ideal_curve, linear_curve, motions, t200_curve
 from hydromechs.geometry import SHAPES, SHORTHAND, Mesh, Shape, height_field
-from hydromechs.hybrid import ENGINES, SCHEMES, Hybrid, Scheme
+from hydromechs.hybrid import ENGINES, SCHEMES, Engine, Hybrid, Scheme
 from hydromechs.model.component import Component
 from hydromechs.navigation import Navigation
 from hydromechs.registry import Families, Family, Holder, Shorthand, members
@@ -136,7 +136,14 @@ FAMILIES = Families(
             table={**integrators.METHODS, "sliding_block": integrators.SlidingBlock},
         ),
         Family(name="scheme", base=Scheme, table=SCHEMES),
-        Family(name="engine", base=Hybrid, table=dict.fromkeys(ENGINES, Hybrid), type_field="engine"),
+        Family(
+            name="engine",
+            base=Hybrid,
+            table=dict.fromkeys(ENGINES, Hybrid),
+            type_field="engine",
+            open_to_users=True,
+            holder=Holder(Hybrid, "engine", Engine),
+        ),
     ]
 )
 """All families of a scenario file."""
