@@ -38,6 +38,7 @@ PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "crash": (
         ("surge", "m/s", f"velocity.{ROV}.u"),
         ("yaw rate", "rad/s", f"velocity.{ROV}.r"),
+        ("roll", "°", "roll"),
         ("pitch", "°", "pitch"),
         ("heading", "°", "heading"),
     ),
@@ -54,7 +55,7 @@ PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("heading", "°", "heading"),
     ),
 }
-"""Plots of each mission: title, unit and quantity; pitch and heading of the vehicle, the depth of `rov.tool`."""
+"""Plots of each mission: title, unit and quantity; roll, pitch and heading of the vehicle, the depth of `rov.tool`."""
 TIMES = (0.0, 3.0, 4.5, 6.0, 7.4, 8.5, 10.0, 12.0, 15.0, 20.0, 30.0, 60.0)
 """Times at which the top view shows the vehicle [s]."""
 
@@ -96,9 +97,8 @@ def _dash(k: int) -> Any:
 
 
 def _samples(flight: Flight, quantity: str) -> Array:
-    if quantity in ("pitch", "heading"):
-        pitch, heading = angles(flight.recording, flight.scenario.model.body_names[0])
-        return pitch if quantity == "pitch" else heading
+    if quantity in (named := ("roll", "pitch", "heading")):
+        return angles(flight.recording, flight.scenario.model.body_names[0])[named.index(quantity)]
     if quantity == "tool":
         return tool_path(flight, "rov.tool")[:, 2]
     return samples_of(flight.recording, quantity)

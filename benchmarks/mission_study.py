@@ -25,8 +25,8 @@ LOST = 0.3
 """Error of the filter's position that is asked for, rms [m]."""
 
 
-def angles(recording: xarray.Dataset, body: str) -> tuple[Array, Array]:
-    """Pitch and heading of a body [deg], shape (time,) each; the heading continues past 180°.
+def angles(recording: xarray.Dataset, body: str) -> tuple[Array, Array, Array]:
+    """Roll, pitch and heading of a body [deg], shape (time,) each; the heading continues past 180°.
 
     Args:
         recording: The recording.
@@ -34,7 +34,8 @@ def angles(recording: xarray.Dataset, body: str) -> tuple[Array, Array]:
     """
     w, x, y, z = recording["orientation"].sel(body=body).values.T
     heading = np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
-    return np.degrees(np.arcsin(2 * (w * y - z * x))), np.degrees(heading)
+    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    return np.degrees(roll), np.degrees(np.arcsin(2 * (w * y - z * x))), np.degrees(heading)
 
 
 def navigation_error(recording: xarray.Dataset) -> float:
@@ -82,7 +83,7 @@ def judged(flight: Flight) -> list[CheckResult]:
 def _row(flight: Flight, ours: Flight) -> dict[str, Any]:
     """Outcome of one flight, and its differences from ours."""
     body = flight.scenario.model.body_names[0]
-    (pitch, heading), (our_pitch, our_heading) = (angles(f.recording, body) for f in (flight, ours))
+    (_, pitch, heading), (_, our_pitch, our_heading) = (angles(f.recording, body) for f in (flight, ours))
     force, our_force = (samples_of(f.recording, f"force_thrust.{body}.Z") for f in (flight, ours))
     checks = judged(flight)
     return {

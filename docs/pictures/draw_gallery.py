@@ -41,6 +41,7 @@ SHOTS = {
     "bluerov2_square": Shot((0.0, 8.0, 16.0, 24.0, 32.0)),
     "wave_zone": Shot((40.0,)),
     "underwater_dual_arm": Shot((3.0,)),
+    "redundant_arms": Shot((0.0, 30.0), -30.0, 40.0, hidden=("water surface",)),
     "four_puma_lift": Shot((2.0,)),
     "hold_in_gusts": Shot((30.0,), -130.0, layers=("current", "force: thrust")),
     "slow_manipulation": Shot((12.0,), -120.0),

@@ -72,6 +72,12 @@ def test_iteration_ends_at_its_maximum():
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc on this machine")
+def test_numbers_among_symbols():
+    """A part of an array of symbols may hold only numbers; it is computed at once."""
+    part = np.array([1.0, 0.0, "a symbol"], dtype=object)[:2]
+    assert compiler.iterate(NEWTON, 40, part, np.array([4.0]))[0][0] == pytest.approx(2.0)
+
+
 def test_exported_c(tmp_path):
     program = trace(function, SHAPES, name="flow", outputs=("y",))
     file = SourceFile("flow", [SourceFunction(program, "Flow.", {})])

@@ -355,4 +355,5 @@ def iterate(program: Program, times: int, *arrays: ArrayLike) -> list[Array]:
     The program maps the state and constant arrays (both in `arrays`) to the state after one pass and `done`.
     """
     callee, given = Iterate(program, times), [np.asarray(x) for x in arrays]
-    return _called(callee, given) if _has_symbols(given) else list(callee(*given))
+    # parts of arrays with symbols may hold only numbers, as objects
+    return _called(callee, given) if _has_symbols(given) else list(callee(*(x.astype(float) for x in given)))
