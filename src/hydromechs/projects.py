@@ -18,7 +18,7 @@ from hydromechs.control import HoldPose
 from hydromechs.dynamics import kinematics
 from hydromechs.equations import mass_matrix, restoring_force
 from hydromechs.errors import SimulationDiverged, grouped
-from hydromechs.formats import Imported, save, save_scenario, with_relative_meshes
+from hydromechs.formats import UNLIMITED, Imported, Note, save, save_scenario, with_relative_meshes
 from hydromechs.hydro import Current, Environment
 from hydromechs.model import Frame, Model, Origin
 from hydromechs.model.component import Component
@@ -90,7 +90,9 @@ def create_project(robot: Model | Imported, folder: Path) -> Project:
             f"smaller or flooded, correct 'volume' and 'mass' in {name}.yaml together"
         )
     thrusters = [part for part in given if isinstance(part, Thruster)]
+    noted = list(robot.notes) if isinstance(robot, Imported) else []
     if thrusters:
+        thrusters, noted = _limited(thrusters, noted, _mass(model), notes, headlines)
         headlines.append(f"thrusters of the robot file: {', '.join(part.name for part in thrusters)}")
     elif _free(model):
         model, thrusters = _with_thrusters(model, notes, headlines)
@@ -105,7 +107,7 @@ def create_project(robot: Model | Imported, folder: Path) -> Project:
     save_scenario(scenario, folder / "mission.yaml")
     notes += [f"not stored in the model file: {line}" for line in lost]
     if isinstance(robot, Imported):
-        notes += grouped(f"{n.element}: {n.value}; {n.kind}: {n.done}" for n in robot.notes)
+        notes += grouped(f"{n.element}: {n.value}; {n.kind}: {n.done}" for n in noted)
         moving = {body.name for body in model.bodies if body.joint.nv}
         renamed = [f"{joint} → {body}" for joint, body in robot.joint_bodies.items() if joint != body and body in moving]
         notes += [f"names: a joint has the name of the body that it carries: {', '.join(renamed)}"] if renamed else []
@@ -193,6 +195,22 @@ def _with_thrusters(model: Model, notes: list[str], headlines: list[str]) -> tup
     return model, [Thruster(name=f, frame=f, curve=ideal_curve(thrust, thrust), time_constant=0.1) for f in frames]
 
 
+def _limited(
+    thrusters: Sequence[Thruster], noted: list[Note], mass: float, notes: list[str], headlines: list[str]
+) -> tuple[list[Thruster], list[Note]]:
+    """Return the thrusters of a robot file, with limits that suit its mass where it has none, and the other notes."""
+    thrust = _rounded(THRUST * mass, 2)
+    labels = {f"thruster of joint {part.name!r}": part.name for part in thrusters if part.curve.limits[1] > thrust}
+    default = [note for note in noted if note.value == UNLIMITED and note.element in labels]
+    if not default:
+        return list(thrusters), noted
+    headlines.append(f"thrust: at most {thrust:g} N each, {THRUST:g} N per kg of the robot, because the file has no limits")
+    notes.append(headlines[-1])
+    names, curve = {labels[note.element] for note in default}, ideal_curve(thrust, thrust)
+    changed = [replace(part, curve=curve) if part.name in names else part for part in thrusters]
+    return changed, [note for note in noted if note not in default]
+
+
 def _eight_frames(model: Model) -> list[Frame]:
     """Return frames of thrusters around the hull: 1 to 4 horizontal, so that they translate and turn, 5 to 8 vertical."""
     low, high = _extent(model)
@@ -230,7 +248,8 @@ def _extent(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 def _with_tool(model: Model, notes: list[str]) -> Model:
     """Return the model with a frame `tool` on the last link of an arm, by which the station moves it."""
-    moved = [k for k, body in enumerate(model.bodies) if body.parent is not None and body.joint.nv == 1]
+    joints = [k for k, body in enumerate(model.bodies) if body.parent is not None and body.joint.nv == 1]
+    moved = [k for k in joints if not re.search("thruster|propeller", model.bodies[k].name, re.IGNORECASE)]
     if not moved or any(frame.rpartition(".")[2].endswith("tool") for frame in model.frames):
         return model
     body = model.bodies[moved[-1]]

@@ -100,7 +100,29 @@ def test_own_thrusters_are_kept(run, tmp_path, monkeypatch):
     code, text, _ = run("new", "auv.sdf", "mine")
     assert code == 0 and "thrusters of the robot file: propeller_joint" in text
     scenario = load_scenario(str(tmp_path / "mine" / "mission.yaml"))
-    assert [t.name for t in scenario.parts(hm.Thruster)] == ["propeller_joint"] and not scenario.controllers
+    (thruster,) = scenario.parts(hm.Thruster)
+    assert thruster.name == "propeller_joint" and not scenario.controllers
+
+
+def test_thrusters_without_limits_get_some_that_suit_the_robot(run, tmp_path, monkeypatch):
+    """With Gazebo's 1000 N a pilot throws a vehicle of 10 kg out of the water."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "auv.sdf").write_text(SDF)
+    (tmp_path / "strong.sdf").write_text(SDF.replace("</joint_name>", "</joint_name><max_thrust_cmd>90</max_thrust_cmd>"))
+    for name in ("auv", "strong"):
+        assert run("new", f"{name}.sdf", name)[0] == 0
+        scenario = load_scenario(str(tmp_path / name / "mission.yaml"))
+        (thruster,), mass = scenario.parts(hm.Thruster), sum(body.inertia.mass for body in scenario.model.bodies)
+        limit = float(f"{2.5 * mass:.2g}") if name == "auv" else 90.0
+        assert thruster.curve.limits[1] == limit
+        assert (f"at most {limit:g} N" in (tmp_path / name / "README.md").read_text()) is (name == "auv")
+
+
+def test_a_propeller_is_no_arm(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.urdf").write_text(URDF.replace("forearm", "Thruster_1"))
+    assert run("new", "arm.urdf", "mine")[0] == 0
+    assert "tool" not in hm.load("mine/my_arm.yaml").frames
 
 
 BARE_ROOT = """<robot name="sub"><link name="footprint"/>

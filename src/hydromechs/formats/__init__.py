@@ -13,7 +13,7 @@ __getattr__, __dir__, _later = _lazy_names(
     {  # these import the simulation, which is slow and not needed for models
         "._convert_file": ("check_target", "convert_file", "with_relative_meshes"),
         "._drawing": ("drawing_attrs", "drawn_files", "drawn_scenario"),
-        "._imported": ("ImportOptions", "Imported", "Note"),
+        "._imported": ("UNLIMITED", "ImportOptions", "Imported", "Note"),
         "._read": ("read_document",),
         "._robots": (
             "FORMATS",

@@ -89,6 +89,8 @@ class ImportOptions:
     """Values of xacro arguments."""
 
 
+UNLIMITED = "no thrust limits"
+"""Value in the note on a thruster of a file without limits."""
 MAX_FAULTS = 200
 """Errors after which a file is rejected without looking for more."""
 

@@ -1,4 +1,4 @@
-"""Water in an SDF or URDF: `<fluid_added_mass>`, and Gazebo's plugins for buoyancy, hydrodynamics and thrusters.
+"""Water in an SDF or URDF: `<fluid_added_mass>`, and the plugins of Gazebo and of the UUV Simulator (`_uuv_water`).
 
 Signs. `<fluid_added_mass>` is positive, about the link's origin in its axes, linear first, as ours is. The coefficients of the
 hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u| |u| u. Ours are
@@ -20,7 +20,8 @@ from hydromechs.model import BodyShape, Hydro, Model, added_mass, drag
 from hydromechs.spatial import shift_inertia
 from hydromechs.values import plain
 
-from ._imported import Findings
+from . import _uuv_water
+from ._imported import UNLIMITED, Findings
 from ._pose import Pose
 from ._sdf_frames import Frames, Scope
 from ._xml import Element, is_true
@@ -32,6 +33,7 @@ PLUGINS = {
     "buoyancy": (r"buoyancy(?!.*engine)", ("uniform_fluid_density", "graded_buoyancy", "enable")),
     "hydrodynamics": (r"hydrodynamics", ("link_name",)),
     "thruster": (r"\bthruster\b|thruster-system", ("joint_name",)),
+    **_uuv_water.PLUGINS,
 }
 """Supported plugins: pattern of file and name, and elements that identify a third-party plugin of the same form."""
 GAZEBO = re.compile(r"\b(lib)?(gz|ignition)[-:]")
@@ -59,6 +61,8 @@ class Water:
         """Models and links with buoyancy; all if empty."""
         self.damped: dict[str, list[Element]] = {}
         """Hydrodynamics plugins by link."""
+        self.objects: dict[str, Element] = {}
+        """Entries of the UUV Simulator's plugins by link."""
         self.propellers: dict[str, str] = {}
         """Frame of the thruster at each propeller joint."""
         self.made: list[tuple[str, Element]] = []
@@ -67,6 +71,7 @@ class Water:
     def read(self, top: Scope, scopes: list[Scope]) -> None:
         """Record the plugins of a world and its models."""
         kinds = {"buoyancy": self._buoyancy, "hydrodynamics": self._hydrodynamics, "thruster": self._thruster}
+        kinds |= {"object": self._object, "uuv thruster": self._uuv_thruster}
         ignored = Counter[str]()
         for scope in scopes:
             for plugin in scope.element.all("plugin"):
@@ -109,9 +114,33 @@ class Water:
         if link is not None:
             self.damped.setdefault(link, []).append(plugin)
 
-    def _thruster(self, scope: Scope, plugin: Element, owner: str) -> None:
+    def _object(self, scope: Scope, plugin: Element, owner: str) -> None:
         f = self.findings
-        name, joint = plugin.first("joint_name"), plugin.text_of("joint_name")
+        f.unknown(plugin, ("link", "fluid_density", "flow_velocity_topic", "use_global_current", "debug"), owner)
+        self.specified = plugin.first("fluid_density") is not None
+        self.density = f.child_number(plugin, "fluid_density", owner, _uuv_water.DENSITY, "fluid_density [kg/m³]")
+        for element in plugin.all("link"):
+            name = element.attributes.get("name", "")
+            link = self.frames.link(scope, name, element) if name else None
+            if link is not None:
+                self.objects[link] = element
+            elif not name:
+                f.fault(element, f"{owner}: a <link> has no name", remedy="name the link on which it acts")
+
+    def _uuv_thruster(self, scope: Scope, plugin: Element, owner: str) -> None:
+        self._add_thruster(scope, plugin, owner, "jointName")
+        known = ("linkName", "thrusterID", "gain", "clampMin", "clampMax", "thrustMin", "thrustMax", "dynamics", "conversion")
+        self.findings.unknown(plugin, ("jointName", "thrust_efficiency", "propeller_efficiency", *known), owner)
+
+    def _thruster(self, scope: Scope, plugin: Element, owner: str) -> None:
+        self._add_thruster(scope, plugin, owner, "joint_name")
+        limits = "max_thrust_cmd", "min_thrust_cmd"
+        known = ("joint_name", "namespace", "topic", *limits, "fluid_density", "propeller_diameter")
+        self.findings.unknown(plugin, known, owner)
+
+    def _add_thruster(self, scope: Scope, plugin: Element, owner: str, tag: str) -> None:
+        f = self.findings
+        name, joint = plugin.first(tag), plugin.text_of(tag)
         found = self.frames.inside(scope, joint) if joint else None
         if found is None or found[1] not in found[0].joints:
             known = ", ".join(list(scope.joints)[:20])
@@ -120,8 +149,6 @@ class Water:
         full = found[0].full(found[1])
         self.propellers[full] = f"{full}_thrust"
         self.made.append((full, plugin))
-        limits = "max_thrust_cmd", "min_thrust_cmd"
-        f.unknown(plugin, ("joint_name", "namespace", "topic", *limits, "fluid_density", "propeller_diameter"), owner)
 
     def thrusters(self, model: Model) -> list[Thruster]:
         """Return the thrusters, commanded in newtons."""
@@ -132,19 +159,30 @@ class Water:
                 f.left_out(plugin, f"thruster of joint {joint!r}", "its joint carries no link of the tree")
                 continue
             owner = f"thruster of joint {joint!r}"
-            high = f.child_number(plugin, "max_thrust_cmd", owner, THRUST)
-            low = f.child_number(plugin, "min_thrust_cmd", owner, -THRUST)
-            if plugin.first("max_thrust_cmd") is None and plugin.first("min_thrust_cmd") is None:
+            uuv = plugin.first("jointName") is not None
+            if uuv:
+                limits, lag = _uuv_water.thrust_limits(f, plugin, owner), _uuv_water.lag(f, plugin, owner)
+            else:
+                given = plugin.first("max_thrust_cmd") is not None or plugin.first("min_thrust_cmd") is not None
+                low = f.child_number(plugin, "min_thrust_cmd", owner, -THRUST)
+                limits, lag = (low, f.child_number(plugin, "max_thrust_cmd", owner, THRUST)) if given else None, 0.0
+            low, high = limits or (-THRUST, THRUST)
+            if limits is None:
                 done = f"from {-THRUST:g} to {THRUST:g} N, as in Gazebo; change the thruster's curve"
-                f.note("assumed", plugin, owner, "no thrust limits", done)
+                f.note("assumed", plugin, owner, UNLIMITED, done)
             if not low <= 0.0 <= high or low == high:
                 what = f"thrust from {plain(low)} to {plain(high)} N"
                 f.note("repaired", plugin, owner, what, f"from {-THRUST:g} to {THRUST:g} N, Gazebo's default")
                 high, low = THRUST, -THRUST
-            diameter = f.child_number(plugin, "propeller_diameter", owner, 0.02)
+            diameter = f.child_number(plugin, "propeller_diameter", owner, 0.0 if uuv else 0.02)
             radius = {"radius": diameter / 2.0} if diameter > 0.0 else {}
-            out.append(Thruster(name=joint, frame=frame, curve=ideal_curve(high, -low), **radius))
+            out.append(Thruster(name=joint, frame=frame, curve=ideal_curve(high, -low), time_constant=lag, **radius))
         return out
+
+    @property
+    def present(self) -> bool:
+        """True if a plugin specifies water."""
+        return self.floats is not None or bool(self.objects)
 
     def hydro(self, name: str, link: Element, solids: tuple[BodyShape, ...], shift: Pose) -> Hydro | None:
         """Return the hydrodynamics of a link with collision shapes on the body, offset by `shift`; None for a dry link."""
@@ -152,6 +190,14 @@ class Water:
         volume, center = self._volume(name, link, solids, owner)
         A = self._added_mass(link, owner)
         damping: list[drag.Damping] = []
+        if name in self.objects:
+            element, label = self.objects[name], f"hydrodynamics of {owner}"
+            volume, place = _uuv_water.buoyancy(f := self.findings, element, link, label, self.density)
+            x, y, z = map(float, place + shift.p)
+            center = (x, y, z)
+            more, damped = self._checked(*_uuv_water.matrices(f, element, label), {}, element, label)
+            A = A + more
+            damping += [damped] if damped is not None else []
         for plugin in self.damped.get(name, ()):
             more, damped = self._coefficients(plugin, f"hydrodynamics of {owner}")
             A = A + more
@@ -233,6 +279,19 @@ class Water:
                 coupled[f"{force.upper()}|{second.lower()}|{speed.lower()}"] = -c
             else:
                 f.left_out(child, owner, f"<{tag}> {plain(c)}", "a product of two speeds without its absolute value")
+        if is_true(plugin.text_of("disable_added_mass")):
+            if A.any():
+                f.left_out(plugin, owner, "added mass", "the file disables it")
+            A = np.zeros((6, 6))
+        if is_true(plugin.text_of("disable_coriolis")):
+            f.left_out(plugin, owner, "disable_coriolis", "added-mass forces are always complete here")
+        return self._checked(A, D, Q, coupled, plugin, owner)
+
+    def _checked(
+        self, A: np.ndarray, D: np.ndarray, Q: np.ndarray, coupled: dict[str, float], plugin: Element, owner: str
+    ) -> tuple[np.ndarray, drag.Damping | None]:
+        """Return added mass, shape (6, 6), and damping from matrices; both are made to resist the motion, with notes."""
+        f = self.findings
         for name, M in (("linear", D), ("quadratic", Q)):
             bad = [i for i in range(6) if M[i, i] < 0.0]
             if bad:
@@ -241,12 +300,6 @@ class Water:
                 f.note("repaired", plugin, owner, what, "its sign is changed: Gazebo's coefficients are negative")
                 for i in bad:
                     M[i, i] = -M[i, i]
-        if is_true(plugin.text_of("disable_added_mass")):
-            if A.any():
-                f.left_out(plugin, owner, "added mass", "the file disables it")
-            A = np.zeros((6, 6))
-        if is_true(plugin.text_of("disable_coriolis")):
-            f.left_out(plugin, owner, "disable_coriolis", "added-mass forces are always complete here")
         if not np.allclose(A, A.T, rtol=1e-9, atol=0.0):
             f.note("repaired", plugin, owner, "an asymmetric added mass", "its symmetric part is used")
         damped = bool(D.any() or Q.any() or coupled)

@@ -74,7 +74,7 @@ class _Urdf:
         links = self._on_the_world(links, base)
         at = {link: self.joints[joint] for link, joint in self.carried_by.items()}
         name = root.attributes.get("name", "").strip() or "robot"
-        world = World(axes="ENU", **({} if self.water.floats is None else {"water_density": self.water.density}))
+        world = World(axes="ENU", **({"water_density": self.water.density} if self.water.present else {}))
         model = assembled(f, links, at=root, name=name, world=world, carriers=at, joint_names=self.carried_by)
         world_note(f, root, world, gravity=False, water=self.water.specified)
         units_note(f, model, root)

@@ -24,6 +24,8 @@ OUT_OF_TRIM = math.radians(2.0)
 """Angle from the initial attitude above which a vehicle counts as out of trim [rad]."""
 
 
+NEGLIGIBLE = 1e-3
+"""Share of the mass up to which a body without hydrodynamics is not reported, such as a sensor of a robot file."""
 HEAVY_PART = 0.3
 """Fraction of the mass of all moving bodies above which a body in water is expected to have added mass."""
 
@@ -227,9 +229,10 @@ def _without_added_mass(model: Model, chosen: Sequence[int]) -> list[str]:
 
 
 def _dry(model: Model, chosen: Sequence[int]) -> list[str]:
-    """Return a warning about those of the chosen bodies without hydrodynamics."""
+    """Return a warning about those of the chosen bodies that have mass but no hydrodynamics."""
     bodies = [model.bodies[i] for i in chosen if model.moves[i]]
-    dry = [body.name for body in bodies if body.hydro is None and body.inertia.mass > 0.0]
+    least = NEGLIGIBLE * sum(body.inertia.mass for body in bodies)
+    dry = [body.name for body in bodies if body.hydro is None and body.inertia.mass > least]
     return [f"dry: no hydrodynamics on {', '.join(dry)}; hm.add_water adds it to bodies with shapes"] if dry else []
 
 
