@@ -21,8 +21,8 @@ from hydromechs.model import Model
 from hydromechs.spatial import Path, Screw, cross
 from hydromechs.values import Array
 
-from . import _printed_tables as printed_tables
 from ._mechanisms import arms_on_load, principal_star, rigid_balance, symmetric
+from ._printed_tables import polynomial, printed_tables
 
 Pair: TypeAlias = tuple[int, int]
 """[M, A]."""
@@ -43,14 +43,11 @@ class Table(NamedTuple):
     """A table as printed."""
 
     source: str
-    text: str
-    """One line per row: its name, and M and A of each column, polynomials of m and N; the last row is the total."""
     columns: tuple[Column, ...]
 
     def printed(self, k: int) -> dict[str, tuple[str, str]]:
-        """Formulas of a pair of columns by line."""
-        rows = [[cell.strip() for cell in line.split("|")] for line in self.text.strip().splitlines()]
-        return {row[0]: (row[1 + 2 * k], row[2 + 2 * k]) for row in rows}
+        """Formulas of M and A of a pair of columns by row, polynomials of m and N; the last row is the total."""
+        return {name: (cells[2 * k], cells[2 * k + 1]) for name, cells in printed_tables()[self.source].items()}
 
 
 class CountLine(NamedTuple):
@@ -75,7 +72,7 @@ def lines(tables: Sequence[Table] | None = None) -> Iterator[CountLine]:
                 if name != key.split("; ")[0]:
                     continue
                 parts = [printed[part] for part in key.split("; ")]
-                M, A = (int(sum(printed_tables.polynomial(p[i], **column.sizes) for p in parts)) for i in range(2))
+                M, A = (int(sum(polynomial(p[i], **column.sizes) for p in parts)) for i in range(2))
                 found = ours.get(key, (0, 0))
                 if name == total:
                     found = (sum(x for x, _ in ours.values()), sum(x for _, x in ours.values()))
@@ -376,26 +373,21 @@ def inertia_lines(moving: str) -> dict[str, Pair]:
 TABLES = (
     Table(
         "1995, Table II",
-        printed_tables.TABLE_II,
         (
             Column("fixed base", {"N": 6}, _chain(6, "fixed", False)),
             Column("mobile base", {"N": 6}, _chain(6, "free", False)),
             Column("with hydrodynamics", {"N": 6}, _chain(6, "free", True)),
         ),
     ),
-    Table(
-        "thesis, Table 2", printed_tables.TABLE_2, (Column("m = 4, N = 6", {"m": 4, "N": 6}, lambda: closed_chain_lines(4, 6)),)
-    ),
-    Table("thesis, Table 8", printed_tables.TABLE_8, (Column("Method I", {}, lambda: dual_arm_lines(0)),)),
-    Table("thesis, Table 9", printed_tables.TABLE_9, (Column("Method II", {}, lambda: dual_arm_lines(1)),)),
+    Table("thesis, Table 2", (Column("m = 4, N = 6", {"m": 4, "N": 6}, lambda: closed_chain_lines(4, 6)),)),
+    Table("thesis, Table 8", (Column("Method I", {}, lambda: dual_arm_lines(0)),)),
+    Table("thesis, Table 9", (Column("Method II", {}, lambda: dual_arm_lines(1)),)),
     Table(
         "thesis, Table 12",
-        printed_tables.TABLE_12,
         (Column("m = 6, N = 3", {"m": 6, "N": 3}, lambda: star_lines(principal_star(6, 3, wet=False))),),
     ),
     Table(
         "thesis, Table 16",
-        printed_tables.TABLE_16,
         (
             Column("m = 6, N = 3, on land", {"m": 6, "N": 3}, _star(6, 3, False)),
             Column("m = 6, N = 3, in water", {"m": 6, "N": 3}, _star(6, 3, True)),
@@ -403,7 +395,6 @@ TABLES = (
     ),
     Table(
         "thesis, Table 19",
-        printed_tables.TABLE_19,
         (
             Column("full dynamics", {"N": 6}, _chain(6, "free", True)),
             Column("decoupled dynamics", {"N": 6}, _chain(6, "free", True, base_given=True)),
@@ -411,7 +402,6 @@ TABLES = (
     ),
     Table(
         "thesis, Table 21",
-        printed_tables.TABLE_21,
         (
             Column("about z, θ moves", {}, lambda: congruence_lines(2, "angle")),
             Column("about x, constant", {}, lambda: congruence_lines(0, "")),
@@ -419,7 +409,6 @@ TABLES = (
     ),
     Table(
         "thesis, Table 22",
-        printed_tables.TABLE_22,
         (
             Column("about z, revolute", {}, lambda: congruence_lines(2, "angle", REVOLUTE)),
             Column("about z, prismatic", {}, lambda: congruence_lines(2, "distance", PRISMATIC)),
@@ -427,7 +416,6 @@ TABLES = (
     ),
     Table(
         "thesis, Table 23",
-        printed_tables.TABLE_23,
         (
             Column("about x, revolute", {}, lambda: congruence_lines(0, "", REVOLUTE)),
             Column("about x, prismatic", {}, lambda: congruence_lines(0, "", PRISMATIC)),
@@ -435,7 +423,6 @@ TABLES = (
     ),
     Table(
         "thesis, Table 24",
-        printed_tables.TABLE_24,
         (
             Column("revolute", {}, lambda: inertia_lines("angle")),
             Column("prismatic", {}, lambda: inertia_lines("distance")),
@@ -443,14 +430,12 @@ TABLES = (
     ),
     Table(
         "thesis, Table 26",
-        printed_tables.TABLE_26,
         (Column("N = 6", {"N": 6}, lambda: rigid_lines(serial_chain(6, base="fixed", wet=False))),),
     ),
     Table(
         "thesis, Table 28",
-        printed_tables.TABLE_28,
         (Column("N = 6", {"N": 6}, lambda: mass_matrix_lines(serial_chain(6, base="fixed", wet=False))),),
     ),
-    Table("thesis, Table 30", printed_tables.TABLE_30, (Column("N = 6", {"N": 6}, _chain(6, "fixed", False)),)),
+    Table("thesis, Table 30", (Column("N = 6", {"N": 6}, _chain(6, "fixed", False)),)),
 )
 """The tables of operation counts, in the order of the papers."""
