@@ -24,13 +24,6 @@ import numpy as np
 from hydromechs.spatial import clamp, maximum, minimum, where
 from hydromechs.values import Array, Scalar
 
-STEPS = 6
-"""Newton steps; five reach rounding, see docs/notes/tethers.md."""
-NEAREST = 1e-9
-"""Horizontal distance over length of the line below which H is proportional to the distance."""
-ROUNDED = 4e-15
-"""Tolerance of S − 1."""
-
 
 class CatenaryPull(NamedTuple):
     """Forces at the ends of a hanging line."""
@@ -41,6 +34,14 @@ class CatenaryPull(NamedTuple):
     """Vertical tension at A, where the line pulls upwards; below 0 if the line hangs down from A [N]."""
     V_B: Scalar
     """Vertical tension at B, where the line pulls downwards [N]."""
+
+
+STEPS = 6
+"""Newton steps; five reach rounding, see docs/notes/tethers.md."""
+NEAREST = 1e-9
+"""Horizontal distance over length of the line below which H is proportional to the distance."""
+ROUNDED = 4e-15
+"""Tolerance of S − 1."""
 
 
 def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness: float, steps: int = STEPS) -> CatenaryPull:

@@ -35,18 +35,6 @@ BLIND = 1e-9
 """Fraction of the largest effect of any unknown below which an unknown has no effect in a direction."""
 LATER = (0.0, 0.31, 1.7, 13.0)
 """Times after the start for the test of time-dependent motion [s]."""
-FIRST, LONG = 0.01, 1e6
-"""Length of the first and of the last step in which internal states settle [s]."""
-SETTLING = 300
-"""Maximum number of these steps."""
-NEWTON = 8
-"""Maximum number of Newton iterations per step."""
-ROUNDS = 10
-"""Maximum number of searches while the limits of the thrusts change with the solution."""
-SHOWN = 3
-"""Number of internal states that a message names."""
-POLISH = 20
-"""Maximum number of final Newton steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +101,20 @@ def _checked(plant: Plant, state: State) -> State:
     values = {name: np.asarray(getattr(state, name), dtype=float) for name in shapes}
     check_start(values, shapes, 1.0)
     return replace(state, q=configuration(model, values["q"]), v=values["v"])
+
+
+FIRST, LONG = 0.01, 1e6
+"""Length of the first and of the last step in which internal states settle [s]."""
+SETTLING = 300
+"""Maximum number of these steps."""
+NEWTON = 8
+"""Maximum number of Newton iterations per step."""
+ROUNDS = 10
+"""Maximum number of searches while the limits of the thrusts change with the solution."""
+SHOWN = 3
+"""Number of internal states that a message names."""
+POLISH = 20
+"""Maximum number of final Newton steps."""
 
 
 class _Problem:

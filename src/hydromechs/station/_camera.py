@@ -10,13 +10,6 @@ from hydromechs.spatial import matrix_from_rpy
 from hydromechs.values import Array
 from hydromechs.viewer import Scene
 
-CLEAR = 0.05
-"""Distance from the hull to a camera in front of it [m]."""
-TILT = np.radians(30.0)
-"""Downward angle of a camera on top of the bow [rad]."""
-FREE = 0.75
-"""Length of the line of sight that must be unobstructed, over the size of the vehicle."""
-
 
 class CameraPlace(NamedTuple):
     """Place of a camera."""
@@ -45,6 +38,14 @@ def camera_places(model: Model, scene: Scene, vehicle: int) -> list[CameraPlace]
 
 def _is_camera(frame: str) -> bool:
     return frame.rpartition(".")[2].endswith("camera")
+
+
+CLEAR = 0.05
+"""Distance from the hull to a camera in front of it [m]."""
+TILT = np.radians(30.0)
+"""Downward angle of a camera on top of the bow [rad]."""
+FREE = 0.75
+"""Length of the line of sight that must be unobstructed, over the size of the vehicle."""
 
 
 def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, Array]:
