@@ -25,7 +25,7 @@ class Beside(NamedTuple):
     """One number, published and found."""
 
     vehicle: str
-    """Number that is compared."""
+    """Name of the vehicle."""
     quantity: str
     """Quantity."""
     unit: str
