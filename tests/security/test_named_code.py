@@ -23,6 +23,7 @@ from hydromechs.cli import _pilot, _show
 from hydromechs.cli._main import app
 from hydromechs.formats import load_file, load_scenario_file
 from hydromechs.identification import validation
+from hydromechs.model.flexible import ModalLink
 from hydromechs.recording import RunFolder
 
 from .conftest import SCENARIO, hostile_files
@@ -358,6 +359,7 @@ PUBLIC = {
     "hydromechs.learning.WorldEnv": lambda p: learning.WorldEnv(learning.StationKeeping(), p),
     "hydromechs.learning.WorldsVectorEnv": lambda p: learning.WorldsVectorEnv(learning.StationKeeping(), 1, p),
     "hydromechs.learning.mission": learning.mission,
+    "hydromechs.model.flexible.ModalLink": lambda p: ModalLink(file=str(p), frequencies=(1.0,)).table(),
     "hydromechs.recording.check_store": recording.check_store,
     "hydromechs.scenario.SavedState.read": scenario.SavedState.read,
     "hydromechs.scenario.run_scenario": lambda p: scenario.run_scenario(hm.load_scenario(p), p.parent / "again", resume=p),
@@ -373,6 +375,7 @@ PUBLIC = {
 """Every public function that reads a file or folder, of a path."""
 OTHERS = {
     "hydromechs.bench": {"plot_lift"},
+    "hydromechs.browser": {"write_page"},
     "hydromechs.compiler": {"Backend.check_command"},
     "hydromechs.equations": {"export_source"},
     "hydromechs.files": {"open_lock", "remove", "replacing", "write_bytes", "write_json", "write_text"},

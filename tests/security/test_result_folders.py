@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 from typer.testing import CliRunner
 
 import hydromechs as hm
 from hydromechs import files, sweeps
+from hydromechs.browser._flight import Flight
 from hydromechs.cli._main import app
 from hydromechs.errors import FieldError, ScenarioError
 from hydromechs.formats import loads_scenario
@@ -425,6 +427,23 @@ def test_numbers_of_inputs_are_checked(here, line):
     Path("inputs.jsonl").write_text('{"hydromechs_inputs": 1, "period": true}\n')
     with pytest.raises(FieldError, match="period"):
         RecordedInputs("inputs.jsonl")
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        "[" * 100_000,
+        "[]",
+        '{"scenario": "s", "seed": 1e999, "parameters": {}, "entries": [], "end": {"n": 1, "part": 0}}',
+        '{"scenario": "s", "seed": 1, "parameters": {}, "entries": [], "end": {"n": true, "part": 0}}',
+        '{"scenario": "s", "seed": 1, "parameters": {}, "entries": [], "end": {"n": 1' + "0" * 400 + ', "part": 0}}',
+        '{"scenario": "s", "seed": 1, "parameters": {}, "entries": [{"n": NaN, "part": 0}], "end": {"n": 1, "part": 0}}',
+    ],
+)
+def test_inputs_of_a_page_are_checked(inputs):
+    """The attribute of a recording from a page, before its flight is repeated."""
+    with pytest.raises(ValueError, match="inputs.*damaged"):
+        Flight.of(xarray.Dataset(attrs={"inputs": inputs}))
 
 
 @pytest.mark.parametrize(("level", "remedy"), [(0.0, "commands"), (0.1, "extend"), (5.0, "extend")])

@@ -70,7 +70,7 @@ class Flight(NamedTuple):
             entries = tuple(_input(**row) for row in found["entries"][: LIMIT + 1])
             end = _number(found["end"]["n"]), _number(found["end"]["part"])
             flight = cls(str(found["scenario"]), int(found["seed"]), dict(found["parameters"]), entries, end)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise ValueError(f"the attribute {LOG!r} of the recording is damaged: {type(error).__name__}: {error}") from None
         if len(entries) > LIMIT:
             raise ValueError(f"the recording has more than {LIMIT:,} inputs; record a shorter flight")
@@ -86,7 +86,7 @@ class Flight(NamedTuple):
 
 
 def _number(x: Any) -> float:
-    if not isinstance(x, int | float) or not math.isfinite(x) or x < 0.0:
+    if type(x) not in (int, float) or not math.isfinite(x) or x < 0.0:
         raise ValueError(f"{x!r} is not a time")
     return float(x)
 
