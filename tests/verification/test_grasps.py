@@ -258,6 +258,30 @@ def test_a_grasp_during_a_run():
     np.testing.assert_array_equal(run.state.held, [0.0])
 
 
+def test_a_grasp_opens_at_its_maximum_force():
+    """A pendulum released from the horizontal pulls with 3 m g cos φ: 2 m g are exceeded at cos φ = 2/3, in worlds too."""
+    bob = hm.Body(
+        name="bob",
+        joint=hm.joints.Free(position=(0, 0, 0)),
+        inertia=hm.Inertia(mass=2.0, com=(1.5, 0, 0), tensor=(1e-7, 1e-7, 1e-7, 0, 0, 0)),
+    )
+    wall = hm.Body(name="wall", joint=hm.joints.Fixed())
+    model = hm.Model(name="pendulum", bodies=[wall, bob])
+    hand = Grasp(name="hand", holder="wall", held="bob", free=("rx", "ry", "rz"), maximum_force=2.0 * 2.0 * 9.81)
+    sim = hm.Simulation(model, components=[hand], step=1e-3, record=1e-3)
+    run = sim.run(1.0)
+    assert any("hand opens" in text and "grasp_load.hand" in text for text in run.messages)
+    load = run.recording.grasp_load.sel(grasp="hand").values
+    pitch = run.recording.orientation.sel(body="bob")
+    last = int(np.flatnonzero(load)[-1])
+    turned = 2.0 * abs(np.arctan2(float(pitch[last].sel(wxyz="y")), float(pitch[last].sel(wxyz="w"))))
+    assert load.max() < 2.0 * 2.0 * 9.81 and not load[last + 1 :].any()
+    assert np.sin(turned) == pytest.approx(2.0 / 3.0, abs=4e-3)  # 1 ms at 3.6 rad/s
+    worlds = hm.Worlds(sim.plant, 2, step=1e-3)
+    worlds.run(1.0)
+    np.testing.assert_allclose(worlds.q, np.tile(sim.state.q, (2, 1)), atol=1e-9)
+
+
 def test_worlds_resumed_from_a_simulation_close_a_grasp_in_their_first_step():
     """Impulse, momentum and energy loss equal those of the simulation whose state they resume."""
     sim, _ = two_bodies(step=1e-3, grasp={"tolerance": 1.0})

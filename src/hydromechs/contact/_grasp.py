@@ -18,8 +18,8 @@ from hydromechs import dynamics
 from hydromechs.errors import message_of
 from hydromechs.model import Direction, Model, check_free, held_rows
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, Wrench
-from hydromechs.spatial import cross
-from hydromechs.values import Array, NotNegative, check_fields
+from hydromechs.spatial import cross, norm
+from hydromechs.values import Array, NotNegative, Positive, Scalar, check_fields
 
 SIX = ("X", "Y", "Z", "K", "M", "N")
 HOLDING = MappingProxyType({"holder": "frame or body", "held": "frame or body"})
@@ -35,6 +35,7 @@ class Grasp(Component):
     refers = HOLDING
     outputs = (
         Output("grasp_force", "N, N m", "force of the holder on the held body, in the holder's axes", SIX, "six"),
+        Output("grasp_load", "N", "magnitude of that force"),
         Output("grasp_error", "m, rad", "distance and angle error of the grasp", ("distance", "angle"), "misfit"),
     )
 
@@ -53,6 +54,8 @@ class Grasp(Component):
     """Distance and angle within which the frames must meet to be joined [m, rad]."""
     closed: bool = True
     """True if it is initially closed."""
+    maximum_force: Positive | None = None
+    """Force at which it opens [N]; unlimited if omitted."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "free", tuple(self.free))
@@ -63,6 +66,10 @@ class Grasp(Component):
     def rows(self) -> tuple[int, ...]:
         """Held directions, as indices into x, y, z, rx, ry, rz."""
         return held_rows(self.free)
+
+    @property
+    def opens_at(self) -> tuple[str, float] | None:
+        return None if self.maximum_force is None else (f"grasp_load.{self.name}", self.maximum_force)
 
     def check(self, model: Model) -> None:
         check_frames(model, f"grasp {self.name!r}", self.holder, self.held)
@@ -80,7 +87,11 @@ class Grasp(Component):
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         row, D = dynamics.joined_constraint(now.model, now.kin, self, u["closed"])
-        record = lambda force: {"grasp_force": D.T @ force}  # noqa: E731
+
+        def record(force: Array) -> dict[str, Scalar | Array]:
+            wrench = D.T @ force
+            return {"grasp_force": wrench, "grasp_load": norm(wrench[:3])}
+
         wrenches = lambda force: joined_wrenches(now, self, D.T @ force)  # noqa: E731
         holding = row._replace(record=record, wrenches=wrenches)
         return Action(constraints=[holding], record={"grasp_error": np.array(row.apart) * u["closed"]})

@@ -342,6 +342,11 @@ class Component(abc.ABC):
         """
         return self
 
+    @property
+    def opens_at(self) -> tuple[str, float] | None:
+        """Return its recorded quantity, and the level above which its switch opens; None if only events open it."""
+        return None
+
     def closing(self, model: Model, kin: Any) -> str | None:
         """Return the message of an event that closes the component; None for the message of an impact."""
         return None

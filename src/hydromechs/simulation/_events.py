@@ -11,6 +11,7 @@ import numpy as np
 from hydromechs.dynamics import Kinematics
 from hydromechs.errors import FieldError, message_of
 from hydromechs.integrators import Point, rounding, slack
+from hydromechs.model.component import Component
 from hydromechs.recording import angle_difference, find_quantity, period_of
 from hydromechs.values import Finite, Vector6, check_fields, floats, is_finite, nearest, number
 
@@ -146,6 +147,16 @@ class Event:
         firm = ", ".join(repr(name) for name in names if closing[name] is None)
         said = [f"{firm} closes; {lost:.3g} J are lost in the impact"] if firm else []
         return said + [text for name in names if (text := closing[name]) is not None]
+
+
+def opening_events(components: Iterable[Component]) -> tuple[Event, ...]:
+    """Return the events at which components open on their own, such as grasps at their maximum force."""
+    limits = ((c.name, c.opens_at) for c in components)
+    return tuple(
+        Event(name=f"{name} opens", quantity=at[0], level=at[1], direction="rising", release=(name,))
+        for name, at in limits
+        if at
+    )
 
 
 def inputs_after(event: Event, plant: Plant, inputs: np.ndarray, t: float) -> np.ndarray:

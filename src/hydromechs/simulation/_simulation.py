@@ -32,7 +32,7 @@ from . import _energy_ledger
 from ._block import Block
 from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller
-from ._events import Event, check_events, settled_targets, switch_places, wrench_places
+from ._events import Event, check_events, opening_events, settled_targets, switch_places, wrench_places
 from ._initial_instant import InitialInstant
 from ._live import LiveRun, size_faults
 from ._mission import BlockPart, Mission
@@ -162,7 +162,8 @@ class Simulation:
 
     def watch(self, events: Iterable[Event]) -> None:
         """Replace the events from now on."""
-        events = instances(events, Event, "events", "events, as Event(...)")
+        given, own = instances(events, Event, "events", "events, as Event(...)"), opening_events(self.plant.components)
+        events = (*(e for e in given if e not in own), *own)
         for event, text in ((e, text) for e in events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
         check_events(events, self.plant, self.signals, self._at.t, self.step_size)

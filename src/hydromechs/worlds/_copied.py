@@ -70,9 +70,9 @@ def simulation_of(
             raise ValueError("controller and sensors apply only to a plant; add them to the blocks of the scenario")
         if what.engine is not None:
             raise UnsupportedFeature(
-                f"engine {what.engine.engine!r} of scenario {what.name!r} supports only one world; remove it"
+                f"engine {what.engine.name!r} of scenario {what.name!r} supports only one world; remove it"
             )
-        if not compiled and not what.blocks and not what.events:
+        if not compiled and not what.blocks and not what.events and not _opens(what.plant):
             return None
         own = lanes_of(lanes)
         return (
@@ -83,9 +83,15 @@ def simulation_of(
             raise ValueError(f"{name} applies only to a plant; build one, hm.Plant(model=..., components=...)")
     if controller is not None and not isinstance(controller, TracedBlock):
         raise TypeError(f"controller is {controller!r}, must be a TracedBlock, which is written in NumPy operations")
-    if controller is None and not sensors:
+    if controller is None and not sensors and not (isinstance(what, Plant) and _opens(what)):
         return None
     suite = SensorSuite(tuple(sensors), tuple(ground)) if sensors else None
-    mission = Mission([] if controller is None else [BlockPart(controller)], suite)
+    parts = [] if controller is None else [BlockPart(controller)]
+    mission = Mission(parts, suite) if parts or suite else None
     same = start is not None and all(np.ndim(getattr(start, f.name)) <= 1 for f in fields(start))
     return Simulation(what, controller=mission, state=start if same else None, lanes=lanes_of(lanes), **how)
+
+
+def _opens(plant: Plant) -> bool:
+    """True if a component opens on its own, which is an event."""
+    return any(c.opens_at for c in plant.components)
