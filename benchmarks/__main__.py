@@ -14,6 +14,7 @@ from .command_files import study_files
 from .command_imports import study_imports
 from .command_missions import bench_missions, study_missions
 from .command_mutations import study_mutations
+from .command_pages import bench_pages
 from .command_speed import bench_blocks, bench_goals, bench_gpu, bench_trees
 from .command_stiffness import study_stiffness
 from .command_studies import study_decoupled, study_hybrid, study_navigation
@@ -40,6 +41,7 @@ app.command("hybrid")(study_hybrid)
 app.command("navigation")(study_navigation)
 app.command("backends")(backends)
 app.command("surface")(study_surface)
+app.command("pages")(bench_pages)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ document.addEventListener("click", (event) => {
   dialog.className = "live";
   frame.src = link.href;
   frame.title = "Simulation";
-  frame.allow = "gamepad; fullscreen; clipboard-write";
+  frame.allow = "gamepad *; clipboard-write *";
   close.textContent = "Close";
   close.onclick = () => dialog.close();
   dialog.onclose = () => dialog.remove();

@@ -40,7 +40,7 @@ def with_links(markdown: str, live: list[str], *, embed: bool = False) -> str:
         link = f"[▶ Simulate it here](live/{name}.html){{ .live }}"
         if first:
             first = False
-            frame = f'<iframe class="live" src="live/{name}.html" loading="lazy" title="{match[1]}" allow="gamepad"></iframe>'
+            frame = f'<iframe class="live" src="live/{name}.html" loading="lazy" title="{match[1]}" allow="gamepad *"></iframe>'
             return f"{frame}\n\n{link}"
         return f"{match[0]}{link}"
 

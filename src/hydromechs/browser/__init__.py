@@ -7,7 +7,7 @@ __getattr__, __dir__, _later = _lazy_names(
     {
         "._flight": ("Flight", "fly_again"),
         "._module": ("Module", "Range", "compile_scenario", "engine_text"),
-        "._page": ("ShownPage", "scenario_page", "show", "write_page"),
+        "._page": ("ShownPage", "scenario_page", "show", "usual_parameters", "write_page"),
     },
 )
 

@@ -106,7 +106,7 @@ class ShownPage:
     def _repr_html_(self) -> str:
         """Return the page in a frame without access to the notebook."""
         style = f"width:100%;height:{self.height}px;border:0;border-radius:12px"
-        rights = 'sandbox="allow-scripts allow-downloads" allow="gamepad; fullscreen; clipboard-write"'
+        rights = 'sandbox="allow-scripts allow-downloads" allow="gamepad *; clipboard-write *"'
         return f'<iframe srcdoc="{escape(self.html)}" {rights} style="{style}" title="Simulation"></iframe>'
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs.contact import Terrain
-from hydromechs.geometry import Sphere, joined
+from hydromechs.geometry import HeightField, Sphere, joined
 from hydromechs.hydro import Environment, WaveComponents, wave_components
 from hydromechs.model import Model
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
@@ -100,12 +100,22 @@ def _pebbles(terrain: Sequence[Terrain], center: Array, upright: Array) -> Itera
     stones = []
     for x, y in rng.uniform(-ROOM, ROOM, (PEBBLES, 2)):
         above = upright.T @ np.array([center[0] + x, center[1] + y, center[2]])
-        height = min((float(thing.ray(above, down, down)) for thing in terrain), default=np.inf)
+        drawn = [thing for thing in terrain if _covers(thing, above)]
+        height = min((float(thing.ray(above, down, down)) for thing in drawn), default=np.inf)
         if 0.0 < height < 4.0 * ROOM:
             size = 0.03 + 0.15 * rng.random() ** 3
             stones.append(stone.scaled((size, 0.8 * size, 0.4 * size)).moved(np.eye(3), above + height * down))
     if stones:
         yield SceneSolid(name="stones", triangles=joined(stones), color=STONE, layer="terrain")
+
+
+def _covers(thing: Terrain, point: Array) -> bool:
+    """True if the drawn part of a piece of terrain reaches below a point; height fields are drawn up to their edges."""
+    shape = thing.shape
+    if not isinstance(shape, HeightField):
+        return True
+    x, y, _ = thing.origin.R.T @ (point - np.array(thing.origin.xyz))
+    return bool(shape.x[0] <= x <= shape.x[-1] and shape.y[0] <= y <= shape.y[-1])
 
 
 def _size(scene: Scene) -> float:

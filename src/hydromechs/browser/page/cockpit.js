@@ -330,7 +330,8 @@
   }
   function takeOver() {
     setMode(3);
-    note("You fly. Release all keys, and the vehicle holds its position; 0 returns to the autopilot.");
+    note($("sticks").hidden ? "You fly. Release all keys, and the vehicle holds its position; 0 returns to the autopilot."
+      : "You fly. Release the sticks, and the vehicle holds its position; Autopilot takes over again.");
     if (!playing) play(true);
     coach.begin();
   }
@@ -577,13 +578,13 @@
   }
 
   const quantities = ["position", "orientation", "velocity", ...["fluid_velocity", "actuator_force", "saturated", "line_position"].filter((name) => manifest.variables.some((v) => v.name === name))];
-  // Coarser pictures where drawing is slow: the mean time of twelve frames counts.
+  // Coarser pictures where drawing is slow: the mean time of four frames counts.
   let ticked = 0, slow = [];
   function keepUp(now) {
     if (playing && view && now - ticked < 3000) slow.push(now - ticked);
     ticked = now;
-    if (slow.length < 12) return;
-    if (slow.reduce((a, b) => a + b) > 12 * SLOW_FRAME) view.simplify();
+    if (slow.length < 4) return;
+    if (slow.reduce((a, b) => a + b) > 4 * SLOW_FRAME) view.simplify();
     slow = [];
   }
   function tick(now) {

@@ -35,7 +35,7 @@ class Steering {
   }
 
   gamepad(axes, arm) {
-    const pad = [...(navigator.getGamepads ? navigator.getGamepads() : [])].find((p) => p && p.connected);
+    const pad = connectedPads().find((p) => p && p.connected);
     if (!pad) { this.buttons = []; return; }
     const stick = (k) => (Math.abs(pad.axes[k] || 0) < DEAD ? 0 : pad.axes[k]);
     const down = (k) => Boolean(pad.buttons[k] && pad.buttons[k].pressed);
@@ -44,5 +44,14 @@ class Steering {
     if (to === axes) axes[5] += stick(2); else arm[3] += stick(2);
     for (const [k, act] of Object.entries(this.pad)) if (down(k) && !this.buttons[k]) act();
     this.buttons = pad.buttons.map((b) => b.pressed);
+  }
+}
+
+// Gamepads; none where the browser has none, or keeps them from the frame of the page.
+function connectedPads() {
+  try {
+    return [...navigator.getGamepads()];
+  } catch (error) {
+    return [];
   }
 }
