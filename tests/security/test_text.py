@@ -9,6 +9,7 @@ import time
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import yaml
@@ -17,6 +18,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 import hydromechs as hm
 from hydromechs import viewer
+from hydromechs.browser import write_page
 from hydromechs.cli._pilot import catalog
 from hydromechs.projects import _instructions
 from hydromechs.recording import CheckResult, summarise
@@ -228,6 +230,19 @@ def test_a_hostile_replay_file_and_report(run, tab, tmp_path, monkeypatch):
         if file != "position.svg":
             tab.locator("body[data-ready=yes]").wait_for(timeout=60_000)
             assert not ran(tab), file
+
+
+def test_a_hostile_scenario_in_a_page_that_simulates(model, tab, tmp_path):
+    """Also with a hostile link, which can come from someone else than the page."""
+    scenario = hm.load_scenario(model / "little.yaml")
+    file = write_page(scenario, tmp_path / "page.html")
+    link = "&".join(f"{name}={quote(PAYLOAD)}" for name in ("scenario", "seed", "other"))
+    tab.goto(f"{file.as_uri()}#{link}")
+    tab.locator("body[data-ready=yes]").wait_for(timeout=60_000)
+    tab.locator("#watch").click()
+    tab.locator("details").evaluate_all("all => all.forEach(x => { x.open = true; })")
+    tab.get_by_text("onerror").first.wait_for(timeout=60_000)
+    assert not ran(tab) and tab.locator("[onerror], [onload], [srcdoc]").count() == 0
 
 
 def test_a_hostile_scenario_in_the_station(model, tab, tmp_path):
