@@ -13,7 +13,7 @@ from hydromechs.station import LiveInputs, configured
 from hydromechs.station._camera import camera_place, camera_places
 from hydromechs.station._session import pilot_of, piloted
 from hydromechs.station._telemetry import Display
-from hydromechs.viewer import LivePage, live_scene
+from hydromechs.viewer import LivePage, live_scene, with_particles
 from hydromechs.viewer._scene import bodies_at
 
 
@@ -66,6 +66,20 @@ def test_a_pilot_can_choose_every_camera_of_the_model():
     assert [camera.name for camera in cameras] in (["camera", "wrist_camera"], ["bow camera", "camera", "wrist_camera"])
     assert cameras[-1].body == model.nb - 1 and cameras[-1].position == pytest.approx([0.1, 0, 0])
     assert camera_places(arm, live_scene(arm, *bodies_at(arm, arm.initial().q)), 0)[0].body == 0
+
+
+def test_particles_are_in_the_water_around_the_vehicle():
+    """Below the surface, and on no body, so that cameras and force arrows are framed as without them."""
+    model = hm.load("bluerov2_heavy")
+    position, wxyz = bodies_at(model, model.initial().q)
+    plain = live_scene(model, position + np.array([0.0, 0.0, 3.0]), wxyz)
+    scene = with_particles(plain)
+    (particles,) = [solid for solid in scene.solids if solid.layer == "particles"]
+    heights = particles.triangles.vertices @ scene.upright[2]
+    assert not particles.frame and heights.max() < -0.15 and heights.min() < -8.0
+    np.testing.assert_array_equal(scene.bounds(0), plain.bounds(0))
+    dry = dataclasses.replace(plain, wet=False)
+    assert with_particles(dry) is dry
 
 
 def test_a_ray_finds_a_triangle():

@@ -56,7 +56,10 @@ FINE = 12_000
 
 
 def measure_lift(*, quick: bool = False, report: Callable[[str], object] = lambda line: None) -> dict[str, Any]:
-    """Measure the experiment, as plain data; `quick` repeats less. `report` receives a line for each method."""
+    """Return measurements of the experiment as plain data; `quick` takes fewer repetitions.
+
+    `report` receives a line for each method.
+    """
     where, lift = machine(), Lift()
     exact = LiftRunner(lift, 1).run(FINE)
     serial, steps, errors = {p: LiftRunner(lift, p) for p in SERIAL}, {}, {}

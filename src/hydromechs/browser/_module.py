@@ -72,7 +72,7 @@ def compile_scenario(
     if scenario.engine is not None:
         raise UnsupportedFeature(
             f"scenario {scenario.name!r} runs on the third-party engine {type(scenario.engine).__name__}, which a compiled "
-            "mission cannot include; remove the section engine"
+            "mission cannot include; remove the section 'engine'"
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about the scenario; `hydromechs run` reports them

@@ -260,7 +260,7 @@ def _tensor(message: _Message) -> Array:
         raise ValueError(f"tensor {name!r} has more than {MAX_DIMENSIONS} dimensions")
     kind = message.get(2, [0])[0]
     if kind not in _TYPES or 13 in message:
-        raise ValueError(f"tensor {name!r} must hold floating-point numbers in the file itself")
+        raise ValueError(f"tensor {name!r} must hold floating-point numbers stored in the file itself")
     for field, packed in ((9, _TYPES[kind]), (4, "<f4"), (10, "<f8")):
         if field in message:
             return _floats(message[field], packed, shape, name)

@@ -61,7 +61,7 @@ class Imported:
     source: str = ""
     """The file."""
     joint_bodies: Mapping[str, str] = field(default_factory=dict)
-    """Bodies by the name of the file's joint that carries them; joints here have the body's name."""
+    """Bodies by the name of the file's joint that carries them; joints of the model have the body's name."""
     headlines: tuple[str, ...] = ()
     """Warnings to show first, for example that nothing moves or that included models are missing."""
     written: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ def read_actuators(
 ) -> tuple[list[Component], dict[str, float]]:
     """Return the drives of actuated joints, and damping ratios of servos by joint; other actuators are noted.
 
-    `names` maps joints of the file to names here, `kinds` maps these to joints; `frames` creates frames at sites.
+    `names` maps joints of the file to names in the model, `kinds` maps these to joints; `frames` creates frames at sites.
     """
     out: dict[str, Component] = {}
     ratios: dict[str, float] = {}

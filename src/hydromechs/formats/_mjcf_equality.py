@@ -25,18 +25,18 @@ class Place(NamedTuple):
     """A body or site at the zero position of the file."""
 
     body: str
-    """Name of the body here."""
+    """Name of the body in the model."""
     inner: Pose
-    """Its frame in the file, on the body here."""
+    """Its frame in the file, relative to the body of the model."""
     world: Pose
-    """The body's frame here, in the world."""
+    """Frame of the body of the model, in the world."""
 
 
 class Equalities:
     """Reads all equalities of a document.
 
-    `bodies`, `sites`: by their names in the file; `joints`: names here and zero positions of joints with one coordinate, by
-    name in the file; `add`: adds a frame to a body here, and returns its name.
+    `bodies`, `sites`: by their names in the file; `joints`: names in the model and zero positions of joints with one
+    coordinate, by name in the file; `add`: adds a frame to a body of the model, and returns its name.
     """
 
     def __init__(

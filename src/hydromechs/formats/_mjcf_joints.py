@@ -33,16 +33,16 @@ class BodyJoint:
 
     joint: joints.Joint | joints.Composite
     anchor: np.ndarray
-    """Offset of the body's origin here from that in the file, in body axes [m], shape (3,)."""
+    """Offset of the body's origin in the model from that in the file, in body axes [m], shape (3,)."""
     names: dict[str, str] = field(default_factory=dict)
-    """Joints of the file with their names here."""
+    """Joints of the file with their names in the model."""
     components: list[Component] = field(default_factory=list)
     zeros: dict[str, float] = field(default_factory=dict)
-    """Coordinates at the file's zero position by name here, if not 0 [m, rad]."""
+    """Coordinates at the file's zero position, by joint name in the model; only those that are not 0 [m, rad]."""
 
 
 def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) -> BodyJoint:
-    """Return the joint of a body from its joints in file order; the pose is relative to the parent's origin here."""
+    """Return the joint of a body from its joints in file order; the pose is relative to the parent's origin in the model."""
     if not items:
         return BodyJoint(joint=joints.Fixed(placement=pose.origin), anchor=np.zeros(3))
     kinds = ["free" if item.tag == "freejoint" else item.word("type", KINDS, "hinge") for item in items]

@@ -273,7 +273,7 @@ class _Reader:
         }
 
     def zeros(self) -> dict[str, tuple[str, float]]:
-        """Return names here and zero positions in the file of joints with one coordinate, by name in the file."""
+        """Return names in the model and zero positions of joints with one coordinate, by name in the file."""
         out = {}
         for read in self.bodies:
             kinds = dict(_parts(read))

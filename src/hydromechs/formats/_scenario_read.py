@@ -335,7 +335,7 @@ class _ScenarioReader(Reader):
                 self.add_fault(replace(fault, path=path, line=line))
 
     def _place(self, path: tuple, lists: dict[str, Any]) -> tuple:
-        """Return the place in the file of a part that a scenario identifies by index."""
+        """Return the location in the file of a part that a scenario identifies by index."""
         if path[:1] and path[0] in {f.name for f in fields(RunKeys)}:
             return ("run", *path)
         if len(path) < 2 or path[0] not in lists or not isinstance(path[1], int):

@@ -357,7 +357,7 @@ def _sensors(scenario: Scenario, names: Sequence[str]) -> list[Sensor]:
 
 
 def _base(plant: Plant) -> tuple[slice, slice]:
-    """Return the places of pose and velocity of the vehicle: the first body that moves freely."""
+    """Return the slices of pose and velocity of the vehicle: the first body that moves freely."""
     for part in plant.model.joint_parts.values():
         if isinstance(part.joint, joints.Free):
             return part.q, part.v

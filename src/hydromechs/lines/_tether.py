@@ -284,10 +284,7 @@ class Tether(Component):
     # -- fast modes -----------------------------------------------------------------------------------------------------
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return its fast modes: axial and transverse vibrations of the straight line at its shortest length; drag.
-
-        The ground; the winch's lag.
-        """
+        """Return its fast modes: vibrations of the straight line at its shortest length, drag, ground contact, winch lag."""
         n, cable, density = self.segments, self.cable, model.world.water_density
         L = self.winch.shortest if self.winch else self.length
         piece = L / n

@@ -53,7 +53,7 @@ def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
 
     Args:
         solid: The mesh.
-        count: Maximum number of panels of the finer of two meshes; the time grows with its square to cube, 2,500 take
+        count: Maximum number of panels of the finer of two meshes; the time grows with its square to cube; 2,500 panels take
             some seconds.
 
     Raises:

@@ -219,7 +219,9 @@ class Simulation:
         return f"<Simulation of {self.model.name} at t = {self._at.t:g} s: {acting}; {how}>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Simulation cannot be pickled or copied; pickle its Scenario and its state, and build it there")
+        raise TypeError(
+            "a Simulation cannot be pickled or copied; pickle its Scenario and its state, and rebuild it from these"
+        )
 
     def reset(self, state: State | None = None) -> State:
         """Set the simulation to a state; defaults to its initial state.

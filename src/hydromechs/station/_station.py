@@ -15,7 +15,7 @@ from hydromechs import files
 from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError
 from hydromechs.spatial import matrix_from_rpy, quaternion_matrix
-from hydromechs.viewer import LivePage, Rejected, live_scene, scene_camera
+from hydromechs.viewer import LivePage, Rejected, live_scene, scene_camera, with_particles
 
 from ._camera import camera_places
 from ._channel import AcousticLink
@@ -60,6 +60,8 @@ class Scenes:
             environment=scenario.environment,
             tethers=first.tethers,
         )
+        cameras = camera_places(sim.model, scene, vehicle)
+        scene = with_particles(scene)
         options: dict[str, Any] = dict(environment=scenario.environment, seed=scenario.seed, actuators=sim.actuators)
         bow = (scene.upright @ scene.poses(0)[sim.model.body_names[vehicle]][0])[:, 0]
         chase = scene_camera(scene, aspect=1.0, azimuth=float(np.degrees(np.arctan2(-bow[1], -bow[0]))))
@@ -67,8 +69,11 @@ class Scenes:
         """Outside view from behind the vehicle; the camera moves with it."""
         self.onboard = LivePage(sim.model, scene, **options)
         """View from the camera on the vehicle."""
-        self.cameras = camera_places(sim.model, scene, vehicle)
+        self.cameras = cameras
         """Cameras on board."""
+        if scene.wet:
+            for page in (self.outside, self.onboard):
+                page.lamp(cameras[0].body, cameras[0].position, cameras[0].axes[:, 0])
         self._aims: dict[str | None, tuple[int, float, float]] = {}
         self._upright, self._down = scene.upright, np.array(sim.model.world.down)
         self._looked = 0.0

@@ -84,7 +84,7 @@ class CheckOutcome:
     rate: Rate
     """Worlds that passed it."""
     worlds: Array
-    """Numbers of the worlds, shape (n,)."""
+    """Indices of the worlds, shape (n,)."""
     values: Array
     """Value in each world, shape (n,); NaN if there is none."""
 

@@ -4,7 +4,7 @@ from ._client import SCENE_SAMPLES, PageContent, PageProgram, page_asset, page_h
 from ._compare import plot_comparison, write_comparison
 from ._distributions import Distribution, interval_text, write_distributions
 from ._gate import Gate, answer, viewer_html
-from ._live import LivePage, live_scene, propellers, with_force_arrows
+from ._live import LivePage, live_scene, propellers, with_force_arrows, with_particles
 from ._looks import DrawingWarning, drawing_notes
 from ._messages import LARGEST, Guard, Rejected
 from ._modes import ShownMode, plot_modes
@@ -73,6 +73,7 @@ __all__ = [
     "view",
     "viewer_html",
     "with_force_arrows",
+    "with_particles",
     "write_comparison",
     "write_distributions",
     "write_picture",

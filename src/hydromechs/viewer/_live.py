@@ -32,6 +32,10 @@ SKY_HEIGHT, CLEARANCE = 30.0, 0.3
 """Height above a camera at which the search for the ground starts, and minimum height of a camera above it [m]."""
 PEBBLES, STONE = 240, (0.52, 0.46, 0.36)
 """Number and colour of stones on the ground."""
+PARTICLES, SNOW, DRIFT = 600, (0.92, 0.94, 0.88), 8.0
+"""Number and colour of particles in the water, and distance around the bodies within which they are drawn [m]."""
+LAMP = 14.0
+"""Intensity of a lamp."""
 GHOST = 0.35
 """Opacity of ghosts."""
 
@@ -75,6 +79,26 @@ def live_scene(
         strands=tuple(tether_strand(name, points[None]) for name, points in (tethers or {}).items()),
         wet=model.wet,
     )
+
+
+def with_particles(scene: Scene) -> Scene:
+    """Return a scene with small particles in the water around its bodies, so that pilots see motion in open water."""
+    if not scene.wet:
+        return scene
+    rng = np.random.default_rng(2)
+    low, high = scene.bounds(0)
+    points = rng.uniform(low - DRIFT, high + DRIFT, (PARTICLES, 3))
+    grain = Sphere(radius=1.0).triangulate(4)
+    sizes = rng.uniform(0.006, 0.018, PARTICLES)
+    grains = [
+        grain.scaled((size, size, size)).moved(np.eye(3), scene.upright.T @ point)
+        for size, point in zip(sizes, points, strict=True)
+        if point[2] < -0.2
+    ]
+    if not grains:
+        return scene
+    snow = SceneSolid(name="particles", triangles=joined(grains), color=SNOW, layer="particles")
+    return replace(scene, solids=(*scene.solids, snow))
 
 
 def with_force_arrows(scene: Scene, labels: Sequence[str], bodies: int, thrusters: int) -> Scene:
@@ -188,6 +212,18 @@ class LivePage(Page):
             self._move_current(t, position, flow)
         if self._follow is not None:
             self._move_cameras(self.scene.upright @ position[self._follow])
+
+    def lamp(self, body: int, position: Array, direction: Array) -> None:
+        """Add a lamp to a body: at a position in its axes [m], shape (3,), along a direction, shape (3,)."""
+        self.server.scene.add_light_spot(
+            f"{self.paths[self.model.body_names[body]]}/lamp",
+            angle=0.6,
+            penumbra=0.8,
+            decay=1.0,
+            intensity=LAMP,
+            position=tuple(position),
+            direction=tuple(direction),
+        )
 
     def view_from(self, away: Array, numbers: Collection[int]) -> None:
         """Move the cameras of some clients to a direction from the body that they follow, shape (3,), at their distance."""

@@ -87,7 +87,7 @@ class FrameWalker:
         self._axes = np.array([leg.axis for leg in legs]) if self.swings else np.zeros((0, 3))
 
     def _torso(self, model: Model, kin: Kinematics, roots: Sequence[int]) -> None:
-        """Joints between the halves, and the second half's place at zero."""
+        """Joints between the halves, and the pose of the second half at zero."""
         first, second = roots
         one, two = self.names
         if model.parent[second] != first:

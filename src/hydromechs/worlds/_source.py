@@ -18,7 +18,7 @@ class WorldMessage(NamedTuple):
     """Message of a world."""
 
     world: int
-    """Number of the world."""
+    """Index of the world."""
     t: float
     """Time [s]."""
     text: str

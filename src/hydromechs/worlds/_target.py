@@ -68,7 +68,7 @@ class Home(abc.ABC):
     def freeze(self, which: np.ndarray, frozen: bool) -> None:
         """Stop worlds, or release them.
 
-        `which`: numbers of the worlds, or booleans, shape (worlds,); `frozen`: True to stop them.
+        `which`: indices of the worlds, or booleans, shape (worlds,); `frozen`: True to stop them.
         """
 
     @abc.abstractmethod

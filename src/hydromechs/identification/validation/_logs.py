@@ -321,7 +321,7 @@ def _decoder(path: Path, encoding: str, schema: Any) -> Any:
     if encoding == "json":
         return json.loads
     if encoding != "cdr" or schema is None or schema.encoding != "ros2msg":
-        raise ValueError(f"{path.name}: messages are in {encoding!r}; json, and cdr with ros2msg schemas, can be read")
+        raise ValueError(f"{path.name}: messages are in {encoding!r}; supported are json, and cdr with ros2msg schemas")
     try:
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
     except ImportError:
