@@ -83,6 +83,9 @@ def test_a_flight_by_keys_passes_its_checks_in_python(tab, scenario, tmp_path):
     page.locator("#fly").focus()
     page.keyboard.press("Enter")
     tab.until("hydromechs.mode === 'hold'")
+    page.keyboard.press("b")
+    assert page.evaluate("hydromechs.view.mounted.name") == "rov.vehicle"
+    page.keyboard.press("b")
     tab.hold("w", "hydromechs.state.values.position[0] > 0.5")
     tab.hold("e", "Math.abs(hydromechs.state.values.orientation[3]) > 0.06")
     tab.hold("j", "hydromechs.state.t > 0 && Math.abs(hydromechs.steering.deflections(JOINTS).arm[0]) === 1")

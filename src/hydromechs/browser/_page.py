@@ -20,7 +20,7 @@ from hydromechs.contact import Terrain
 from hydromechs.model import Model, joints
 from hydromechs.scenario import Scenario
 from hydromechs.simulation import Simulation
-from hydromechs.station import carrier, helmed, steered_joints, thruster_plan
+from hydromechs.station import camera_place, carrier, helmed, steered_joints, thruster_plan
 from hydromechs.viewer import (
     COLOURS,
     PageContent,
@@ -201,12 +201,20 @@ def _content(scenario: Scenario, module: Module, *, helm: bool) -> PageContent:
         "fastest": PROPELLER_RATE,
         "arrows": _arrows(scene, forces),
         "around": [[a, b, c] for a in (-0.8, 0.8) for b in (-0.8, 0.8) for c in (-0.25, 0.25)],
+        "camera": _camera(model, scene, vehicle) if helm else None,
         "tethers": list(lines.values()),
         "labels": {p["path"]: _label(p["path"], model) for p in module.manifest["parameters"]},
         "quantities": quantities,
     }
     more = {"manifest": dict(module.manifest), "page": own, "plots": plots}
     return PageContent(scene=scene, follow=follow, layers=SHOWN, more=more)
+
+
+def _camera(model: Model, scene: Scene, vehicle: int) -> dict[str, Any]:
+    """Return the onboard camera: frame, position [m], direction and up in its axes."""
+    body, position, axes = camera_place(model, scene, vehicle)
+    up = -float(model.world.down[2]) * axes[:, 2]
+    return {"name": model.body_names[body], "position": position.tolist(), "along": axes[:, 0].tolist(), "up": up.tolist()}
 
 
 def _lines(points: list[str]) -> dict[str, tuple[int, int]]:

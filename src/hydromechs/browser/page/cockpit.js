@@ -160,6 +160,9 @@
   // Views of the followed body; "start" is the first one.
   function look(kind) {
     if (!view) return;
+    view.mount(kind === "onboard" ? page.camera : null);
+    for (const button of document.querySelectorAll("[data-view]")) button.classList.toggle("on", button.dataset.view === kind);
+    if (kind === "onboard") return;
     view.frame(page.follow);
     if (kind === "start") return;
     const o = state.values.orientation, k = Math.max(follow, 0), heading = rotated(o, k, [1, 0, 0]), flip = down > 0 ? -1 : 1;
@@ -227,7 +230,7 @@
     $("factor").textContent = playing && factor ? `${factor < 9.95 ? factor.toFixed(1) : factor.toFixed(0)} ×` : "";
     if (document.activeElement !== $("time") || past === null) [$("time").max, $("time").value] = [Math.max(state.now, manifest.duration), state.t];
     $("grips").textContent = state.grips.map(([name, closed]) => `${name.split(".").pop()} ${closed ? "closed" : "open"}`).join(", ");
-    toasts.show([...messages.map(({ text }) => text), ...notes]);
+    toasts.show([...messages.map(({ text }) => text.replace(/^(t = [-\d]+\.\d)\d+ s/, "$1 s")), ...notes]);
   }
 
   // -- plots -----------------------------------------------------------------------------------------------------------------
@@ -342,6 +345,7 @@
   for (const button of document.querySelectorAll("[data-mode]")) button.onclick = () => setMode(Number(button.dataset.mode));
 
   const PRESS = { Digit0: () => setMode(0), Digit1: () => setMode(1), Digit2: () => setMode(2), Digit3: () => setMode(3),
+    Escape: () => hideCard(), KeyB: () => look(document.querySelector("[data-view=onboard]").classList.contains("on") ? "start" : "onboard"),
     KeyC: () => grip(true), KeyV: () => grip(false), KeyP: () => play(!playing), Period: step, Backspace: () => { restart(); showCard(); },
     Space: () => { steering.keys.clear(); if (mode) setMode(3); else play(!playing); },
     Equal: () => faster(1), NumpadAdd: () => faster(1), Minus: () => faster(-1), NumpadSubtract: () => faster(-1) };
@@ -559,7 +563,7 @@
       state = message.frame;
       framed += 1;
       if (document.body.dataset.ready !== "yes") ready();
-      if (view) moveScene();
+      if (view && state.values.position.every(Number.isFinite)) moveScene();
       showInstruments();
     }
     if (message.series) takeSeries(message.series);
@@ -625,7 +629,9 @@
   $("objective").hidden = !manifest.checks.length;
   buildPilot();
   buildScene();
+  document.querySelector("[data-view=onboard]").hidden = !page.camera;
   showCard();
+  if (window === top) $("watch").focus({ preventScroll: true });
   setMode(0, false);
   if (missing) { fail(missing); return; }
   requestAnimationFrame(tick);

@@ -3,6 +3,7 @@
 // World axes are the model's; the root group turns them so that z is up.
 
 const FOV = 34;               // vertical field of view [deg]
+const ONBOARD = 70;           // that of onboard cameras [deg]
 const DIRECTION = [-38, 20];  // of the first view: azimuth and elevation [deg]
 
 class SceneView {
@@ -226,6 +227,26 @@ class SceneView {
     return true;
   }
 
+  // Fixes the camera to a frame: `place` has its name, and position, direction and up in its axes; null frees it.
+  mount(place) {
+    this.mounted = place;
+    this.controls.enabled = !place;
+    this.camera.up.set(0, 0, 1);
+    this.camera.fov = place ? ONBOARD : FOV;
+    this.camera.updateProjectionMatrix();
+    if (place) this.aim();
+    this.dirty = true;
+  }
+
+  aim() {
+    const { name, position, along, up } = this.mounted, group = this.frames.get(name);
+    group.updateWorldMatrix(true, false);
+    this.camera.position.copy(group.localToWorld(new THREE.Vector3(...position)));
+    this.controls.target.copy(group.localToWorld(new THREE.Vector3(...position.map((x, k) => x + this.reach * along[k]))));
+    this.camera.up.copy(group.localToWorld(new THREE.Vector3(...position.map((x, k) => x + up[k])))).sub(this.camera.position);
+    this.camera.lookAt(this.controls.target);
+  }
+
   // Moves the camera to a direction from its target, z up, at its distance.
   lookFrom(away) {
     const { target } = this.controls, distance = this.camera.position.distanceTo(target);
@@ -251,6 +272,7 @@ class SceneView {
       this.controls.target.add(shift);
     }
     this.before = now;
+    if (this.mounted) this.aim();
     this.dirty = true;
   }
 
@@ -280,7 +302,7 @@ class SceneView {
     this.dirty = false;
     this.sun.target.position.copy(this.controls.target);
     this.sun.position.copy(this.controls.target).add(new THREE.Vector3(-5.3, 7.5, 11.9).multiplyScalar(this.reach));
-    this.controls.update();
+    if (!this.mounted) this.controls.update();
     this.renderer.render(this.scene, this.camera);
   }
 
