@@ -118,6 +118,23 @@ def test_map_against_scipy():
     np.testing.assert_array_equal(element.wrench(np.zeros(6), RHO), 0.0)
 
 
+@pytest.mark.parametrize("direction", [(0, 0, 0), (1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1)])
+def test_derivatives_of_a_map_exist_at_rest_and_across(direction):
+    """Where an angle is undefined: linear models of vehicles are often made at rest. Against differences."""
+    table = [[(-np.cos(a) * np.cos(b), -np.sin(b), -np.sin(a) * np.cos(b), 0, 0, 0) for b in BETA] for a in ALPHA]
+    element = drag.CoefficientMap(alpha=ALPHA, beta=BETA, coefficients=table, area=0.7)
+    model = hm.Model(bodies=[_body(element)])
+    dyn, q, v = hm.compile(model), model.neutral()[0], np.concatenate([direction, np.zeros(3)])
+    A = dyn.linearize(q, v, np.zeros(6))[0][-6:, -6:]
+    h = 1e-6 * np.eye(6)
+    assert np.isfinite(A).all()
+    for k in (1,) if direction[1] else range(3):  # across, the other directions turn the angle of attack by 180°
+        ahead, back = (dyn.forward_dynamics(q, v + s * h[k], np.zeros(6)) for s in (1, -1))
+        between = np.sort([(ahead - dyn.forward_dynamics(q, v, np.zeros(6))) / 1e-6, (ahead - back) / 2e-6], axis=0)
+        kink = np.ptp(between, axis=0) > 1e-3  # a node of the table
+        np.testing.assert_allclose(A[:, k][~kink], between.mean(axis=0)[~kink], atol=2e-3)
+
+
 def test_map_of_a_foil_is_the_foil():
     """A table generated from the foil's own coefficients every two degrees."""
     foil = drag.Foil(area=0.5, lift_slope=5.0, drag_parallel=0.02, drag_normal=1.2)

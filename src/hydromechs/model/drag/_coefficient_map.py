@@ -20,6 +20,8 @@ Angles = Annotated[tuple[float, ...], Bound(least=-4.0, most=4.0, size=0, rising
 Six = tuple[float, float, float, float, float, float]
 NOISE = 0.01
 """Maximum coefficient of a force along the motion, over the largest coefficient: the scatter of measurements."""
+TINY = 1e-150
+"""Speed far below all others whose square is still a number [m/s]."""
 MAX_ENTRIES = 2000
 """Pairs of angles of a map."""
 
@@ -108,10 +110,11 @@ class Map(NamedTuple):
     def wrench(self, V_r: Array) -> Array:
         """Wrench about the body origin in body axes, shape (6,)."""
         u, v, w = self.R.T @ shift_motion(V_r, self.point)[:3]
+        # at rest and across, angles are undefined: TINY keeps their derivatives finite, which U² then cancels
+        along = np.sqrt(u * u + w * w + TINY * TINY)
+        ahead = _hats(np.arctan2(w, u + TINY), self.alpha)
+        aside = _hats(np.arctan2(v, along), self.beta)
         square = u * u + v * v + w * w
-        speed = np.sqrt(square + 1e-300)  # finite at rest
-        ahead = _hats(np.arctan2(w, u + 1e-300), self.alpha)
-        aside = _hats(np.arcsin(clamp(v / speed, -1.0, 1.0)), self.beta)
         C = np.zeros(6)
         for h_i, row in zip(ahead, self.table, strict=True):
             part = np.zeros(6)
