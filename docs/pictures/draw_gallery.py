@@ -14,7 +14,7 @@ import hydromechs as hm
 from hydromechs.scenario import Scenario
 
 SIZE = (640, 400)
-LAYERS = {"looks", "terrain", "water surface", "path"}
+LAYERS = {"bodies", "terrain", "water surface", "path"}
 
 
 class Shot(NamedTuple):

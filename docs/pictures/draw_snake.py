@@ -21,7 +21,7 @@ def main() -> None:
     moments = [int(np.abs(scene.times - t).argmin()) for t in TIMES]
     size = (1000, 300)
     camera = hm.viewer.camera_for(*scene.bounds(*moments), azimuth=-90.0, elevation=75.0, aspect=size[0] / size[1])
-    image = hm.viewer.raster(scene, moments, size=size, camera=camera, layers={"looks", "path"} & set(scene.layers))
+    image = hm.viewer.raster(scene, moments, size=size, camera=camera, layers={"bodies", "path"} & set(scene.layers))
     figure, (above, below) = plt.subplots(2, 1, figsize=(8.0, 5.0), height_ratios=(1.25, 1.0), constrained_layout=True)
     above.imshow(image)
     above.set_axis_off()

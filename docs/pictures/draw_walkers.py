@@ -32,7 +32,7 @@ def moments(name: str) -> Array:
     )
     at = [int(np.abs(scene.times - t).argmin()) for t in times]
     camera = hm.viewer.camera_for(*scene.bounds(*at), azimuth=azimuth, elevation=12.0, aspect=SIZE[0] / SIZE[1])
-    images = [hm.viewer.raster(scene, [k], size=SIZE, camera=camera, layers={"looks", "terrain"}) for k in at]
+    images = [hm.viewer.raster(scene, [k], size=SIZE, camera=camera, layers={"bodies", "terrain"}) for k in at]
     return np.round(255.0 * np.concatenate(images, axis=1)).astype(np.uint8)
 
 

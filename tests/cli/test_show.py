@@ -38,7 +38,7 @@ def test_a_run_in_pictures_and_in_one_file(run, folder, tmp_path):
     assert code == 0 and (tmp_path / "two.png").stat().st_size > 5000
     code, _, error = run("picture", folder, "--at", 0.0, "--at", 0.5, "--chromium", "--out", tmp_path / "none.png")
     assert code == 1 and "--chromium draws one moment, but --at gives 2" in error
-    code, _, error = run("picture", folder, "--layers", "looks,currents", "--out", tmp_path / "none.png")
+    code, _, error = run("picture", folder, "--layers", "bodies,currents", "--out", tmp_path / "none.png")
     assert code == 1 and "no layer 'currents'; available:" in error
     for t in (100, -1, "nan"):
         code, _, error = run("picture", folder, "--at", 0.2, "--at", t, "--out", tmp_path / "none.png")

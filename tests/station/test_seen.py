@@ -19,7 +19,9 @@ from hydromechs.viewer._scene import bodies_at
 
 def _triangles(scene, frame, R, p):
     """Return the triangles of the visuals of a body, rotated and translated, shape (n, 3, 3)."""
-    found = [s.triangles.vertices[s.triangles.faces] @ R.T + p for s in scene.solids if s.frame == frame and s.layer == "looks"]
+    found = [
+        s.triangles.vertices[s.triangles.faces] @ R.T + p for s in scene.solids if s.frame == frame and s.layer == "bodies"
+    ]
     return np.concatenate([np.zeros((0, 3, 3)), *found])
 
 

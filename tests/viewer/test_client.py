@@ -115,7 +115,7 @@ def test_report_links_scene_plots_and_timeline(tab, run, tmp_path):
     )
     page.locator("#layers summary").click()
     page.get_by_label("bodies").uncheck()
-    assert page.evaluate("hydromechs.view.layers.get('looks').on") is False
+    assert page.evaluate("hydromechs.view.layers.get('bodies').on") is False
     page.evaluate("hydromechs.plots.plots[0].setScale('x', {min: 1, max: 2})")
     until(page, "hydromechs.plots.plots.every(p => p.scales.x.min === 1 && p.scales.x.max === 2)")
     assert "unrelated" in page.locator(".messages").inner_text() and "it turned" not in page.locator(".messages").inner_text()

@@ -417,7 +417,7 @@ def test_a_tether_is_drawn_through_its_points():
     assert strand.layer in scene.layers
     np.testing.assert_allclose(strand.points[:, ::4], recording.line_position.values, atol=1e-12)
     assert scene.at(1).strands[0].points.shape == (1, 13, 3)
-    seen, without = (raster(scene, (2,), size=(120, 90), layers=layers) for layers in ({"looks", "tethers"}, {"looks"}))
+    seen, without = (raster(scene, (2,), size=(120, 90), layers=layers) for layers in ({"bodies", "tethers"}, {"bodies"}))
     assert np.abs(seen - without).max() > 0.1
 
 

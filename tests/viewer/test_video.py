@@ -97,8 +97,8 @@ def test_what_a_video_cannot_be(scene, tmp_path, monkeypatch):
         viewer.write_video(scene, tmp_path / "a.avi")
     with pytest.raises(ValueError, match="size 97x54: .* for .mp4 even numbers"):
         viewer.write_video(scene, tmp_path / "a.mp4", size=(97, 54))
-    with pytest.raises(ValueError, match="no layer 'path'; available: looks"):
-        viewer.chosen_layers(scene, ["looks", "path"])
+    with pytest.raises(ValueError, match="no layer 'path'; available: bodies"):
+        viewer.chosen_layers(scene, ["bodies", "path"])
 
 
 def test_an_mp4_has_the_frames(scene, tmp_path):

@@ -37,7 +37,7 @@ from ._module import Module, Parameters, Range, compile_scenario, engine_text
 
 VIEWER_SCRIPTS = ("vendor/three.min.js", "vendor/uplot.min.js", "scene.js", "plots.js", "instruments.js", "steering.js")
 """Scripts of the viewer in a page, in order."""
-SHOWN = frozenset({"looks", "terrain", "water surface", "tethers", "current", "force: thrust"})
+SHOWN = frozenset({"bodies", "terrain", "water surface", "tethers", "current", "force: thrust"})
 """Layers that are visible at first."""
 CURRENT = (-1.0, 1.0)
 """Range of sliders of the current, around its value [m/s]."""

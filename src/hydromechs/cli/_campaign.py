@@ -40,7 +40,7 @@ def campaign(
     threads: Annotated[int | None, typer.Option(help="Number of threads. Defaults to one per core.")] = None,
     chunk: Annotated[
         int | None,
-        typer.Option(help="Number of worlds that run together and share a file. Defaults to what fits the memory."),
+        typer.Option(help="Number of worlds that run together and share a file. Defaults to the number that fits into memory."),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Duration of each mission [s]. Defaults to the scenario's.")] = None,
     watch: Annotated[

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hydromechs.viewer import Page, ReplayPage, Scene
 
 AZIMUTH = Annotated[float, typer.Option(help="Viewing direction about the vertical, from the x axis [deg].")]
-LAYERS = Annotated[str, typer.Option(help="Layers to draw, such as looks,terrain,path; an unknown name lists all.")]
+LAYERS = Annotated[str, typer.Option(help="Layers to draw, such as bodies,terrain,path; an unknown name lists all.")]
 RECORDED = Annotated[str, typer.Option("--model", help="Model of a recording that does not name it.")]
 FRAME = 1.0 / 30.0
 """Time between two frames of a replay [s]."""

@@ -55,7 +55,7 @@ def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, 
     or if an arm blocks its view at the start, the camera is on top of the bow and points slightly down.
     """
     own = model.body_names[vehicle]
-    hull = joined(s.triangles for s in scene.solids if s.frame == own and s.layer == "looks")
+    hull = joined(s.triangles for s in scene.solids if s.frame == own and s.layer == "bodies")
     corners = hull.vertices if len(hull.vertices) else np.zeros((1, 3))
     low, high = corners.min(axis=0), corners.max(axis=0)
     size = float(np.linalg.norm(high - low))
@@ -64,7 +64,7 @@ def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, 
     others = {
         name: (R_V.T @ R, R_V.T @ (p - p_V)) for name, (R, p) in poses.items() if name in model.body_names and name != own
     }
-    blocking = joined(s.triangles.moved(*others[s.frame]) for s in scene.solids if s.frame in others and s.layer == "looks")
+    blocking = joined(s.triangles.moved(*others[s.frame]) for s in scene.solids if s.frame in others and s.layer == "bodies")
     for name in model.frames:
         if _is_camera(name) and model.locate(name)[0] == vehicle:
             _, place, axes = model.locate(name)

@@ -273,7 +273,7 @@ class LivePage(Page):
         for body in self.model.body_names:
             handles[body] = api.add_frame(f"{self.paths['']}/{name} {node_name(body)}", show_axes=False)
         for k, solid in enumerate(self.scene.solids):
-            if solid.frame in handles and solid.layer == "looks":
+            if solid.frame in handles and solid.layer == "bodies":
                 style = dict(color=(0.2, 0.9, 0.9), opacity=GHOST, cast_shadow=False, receive_shadow=False)
                 self.add_mesh(f"{handles[solid.frame].name}/{k}", solid.triangles, **style)
         return list(handles.values())

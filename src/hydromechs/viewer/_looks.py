@@ -63,7 +63,7 @@ class Piece(NamedTuple):
     """Red, green, blue, 0 to 1."""
     opacity: float = 1.0
     """Opacity: 0 is invisible, 1 is opaque."""
-    layer: str = "looks"
+    layer: str = "bodies"
     """Layer of the part."""
 
 

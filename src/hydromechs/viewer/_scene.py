@@ -67,7 +67,7 @@ class SceneSolid(ScenePart):
     """Its surface in the axes of the frame."""
     opacity: float = 1.0
     """Opacity: 0 is invisible, 1 is opaque."""
-    layer: str = "looks"
+    layer: str = "bodies"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ class Scene:
         for k in moments:
             poses = self.poses(k)
             for solid in self.solids:
-                if solid.layer == "looks" and len(solid.triangles.vertices) and solid.frame in frames:
+                if solid.layer == "bodies" and len(solid.triangles.vertices) and solid.frame in frames:
                     R, p = poses[solid.frame]
                     points = (solid.triangles.vertices @ R.T + p) @ self.upright.T
                     low, high = np.minimum(low, points.min(0)), np.maximum(high, points.max(0))

@@ -111,7 +111,7 @@ class Scatter {
     this.outlines = null;
     if (!view) return;
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
-    for (const solid of view.data.solids.filter(({ frame, layer }) => frame === page.follow && layer === "looks")) {
+    for (const solid of view.data.solids.filter(({ frame, layer }) => frame === page.follow && layer === "bodies")) {
       view.array(solid.vertices).forEach((x, k) => { low[k % 3] = Math.min(low[k % 3], x); high[k % 3] = Math.max(high[k % 3], x); });
     }
     if (!(low[0] < high[0])) return;

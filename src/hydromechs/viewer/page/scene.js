@@ -179,7 +179,7 @@ class SceneView {
     this.scene.updateMatrixWorld(true);
     const low = new THREE.Vector3(1e9, 1e9, 1e9), high = new THREE.Vector3(-1e9, -1e9, -1e9), p = new THREE.Vector3();
     for (const solid of this.data.solids) {
-      if (solid.layer !== "looks" || !frames.has(solid.frame)) continue;
+      if (solid.layer !== "bodies" || !frames.has(solid.frame)) continue;
       const vertices = this.array(solid.vertices), step = 3 * Math.max(1, Math.floor(vertices.length / 3 / 500));
       for (let i = 0; i + 2 < vertices.length; i += step) {
         this.frames.get(solid.frame).localToWorld(p.set(vertices[i], vertices[i + 1], vertices[i + 2]));
@@ -350,7 +350,7 @@ function layerSwitches(view, place, legend) {
     box.type = "checkbox";
     box.checked = layer.on;
     box.addEventListener("change", () => { view.switch(name, box.checked); show(); });
-    const text = element("span", swatches.has(name) ? "swatch" : "", name === "looks" ? "bodies" : name);
+    const text = element("span", swatches.has(name) ? "swatch" : "", name);
     text.style.setProperty("--colour", swatches.get(name) ?? "transparent");
     label.append(box, text);
     place.append(label);
