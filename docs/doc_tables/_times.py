@@ -206,7 +206,10 @@ def papers_index() -> str:
     """Every table and figure."""
     shown, out = list(bench.tables_and_figures()), []
     for paper in dict.fromkeys(s.paper for s in shown):
-        rows = [(s.item, s.what, s.status, s.command and f"`{s.command}`") for s in shown if s.paper == paper]
+        here = [s for s in shown if s.paper == paper]
+        rows = [(s.item, s.what, s.status, f"`{s.command}`") for s in here if s.status != "drawing"]
+        drawings = "; ".join(s.item for s in here if s.status == "drawing")
+        rows += [(drawings, "", "drawing", "")] if drawings else []
         out.append(f"**{paper}**\n\n{table(('item', 'content', 'status', 'command'), rows)}")
     meanings = "; ".join(f"{status}: {meaning}" for status, meaning in bench.STATUSES.items())
     return "\n".join([*out, f"{meanings}.\n"])

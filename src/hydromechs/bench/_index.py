@@ -29,5 +29,5 @@ STATUSES = {
 
 def tables_and_figures() -> Iterator[Shown]:
     """All tables and figures, by paper."""
-    with resources.files(__package__).joinpath("papers.csv").open(newline="", encoding="utf-8") as file:
-        yield from (Shown(*row) for row in islice(csv.reader(file), 1, None))
+    lines = resources.files(__package__).joinpath("papers.csv").read_text(encoding="utf-8").splitlines()
+    yield from (Shown(*row) for row in islice(csv.reader(lines), 1, None))

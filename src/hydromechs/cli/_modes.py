@@ -31,6 +31,9 @@ def modes(
     trim: Annotated[bool, typer.Option("--trim", help="Find equilibrium commands and linearise there.")] = False,
     free: Annotated[list[str] | None, typer.Option(help="With --trim: free coordinate, such as vehicle.q; repeatable.")] = None,
     tolerance: Annotated[float, typer.Option(help="Maximum rate of change at an equilibrium [SI/s].")] = 1e-6,
+    run: Annotated[
+        str, typer.Option(help="Print Reynolds and Strouhal numbers of this run's folder, and possible lock-in.")
+    ] = "",
     out: Annotated[str, typer.Option(help="Plot the oscillating modes to this file, such as modes.png.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     code: CODE = False,
@@ -48,11 +51,28 @@ def modes(
         _balance(sim, free or [], tolerance)
     found = modes_of(sim, tolerance=tolerance)
     print_report([_row(mode) for mode in found.modes], lambda _, console: _print(found, console), as_json)
+    if run and not as_json:
+        _print_flow(found, run)
     if out and not found.oscillating:
         raise ValueError(f"--out {out}: no mode oscillates, so there is nothing to plot")
     if out:
         plot_modes(sim.model, sim.state.q, found.oscillating, out)
         Console(stderr=True).print(Text(f"drawn: {Path(out)}"))
+
+
+def _print_flow(found: Modes, folder: str) -> None:
+    from hydromechs.recording import load_recording
+    from hydromechs.simulation import flow_numbers
+
+    flow = flow_numbers(found.linearization.model, load_recording(folder))
+    table = table_of("body", "shape", ">speed [m/s]", ">Reynolds", ">Strouhal", ">vortices [Hz]")
+    for n in flow:
+        row = (f"{np.nanmax(n.speed):.3g}", f"{n.reynolds:.3g}", f"{n.strouhal:.3g}", f"{n.frequency:.3g}")
+        table.add_row(Text(n.body), n.shape, *row)
+    console = Console()
+    console.print(table)
+    for text in found.lock_in(flow):
+        console.print(Text(f"warning: {text}"))
 
 
 def _simulation(source: str, code: bool) -> Simulation:

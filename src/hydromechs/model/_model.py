@@ -13,7 +13,7 @@ import numpy as np
 from hydromechs.errors import Fault, ModelError, grouped
 from hydromechs.registry import Item, Required
 from hydromechs.spatial import Path
-from hydromechs.values import NotNegative, convert_fields, nearest
+from hydromechs.values import NotNegative, Positive, convert_fields, nearest
 
 from ._body import Body, Frame
 from ._checks import body_faults, header_faults, tree_faults, world_faults
@@ -35,6 +35,8 @@ class World:
     """Acceleration of gravity, along "down" of the axes [m/s²]."""
     water_density: NotNegative = 1025.0
     """Density of the water [kg/m³]."""
+    kinematic_viscosity: Positive = 1.0e-6
+    """Kinematic viscosity of the water, for Reynolds numbers [m²/s]; 1.8e-6 in sea water at 0 °C."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "world")

@@ -135,6 +135,11 @@ __getattr__, __dir__, _later = _lazy_names(
             "Trim",
             "trim",
         ),
+        "._vortices": (
+            "FlowNumbers",
+            "flow_numbers",
+            "strouhal_number",
+        ),
         "._water": ("below_the_bed",),
     },
 )

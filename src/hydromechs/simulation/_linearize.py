@@ -89,17 +89,21 @@ def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -
     Raises:
         FieldError: `what` is none of these.
     """
+    sim = simulation_at(what, state)
+    return _Slopes(sim.plant).at(sim.state, sim.inputs)
+
+
+def simulation_at(what: Simulation | Plant | Model, state: State | None) -> Simulation:
+    """Return a simulation at a state, with the arguments of `linearize`."""
     if not isinstance(what, Simulation | Plant | Model):
         raise FieldError("what", what, "must be a Simulation, a Plant or a Model; of a scenario, hm.Simulation(scenario)")
     if not isinstance(what, Simulation):
-        sim = Simulation(what, state=state)
-    elif state is None:
-        sim = what
-    else:
-        now = what.state
-        kept = {name: getattr(now, name) for name in KEPT if not np.size(getattr(state, name))}
-        sim = Simulation(what.plant, state=replace(state, **kept))
-    return _Slopes(sim.plant).at(sim.state, sim.inputs)
+        return Simulation(what, state=state)
+    if state is None:
+        return what
+    now = what.state
+    kept = {name: getattr(now, name) for name in KEPT if not np.size(getattr(state, name))}
+    return Simulation(what.plant, state=replace(state, **kept))
 
 
 class _Slopes:

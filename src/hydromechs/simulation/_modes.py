@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +10,10 @@ import scipy.linalg
 
 from hydromechs.model import Model, State
 
-from ._linearize import Linearization, linearize
+from ._linearize import Linearization, linearize, simulation_at
 from ._plant import Plant
 from ._simulation import Simulation
+from ._vortices import FlowNumbers, flow_numbers, lock_in
 
 NEUTRAL = 1e-7
 """Eigenvalue over the largest below which it counts as 0: a double eigenvalue has an error of the square root of rounding."""
@@ -87,6 +89,10 @@ class Modes(NamedTuple):
         """Oscillatory modes."""
         return tuple(mode for mode in self.modes if mode.frequency > 0.0)
 
+    def lock_in(self, flow: Sequence[FlowNumbers]) -> tuple[str, ...]:
+        """Return warnings about modes on which vortex shedding could lock in, in a flow from `simulation.flow_numbers`."""
+        return lock_in(self.linearization.model, self.modes, flow)
+
     @property
     def stable(self) -> bool:
         """True if no mode grows; neutral ones are allowed."""
@@ -108,7 +114,12 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
     Raises:
         ValueError: The state is not an equilibrium; or grasps are closed or motions prescribed while it moves.
     """
-    system = what if isinstance(what, Linearization) else linearize(what, state=state)
+    sim = None
+    if isinstance(what, Linearization):
+        system = what
+    else:
+        sim = simulation_at(what, state)
+        system = linearize(sim)
     _check(system, tolerance)
     corners = [name for name in system.corners if name not in system.commands]
     if corners:
@@ -124,6 +135,10 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
     still = np.abs(values) <= NEUTRAL * max(largest, 1.0)
     order = [k for k in np.argsort(np.abs(values), kind="stable") if values[k].imag >= 0.0 or still[k]]
     found = [_mode(system, complex(values[k]), T @ left[:, k], T @ right[:, k], bool(still[k])) for k in order]
+    if sim is not None and sim.plant.environment.current is not None:
+        flow = flow_numbers(system.model, {name: np.asarray(x)[None] for name, x in sim.observe().items()})
+        for text in lock_in(system.model, found, flow):
+            warnings.warn(text, stacklevel=2)
     return Modes(tuple(found), system)
 
 

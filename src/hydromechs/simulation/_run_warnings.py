@@ -47,8 +47,6 @@ SUBCRITICAL: dict[type, float] = {Cylinder: 0.7, Sphere: 0.3}
 cylinders have 0.3 to 0.7, spheres 0.1 to 0.2."""
 SLOW_FLOW = 0.1
 """Speed through the water, over its maximum, below which angles outside a map do not matter [-]; forces are 1 %."""
-VISCOSITY = 1.0e-6
-"""Kinematic viscosity of water at 20 °C [m²/s]."""
 
 
 def run_warnings(
@@ -340,11 +338,12 @@ def _reynolds(run: _Recorded) -> Iterator[RunWarning]:
             continue
         over_ground = np.linalg.norm(run.values("velocity", i)[:, :3], axis=1)
         water = np.linalg.norm(run.values("fluid_velocity", i), axis=1)
-        reynolds = 2.0 * max(radii) / VISCOSITY * (over_ground + water)  # upper bound first: most bodies are far below
+        per_speed = 2.0 * max(radii) / run.model.world.kinematic_viscosity
+        reynolds = per_speed * (over_ground + water)  # upper bound first: most bodies are far below
         if not (reynolds > CRITICAL_REYNOLDS).any():
             continue
         rate = np.linalg.norm(_ground_velocity(run, i) - run.values("fluid_velocity", i), axis=1)
-        reynolds = 2.0 * max(radii) / VISCOSITY * rate
+        reynolds = per_speed * rate
         text = "{item!r} reached a Reynolds number of {value} at {worst} s; the drag of smooth bodies drops above {limit}"
         yield from run.warning("reynolds", body.name, reynolds - CRITICAL_REYNOLDS, reynolds, CRITICAL_REYNOLDS, "1", text)
 
