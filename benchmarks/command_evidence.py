@@ -31,6 +31,7 @@ STUDIES = {
     "Speed of large trees": (*BENCHMARKS, "trees"),
     "Missions in all engines": (*BENCHMARKS, "missions", "--seeds", "10"),
     "Speed of missions in all engines": (*BENCHMARKS, "speed"),
+    "Pages of the library's scenarios": (*BENCHMARKS, "pages"),
     "Added mass in other engines": (*BENCHMARKS, "hybrid"),
     "Decoupled models of vehicle and arm": (*BENCHMARKS, "decoupled"),
     "Stiffness of contacts": (*BENCHMARKS, "stiffness"),

@@ -139,8 +139,13 @@ NO_WEBGL = (
 )
 
 
-def test_without_webgl_and_without_webassembly(browser, file):
-    tab = Tab(browser, file, script=NO_WEBGL)
+NO_WORKER = (
+    "globalThis.Worker = class { constructor() { setTimeout(() => this.onerror({ message: 'none' })); } postMessage() {} };"
+)
+
+
+def test_without_webgl_workers_or_webassembly(browser, file):
+    tab = Tab(browser, file, script=NO_WEBGL + NO_WORKER)
     assert "needs WebGL" in tab.text("#failed")
     tab.page.locator("#watch").click()
     tab.until("hydromechs.state.t > 0.5 && hydromechs.store.time.length > 5")

@@ -22,19 +22,24 @@
   // -- engine, in a worker where the browser has them ------------------------------------------------------------------------
 
   function connected(receive) {
+    const here = () => missionRunner((message) => setTimeout(() => receive(message)));
     const text = ["engine", "runner"].map((id) => $(id).textContent).join("\n");
+    let [worker, handle, unheard] = [null, null, []];
     try {
-      const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-      const worker = new Worker(address);
-      worker.onmessage = ({ data: message }) => receive(message);
-      worker.onerror = (event) => receive({ failed: event.message || "the worker did not start" });
-      const send = (message) => worker.postMessage(message);
-      send.close = () => worker.terminate();
-      return send;
+      worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+      handle = (message) => worker.postMessage(message);
+      worker.onmessage = ({ data: message }) => { unheard = null; receive(message); };
+      worker.onerror = (event) => {
+        if (!unheard) { receive({ failed: event.message }); return; }
+        handle = here();
+        unheard.splice(0).forEach(handle);
+      };
     } catch (error) {
-      const handle = missionRunner((message) => setTimeout(() => receive(message)));
-      return (message) => handle(message);
+      handle = here();
     }
+    const send = (message) => { unheard?.push(message); handle(message); };
+    send.close = () => worker?.terminate();
+    return send;
   }
 
   // -- scene -----------------------------------------------------------------------------------------------------------------
@@ -50,6 +55,7 @@
     } catch (error) {
       $("failed").hidden = false;
       $("failed").textContent = `The scene needs WebGL, which this browser does not offer (${error.message}). Instruments, plots and controls work without it.`;
+      $("views").hidden = $("layers").hidden = true;
       return;
     }
     layerSwitches(view, $("layers"), $("legend"));
