@@ -341,7 +341,7 @@ def test_states_that_no_simulation_could_start_from():
     ):
         with pytest.raises(ValueError, match=words):
             hm.trim(wet, state=replace(state, **wrong))
-    with pytest.raises(ValueError, match="must be a Plant or a Model; of a simulation, sim.plant"):
+    with pytest.raises(ValueError, match="must be a Plant or a Model; for a simulation, use sim.plant"):
         hm.trim(hm.Simulation(wet))
     assert hm.trim(plant(vessel(weight=0.0)), free="hull.p").converged
 

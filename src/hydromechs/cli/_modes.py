@@ -88,7 +88,7 @@ def _simulation(source: str, code: bool) -> Simulation:
         raise ValueError(f"{source} is not a scenario file; a model file has no actuators; name it in a scenario")
     known = [*scenario_names(), *plant_names()]
     if source not in known and not Path(source).exists():
-        raise ValueError(f"no scenario or library vehicle {source!r}{nearest(source, known)}, or give the path of a scenario")
+        raise ValueError(f"no scenario or library vehicle {source!r}{nearest(source, known)}; or give the path of a scenario")
     return load_scenario(source, code=code).simulation()
 
 

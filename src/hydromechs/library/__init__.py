@@ -45,7 +45,7 @@ def _names(folder: str) -> tuple[str, ...]:
 
 def _unknown(what: str, name: str, known: tuple[str, ...]) -> str:
     here = os.path.exists(name)
-    hint = f"; to load the file of that name, write './{name}'" if here else ", or give the path of a .yaml file"
+    hint = f"; to load the file of that name, write './{name}'" if here else "; or give the path of a .yaml file"
     return f"no library {what} {name!r}{nearest(name, known)}{hint}"
 
 

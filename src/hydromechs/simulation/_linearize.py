@@ -96,7 +96,7 @@ def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -
 def simulation_at(what: Simulation | Plant | Model, state: State | None) -> Simulation:
     """Return a simulation at a state, with the arguments of `linearize`."""
     if not isinstance(what, Simulation | Plant | Model):
-        raise FieldError("what", what, "must be a Simulation, a Plant or a Model; of a scenario, hm.Simulation(scenario)")
+        raise FieldError("what", what, "must be a Simulation, a Plant or a Model; for a scenario, use hm.Simulation(scenario)")
     if not isinstance(what, Simulation):
         return Simulation(what, state=state)
     if state is None:

@@ -106,7 +106,7 @@ class RolloutCost:
         final: Callable[[Array, Array], Scalar] | None = None,
     ) -> None:
         if not isinstance(plant, Plant):
-            raise FieldError("plant", plant, "must be a Plant; of a simulation sim.plant, of a scenario scenario.plant")
+            raise FieldError("plant", plant, "must be a Plant; for a simulation use sim.plant, for a scenario scenario.plant")
         self.plant, self.running, self.final = plant, running or (lambda t, q, v, u: 0.0), final or (lambda q, v: 0.0)
         self.nv, self.na = plant.model.nv, len(plant.layout.commands)
         self.work_count = len(plant.layout.causes)

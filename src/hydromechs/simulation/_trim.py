@@ -85,7 +85,7 @@ def trim(
             an unbalanced direction.
     """
     if not isinstance(plant, Plant | Model):
-        raise FieldError("plant", plant, "must be a Plant or a Model; of a simulation, sim.plant")
+        raise FieldError("plant", plant, "must be a Plant or a Model; for a simulation, use sim.plant")
     plant = Plant(model=plant) if isinstance(plant, Model) else plant
     start = plant.model.initial() if state is None else _checked(plant, state)
     names = (free,) if isinstance(free, str) else tuple(dict.fromkeys(free))

@@ -153,7 +153,7 @@ class ParameterSweep(SweepSettings):
 
     @property
     def block_size(self) -> int:
-        """Number of runs in a block: a share that keeps a thousand workers busy, but enough to fill lanes."""
+        """Number of runs in a block: small enough to keep a thousand workers busy, large enough to fill lanes."""
         return self.block or min(max(math.ceil(self.runs / 256), MIN_BLOCK_ON_LANES if self.on_lanes else 1), MAX_BLOCK)
 
     @cached_property

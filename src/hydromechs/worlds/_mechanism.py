@@ -47,7 +47,7 @@ class Mechanism(Source):
 
 
 def model_stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepper:
-    """Return the compiled stepper of a model with inputs by name, "tau" first; kept with it."""
+    """Return the compiled stepper of a model with inputs by name, "tau" first; it is cached with the model."""
 
     def make() -> Stepper:
         model, opened = dyn.model, tuple(dyn.parameters)
