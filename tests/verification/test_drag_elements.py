@@ -120,7 +120,7 @@ def test_map_against_scipy():
 
 @pytest.mark.parametrize("direction", [(0, 0, 0), (1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1)])
 def test_derivatives_of_a_map_exist_at_rest_and_across(direction):
-    """Where an angle is undefined: linear models of vehicles are often made at rest. Against differences."""
+    """Points at which an angle is undefined: linear models of vehicles are often made at rest. Against differences."""
     table = [[(-np.cos(a) * np.cos(b), -np.sin(b), -np.sin(a) * np.cos(b), 0, 0, 0) for b in BETA] for a in ALPHA]
     element = drag.CoefficientMap(alpha=ALPHA, beta=BETA, coefficients=table, area=0.7)
     model = hm.Model(bodies=[_body(element)])
