@@ -11,6 +11,7 @@ import numpy as np
 from hydromechs import contact, lines
 from hydromechs.actuation.drives import Drive
 from hydromechs.model import Model, State
+from hydromechs.model.joints import Fixed
 from hydromechs.simulation import Simulation
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 
@@ -148,11 +149,15 @@ class Display:
 def thruster_plan(model: Model, vehicle: int, frame: str) -> list[float]:
     """Return the position (forward, starboard) [m] and the direction (forward, starboard, up) of a thruster's frame.
 
-    Empty if the frame is not on the body with index `vehicle`.
+    Empty if the frame moves relative to the body with index `vehicle`. In robot files each thruster has a link of its own.
     """
     body, place, axes = model.locate(frame)
-    if body != vehicle:
-        return []
-    side = float(model.world.down[2])  # y points to starboard if z points down
     x, along = np.asarray(place, dtype=float), np.asarray(axes, dtype=float)[:, 0]
+    while body != vehicle:
+        if body < 0 or not isinstance(joint := model.bodies[body].joint, Fixed):
+            return []
+        R = joint.placement.R
+        x, along = R @ x + joint.placement.xyz, R @ along
+        body = model.parent[body]
+    side = float(model.world.down[2])  # y points to starboard if z points down
     return np.round([x[0], side * x[1], along[0], side * along[1], -side * along[2]], 3).tolist()

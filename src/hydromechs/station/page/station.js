@@ -24,6 +24,7 @@ function open() {
     if (message.type === "hello") {
       if (!hello || hello.seat !== message.seat) scene = -1;
       hello = message;
+      document.body.classList.toggle("armless", !hello.arms.length);
       fillScenarios();
     }
     else if (message.type === "frame") { frame = message; frames += 1; show(); link.postMessage({ shown: true }); }
@@ -117,6 +118,7 @@ const PADS = [["KeyQ", "⟲"], ["KeyW", "▲"], ["KeyE", "⟳"], ["KeyJ", "arm �
 for (const [code, label] of PADS) {
   const b = document.createElement("button");
   b.textContent = label; b.title = code.replace("Key", "");
+  b.classList.toggle("arm", label.startsWith("arm"));
   b.onpointerdown = (e) => { steering.pressed.set(b, code); b.setPointerCapture(e.pointerId); tick(); };
   b.onpointerup = b.onpointercancel = () => { steering.pressed.delete(b); tick(); };
   $("pads").append(b);
@@ -197,9 +199,10 @@ function show() {
   if (status.lost) warnings.push("Pilot disconnected: holding position");
   if (status.link && status.link.problem) warnings.push(status.link.problem);
   if (hud.altitude !== null && hud.altitude < 0.8) warnings.push("Low altitude");
+  if (hud.depth < -0.5) warnings.push("Above the surface");
   for (const x of hud.tethers) if (x[3] < 1) warnings.push(`${x[0].split(".").pop()} is slack`);
   if (status.running && status.scale !== "max" && status.factor < 0.9 * status.scale && status.factor > 0) warnings.push("Slower than real time");
-  $("hud").innerHTML = `<div class="big">${escape(operator.mode)} · arm ${escape(operator.arm_mode)}${operator.swing ? " swings" : ""}</div>
+  $("hud").innerHTML = `<div class="big">${escape(operator.mode)}${hello.arms.length ? ` · arm ${escape(operator.arm_mode)}${operator.swing ? " swings" : ""}` : ""}</div>
     <table><tr><td>depth</td><td>${fixed(hud.depth)} m</td></tr><tr><td>speed</td><td>${fixed(hud.speed)} m/s</td></tr>
     <tr><td>current</td><td>${fixed(Math.hypot(...hud.current))} m/s</td></tr></table>
     ${hud.tethers.map((x) => `<div>${short(x[0])}: ${fixed(x[1], 1)} m out, ${fixed(x[3], 0)} N</div>`).join("")}
