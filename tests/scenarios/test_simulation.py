@@ -327,6 +327,26 @@ def test_step_of_a_duration_that_is_no_multiple_ends_there():
     assert state.q[2] == pytest.approx(0.5 * G * 0.025**2, abs=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("commands", "error", "words"),
+    [
+        ({"racket": 1.0}, KeyError, "controller Wrong: no actuator 'racket'.*did you mean 'rocket'"),
+        ({"rocket": math.nan}, ValueError, "controller Wrong: t = 0 s: .*'rocket' is nan"),
+        ({"rocket": [1.0, 2.0]}, ValueError, r"controller Wrong: actuator 'rocket' is \[1.0, 2.0\]"),
+    ],
+    ids=["name", "nan", "shape"],
+)
+def test_wrong_commands_of_a_controller_are_reported_with_its_class(commands, error, words):
+    class Wrong(hm.Controller):
+        period = 0.1
+
+        def __call__(self, state):
+            return commands
+
+    with pytest.raises(error, match=words):
+        stone(controller=Wrong()).run(0.2)
+
+
 def test_many_steps_equal_one_run():
     """100 calls of step and one of run end in the same bits."""
     a, b = stone(), stone()

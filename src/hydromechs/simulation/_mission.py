@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from hydromechs.compiler import Argument, Entries, Recipe, Routine
-from hydromechs.errors import placed
+from hydromechs.errors import message_of, placed
 from hydromechs.integrators import is_multiple, whole_steps
 from hydromechs.model import State
 from hydromechs.spatial import where
@@ -380,7 +380,11 @@ class Mission:
             elif t >= part.phase.end - near and led.any():  # nothing updates its servo targets from now on
                 names = {name for name, on in zip(layout.commands, led, strict=True) if on}
                 commands = settled_targets(layout, state.command, state.held, t, names)
-            row[:] = simulation._taken(commands)
+            try:
+                row[:] = simulation._taken(commands)
+            except (KeyError, ValueError) as error:
+                kind = KeyError if isinstance(error, KeyError) else ValueError
+                raise kind(f"controller {type(block).__name__}: {message_of(error)}; correct its commands") from None
             led[:] = inside * np.maximum(led, np.isfinite(row[:na]))
         return given, said
 
