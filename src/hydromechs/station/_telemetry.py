@@ -10,8 +10,8 @@ import numpy as np
 
 from hydromechs import contact, lines
 from hydromechs.actuation.drives import Drive
+from hydromechs.dynamics import kinematics
 from hydromechs.model import Model, State
-from hydromechs.model.joints import Fixed
 from hydromechs.simulation import Simulation
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 
@@ -153,11 +153,14 @@ def thruster_plan(model: Model, vehicle: int, frame: str) -> list[float]:
     """
     body, place, axes = model.locate(frame)
     x, along = np.asarray(place, dtype=float), np.asarray(axes, dtype=float)[:, 0]
-    while body != vehicle:
-        if body < 0 or not isinstance(joint := model.bodies[body].joint, Fixed):
+    root = body
+    while root != vehicle:
+        if root < 0 or model.bodies[root].joint.nv:
             return []
-        R = joint.placement.R
-        x, along = R @ x + joint.placement.xyz, R @ along
-        body = model.parent[body]
+        root = model.parent[root]
+    if body != vehicle:
+        at = kinematics(model, model.initial().q, np.zeros(model.nv))
+        R, R_v = (np.asarray(at.R_WB[k], dtype=float) for k in (body, vehicle))
+        x, along = R_v.T @ (R @ x + at.p_WB[body] - at.p_WB[vehicle]), R_v.T @ R @ along
     side = float(model.world.down[2])  # y points to starboard if z points down
     return np.round([x[0], side * x[1], along[0], side * along[1], -side * along[2]], 3).tolist()
