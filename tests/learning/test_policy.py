@@ -300,7 +300,7 @@ def torch(monkeypatch):
         assert weights_only and map_location == "cpu"
         return pickle.load(file)
 
-    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(load=load))
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(load=load, __version__="2.6.0"))
 
 
 def names_of(layers, pattern, last):

@@ -3,6 +3,7 @@
 import io
 import math
 import pickle
+import re
 import struct
 import sys
 import tracemalloc
@@ -115,7 +116,7 @@ def test_tensors_that_repeat_a_number_are_not_expanded(tmp_path, monkeypatch):
             raise AssertionError("the tensor is expanded")
 
     weights = {"actor.mu.0.weight": Tensor(), "actor.mu.0.bias": Tensor()}
-    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(load=lambda *args, **kwargs: weights))
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(load=lambda *args, **kwargs: weights, __version__="2.6.0"))
     path = tmp_path / "net.zip"
     path.write_bytes(archive([("data", "{}"), ("policy.pth", pickle.dumps(0))]))
     with pytest.raises(ValueError, match=r"net\.zip.*numbers"):
@@ -126,6 +127,23 @@ def test_tensors_that_repeat_a_number_are_not_expanded(tmp_path, monkeypatch):
     path.write_bytes(archive([("data", "[" + "0," * 4_500_000 + "0]"), ("policy.pth", b"")]))
     with pytest.raises(ValueError, match=r"net\.zip.*'data' is larger"):
         read_network(str(path), "tanh")
+
+
+@pytest.mark.parametrize(("version", "rejected"), [("2.5.1+cu121", True), ("1.13", True), ("2.6.0", False), ("3.0.0a0", False)])
+def test_pytorch_that_can_run_code_reads_no_weights(tmp_path, monkeypatch, version, rejected):
+    """CVE-2025-32434: before 2.6, `weights_only=True` does not reject all code."""
+    called = []
+
+    def load(*args, **kwargs):
+        called.append(kwargs)
+        return {}
+
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(load=load, __version__=version))
+    path = tmp_path / "net.zip"
+    path.write_bytes(archive([("data", "{}"), ("policy.pth", pickle.dumps(0))]))
+    with pytest.raises(ValueError, match=f"PyTorch {re.escape(version)}.*2.6 or later" if rejected else "no layers"):
+        read_network(str(path), "tanh")
+    assert bool(called) != rejected
 
 
 def test_a_file_that_grows_is_read_to_the_limit(tmp_path, monkeypatch):

@@ -149,6 +149,8 @@ def _npz(data: bytes, activation: str) -> Iterator[Layer]:
 # -- Stable-Baselines3 ---------------------------------------------------------------------------------------------------------
 
 
+SAFE_TORCH = 2, 6
+"""Oldest PyTorch whose `weights_only=True` rejects all code."""
 MAX_DATA = 8 * 2**20
 """Maximum size of the description of a model [bytes]; its objects take many times this memory."""
 
@@ -166,6 +168,11 @@ def _stable_baselines(data: bytes, activation: str) -> Iterator[Layer]:
         raise ValueError(
             "files of Stable-Baselines3 need PyTorch: pip install 'hydromechs[learn]', or save the weights as .npz"
         ) from None
+    if tuple(map(int, re.findall(r"\d+", torch.__version__)[:2])) < SAFE_TORCH:
+        raise ValueError(
+            f"PyTorch {torch.__version__} can run code in a file even if it reads weights only (CVE-2025-32434); install "
+            f"PyTorch {SAFE_TORCH[0]}.{SAFE_TORCH[1]} or later, or save the weights as .npz"
+        )
     if zipfile.is_zipfile(io.BytesIO(weights)):  # PyTorch reads all entries
         with _archive(weights) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > files.MAX_BYTES:
