@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 
 import hydromechs as hm
 from hydromechs.browser import scenario_page
+from hydromechs.integrators import FixedStep
 from hydromechs.library import scenario_names
 
 CHOSEN = "HYDROMECHS_LIVE"
@@ -15,11 +17,12 @@ CHOSEN = "HYDROMECHS_LIVE"
 PICTURE = re.compile(r"!\[([^\]]*)\]\(gallery/(\w+)\.(?:png|gif)\)")
 
 
-def names() -> list[str]:
+@cache
+def names() -> tuple[str, ...]:
     """Scenarios with a live page: those with fixed steps."""
     chosen = os.environ.get(CHOSEN)
     known = [name for name in scenario_names() if chosen is None or name in chosen.split(",")]
-    return [name for name in known if type(hm.load_scenario(name).integrator).__name__ != "DormandPrince"]
+    return tuple(name for name in known if isinstance(hm.load_scenario(name).integrator, FixedStep))
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -28,7 +31,7 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"live/{name}.html", scenario_page(hm.load_scenario(name))
 
 
-def with_links(markdown: str, live: list[str], *, embed: bool = False) -> str:
+def with_links(markdown: str, live: Sequence[str], *, embed: bool = False) -> str:
     """Add a link to its live page to each picture of a scenario; `embed` shows the first page in place of its picture."""
     first = embed
 

@@ -114,8 +114,7 @@ def test_links_many_missions_and_looking_back(browser, file):
     tab = Tab(browser, file, f"#scenario=other&seed=7&speed=10&{MASS}=1000&mass=3")
     page = tab.page
     assert page.locator("#seed").input_value() == "7" and page.locator("#speed").input_value() == "10"
-    tab.until("document.querySelectorAll('#messages div').length === 3")
-    said = tab.text("#messages")
+    said = " ".join(tab.until("hydromechs.notes.length >= 3 && hydromechs.notes"))
     assert all(text in said for text in ("scenario other", f"{MASS} to 1000, outside its range", "sets mass, which"))
     page.locator(".slider input").first.evaluate("x => { x.value = x.max; x.oninput(); }")
     link = page.evaluate("hydromechs.linkText()")

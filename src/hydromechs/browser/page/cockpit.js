@@ -626,7 +626,7 @@
   // The engine starts first, beside the scene.
   const missing = HydroMechsEngine.supported();
   window.hydromechs = { send, play, restart, setMode, steering, plots, scatter, get view() { return view; }, get state() { return state; },
-    get mode() { return MODES[mode]; }, get frames() { return framed; }, store, linkText };  // for tests
+    get mode() { return MODES[mode]; }, get frames() { return framed; }, store, notes, linkText };  // for tests
   buildSliders();
   readLink();
   const wasm = missing ? null : await inflated("wasm");
