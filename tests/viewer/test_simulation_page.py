@@ -83,6 +83,7 @@ def test_a_flight_by_keys_passes_its_checks_in_python(tab, scenario, tmp_path):
     page.locator("#fly").focus()
     page.keyboard.press("Enter")
     tab.until("hydromechs.mode === 'hold'")
+    assert page.evaluate("hydromechs.view.layers.get('bodies').on && hydromechs.view.extent('rov.vehicle').reach") != 1
     page.keyboard.press("b")
     assert page.evaluate("hydromechs.view.mounted.name") == "rov.vehicle"
     page.keyboard.press("b")
