@@ -18,6 +18,7 @@ from hydromechs.compiler import CudaRoutine, RoutineCode, _cuda, _cuda_march, _c
 from hydromechs.compiler._cuda_march import MIN_BLOCKS, cuda_march_text
 from hydromechs.compiler._schedule import fused_sums
 from hydromechs.integrators import method_named
+from hydromechs.library import scenario_names
 from hydromechs.sweeps import MissionCampaign, run_campaign
 from hydromechs.worlds._mechanism import model_stepper
 
@@ -38,6 +39,7 @@ SHIM = """
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(a, b)
+#define __syncthreads()
 static struct { long long x; } blockIdx, blockDim, threadIdx;
 static inline int __float2int_rn(float x) { return isnan(x) ? 0 : (int)rintf(x); }
 static inline int __double2int_rn(double x) { return isnan(x) ? 0 : (int)rint(x); }
@@ -85,7 +87,7 @@ class HostCupy:
     def __init__(self, folder):
         self.folder = folder
         info = SimpleNamespace(memGetInfo=lambda: (2**30, 2**30), getDeviceCount=lambda: 2)
-        self.cuda = SimpleNamespace(runtime=info, Device=lambda k: _Here())
+        self.cuda = SimpleNamespace(runtime=info, Device=lambda k=0: _Here())
 
     def __getattr__(self, name):
         return getattr(np, name)
@@ -99,6 +101,8 @@ class HostCupy:
 
 
 class _Here:
+    attributes = {"MultiProcessorCount": 1}  # so that 200 worlds need two launches
+
     def use(self):
         pass
 
@@ -147,7 +151,7 @@ def assert_routine_as_on_cpu(worlds):
 @on_host
 def test_routine(host_gpu):
     """A routine as one kernel, for worlds that do not fill a tile: the numbers of the sequencer."""
-    assert_routine_as_on_cpu(35)
+    assert_routine_as_on_cpu(200)
 
 
 @on_host
@@ -190,6 +194,23 @@ def test_a_campaign_and_its_replay(host_gpu, tmp_path, monkeypatch):
 
 def _no_gpu():
     raise ModuleNotFoundError("no driver")
+
+
+@on_host
+@pytest.mark.parametrize("local", [0, 4096])
+def test_worlds_without_blocks(host_gpu, monkeypatch, local):
+    """A plant with the state in registers, and in memory: 1e-12 of the CPU, records and a world that freezes."""
+    monkeypatch.setattr(HostKernel, "local_size_bytes", local)
+    made = [hm.Worlds(make_plant(), 300, step=STEP, target=target) for target in ("cpu", "cuda")]
+    for worlds in made:
+        worlds.v[:, 0] = 0.3 + 1e-3 * np.arange(300)
+    paths = [worlds.rollout(None, 6, record=3) for worlds in made]
+    for worlds in made:
+        worlds.step({"external.hull.Z": np.where(np.arange(5) < 2, 0.0, 1e200 * (np.arange(300) == 70)[:, None])}, 5)
+    for name in ("q", "v", "internal"):
+        assert difference(*(getattr(path, name) for path in paths)) < 1e-12, name
+        assert difference(*(getattr(worlds, name) for worlds in made)) < 1e-12, name
+    np.testing.assert_array_equal(np.flatnonzero(made[1].frozen), [70])
 
 
 @on_host
@@ -349,6 +370,28 @@ def test_a_thousand_steps_on_the_gpu(method, n):
 def test_readings_of_sensors_on_the_gpu():
     pytest.importorskip("llvmlite", reason="needs the CPU to compare with")
     assert_same_readings(*(readings_of(target, 70) for target in ("cpu", "cuda")), 1e-9)
+
+
+@on_gpu
+@pytest.mark.optimised
+@pytest.mark.parametrize("name", scenario_names())
+def test_missions_of_the_library_on_the_gpu(name):
+    """1,000 steps, and past a first event before 6 s: states and signals within 1e-7 of the CPU's with the same seeds."""
+    pytest.importorskip("llvmlite", reason="needs the CPU to compare with")
+    scenario = hm.load_scenario(name)
+    times = [e.level for e in scenario.events if e.quantity == "time" and e.level < 6.0]
+    method = "rk4" if method_named(scenario.integrator).adaptive else scenario.integrator
+    scenario = replace(scenario, checks=(), integrator=method)
+    made = [hm.Worlds(scenario, 3, seed=5, target=target) for target in ("cpu", "cuda")]
+    for missions in made:
+        missions.run(min(scenario.duration, max(1000 * scenario.step, min(times, default=0.0) + 0.5)))
+    ours, theirs = (m.target.state for m in made)
+    assert not made[0].failed and not made[1].failed
+    told, said = ([(m.world, m.text.partition(" (")[0]) for m in missions.messages] for missions in made)
+    assert told == said
+    for key in ("n", "part", "y", "signals"):
+        np.testing.assert_array_equal(np.isnan(theirs[key]), np.isnan(ours[key]))
+        assert difference(np.nan_to_num(theirs[key]), np.nan_to_num(ours[key])) < 1e-7, key
 
 
 @on_gpu

@@ -32,6 +32,10 @@ def c_literal(value: float, real: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
+REALS = {"double": np.float64, "float": np.float32}
+"""NumPy's types of numbers in C."""
+
+
 class CFunctions:
     """Functions that programs call, named on first use, for numbers of type `real`; options as in `c_body`."""
 
@@ -84,6 +88,11 @@ class CFunctions:
         """Write an array of constants of a kind ("int", "float" or "double"); return its name, which contains `name`."""
         name = f"hm_{name}{len(self.text)}"
         entries = ", ".join(str(int(x)) if kind == "int" else c_literal(x, kind) for x in values)
+        if self.cuda and not all(map(math.isfinite, values)):  # nvrtc has no constant for infinity: write the bits
+            bits, of = ("unsigned long long", np.uint64) if kind == "double" else ("unsigned int", np.uint32)
+            entries = ", ".join(f"{x}u{'ll' if kind == 'double' else ''}" for x in np.array(values, dtype=REALS[kind]).view(of))
+            self.text.append(f"{self.device} const {bits} {name}_bits[{len(values)}] = {{{entries}}};")
+            return f"((const {kind} *){name}_bits)"
         self.text.append(f"{self.device} const {kind} {name}[{len(values)}] = {{{entries}}};")
         return name
 

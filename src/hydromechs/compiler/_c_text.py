@@ -87,6 +87,12 @@ def c_body(
     for k, row in enumerate(program.results):
         for entry, place in enumerate(row):
             places.setdefault(place, []).append((k, entry))
+    one_place = functions is not None and functions.cuda  # calls of a function share arrays: a thread has little fast memory
+    shared: dict[str, list[int]] = {}
+    results: dict[int, list[int]] = {}
+    for k, op in enumerate(operations if one_place else ()):
+        if op.kind == "result":
+            results.setdefault(op.a, []).append(k)
     other = {}
     if sincos:
         pairs = {(op.kind, op.a): k for k, op in enumerate(operations) if op.kind in ("sin", "cos")}
@@ -109,14 +115,25 @@ def c_body(
         """Write the arrays of a call's arguments and results, and the call."""
         call = program.calls[operations[k].value]
         assert functions is not None
-        names_in = [f"c{k}_{i}" for i in range(len(call.arguments))]
-        names_out = [f"c{k}_{len(names_in) + i}" for i in range(len(call.callee.outputs))]
+        function = functions.name(call.callee)
+        first = shared.setdefault(function, []) if one_place else []
+        first.append(k)
+        names_in = [f"c{first[0]}_{i}" for i in range(len(call.arguments))]
+        names_out = [f"c{first[0]}_{len(names_in) + i}" for i in range(len(call.callee.outputs))]
         for name, row in zip(names_in, call.arguments, strict=True):
-            entries = ", ".join(value(p) for p in row) or zero
-            lines.append(f"const {real} {name}[{max(1, len(row))}] = {{{entries}}};")
-        for name, a in zip(names_out, call.callee.outputs, strict=True):
+            if not one_place:
+                entries = ", ".join(value(p) for p in row) or zero
+                lines.append(f"const {real} {name}[{max(1, len(row))}] = {{{entries}}};")
+                continue
+            if len(first) == 1:
+                lines.append(f"{real} {name}[{max(1, len(row))}];")
+            lines.extend(f"{name}[{i}] = {value(p)};" for i, p in enumerate(row))
+        for name, a in zip(names_out, call.callee.outputs, strict=True) if len(first) == 1 else ():
             lines.append(f"{real} {name}[{max(1, a.size)}];")
-        lines.append(f"{functions.name(call.callee)}({', '.join((*names_in, *names_out))});")
+        lines.append(f"{function}({', '.join((*names_in, *names_out))});")
+        for x in results.get(k, ()):  # before the next call
+            output, entry = operations[x].value
+            define(x, f"{names_out[output]}[{entry}]")
 
     def emit(k: int) -> None:
         op = operations[k]
@@ -124,6 +141,8 @@ def c_body(
             called(k)
             return
         if op.kind == "result":
+            if k in names:
+                return
             first = len(program.calls[operations[op.a].value].arguments)
             names[k] = f"c{op.a}_{first + op.value[0]}[{op.value[1]}]"
             return

@@ -36,6 +36,9 @@ OPTIONS = ("--fmad=true",)
 MISSING = "the cuda back end needs CuPy and a CUDA GPU: pip install 'hydromechs[cuda]'"
 NO_GPU = "the cuda back end found no CUDA GPU ({}); check the driver with nvidia-smi"
 
+TILE = 32
+"""Worlds whose entries are adjacent in the GPU's memory: the threads of a warp."""
+
 ON_GPU = (2, 13)
 """DLPack's device types of CUDA memory, plain and managed."""
 
@@ -131,15 +134,24 @@ def definitions(real: str) -> str:
     return f"#undef INFINITY\n#undef NAN\n#define INFINITY {infinity}\n#define NAN {nan}\n\n{roots}{_sincos(real)}\n"
 
 
+def cuda_functions(real: str) -> CFunctions:
+    """Return a collection of functions for the GPU, in float or double (`real`)."""
+    return CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
+
+
 def kernel_body(
-    program: Program, real: str, load: Callable[[int, int], str], store: Callable[[int, int, str], str]
-) -> tuple[list[str], CFunctions]:
-    """Return the lines of a program for one thread, in float or double (`real`), and functions that it calls; see `c_body`."""
-    functions = CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
-    program = fused_sums(program)
-    order = None if program.calls else short_lives(program)
-    body = c_body(program, real, load, store, order=order, sincos="hm_sincos", functions=functions, own=OWN[real])
-    return body, functions
+    program: Program,
+    functions: CFunctions,
+    load: Callable[[int, int], str],
+    store: Callable[[int, int, str], str],
+    *,
+    keep: bool = False,
+) -> list[str]:
+    """Return the lines of a program for one thread; see `c_body`. Results are stored after all loads if `keep`."""
+    program = fused_sums(program.unpacked())
+    order = None if keep else short_lives(program)
+    how = dict(sincos=functions.sincos, functions=functions, own=functions.own)
+    return c_body(program, functions.real, load, store, order=order, **how)  # type: ignore[arg-type]
 
 
 def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
@@ -168,7 +180,8 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
         terms = [f"{i} * s{k}_{axis}" if i > 1 else f"s{k}_{axis}" for axis, i in enumerate(map(int, index)) if i]
         return f"a{k}[{' + '.join(terms) or '0'}]"
 
-    body, functions = kernel_body(program, real, address, lambda output, entry, text: f"{address(n + output, entry)} = {text};")
+    functions = cuda_functions(real)
+    body = kernel_body(program, functions, address, lambda output, entry, text: f"{address(n + output, entry)} = {text};")
     lines = [
         f"/* {program.name}, one thread per world; written by HydroMechs */",
         definitions(real),
@@ -207,6 +220,11 @@ def use_gpu(device: int) -> None:
     if not 0 <= device < count:
         raise ValueError(f"device is {device}, must be below the number of GPUs of this machine, {count}")
     cupy.cuda.Device(device).use()
+
+
+def multiprocessors() -> int:
+    """Return the number of multiprocessors of the current GPU."""
+    return int(import_cupy().cuda.Device().attributes["MultiProcessorCount"])
 
 
 def free_gpu_memory() -> int:

@@ -4,6 +4,10 @@ In every array the world index is fastest, entry k of world w at a[k * worlds + 
 numbers. The state is in registers. Shared memory holds the last finite state, a column per thread; a diverged world is restored
 from there, so that no registers hold the old state during a step. Inputs are read in every step,
 constant ones from the cache.
+
+Steps that need more than the registers keep the state in the GPU's memory instead, twice: a step reads one and writes the
+other, and all shared memory is cache. The threads of a block begin each step together, so that they share the instructions
+that the cache has loaded.
 """
 
 from __future__ import annotations
@@ -14,12 +18,16 @@ from typing import Any
 import numpy as np
 
 from ._c_calls import c_literal
-from ._cuda import OPTIONS, REALS, CudaAttributes, CupyArray, definitions, import_cupy, kernel_body
+from ._cuda import OPTIONS, REALS, TILE, CudaAttributes, CupyArray, cuda_functions, definitions, import_cupy, kernel_body
 from ._program import Program
 
 MIN_BLOCKS = {"float32": (6, 1), "float64": (1,)}
 """Blocks of 64 threads on a multiprocessor: with 6 a thread has 168 registers. On an H200 the semi-implicit step of a vehicle
 with 6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, with spills)."""
+SPILLS = 512
+"""Local memory of a thread above which the state is in the GPU's memory [bytes]."""
+LARGE_BLOCK = 256
+"""Threads per block of steps whose state is in the GPU's memory."""
 SHARED = 48 * 1024
 """Shared memory of a block available without opting in [bytes]."""
 
@@ -49,7 +57,8 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
             return f"state{argument}[{entry}]"
         return f"i{argument}[{f'{entry} * s{argument}_entry' if entry else '0'}]"
 
-    body, functions = kernel_body(program, real, load, lambda output, entry, text: f"const {real} n{output}_{entry} = {text};")
+    functions = cuda_functions(real)
+    body = kernel_body(program, functions, load, lambda output, entry, text: f"const {real} n{output}_{entry} = {text};")
     parts = [(k, j, f"n{k}_{j}") for k in range(n_state) for j in range(sizes[k])]
     f, zero = "f" if real == "float" else "", c_literal(0.0, real)
     # x · 0 is not 0 where x is not finite; four sums side by side
@@ -111,12 +120,97 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
     return "\n".join(lines)
 
 
+def large_march_text(program: Program, n_state: int, precision: str) -> str:
+    """Return the CUDA C source of a march with the state in memory: as `cuda_march_text`, and as last argument its space.
+
+    The space has 2 n numbers per world, in tiles of 32 worlds.
+    """
+    real = REALS[precision]
+    sizes = [a.size for a in program.inputs]
+    first = np.concatenate([[0], np.cumsum(sizes[:n_state])]).astype(int)
+    total, functions = int(first[-1]), cuda_functions(real)
+    used = {op.value[0] for op in program.operations if op.kind == "input"}
+    others = [k for k in range(n_state, len(sizes)) if k in used]
+    f, zero = "f" if real == "float" else "", c_literal(0.0, real)
+
+    def load(argument: int, entry: int) -> str:
+        if argument < n_state:
+            return f"old[{(first[argument] + entry) * TILE}]"
+        return f"i{argument}[{f'{entry} * s{argument}' if entry else '0'}]"
+
+    def store(output: int, entry: int, text: str) -> str:
+        k = first[output] + entry  # x · 0 is not 0 if x is not finite; four independent sums
+        return f"next[{k * TILE}] = {text}; bad{k % 4} = fma{f}({text}, {zero}, bad{k % 4});"
+
+    body = kernel_body(program, functions, load, store)
+    given = [f"const {real} *__restrict__ old", f"{real} *__restrict__ next"]
+    given += [x for k in others for x in (f"const {real} *__restrict__ i{k}", f"const long long s{k}")]
+    parameters = ["const long long worlds", "const int steps", "const int stride"]
+    parameters += [f"{real} *__restrict__ a{k}" for k in range(n_state)]
+    for k in range(n_state, len(sizes)):
+        parameters += [f"const {real} *__restrict__ a{k}", *(f"const long long s{k}_{x}" for x in ("world", "entry", "step"))]
+    parameters += [f"{real} *__restrict__ r{k}" for k in range(n_state)]
+    parameters += ["const unsigned char *__restrict__ frozen", "int *__restrict__ good", f"{real} *space"]
+
+    def each(statement: str) -> list[str]:
+        """Return a statement for every entry j of every part k of the state."""
+        rows = ((k, n, f"old[({first[k]} + j) * {TILE}]") for k, n in enumerate(sizes[:n_state]))
+        return [f"for (int j = 0; j < {n}; ++j) {statement.format(k=k, n=n, entry=entry)}" for k, n, entry in rows]
+
+    arguments = ", ".join(["old", "next", *(x for k in others for x in (f"i{k}", f"s{k}_entry"))])
+    lines = [
+        f"/* {program.name}, many steps, one thread per world; written by HydroMechs */",
+        definitions(real),
+        *functions.text,
+        f"static __device__ __noinline__ {real} one_step({', '.join(given)})",
+        "{",
+        f"    {real} bad0 = {zero}, bad1 = {zero}, bad2 = {zero}, bad3 = {zero};",
+        *(f"    {line}" for line in body),
+        "    return (bad0 + bad1) + (bad2 + bad3);",
+        "}",
+        f'extern "C" __global__ void __launch_bounds__({LARGE_BLOCK}, 1) march_kernel(',
+        "    " + ",\n    ".join(parameters) + ")",
+        "{",
+        "    const long long world = blockIdx.x * (long long)blockDim.x + threadIdx.x;",
+        "    if (world >= worlds)",
+        "        return;",
+        f"    {real} *old = space + (world / {TILE}) * {2 * total * TILE}LL + world % {TILE}, *next = old + {total * TILE};",
+        *(f"    {line}" for line in each("{entry} = a{k}[j * worlds + world];")),
+        *(f"    const {real} *i{k} = a{k} + world * s{k}_world;" for k in others),
+        "    int taken = 0, left = stride, row = 0;",
+        "    bool moves = !frozen[world];",
+        "    for (int step = 0; step < steps; ++step) {",
+        "        __syncthreads();",
+        "        if (moves) {",
+        f"            moves = one_step({arguments}) == {zero};",
+        "            if (moves) {",
+        f"                {real} *const last = old;",
+        "                old = next;",
+        "                next = last;",
+        "                ++taken;",
+        "            }",
+        *(f"            i{k} += s{k}_step;" for k in others),
+        "        }",
+        "        if (--left == 0) {",
+        *(f"            {line}" for line in each("r{k}[((long long)row * {n} + j) * worlds + world] = {entry};")),
+        "            left = stride;",
+        "            ++row;",
+        "        }",
+        "    }",
+        *(f"    {line}" for line in each("a{k}[j * worlds + world] = {entry};")),
+        "    good[world] = taken;",
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
 class CudaMarch:
     """March of many worlds on a GPU.
 
     `program`: one step: the parts of the state, then other inputs; to the same parts of the state, in the same order;
     `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at
-    once; defaults to the first of `MIN_BLOCKS` with which nothing spills, or the last.
+    once; defaults to the first of `MIN_BLOCKS` with which nothing spills, or the last, or `large_march_text`.
     """
 
     def __init__(
@@ -125,15 +219,21 @@ class CudaMarch:
         self.program, self.n_state, self.precision, self.block = program, n_state, precision, block
         self._dtype = np.dtype(precision)
         self._cupy = import_cupy()
+        self._numbers, self._large, self._space = sum(a.size for a in program.inputs[:n_state]), False, None
         for blocks in MIN_BLOCKS.get(precision, (1,)) if min_blocks is None else (min_blocks,):
-            self.text = cuda_march_text(program, n_state, precision, block=block, min_blocks=blocks)
-            module = self._cupy.RawModule(code=self.text, options=OPTIONS, backend="nvrtc")
-            self._kernel = module.get_function("march_kernel")
+            self._compile(cuda_march_text(program, n_state, precision, block=block, min_blocks=blocks))
             if self._kernel.local_size_bytes == 0:
                 break
-        self._shared = sum(a.size for a in program.inputs[:n_state]) * block * self._dtype.itemsize
+        if min_blocks is None and self._kernel.local_size_bytes > SPILLS:
+            self._compile(large_march_text(program, n_state, precision))
+            self._large, self.block = True, LARGE_BLOCK
+        self._shared = 0 if self._large else self._numbers * block * self._dtype.itemsize
         if self._shared > SHARED:
             self._kernel.max_dynamic_shared_size_bytes = self._shared
+
+    def _compile(self, text: str) -> None:
+        self.text = text
+        self._kernel = self._cupy.RawModule(code=text, options=OPTIONS, backend="nvrtc").get_function("march_kernel")
 
     def attributes(self) -> CudaAttributes:
         """Registers and local memory of the compiled kernel."""
@@ -169,7 +269,14 @@ class CudaMarch:
         good = cupy.zeros(worlds, np.int32)
         if worlds and steps:
             grid = (-(-worlds // self.block),)
-            self._kernel(grid, (self.block,), (*arguments, *records, frozen, good), shared_mem=self._shared)
+            arguments += [*records, frozen, good]
+            if self._large:
+                needed = -(-worlds // TILE) * TILE * 2 * self._numbers
+                if self._space is None or self._space.size < needed:
+                    self._space = None  # frees the old one first
+                    self._space = cupy.empty(needed, self._dtype)
+                arguments.append(self._space)
+            self._kernel(grid, (self.block,), tuple(arguments), shared_mem=self._shared)
         shaped = [
             cupy.moveaxis(r.reshape(rows, *a.shape, worlds), -1, 0) for r, a in zip(records, self.program.outputs, strict=True)
         ]

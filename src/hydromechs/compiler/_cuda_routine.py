@@ -6,25 +6,35 @@ instruction. Each program is a function that is not inlined, so that it has all 
 integrator, whose state stays in registers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hydromechs.values import Array
 
-from ._c_calls import CFunctions, as_program
-from ._c_text import c_body
-from ._cuda import OPTIONS, OWN, CudaAttributes, CupyArray, definitions, import_cupy
+from ._c_calls import as_program
+from ._cuda import (
+    OPTIONS,
+    TILE,
+    CudaAttributes,
+    CupyArray,
+    cuda_functions,
+    definitions,
+    import_cupy,
+    kernel_body,
+    multiprocessors,
+)
 from ._program import Program
 from ._rolled import Rolled
 from ._routine import CallNode, CopyNode, Entries, Node, Pieces, RepeatNode, Routine, SampleNode, StepsNode, WhenNode
-from ._schedule import fused_sums, short_lives
 
-TILE = 32
-"""Worlds whose entries are adjacent: the threads of a warp."""
 BLOCK = 64
 """Threads per block."""
+RESIDENT = 4
+"""Blocks per multiprocessor that run together, as many as have registers; their workspaces are used again by others."""
 
 
 class _Text:
@@ -32,7 +42,7 @@ class _Text:
 
     def __init__(self, routine: Routine, shared: frozenset[str]) -> None:
         self.routine, self.shared = routine, shared
-        self.functions = CFunctions("double", cuda=True, sincos="hm_sincos", own=OWN["double"])
+        self.functions = cuda_functions("double")
         self.nodes: list[str] = []
         self.offsets: dict[str, int] = {}
         self.given: dict[str, int] = {}
@@ -99,33 +109,40 @@ class _Text:
 
     def statements(self, program: Program, load: Any, store: Any, *, keep: bool) -> list[str]:
         """Return the statements of a program; results are stored after all loads if `keep`."""
-        program = fused_sums(program)
-        order = None if program.calls or keep else short_lives(program)
-        own, sincos = self.functions.own, self.functions.sincos
-        return c_body(program, "double", load, store, order=order, sincos=sincos, functions=self.functions, own=own)
+        return kernel_body(program, self.functions, load, store, keep=keep)
 
     def steps(self, node: StepsNode) -> list[str]:
-        """Return the statements of the steps to a goal."""
+        """Return the statements of the steps to a goal.
+
+        A step reads the state and writes it to another place; if it is finite, the two change roles.
+        """
         program, p = _straight(node.recipe.program()), node.places
-        names = {1: "q", 2: "x"}
+        assert p.q.array == p.x.array and p.x.start == p.q.start + p.q.size
+        first = {1: 0, 2: p.q.size}
+        size, other = p.q.size + p.x.size, self.size
+        self.size += size
 
         def load(argument: int, entry: int) -> str:
-            if argument in names:
-                return f"{names[argument]}[{entry}]"
+            if argument in first:
+                return f"old[{(first[argument] + entry) * TILE}]"
             return self.at(p.inputs, entry) if argument == 5 else {0: "number", 3: "length", 4: "offset"}[argument]
 
         def store(output: int, entry: int, text: str) -> str:
-            return f"const double r{output}_{entry} = {text};" if output in names else f"(void){text};"
+            if output not in first:
+                return f"(void){text};"
+            k = first[output] + entry  # x · 0 is not 0 if x is not finite; four independent sums
+            return f"next[{k * TILE}] = {text}; bad{k % 4} = fma({text}, 0.0, bad{k % 4});"
 
-        body = self.statements(program, load, store, keep=False)
-        results = [(name, k, f"r{a}_{k}") for a, name in names.items() for k in range(program.outputs[a].size)]
-        noughts = ["0.0"] * 4  # x · 0 is not 0 if x is not finite; four independent sums
-        for j, (_, _, name) in enumerate(results):
-            noughts[j % 4] = f"fma({name}, 0.0, {noughts[j % 4]})"
-        moves = [f"{self.at(getattr(p, name), k)} = {name}[{k}];" for name, k, _ in results]
+        body = ["double bad0 = 0.0, bad1 = 0.0, bad2 = 0.0, bad3 = 0.0;", "(void)number;", "(void)w;", "(void)given;"]
+        body += [*self.statements(program, load, store, keep=False), "return (bad0 + bad1) + (bad2 + bad3);"]
+        name = f"step{len(self.nodes)}"
+        pointers = (
+            "const double *__restrict__ old, double *__restrict__ next, const double *__restrict__ w, const double *given"
+        )
+        head = f"static __device__ __noinline__ double {name}({pointers}, double number, double length, double offset)"
+        self.nodes.append("\n".join([head, "{", *_inside(body), "}"]))
         return [
-            *(f"double {name}[{max(1, getattr(p, name).size)}];" for name in names.values()),
-            *(f"{name}[{k}] = {self.at(getattr(p, name), k)};" for name, k, _ in results),
+            f"double *const home = &{self.at(p.q)}, *old = home, *next = &w[{other * TILE}];",
             f"double n = {self.at(p.n)}, part = {self.at(p.part)};",
             f"const double h = {self.at(p.h)}, goal = {self.at(p.goal, 0)}, goal_part = {self.at(p.goal, 1)};",
             f"bool alive = {self.at(p.alive)} != 0.0;",
@@ -133,16 +150,18 @@ class _Text:
             "    const bool before = n < goal, full = before && part == 0.0;",
             "    const double now = n * h + part, until = before ? (n + 1.0) * h : goal * h + goal_part;",
             "    const double number = full ? n : 0.0, length = full ? h : until - now, offset = full ? 0.0 : now;",
-            "    (void)number;",
-            *_inside(body),
-            f"    alive = ({noughts[0]} + {noughts[1]}) + ({noughts[2]} + {noughts[3]}) == 0.0;",
+            f"    alive = {name}(old, next, w, given, number, length, offset) == 0.0;",
             "    if (alive) {",
-            *(f"        {name}[{k}] = {value};" for name, k, value in results),
+            "        double *const taken = next;",
+            "        next = old;",
+            "        old = taken;",
             "        n = before ? n + 1.0 : n;",
             "        part = before ? 0.0 : goal_part;",
             "    }",
             "}",
-            *moves,
+            "if (old != home) {",
+            f"    for (int k = 0; k < {size}; ++k) home[k * {TILE}] = old[k * {TILE}];",
+            "}",
             f"{self.at(p.n)} = n;",
             f"{self.at(p.part)} = part;",
             f"{self.at(p.alive)} = alive ? {self.at(p.alive)} : 0.0;",
@@ -153,7 +172,13 @@ class _Text:
         routine = self.routine
         body = self.body(routine.body)
         own = [name for name in routine.inputs if name not in self.shared]
-        parameters = ["const long long worlds", "const int passes", "const int room", "double *__restrict__ space"]
+        parameters = [
+            "const long long first",
+            "const long long worlds",
+            "const int passes",
+            "const int room",
+            "double *__restrict__ space",
+        ]
         parameters += ["const double *__restrict__ given", "int *__restrict__ rows"]
         parameters += [f"double *__restrict__ s{k}" for k in range(len(routine.state))]
         parameters += [f"const double *__restrict__ i{k}" for k in range(len(own))]
@@ -179,10 +204,10 @@ class _Text:
                 f'extern "C" __global__ void __launch_bounds__({BLOCK}, {min_blocks}) routine_kernel(',
                 "    " + ",\n    ".join(parameters) + ")",
                 "{",
-                "    const long long world = blockIdx.x * (long long)blockDim.x + threadIdx.x;",
+                "    const long long here = blockIdx.x * (long long)blockDim.x + threadIdx.x, world = first + here;",
                 "    if (world >= worlds)",
                 "        return;",
-                f"    double *w = space + (world / {TILE}) * {self.size * TILE}LL + world % {TILE};",
+                f"    double *w = space + (here / {TILE}) * {self.size * TILE}LL + here % {TILE};",
                 "    int row = 0;",
                 *_inside(enter),
                 "    for (int pass = 0; pass < passes; ++pass) {",
@@ -235,19 +260,34 @@ class DeviceState(Mapping[str, Any]):
             self._taken.remove(name)
         return self._device[name]
 
+    def rows(self, which: Any) -> DeviceState:
+        """Return a copy of some worlds, by indices or a slice."""
+        out = DeviceState({})
+        at = which if isinstance(which, slice) else self._cupy.asarray(which)
+        for name in self._host:
+            out._host[name], out._device[name] = np.zeros((0, 0)), self._cupy.array(self.device(name)[at])
+        return out
+
+    def put(self, which: Array, rows: DeviceState) -> None:
+        """Replace some worlds."""
+        at = self._cupy.asarray(which)
+        for name in self._host:
+            self.device(name)[at] = rows.device(name)
+
 
 class CudaRoutine:
-    """A routine on a GPU, in float64; see `RoutineCode`."""
+    """A routine on a GPU, in float64; see `RoutineCode`. `own`: inputs that differ between worlds; others are shared."""
 
-    def __init__(self, routine: Routine) -> None:
+    def __init__(self, routine: Routine, own: Collection[str] = ()) -> None:
         self.routine = routine
+        self._own = frozenset(own)
         self._cupy = import_cupy()
         self._kernels: dict[frozenset[str], tuple[Any, int]] = {}
         self._space: CupyArray = None
 
     def compile(self) -> None:
-        """Compile now, for inputs that are equal in all worlds."""
-        self._kernel(frozenset(self.routine.inputs))
+        """Compile now."""
+        self._kernel(frozenset(self.routine.inputs) - self._own)
 
     def attributes(self) -> CudaAttributes:
         """Return the registers and local memory of the compiled kernel."""
@@ -283,9 +323,11 @@ class CudaRoutine:
                 or (x.shape != wanted and (name in own or x.shape != (1, size)))
             ):
                 raise ValueError(f"{name} must be contiguous float64 of shape {wanted}, got {x.dtype} {x.shape}")
-        shared = frozenset(name for name, x in given.items() if len(x) == 1)
+        shared = frozenset(name for name, x in given.items() if len(x) == 1 and name not in self._own)
+        given |= {name: xp.tile(given[name], (worlds, 1)) for name in self._own & given.keys() if len(given[name]) < worlds}
         kernel, size = self._kernel(shared)
-        needed = -(-worlds // TILE) * size * TILE
+        some = min(BLOCK * RESIDENT * multiprocessors(), -(-worlds // BLOCK) * BLOCK)
+        needed = some * size
         if self._space is None or self._space.size < needed:
             self._space = None  # frees the old one first
             self._space = xp.empty(needed)
@@ -295,8 +337,9 @@ class CudaRoutine:
         count = xp.zeros(worlds, np.int32)
         arguments: list[Any] = [np.int64(worlds), np.int32(passes), np.int32(room), self._space, together, count]
         arguments += [*own.values(), *(given[name] for name in routine.inputs if name not in shared), *rows]
-        if worlds and passes:
-            kernel((-(-worlds // BLOCK),), (BLOCK,), tuple(arguments))
+        for first in range(0, worlds if passes else 0, some):
+            blocks = -(-min(some, worlds - first) // BLOCK)
+            kernel((blocks,), (BLOCK,), (np.int64(first), *arguments))
         if records is not None:
             for name, x in zip(routine.sampled, rows, strict=True):
                 records[name][...] = xp.asnumpy(x)

@@ -118,6 +118,37 @@ class Program(Callee):
         results = tuple(tuple(place[x] for x in row) for row in self.results)
         return Program(self.name, self.inputs, self.outputs, tuple(operations), results, None, calls)
 
+    def unpacked(self) -> Program:
+        """Return the same function with a call for each point in place of calls at several points."""
+        operations: list[Operation] = []
+        calls: list[Call] = []
+        place, sites = {-1: -1}, dict[int, list[int]]()
+
+        def put(callee: Callee, arguments: Sequence[Sequence[int]]) -> int:
+            calls.append(Call(callee, tuple(tuple(place[x] for x in row) for row in arguments)))
+            operations.append(Operation("call", value=len(calls) - 1))
+            return len(operations) - 1
+
+        for k, op in enumerate(self.operations):
+            call = self.calls[op.value] if op.kind == "call" else None
+            if call is None and op.a in sites:
+                packed = self.calls[self.operations[op.a].value].callee
+                point, entry = divmod(op.value[1], packed.outputs[op.value[0]].size // len(sites[op.a]))
+                operations.append(Operation("result", sites[op.a][point], value=(op.value[0], entry)))
+            elif call is None:
+                operations.append(op._replace(a=place[op.a], b=place[op.b]))
+            elif isinstance(packed := call.callee, Packed):
+                sites[k] = []
+                for p in range(packed.points):
+                    rows = zip(call.arguments, packed.program.inputs, packed.shared, strict=True)
+                    point = [row if same else row[a.size * p : a.size * (p + 1)] for row, a, same in rows]
+                    sites[k].append(put(packed.program, point))
+            else:
+                put(call.callee, call.arguments)
+            place[k] = len(operations) - 1
+        results = tuple(tuple(place[x] for x in row) for row in self.results)
+        return Program(self.name, self.inputs, self.outputs, tuple(operations), results, None, tuple(calls))
+
     def __str__(self) -> str:
         """The program as text, one operation per line."""
         names = [f"{a.name}{list(a.shape)}" for a in self.inputs]
@@ -204,13 +235,13 @@ class Program(Callee):
         from ._c_text import c_body
         from ._schedule import fused_sums, short_lives
 
-        program = fused_sums(self) if functions.cuda else self
+        program = fused_sums(self.unpacked()) if functions.cuda else self
         return c_body(
             program,
             functions.real,
             lambda k, entry: f"a{k}[{entry}]",
             lambda k, entry, text: f"r{k}[{entry}] = {text};",
-            order=None if program.calls or overlapping else short_lives(program),
+            order=None if overlapping else short_lives(program),
             sincos=functions.sincos,
             functions=functions,
             own=functions.own,

@@ -18,6 +18,9 @@ def short_lives(program: Program) -> list[int]:
     """
     operations = program.operations
     needs = [{x for x in (op.a, op.b) if x >= 0 and operations[x].kind != "const"} for op in operations]
+    for k, op in enumerate(operations):
+        if op.kind == "call":
+            needs[k] = {x for row in program.calls[op.value].arguments for x in row if operations[x].kind != "const"}
     registers, depth = [0] * len(operations), [0] * len(operations)
     for k, operands in enumerate(needs):
         counts = sorted((registers[x] for x in operands), reverse=True)
@@ -30,7 +33,7 @@ def short_lives(program: Program) -> list[int]:
         for move in (_sunk, _raised):
             order = move(needs, order)
             best = min(best, order, key=lambda order: most_alive(needs, order))
-    return best
+    return _after_calls(program, best)
 
 
 def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[int]:
@@ -88,6 +91,26 @@ def most_alive(needs: list[set[int]], order: list[int]) -> int:
         most = max(most, alive)
         alive -= sum(last[x] == k for x in needs[k]) + (k not in last)
     return most
+
+
+def _after_calls(program: Program, order: list[int]) -> list[int]:
+    """Return `order` with operations on results of functions moved up to the last call that they need: sums replace results."""
+    operations = program.operations
+    after: dict[int, int] = {}
+    dependent: set[int] = set()
+    calls = 0
+    for k in order:
+        op = operations[k]
+        if op.kind == "call" and not program.calls[op.value].callee.inline:
+            calls += 1
+            dependent.add(k)
+            after[k] = calls
+        elif op.kind != "call" and not dependent.isdisjoint((op.a, op.b)):
+            dependent.add(k)
+            after[k] = max(after.get(op.a, 0), after.get(op.b, 0))
+        else:
+            after[k] = calls
+    return sorted(order, key=after.__getitem__)
 
 
 SUMS = ("add", "sub", "neg")

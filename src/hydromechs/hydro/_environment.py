@@ -226,6 +226,11 @@ class Environment:
         check_fields(self, "environment")
 
     @property
+    def random(self) -> bool:
+        """True if gusts or waves depend on a seed."""
+        return self.gusts is not None or any(not isinstance(wave, RegularWave) for wave in self.waves)
+
+    @property
     def profile(self) -> Profile:
         """Factor on current and gusts as a function of depth."""
         return Uniform() if self.current is None else self.current.profile

@@ -313,13 +313,17 @@ class Model:
 
     def locate(self, name: str) -> Place:
         """Return the body of a frame or body name, and the pose on that body."""
-        if name in self.frames:
-            i, frame = self.frames[name]
-            return Place(i, np.array(frame.origin.xyz), frame.origin.R)
-        if name not in self.body_names:
-            known = nearest(name, [*self.frames, *self.body_names])
-            raise KeyError(f"no frame or body {name!r} in {self.name}{known}")
-        return Place(self.body_index(name), np.zeros(3), np.eye(3))
+        if name not in self._places:
+            raise KeyError(f"no frame or body {name!r} in {self.name}{nearest(name, [*self.frames, *self.body_names])}")
+        return self._places[name]
+
+    @cached_property
+    def _places(self) -> dict[str, Place]:
+        bodies = {name: Place(i, np.zeros(3), np.eye(3)) for i, name in enumerate(self.body_names)}
+        frames = {name: Place(i, np.array(f.origin.xyz), f.origin.R) for name, (i, f) in self.frames.items()}
+        for place in (*bodies.values(), *frames.values()):
+            place.p.flags.writeable = place.R.flags.writeable = False
+        return bodies | frames
 
     @cached_property
     def joint_parts(self) -> dict[str, JointPart]:

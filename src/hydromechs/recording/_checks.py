@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -133,12 +133,19 @@ class Check:
         """Evaluate the check on samples of its quantity, shape (n,), at times [s], shape (n,)."""
         how = {key: getattr(self, key) for key in HOW}
         value, x = statistic_of(time, samples, self.statistic, period=period_of(self.quantity), **how)
-        return self.result(value, self._why_nothing(time, x))
+        return self.results([value], self._why_nothing(time, x))[0]
 
-    def result(self, value: float, note: str = "") -> CheckResult:
-        """Return the result for a value of the statistic, with a note after its text."""
-        passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
-        return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, self.text + note, self.quantity)
+    def results(self, values: Sequence[float], note: str = "") -> list[CheckResult]:
+        """Return the results for values of the statistic, with a note after their text."""
+        x, limit, text = np.asarray(values, dtype=float), self.limit, self.text + note
+        passed = np.isfinite(x)
+        if self.below is not None:
+            passed &= x < self.below
+        if self.above is not None:
+            passed &= x > self.above
+        return [
+            CheckResult(self.name, *row, limit, text, self.quantity) for row in zip(passed.tolist(), x.tolist(), strict=True)
+        ]
 
     def over(self, start: float) -> bool:
         """True if its time ended before the start of a run [s], as in a resumed run."""

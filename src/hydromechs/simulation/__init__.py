@@ -16,6 +16,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._build": ("components_of",),
         "._closing": (
             "closed",
+            "constraints_change",
             "switched_off",
         ),
         "._controller": (
@@ -66,6 +67,8 @@ __getattr__, __dir__, _later = _lazy_names(
             "MissionMarch",
             "SAMPLED",
             "SNAP",
+            "put_rows",
+            "rows_of",
         ),
         "._one_world": (
             "OneWorld",

@@ -24,8 +24,7 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
 
     `before`: inputs so far, shape (nu,); `after`: inputs from now on, shape (nu,).
     """
-    u = [i for k in plant.constraining for i in plant.layout.u[k].values()]
-    if np.array_equal(before[u], after[u]):
+    if not constraints_change(plant, before, after):
         return at, 0.0
     old, new = _constraints(plant, at, before), _constraints(plant, at, after)
     closing = [k for k, ((_, a), (_, b)) in enumerate(zip(old, new, strict=True)) if b.active and not a.active]
@@ -36,6 +35,12 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
     touched = {k for group in plant.groups if set(group) & set(closing) for k in group}
     rows = [row if k in touched else row._replace(active=0.0) for k, (_, row) in enumerate(new)]
     return _after_impulse(plant, at, after, rows, new[closing[0]][0].cause)
+
+
+def constraints_change(plant: Plant, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """True where inputs of constraints differ, from inputs of shape (..., nu)."""
+    u = [i for k in plant.constraining for i in plant.layout.u[k].values()]
+    return np.any(before[..., u] != after[..., u], axis=-1)
 
 
 def active_rows(plant: Plant, at: Point, inputs: np.ndarray) -> np.ndarray:

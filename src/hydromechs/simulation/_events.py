@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hydromechs.dynamics import Kinematics
 from hydromechs.errors import FieldError, message_of
@@ -128,25 +129,31 @@ class Event:
         """Message about the event, without the time."""
         return f"{self.name} ({self.quantity} crosses {self.level:g})"
 
-    def closing(self, lost: float, plant: Plant, q: np.ndarray, before: np.ndarray) -> list[str]:
-        """Return the message about grasps that it closes; empty if none.
+    def closing(self, lost: np.ndarray, plant: Plant, q: np.ndarray, before: np.ndarray) -> list[list[str]]:
+        """Return the messages about grasps that it closes in each world.
 
         Args:
-            lost: Energy lost in the impact [J].
+            lost: Energy lost in the impact [J], shape (worlds,).
             plant: The simulated plant.
-            q: Its configuration, shape (nq,).
-            before: Its inputs until then, shape (nu,).
+            q: Its configuration, shape (worlds, nq).
+            before: Its inputs until then, shape (worlds, nu).
         """
+        out: list[list[str]] = [[] for _ in lost]
         switches, na = switch_places(plant), len(plant.layout.commands)
-        names = [name for name in self.grasp if not before[na + switches[name]]]
-        if not names:
-            return []
-        p_WB, R_WB = body_poses(plant.model)([q])
-        kin = Kinematics((), (), (), (), (), tuple(R_WB), tuple(p_WB))
-        closing = {c.name: c.closing(plant.model, kin) for c in plant.components if c.name in names}
-        firm = ", ".join(repr(name) for name in names if closing[name] is None)
-        said = [f"{firm} closes; {lost:.3g} J are lost in the impact"] if firm else []
-        return said + [text for name in names if (text := closing[name]) is not None]
+        opened = {name: before[:, na + switches[name]] == 0.0 for name in self.grasp}
+        parts = [c for c in plant.components if c.name in opened]
+        which = np.flatnonzero(np.any([*opened.values(), np.zeros(len(lost))], axis=0))
+        if not len(which):
+            return out
+        p_WB, R_WB = body_poses(plant.model)([q[which]])
+        for k, p, R in zip(which.tolist(), p_WB, R_WB, strict=True):
+            names = [name for name in self.grasp if opened[name][k]]
+            kin = Kinematics((), (), (), (), (), tuple(R), tuple(p))
+            closing = {c.name: c.closing(plant.model, kin) for c in parts if c.name in names}
+            firm = ", ".join(repr(name) for name in names if closing[name] is None)
+            said = [f"{firm} closes; {lost[k]:.3g} J are lost in the impact"] if firm else []
+            out[k] = said + [text for name in names if (text := closing[name]) is not None]
+        return out
 
 
 def opening_events(components: Iterable[Component]) -> tuple[Event, ...]:
@@ -159,17 +166,20 @@ def opening_events(components: Iterable[Component]) -> tuple[Event, ...]:
     )
 
 
-def inputs_after(event: Event, plant: Plant, inputs: np.ndarray, t: float) -> np.ndarray:
-    """Return inputs with the commands, wrenches and switches of an event at a time [s], shape (nu,)."""
+def inputs_after(event: Event, plant: Plant, inputs: np.ndarray, t: ArrayLike) -> np.ndarray:
+    """Return inputs with the commands, wrenches and switches of an event, shape (..., nu), at times [s], shape (...)."""
     layout, after = plant.layout, inputs.copy()
     na, names = len(layout.commands), [*layout.commands, *layout.held]
-    settled = settled_targets(layout, inputs[:na], inputs[na : len(names)], t) if event.control == "off" else {}
-    for name, value in (settled | dict(event.command)).items():
-        after[names.index(name)] = value
+    if event.control == "off":
+        for row, at in zip(after.reshape(-1, layout.size), np.ravel(t).tolist(), strict=True):
+            for name, value in settled_targets(layout, row[:na], row[na : len(names)], at).items():
+                row[names.index(name)] = value
+    for name, value in event.command:
+        after[..., names.index(name)] = value
     for body, wrench in event.wrench:
-        after[na + np.array(wrench_places(plant)[body])] = wrench
+        after[..., na + np.array(wrench_places(plant)[body])] = wrench
     for name, on in event.switches.items():
-        after[na + switch_places(plant)[name]] = on
+        after[..., na + switch_places(plant)[name]] = on
     return after
 
 

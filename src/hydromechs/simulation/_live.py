@@ -12,6 +12,8 @@ from time import perf_counter
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hydromechs.errors import SimulationDiverged, SimulationInterrupted
 from hydromechs.integrators import MOST_STEPS, Point, is_multiple, next_multiple, slack
 from hydromechs.model import State
@@ -253,7 +255,7 @@ class LiveRun:
             inputs = inputs_after(event, sim.plant, old, at.t)
             sim.command = inputs[:na]
             lost = sim._set_held(inputs[na : na + len(sim._held)])
-            for text in event.closing(lost, sim.plant, sim._at.q, old):
+            for text in event.closing(np.array([lost]), sim.plant, sim._at.q[None], old[None])[0]:
                 log.say(f"t = {at.t:.6f} s: {text}")
             if event.control:
                 sim.switch_control(event.control == "on")

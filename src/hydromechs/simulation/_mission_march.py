@@ -63,6 +63,22 @@ class GridTime(NamedTuple):
         return self.n * step + self.part
 
 
+def rows_of(state: Mapping[str, Array], worlds: Any) -> Mapping[str, Array]:
+    """Return a copy of the state of some worlds, by indices or a slice; that of a GPU stays there."""
+    if isinstance(state, DeviceState):
+        return state.rows(worlds)
+    return {name: np.array(x[worlds]) for name, x in state.items()}
+
+
+def put_rows(state: Mapping[str, Array], worlds: Array, rows: Mapping[str, Array]) -> None:
+    """Replace the state of some worlds by rows of `rows_of`."""
+    if isinstance(state, DeviceState) and isinstance(rows, DeviceState):
+        state.put(worlds, rows)
+        return
+    for name, x in rows.items():
+        state[name][worlds] = x
+
+
 class Ticks(NamedTuple):
     """Entries of a tick's conditions."""
 
@@ -159,7 +175,7 @@ class MissionMarch:
     def _coded(self, routine: Routine) -> RoutineCode | CudaRoutine:
         """Return a routine in code of the target; machine code of programs is shared."""
         if self._target != NATIVE.target:
-            return CudaRoutine(routine)
+            return CudaRoutine(routine, own=("until", "now"))
         return RoutineCode(routine, self._lanes, self._threads, self._codes)
 
     @property
@@ -343,7 +359,7 @@ class MissionMarch:
         """Return the signals at the end of a run, where no block runs, shape (worlds, ns); `state` does not change."""
         if self.sensing is None:
             return state["signals"].copy()
-        copied = {name: x.copy() for name, x in state.items()}
+        copied = rows_of(state, slice(None))
         self._run_tick(self._last_look, copied, (state["n"] * self.step + state["part"])[:, 0])
         return copied["signals"]
 
@@ -358,7 +374,8 @@ class MissionMarch:
 
     def reduce_last(self, state: Mapping[str, Array], worlds: Array) -> None:
         """Add the end of a run to the statistics of some worlds."""
-        some = {name: np.ascontiguousarray(x[worlds]) for name, x in {**state, "signals": self.look_last(state)}.items()}
+        some = rows_of(state, worlds)
+        some["signals"][:] = self.look_last(state)[worlds]
         self._last_sample.run(some, {"h": self.given["h"]}, 1)
         state["totals"][worlds] = some["totals"]
 

@@ -157,8 +157,8 @@ class Reduction:
             if self._late(c):
                 with np.errstate(all="ignore"):
                     shift = row[SIZE + 1] + row[SIZE + 2] / row[SIZE]
-            columns.append([c.result(value) for value in _Sums(*row[:SIZE]).statistic(c.statistic, shift).tolist()])
-        return [[column[world] for column in columns] for world in range(len(totals))]
+            columns.append(c.results(_Sums(*row[:SIZE]).statistic(c.statistic, shift).tolist()))
+        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in totals]
 
     def capsized(self, totals: Array) -> Array:
         """True for each world in which a vehicle capsized, as in `run_warnings`, from numbers of shape (worlds, n)."""

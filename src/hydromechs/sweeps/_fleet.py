@@ -134,7 +134,7 @@ class Fleet:
             "success": passed.all(axis=1) & ~failed,
             "failed": failed,
             "capsized": worlds.capsized & ("capsized" not in campaign.scenario.expected_warnings),
-            "end_time": worlds.t,
+            "end_time": worlds.target.get(worlds.t),
             "reason": np.array([_line(ended.get(k, ""), REASON) for k in range(n)], dtype=f"<U{REASON}"),
             "digest": np.array([digest(y) for y in worlds.target.state["y"]], dtype=np.uint64),
             "passed": passed,

@@ -28,8 +28,11 @@ from hydromechs.simulation import (
     Simulation,
     Watched,
     closed,
+    constraints_change,
     first_crossings,
     inputs_after,
+    put_rows,
+    rows_of,
 )
 from hydromechs.values import Array
 
@@ -293,8 +296,8 @@ class MissionRun(PlantRun):
             self._mark()
             t = self._now()
             for event in (e for e in self.events if e.quantity == "time"):
-                for world in np.flatnonzero((now < event.level - near) & (t >= event.level - near) & ~self.home.frozen):
-                    self._act(event, int(world), float(t[world]))
+                worlds = np.flatnonzero((now < event.level - near) & (t >= event.level - near) & ~self.home.frozen)
+                self._act(event, worlds, t[worlds])
 
     def _marched(self, until: Array, passes: int, rows: dict[str, Array] | None) -> Array:
         """Advance all worlds to times; worlds that report something continue after it. Return the number of rows of each."""
@@ -302,11 +305,10 @@ class MissionRun(PlantRun):
         count = self.loop.run(state, until, passes, rows)
         reported = self._reports()
         while len(reported):  # these have stopped at their report
-            some = {name: np.ascontiguousarray(x[reported]) for name, x in state.items()}
+            some = rows_of(state, reported)
             more = None if rows is None else {name: np.full((len(reported), *x.shape[1:]), np.nan) for name, x in rows.items()}
             got = self.loop.run(some, until[reported], passes, more)
-            for name, x in some.items():
-                state[name][reported] = x
+            put_rows(state, reported, some)
             for k, world in enumerate(reported):
                 for name, x in (more or {}).items():
                     assert rows is not None
@@ -400,7 +402,7 @@ class MissionRun(PlantRun):
         if at is not after:
             (state["n"][world], state["part"][world]), state["y"][world] = GridTime.of(at.t, step), [*at.q, *at.x]
         for crossing in found:
-            self._act(crossing.watched.event, world, crossing.at.t)
+            self._act(crossing.watched.event, np.array([world]), np.array([crossing.at.t]))
         now = self._point(world)
         for k, w in enumerate(watch):
             w.look(now)
@@ -421,22 +423,30 @@ class MissionRun(PlantRun):
 
         return value
 
-    def _act(self, event: Event, world: int, t: float) -> None:
-        self._said.append(WorldMessage(world, t, event.message))
-        inputs, at = self.state["inputs"][world], self._point(world)
-        before = inputs.copy()
-        after = inputs_after(event, self.plant, inputs, t)
-        if not np.array_equal(after, inputs):
-            point, lost = closed(self.plant, at._replace(t=t), before, after)
-            self.state["y"][world, len(at.q) :], inputs[:], self._applied[world] = point.x, after, after
-            self._said += [WorldMessage(world, t, text) for text in event.closing(lost, self.plant, at.q, before)]
+    def _act(self, event: Event, worlds: Array, t: Array) -> None:
+        """Execute the actions of an event in some worlds at their times [s], shape (len(worlds),)."""
+        if not len(worlds):
+            return
+        state, nq, message = self.state, self.source.model.nq, event.message
+        times, lost = dict(zip(worlds.tolist(), t.tolist(), strict=True)), np.zeros(len(worlds))
+        self._said += [WorldMessage(world, at, message) for world, at in times.items()]
+        before, y = state["inputs"][worlds], state["y"][worlds]
+        after = inputs_after(event, self.plant, before, t)
+        changed = (after != before).any(axis=1)
+        for k in np.flatnonzero(changed & constraints_change(self.plant, before, after)):
+            point, lost[k] = closed(self.plant, Point(float(t[k]), y[k, :nq], y[k, nq:]), before[k], after[k])
+            state["y"][worlds[k], nq:] = point.x
+        state["inputs"][worlds[changed]] = self._applied[worlds[changed]] = after[changed]
+        texts = event.closing(lost[changed], self.plant, y[changed, :nq], before[changed])
+        for world, said in zip(worlds[changed].tolist(), texts, strict=True):
+            self._said += [WorldMessage(world, times[world], text) for text in said]
         if event.control is not None:
-            self.state["control"][world] = float(event.control == "on")
+            state["control"][worlds] = float(event.control == "on")
             if event.control == "off":
-                self.state["signals"][world] = np.nan
-        if event.stop:
+                state["signals"][worlds] = np.nan
+        for world, at in times.items() if event.stop else ():
             self.stopped.add(world)
-            self._end(world, f"stopped by {event.name} at t = {t:.6f} s")
+            self._end(world, f"stopped by {event.name} at t = {at:.6f} s")
 
     # -- samples --------------------------------------------------------------------------------------------------------------
 

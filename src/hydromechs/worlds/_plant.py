@@ -301,7 +301,7 @@ class PlantRun(Run):
         now, step = self._now()[which], self.home.step
         groups: dict[tuple[int, float], list[int]] = {}
         for k, world in enumerate(which):
-            groups.setdefault((int(self.seeds[world]), float(now[k])), []).append(k)
+            groups.setdefault((int(self._drawn[world]), float(now[k])), []).append(k)
         good = np.ones(len(which), dtype=bool)
         rows = inputs[0][self.target.index(which)]
         rows = rows[:, 0] if rows.ndim == 3 else rows
@@ -316,6 +316,11 @@ class PlantRun(Run):
                 good[members] &= self.target.part(which[members], [own], t, until - t)
                 t = until
         return good
+
+    @property
+    def _drawn(self) -> np.ndarray:
+        """Seeds of the water of each world, shape (n,); equal if none of it is random."""
+        return self.seeds if self.plant.environment.random else np.full_like(self.seeds, self.plant.seed)
 
     def _data(self, seed: int, t: float) -> tuple[np.ndarray, float]:
         """Return the run's data from a time on, and the time until which they are valid [s]."""
@@ -347,10 +352,11 @@ class PlantRun(Run):
             return
         last = self.plant.layout.size - self._parameters
         rows = np.zeros((len(old), last - self.nu))
-        places = {seed: k for k, seed in enumerate(dict.fromkeys(self.seeds[old]))}
-        numbers = np.array([places[seed] for seed in self.seeds[old]], dtype=float)
+        drawn = self._drawn[old]
+        places = {seed: k for k, seed in enumerate(dict.fromkeys(drawn))}
+        numbers = np.array([places[seed] for seed in drawn], dtype=float)
         for k, members in _alike(numbers[:, None], now[old, None]):
-            data, until = self._data(int(self.seeds[old[k]]), float(now[old[k]]))
+            data, until = self._data(int(drawn[k]), float(now[old[k]]))
             rows[members], self._until[old[members]] = self._with_current(old[members], data), until
         if rows.size:
             self.home.put(self.home.inputs[0][:, self.nu : last], old, rows)
