@@ -5,9 +5,8 @@ numbers. The state is in registers. Shared memory holds the last finite state, a
 from there, so that no registers hold the old state during a step. Inputs are read in every step,
 constant ones from the cache.
 
-Steps that need more than the registers keep the state in the GPU's memory instead, twice: a step reads one and writes the
-other, and all shared memory is cache. The threads of a block begin each step together, so that they share the instructions
-that the cache has loaded.
+Steps that need more than the registers, and whose code fits the instruction cache, keep the state in the GPU's memory instead,
+twice: a step reads one and writes the other, and all shared memory is cache. The threads of a block begin each step together.
 """
 
 from __future__ import annotations
@@ -26,6 +25,8 @@ MIN_BLOCKS = {"float32": (6, 1), "float64": (1,)}
 with 6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, with spills)."""
 SPILLS = 512
 """Local memory of a thread above which the state is in the GPU's memory [bytes]."""
+MOST_OPERATIONS = 8192
+"""Operations whose code is in the instruction cache, 128 KiB; threads that begin together wait together for longer code."""
 LARGE_BLOCK = 256
 """Threads per block of steps whose state is in the GPU's memory."""
 SHARED = 48 * 1024
@@ -224,7 +225,9 @@ class CudaMarch:
             self._compile(cuda_march_text(program, n_state, precision, block=block, min_blocks=blocks))
             if self._kernel.local_size_bytes == 0:
                 break
-        if min_blocks is None and self._kernel.local_size_bytes > SPILLS:
+        count = program.count()
+        fits = sum(count.papers) + count.sines_cosines + count.others <= MOST_OPERATIONS
+        if min_blocks is None and fits and self._kernel.local_size_bytes > SPILLS:
             self._compile(large_march_text(program, n_state, precision))
             self._large, self.block = True, LARGE_BLOCK
         self._shared = 0 if self._large else self._numbers * block * self._dtype.itemsize
