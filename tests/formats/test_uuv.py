@@ -114,3 +114,9 @@ def test_what_is_not_read_is_noted_and_errors_name_the_value():
         imported(added="1 2 3")
     with pytest.raises(hm.ModelError, match="linear_damping"):
         imported(linear="1 2")
+
+
+def test_fins_are_named_first_because_the_vehicle_is_not_stable_without_them():
+    fin = "<gazebo><plugin name='fin0' filename='libuuv_fin_ros_plugin.so'><fin_id>0</fin_id></plugin></gazebo></robot>"
+    text = TEXT.format(neutral="", kind="sphere", added="", linear="", quadratic="", limits="", conversion=BASIC)
+    assert any("'libuuv_fin_ros_plugin.so'" in line for line in loads_robot(text.replace("</robot>", fin), "r.urdf").headlines)

@@ -82,11 +82,11 @@ class Water:
                     kinds[kind](scope, plugin, owner)
                     continue
                 self.findings.left_out(plugin, owner, f"file {filename!r}", "not a supported plugin")
-                if re.search("buoyancy|hydrodynamic|thruster|propeller|underwater", label):
+                if re.search("buoyancy|hydrodynamic|thruster|propeller|underwater|liftdrag|uuv_fin", label):
                     ignored[filename or name] += 1
         if ignored:
             listed = ", ".join(f"{name!r}" + (f" ({count} times)" if count > 1 else "") for name, count in ignored.items())
-            self.findings.headlines.append(f"unknown plugins for water or thrusters are ignored: {listed}; set their numbers")
+            self.findings.headlines.append(f"unknown plugins for water, thrusters or fins are ignored: {listed}; set their numbers")
 
     def _buoyancy(self, scope: Scope, plugin: Element, owner: str) -> None:
         f = self.findings
