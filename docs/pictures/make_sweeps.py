@@ -22,7 +22,7 @@ def main(results: str = "") -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         if not results:
-            run_sweep(load_sweep("sinking_chains"), folder, engine=Local())
+            run_sweep(load_sweep("sinking_chains"), folder, executor=Local())
         dataset = load_results(results or folder)
     done = dataset.where(dataset.status == 1, drop=True)
     figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), constrained_layout=True, sharey=True)

@@ -67,9 +67,9 @@ def test_sweep_with_settings(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hull.yaml").write_text((DROPS.parent / "hull.yaml").read_text())
     (tmp_path / "drops.yaml").write_text(DROPS.read_text().replace("runs: 200", "runs: 4"))
-    code, text, _ = run("sweep", "./drops.yaml", "--engine", "serial", "--set", "duration=0.1")
+    code, text, _ = run("sweep", "./drops.yaml", "--executor", "serial", "--set", "duration=0.1")
     assert code == 0 and "4 runs" in text
-    code, _, err = run("sweep", "./drops.yaml", "--engine", "serial", "--set", "durations=0.1")
+    code, _, err = run("sweep", "./drops.yaml", "--executor", "serial", "--set", "durations=0.1")
     assert code == 1 and "durations=0.1" in err and "duration" in err
 
 

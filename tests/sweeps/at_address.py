@@ -60,7 +60,7 @@ def main(runs: int) -> None:
         cluster += [start(folder, *WORKER) for _ in range(2)]
         try:
             found, begin = address(folder), time.perf_counter()
-            client = disturbed["sweep"](path, folder / "there", "--engine", "dask", "--address", found)
+            client = disturbed["sweep"](path, folder / "there", "--executor", "dask", "--address", found)
             assert client.wait() == 0, (folder / "worker.log").read_text()
             print(f"{runs} runs on the cluster at {found}: {time.perf_counter() - begin:.1f} s", flush=True)
             assert all(process.poll() is None for process in cluster), "the cluster has ended"

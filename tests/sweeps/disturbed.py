@@ -69,7 +69,7 @@ def main(runs: int) -> None:
         assert sweep(path, folder / "calm", "--workers", str(WORKERS)).wait() == 0
         blocks = stored(folder / "calm")
         print(f"{runs} runs in {blocks} blocks on {WORKERS} processes: {time.perf_counter() - begin:.1f} s", flush=True)
-        begin, options = time.perf_counter(), ("--engine", "dask", "--workers", str(WORKERS))
+        begin, options = time.perf_counter(), ("--executor", "dask", "--workers", str(WORKERS))
         client = sweep(path, folder / "disturbed", *options)
         wait_for(client, folder / "disturbed", blocks // 4)
         victim = workers_of(client)[0]

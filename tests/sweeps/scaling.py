@@ -42,7 +42,7 @@ def measure(engine, sweep, folder):
         if progress.phase == "running":
             marks.append((time.perf_counter(), time.process_time()))
 
-    result = sweeps.run_sweep(sweep, folder, engine=engine, progress=note)
+    result = sweeps.run_sweep(sweep, folder, executor=engine, progress=note)
     assert result.failed == 0
     wall, processor = np.subtract(marks[-1], marks[1])  # the first mark is the beginning
     blocks = len(marks) - 2

@@ -20,9 +20,9 @@ import hydromechs as hm
 from hydromechs.cli._main import app
 from hydromechs.errors import CodeNotAllowed, UnsupportedFeature
 from hydromechs.scenario import run_scenario
-from hydromechs.sweeps import Dask, Local, MissionCampaign, SweepEngine, load_campaign, run_campaign, wilson_interval
+from hydromechs.sweeps import Dask, Executor, Local, MissionCampaign, load_campaign, run_campaign, wilson_interval
 from hydromechs.sweeps import _fleet as flying
-from hydromechs.sweeps._engines import Workers
+from hydromechs.sweeps._executors import Workers
 from hydromechs.sweeps._fleet import Fleet
 from hydromechs.worlds import seeds_of
 
@@ -318,7 +318,7 @@ def test_killed_workers_and_clients_lose_nothing(gusty, flown, tmp_path):
     assert seen[-1].remaining == 0.0 and any(p.remaining and p.remaining > 0.0 for p in seen)
 
 
-class _Deadly(SweepEngine):
+class _Deadly(Executor):
     """An executor of which workers die of one world; with what it was asked to do."""
 
     def __init__(self, world):

@@ -50,7 +50,7 @@ def drops():
 def calm(drops, tmp_path_factory):
     """The store of an undisturbed sweep in this process."""
     folder = tmp_path_factory.mktemp("calm") / "drops"
-    result = sweeps.run_sweep(drops, folder, engine=Serial())
+    result = sweeps.run_sweep(drops, folder, executor=Serial())
     assert (result.new, result.failed) == (200, 0)
     return folder
 
@@ -202,7 +202,7 @@ def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
     masses = Choices(name="mass", path="hull.inertia.mass", values=(29, 31))
     sweep = replace(drops, sampling=Grid(), parameters=(speeds, masses))
     assert sweep.table == [(-1.0, 29.0), (-1.0, 31.0), (0.0, 29.0), (0.0, 31.0), (1.0, 29.0), (1.0, 31.0)]
-    dataset = sweeps.run_sweep(sweep, tmp_path / "grid", engine=Serial()).dataset
+    dataset = sweeps.run_sweep(sweep, tmp_path / "grid", executor=Serial()).dataset
     grid = sweeps.on_grid(dataset)
     assert grid.x.dims == ("speed", "mass") and float(grid.x.sel(speed=1.0, mass=31.0)) == float(dataset.x[5])
     with pytest.raises(ValueError, match="not a grid"):
@@ -212,7 +212,7 @@ def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
 def test_failed_runs_are_kept_with_their_reason_and_the_others_continue(drops, tmp_path):
     """A normal distribution that reaches negative masses; and results that are not there stay NaN."""
     mass = Normal(name="mass", path="hull.inertia.mass", mean=30.0, sigma=40.0)
-    result = sweeps.run_sweep(replace(drops, sampling=MonteCarlo(20), parameters=(mass,)), tmp_path / "a", engine=Serial())
+    result = sweeps.run_sweep(replace(drops, sampling=MonteCarlo(20), parameters=(mass,)), tmp_path / "a", executor=Serial())
     dataset = result.dataset
     failed = dataset.status.values == 2
     np.testing.assert_array_equal(failed, dataset.mass.values <= 0.0)
@@ -243,7 +243,7 @@ def test_a_worker_and_the_client_are_killed_and_nothing_is_lost(drops, calm, tmp
             raise Gone
 
     with pytest.raises(Gone):
-        sweeps.run_sweep(drops, tmp_path / "drops", engine=Dask(workers=1), progress=disturb)
+        sweeps.run_sweep(drops, tmp_path / "drops", executor=Dask(workers=1), progress=disturb)
     died = []
 
     def once_more(progress):
@@ -252,7 +252,7 @@ def test_a_worker_and_the_client_are_killed_and_nothing_is_lost(drops, calm, tmp
             died.append(next(p.pid for p in children if p.parent() != me and any("forkserver" in c for c in p.cmdline())))
             os.kill(died[0], signal.SIGKILL)
 
-    result = sweeps.run_sweep(drops, tmp_path / "drops", engine=Local(1), progress=once_more)
+    result = sweeps.run_sweep(drops, tmp_path / "drops", executor=Local(1), progress=once_more)
     assert killed and died and 90 <= result.new <= 100
     assert differences(calm / "results.zarr", tmp_path / "drops" / "results.zarr") == []
 
@@ -262,9 +262,9 @@ def test_without_a_gpu_the_study_reports_it_and_runs_on_the_cpu(drops, calm, tmp
         raise ModuleNotFoundError("no CuPy")
 
     monkeypatch.setattr("hydromechs.compiler._cuda.import_cupy", nowhere)
-    dataset = sweeps.run_sweep(replace(small(drops, 4), target="cuda"), tmp_path / "a", engine=Serial()).dataset
+    dataset = sweeps.run_sweep(replace(small(drops, 4), target="cuda"), tmp_path / "a", executor=Serial()).dataset
     assert not dataset.on_gpu.any() and (dataset.status == 1).all()
-    plain = sweeps.run_sweep(small(drops, 4), tmp_path / "b", engine=Serial()).dataset
+    plain = sweeps.run_sweep(small(drops, 4), tmp_path / "b", executor=Serial()).dataset
     np.testing.assert_array_equal(dataset.x, plain.x)
     assert "on_gpu" not in plain
     event = hm.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
@@ -287,14 +287,14 @@ def test_a_run_that_kills_its_worker_fails_alone(drops, tmp_path):
     spec = PythonBlock(controller=module_kept(str(tmp_path / "deadly.py")).controller, period=0.1)
     depth = Choices(name="depth", path="hull.position.z", values=(6, 7, 8))
     sweep = replace(drops, scenario=drops.scenario.controlled_by(spec), parameters=(depth,), sampling=Grid(), block=3)
-    dataset = sweeps.run_sweep(sweep, tmp_path / "a", engine=Local(1)).dataset
+    dataset = sweeps.run_sweep(sweep, tmp_path / "a", executor=Local(1)).dataset
     assert dataset.status.values.tolist() == [1, 2, 1]
     assert "worker died" in str(dataset.reason.values[1])
 
 
 def test_a_complete_sweep_runs_nothing_again(drops, calm):
     before = {p: p.stat().st_mtime_ns for p in calm.rglob("*") if p.is_file()}
-    assert sweeps.run_sweep(drops, calm, engine=Serial()).new == 0
+    assert sweeps.run_sweep(drops, calm, executor=Serial()).new == 0
     assert {p: p.stat().st_mtime_ns for p in calm.rglob("*") if p.is_file()} == before
 
 
@@ -481,15 +481,15 @@ def test_schema_and_round_trip():
         assert written["parameters"] == data["parameters"] and written["sampling"] == data["sampling"]
 
 
-def test_unknown_studies_and_engines(tmp_path, monkeypatch):
-    from hydromechs.cli._sweep import chosen_engine
+def test_unknown_studies_and_executors(tmp_path, monkeypatch):
+    from hydromechs.cli._sweep import named_executor
 
     with pytest.raises(SweepError, match="did you mean 'sinking_chains'"):
         sweeps.load_sweep("sinking_chain")
-    with pytest.raises(ValueError, match="engine is 'desk' \\(did you mean 'dask'\\?\\)"):
-        chosen_engine("desk", None, "")
-    with pytest.raises(ValueError, match="--address requires --engine dask"):
-        chosen_engine("local", None, "tcp://127.0.0.1:1")
+    with pytest.raises(ValueError, match="executor is 'desk' \\(did you mean 'dask'\\?\\)"):
+        named_executor("desk", None, "")
+    with pytest.raises(ValueError, match="--address requires --executor dask"):
+        named_executor("local", None, "tcp://127.0.0.1:1")
     with pytest.raises(ValueError, match="workers is 0"):
         Local(0)
     with pytest.raises(ValueError, match="workers and address are both given"):
@@ -501,31 +501,31 @@ def test_an_address_that_nobody_answers(drops, tmp_path, monkeypatch):
     monkeypatch.setattr("hydromechs.sweeps._dask.PATIENCE", 0.3)
     for address in ("tcp://127.0.0.1:1", "nowhere"):
         with pytest.raises(ValueError, match="cannot reach a Dask scheduler"):
-            sweeps.run_sweep(small(drops, 2), tmp_path / "a", engine=Dask(address))
+            sweeps.run_sweep(small(drops, 2), tmp_path / "a", executor=Dask(address))
     assert not list(tmp_path.rglob("status/0"))
 
 
 def test_without_dask_the_error_reports_what_to_install(drops, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'hydromechs\[dask\]'"):
-        sweeps.run_sweep(small(drops, 2), tmp_path / "a", engine=Dask())
+        sweeps.run_sweep(small(drops, 2), tmp_path / "a", executor=Dask())
 
 
 def test_the_folder_of_another_study_stays_as_it_is(drops, calm, tmp_path):
     with pytest.raises(ValueError, match="with a different scenario, parameters, sampling, seed"):
-        sweeps.run_sweep(replace(drops, seed=9), calm, engine=Serial())
+        sweeps.run_sweep(replace(drops, seed=9), calm, executor=Serial())
     with pytest.raises(ValueError, match="holds the sweep 'drops', not 'other'"):
-        sweeps.run_sweep(replace(drops, name="other"), calm, engine=Serial())
+        sweeps.run_sweep(replace(drops, name="other"), calm, executor=Serial())
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"holds other files \(note.txt\)"):
-        sweeps.run_sweep(drops, tmp_path, engine=Serial())
+        sweeps.run_sweep(drops, tmp_path, executor=Serial())
     first = small(drops, 3)
-    sweeps.run_sweep(first, tmp_path / "a", engine=Serial())
+    sweeps.run_sweep(first, tmp_path / "a", executor=Serial())
     attrs = tmp_path / "a" / "results.zarr" / ".zattrs"
     attrs.write_text(json.dumps({**json.loads(attrs.read_text()), "source": "another"}))
     with pytest.raises(ValueError, match="equations may differ"):
-        sweeps.run_sweep(first, tmp_path / "a", engine=Serial())
-    assert sweeps.run_sweep(small(drops, 4), tmp_path / "a", engine=Serial(), replace=True).new == 4
+        sweeps.run_sweep(first, tmp_path / "a", executor=Serial())
+    assert sweeps.run_sweep(small(drops, 4), tmp_path / "a", executor=Serial(), replace=True).new == 4
     with pytest.raises(ValueError, match="not the folder of a sweep"):
         sweeps.load_results(tmp_path)
 
@@ -533,14 +533,14 @@ def test_the_folder_of_another_study_stays_as_it_is(drops, calm, tmp_path):
 @pytest.mark.parametrize(("version", "words"), [(1, ["0.5", "again"]), (9, ["install"])])
 def test_a_store_of_another_version_reports_it(drops, tmp_path, version, words):
     """Such results are neither read nor resumed; they can be replaced."""
-    sweeps.run_sweep(small(drops, 2), tmp_path, engine=Serial())
+    sweeps.run_sweep(small(drops, 2), tmp_path, executor=Serial())
     attrs = tmp_path / "results.zarr" / ".zattrs"
     attrs.write_text(json.dumps({"hydromechs_sweep": version, "study": "drops", "parameters": []}))
-    for use in (sweeps.load_results, lambda folder: sweeps.run_sweep(small(drops, 2), folder, engine=Serial())):
+    for use in (sweeps.load_results, lambda folder: sweeps.run_sweep(small(drops, 2), folder, executor=Serial())):
         with pytest.raises(ValueError, match=f"results.zarr.* version {version}.* reads version 2") as error:
             use(tmp_path)
         assert use is not sweeps.load_results or all(word in str(error.value) for word in words)
-    assert sweeps.run_sweep(small(drops, 2), tmp_path, engine=Serial(), replace=True).new == 2
+    assert sweeps.run_sweep(small(drops, 2), tmp_path, executor=Serial(), replace=True).new == 2
 
 
 def test_command(tmp_path, capsys, monkeypatch):
@@ -549,7 +549,7 @@ def test_command(tmp_path, capsys, monkeypatch):
     text = (HERE / "drops.yaml").read_text().replace("./hull.yaml", str(HERE / "hull.yaml")).replace("runs: 200", "runs: 6")
     (tmp_path / "drops.yaml").write_text(text)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["hydromechs", "sweep", "./drops.yaml", "--engine", "serial"])
+    monkeypatch.setattr(sys, "argv", ["hydromechs", "sweep", "./drops.yaml", "--executor", "serial"])
     for said in ("6 runs in", "6 of them already finished"):
         with pytest.raises(SystemExit) as ended:
             main()
@@ -590,14 +590,14 @@ parameters:
 """)
     sweep = sweeps.load_sweep(str(tmp_path / "s.yaml"))
     assert sweep.on_lanes == lanes
-    words = ["sweep", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "o"), "--engine", "serial"]
+    words = ["sweep", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "o"), "--executor", "serial"]
     out = CliRunner().invoke(app, words).output
     assert "2 of 2 runs passed" in out and "warning capsized in 1 of 2 runs (first: run 1)" in out
     assert sweeps.load_results(tmp_path / "o").warnings.values.tolist() == ["", "capsized" if lanes else "capsized inflow"]
     with pytest.raises(hm.errors.SweepError, match="warnings"):
         replace(sweep, parameters=(replace(sweep.parameters[0], name="warnings"),))
     intended = replace(sweep, scenario=replace(sweep.scenario, expected_warnings=("capsized",)))
-    sweeps.run_sweep(intended, tmp_path / "e", engine=Serial())
+    sweeps.run_sweep(intended, tmp_path / "e", executor=Serial())
     assert sweeps.load_results(tmp_path / "e").warnings.values.tolist() == ["", "" if lanes else "inflow"]
 
 
@@ -616,7 +616,7 @@ parameters:
   draw: {{path: seed, low: 0, high: 19, steps: 20}}
 """
     (tmp_path / "gusts.yaml").write_text(text)
-    words = ["sweep", str(tmp_path / "gusts.yaml"), "--out", str(tmp_path / "o"), "--engine", "serial"]
+    words = ["sweep", str(tmp_path / "gusts.yaml"), "--out", str(tmp_path / "o"), "--executor", "serial"]
     out, dataset = CliRunner().invoke(app, words).output, sweeps.load_results(tmp_path / "o")
     passed = dataset.passed.values.all(axis=1)
     assert 0 < passed.sum() < 40 and f"{passed.sum()} of 40 runs passed" in out

@@ -15,12 +15,12 @@ from rich.text import Text
 from ._console import Console
 from ._kinds import expect
 from ._options import CODE, SET
-from ._sweep import ENGINES, chosen_engine, clock
+from ._sweep import EXECUTORS, clock, named_executor
 from ._tables import WORST, print_rates
 
 if TYPE_CHECKING:
     from hydromechs.scenario import RunResult
-    from hydromechs.sweeps import CampaignProgress, CampaignResults, SweepEngine
+    from hydromechs.sweeps import CampaignProgress, CampaignResults, Executor
 
 SAME = 1e-9
 """Largest difference between a world and its replay on another processor or target [1 + |value|]."""
@@ -112,10 +112,10 @@ def campaign(
     console.print(Text(f"replay a world: hydromechs run {folder} --world {_first_worst(results)}"), soft_wrap=True)
 
 
-def chosen_executor(name: str, workers: int | None, address: str) -> SweepEngine | None:
+def chosen_executor(name: str, workers: int | None, address: str) -> Executor | None:
     """Return the executor with a name, with its options; None for threads of this process."""
     if name != "threads":
-        return chosen_engine(name, workers, address, "executor", ("threads", *ENGINES))
+        return named_executor(name, workers, address, ("threads", *EXECUTORS))
     if address or workers is not None:
         raise ValueError("--address needs --executor dask; --workers needs --executor dask or local")
     return None

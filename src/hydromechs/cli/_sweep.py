@@ -23,10 +23,10 @@ from ._tables import print_rates, rate_text
 if TYPE_CHECKING:
     import xarray
 
-    from hydromechs.sweeps import ParameterSweep, Progress, SweepEngine, SweepResult
+    from hydromechs.sweeps import Executor, ParameterSweep, Progress, SweepResult
 
-ENGINES = ("local", "dask", "serial")
-"""Names of the engines."""
+EXECUTORS = ("local", "dask", "serial")
+"""Names of the executors."""
 VALUES = 12
 """Maximum number of values of a parameter whose success rates are printed."""
 REASONS = 5
@@ -36,7 +36,7 @@ REASONS = 5
 def sweep(
     source: Annotated[str, typer.Argument(metavar="SWEEP", help="A library sweep, or the path of a sweep file.")],
     out: Annotated[str, typer.Option(help="Folder of results. Defaults to sweeps/NAME; resumes an unfinished sweep.")] = "",
-    engine: Annotated[str, typer.Option(help="local (processes), dask (a cluster) or serial (this process).")] = "local",
+    executor: Annotated[str, typer.Option(help="local (processes), dask (a cluster) or serial (this process).")] = "local",
     workers: Annotated[int | None, typer.Option(help="Number of workers. Defaults to one per core.")] = None,
     address: Annotated[str, typer.Option(help="Address of a Dask scheduler. Defaults to a cluster on this machine.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results in the folder.")] = False,
@@ -49,7 +49,7 @@ def sweep(
     from ._settings import parsed_settings, with_settings
 
     expect(source, "sweep", "sweep")
-    console, chosen = Console(), chosen_engine(engine, workers, address)
+    console, chosen = Console(), named_executor(executor, workers, address)
     plan, given = load_sweep(source, code=code), parsed_settings(settings)
     plan = replace(plan, scenario=with_settings(plan.scenario, given)) if given else plan
     folder = Path(out or Path("sweeps") / plan.name)
@@ -75,7 +75,7 @@ def sweep(
             bars.update(task, completed=progress.done, description=progress.phase, left=left + failed)
 
         try:
-            result = run_sweep(plan, folder, engine=chosen, replace=force, progress=show)
+            result = run_sweep(plan, folder, executor=chosen, replace=force, progress=show)
         except KeyboardInterrupt:
             bars.stop()
             console.print(f"interrupted; finished runs are in {folder}, and the same command resumes", highlight=False)
@@ -85,21 +85,19 @@ def sweep(
         raise typer.Exit(1)
 
 
-def chosen_engine(
-    name: str, workers: int | None, address: str, option: str = "engine", names: Sequence[str] = ENGINES
-) -> SweepEngine:
-    """Return the engine with a name and its options. Errors name the option and its possible values."""
+def named_executor(name: str, workers: int | None, address: str, names: Sequence[str] = EXECUTORS) -> Executor:
+    """Return the executor with a name and its options. Errors name its possible values."""
     from hydromechs.sweeps import Dask, Local, Serial
 
     if address and name != "dask":
-        raise ValueError(f"--address requires --{option} dask, but the {option} is {name}")
+        raise ValueError(f"--address requires --executor dask, but the executor is {name}")
     if name == "local":
         return Local(workers)
     if name == "dask":
         return Dask(address, workers)
     if name == "serial":
         return Serial()
-    raise ValueError(f"{option} is {name!r}{nearest(name, names)}")
+    raise ValueError(f"executor is {name!r}{nearest(name, names)}")
 
 
 def clock(seconds: float) -> str:

@@ -86,7 +86,9 @@ class Water:
                     ignored[filename or name] += 1
         if ignored:
             listed = ", ".join(f"{name!r}" + (f" ({count} times)" if count > 1 else "") for name, count in ignored.items())
-            self.findings.headlines.append(f"unknown plugins for water, thrusters or fins are ignored: {listed}; set their numbers")
+            self.findings.headlines.append(
+                f"unknown plugins for water, thrusters or fins are ignored: {listed}; set their numbers"
+            )
 
     def _buoyancy(self, scope: Scope, plugin: Element, owner: str) -> None:
         f = self.findings

@@ -25,10 +25,10 @@ __getattr__, __dir__, _later = _lazy_names(
             "ParameterSweep",
             "Result",
         ),
-        "._engines": (
+        "._executors": (
             "Local",
             "Serial",
-            "SweepEngine",
+            "Executor",
         ),
         "._file": (
             "load_sweep",

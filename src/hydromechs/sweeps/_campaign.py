@@ -16,7 +16,7 @@ from hydromechs.worlds import seeds_of
 
 from ._campaign_results import CampaignResults, load_campaign
 from ._campaign_store import CampaignStore, Rows
-from ._engines import ATTEMPTS, SweepEngine, Workers
+from ._executors import ATTEMPTS, Executor, Workers
 from ._fleet import VECTOR, Fleet
 from ._runner import Task
 
@@ -99,7 +99,7 @@ def run_campaign(
     *,
     threads: int | None = None,
     chunk: int | None = None,
-    executor: SweepEngine | None = None,
+    executor: Executor | None = None,
     device: int = 0,
     progress: Callable[[CampaignProgress], None] | None = None,
 ) -> CampaignResults:

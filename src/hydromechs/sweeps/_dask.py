@@ -1,4 +1,4 @@
-"""Dask as the engine of a sweep: a cluster on this machine, or an existing one."""
+"""Dask as the executor of a sweep: a cluster on this machine, or an existing one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._engines import ATTEMPTS, SweepEngine, Work, Workers
+from ._executors import ATTEMPTS, Executor, Work, Workers
 from ._fingerprint import source_of
 from ._runner import Task
 
@@ -22,7 +22,7 @@ PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
-class Dask(SweepEngine):
+class Dask(Executor):
     """Workers of a Dask cluster. Each receives the sweep, or other work, once; a task consists of runs and their parameters."""
 
     address: str = ""
@@ -43,7 +43,7 @@ class Dask(SweepEngine):
         try:
             import distributed
         except ModuleNotFoundError:
-            raise ModuleNotFoundError("the engine dask needs dask.distributed: pip install 'hydromechs[dask]'") from None
+            raise ModuleNotFoundError("the executor dask needs dask.distributed: pip install 'hydromechs[dask]'") from None
         with contextlib.ExitStack() as stack:
             if self.address:
                 client = stack.enter_context(self._reached(distributed))

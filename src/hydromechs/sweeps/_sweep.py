@@ -1,4 +1,4 @@
-"""Run a sweep: an engine simulates the runs that are missing in the store."""
+"""Run a sweep: an executor simulates the runs that are missing in the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._definition import VALUE_ERRORS, ParameterSweep
-from ._engines import ATTEMPTS, Local, SweepEngine, Workers
+from ._executors import ATTEMPTS, Executor, Local, Workers
 from ._runner import FAILED, Row, Runner, Task, failed_row
 from ._store import SweepStore, load_results
 
@@ -60,15 +60,15 @@ def run_sweep(
     sweep: ParameterSweep,
     folder: str | os.PathLike[str],
     *,
-    engine: SweepEngine | None = None,
+    executor: Executor | None = None,
     replace: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> SweepResult:
     """Run a sweep into a folder. A folder of the same sweep is resumed: runs that are in it are not run again.
 
-    The store is the same, byte for byte, whatever the engine, the number of workers and the interruptions.
+    The store is the same, byte for byte, for any executor, any number of workers and any interruption.
 
-    `folder`: destination; `engine`: engine that simulates the runs; defaults to processes on this machine; `replace`: replace
+    `folder`: destination; `executor`: where the runs are simulated; defaults to processes on this machine; `replace`: replace
     the results of another sweep; `progress`: called regularly.
     """
     begun = time.perf_counter()
@@ -86,7 +86,7 @@ def run_sweep(
         if left:
             runner = Runner(sweep)
             report("starting workers")
-            with (engine or Local()).started(runner) as workers:
+            with (executor or Local()).started(runner) as workers:
                 report("compiling")
                 with contextlib.suppress(*VALUE_ERRORS):  # such a run has failed, and is stored as failed
                     runner.compile(sweep.table[left[0] * store.block])

@@ -1,4 +1,4 @@
-"""Engines that run the blocks of a sweep in this process, or in processes of this machine."""
+"""Executors, which run the blocks of a sweep in this process, or in processes of this machine."""
 
 import abc
 import contextlib
@@ -41,8 +41,8 @@ class Workers(abc.ABC):
         """Yield tasks with their results as they end; None for one of which `ATTEMPTS` workers have died."""
 
 
-class SweepEngine(abc.ABC):
-    """Engine of a sweep."""
+class Executor(abc.ABC):
+    """Executor of a sweep or campaign."""
 
     @abc.abstractmethod
     def started(self, work: Work) -> AbstractContextManager[Workers]:
@@ -64,7 +64,7 @@ class _Alone(Workers):
 
 
 @dataclass(frozen=True)
-class Serial(SweepEngine):
+class Serial(Executor):
     """One run after the other in this process, for debugging."""
 
     @contextlib.contextmanager
@@ -156,7 +156,7 @@ class _Processes(Workers):
 
 
 @dataclass(frozen=True)
-class Local(SweepEngine):
+class Local(Executor):
     """Processes of this machine."""
 
     workers: int | None = None
