@@ -83,3 +83,7 @@ def test_a_piloted_scenario_is_read_with_settings(scenario):
     other = catalog(file, settings={"float.inertia.mass": 9.0}, of="elsewhere.yaml")
     assert other.read(text, file).models[0].model.bodies[0].inertia.mass != 9.0
     assert "settings" not in other.drawing(other.read(text, file))
+
+
+def test_a_value_nested_too_deeply_is_a_text():
+    assert _settings.parsed_settings(["a.b=" + "[" * 100_000]) == {"a.b": "[" * 100_000}

@@ -363,6 +363,7 @@ def test_more_worlds_extend_a_campaign(gusty, flown, tmp_path):
         (["--worlds", "3"], ("worlds", str(WORLDS), "3")),
         (["--out", "{other}"], ("other.txt",)),
         (["--worlds", "0"], ("worlds", "0")),
+        (["--worlds", "1" + "0" * 12], ("worlds", "10,000,000")),
         (["--chunk", "0"], ("chunk", "0")),
         (["--duration", "0.01"], ("record", "0.05", "0.01")),
     ],

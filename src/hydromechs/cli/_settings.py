@@ -33,7 +33,7 @@ def _value(text: str) -> Any:
     for read in (json.loads, float):
         try:
             return tuples(read(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return text
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from hydromechs import compiler
+from hydromechs.errors import FieldError
 from hydromechs.scenario import Scenario
 from hydromechs.values import positive, whole
 from hydromechs.worlds import seeds_of
@@ -20,6 +21,8 @@ from ._executors import ATTEMPTS, Executor, Workers
 from ._fleet import VECTOR, Fleet
 from ._runner import Task
 
+MOST_WORLDS = 10_000_000
+"""Maximum number of worlds of a campaign; the seeds of all are drawn before the first flies, 15 µs each."""
 PER_WORKER = 4
 """Minimum number of chunks per worker of an executor, so that all are busy until the end."""
 
@@ -49,6 +52,9 @@ class MissionCampaign:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "worlds", whole(self.worlds, "worlds", 1))
+        if self.worlds > MOST_WORLDS:
+            must = f"must be at most {MOST_WORLDS:,}; fly several campaigns with different seeds"
+            raise FieldError("worlds", self.worlds, must)
         object.__setattr__(self, "seed", whole(self.scenario.seed if self.seed is None else self.seed, "seed"))
         duration = self.scenario.duration if self.duration is None else positive(self.duration, "duration")
         object.__setattr__(self, "duration", duration)
