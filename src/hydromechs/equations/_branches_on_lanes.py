@@ -131,7 +131,9 @@ class BranchesOnLanes:
         bodies = [
             SimpleNamespace(name="branch", hydro=h) for h in (None, *(body.hydro for body in self.branches[k].bodies[1:]))
         ]
-        return SimpleNamespace(**dict(zip(TABLES, values, strict=True)), bodies=bodies, world=self.model.world)
+        one = self.branches[k]
+        shared = {"owner": one.owner, "sections": one.sections}
+        return SimpleNamespace(**dict(zip(TABLES, values, strict=True)), **shared, bodies=bodies, world=self.model.world)
 
     def _branch(self, numbers: Array, k: int) -> Any:
         return self._merged(dict(zip(self._differing, numbers, strict=True)).__getitem__, k)
