@@ -215,7 +215,7 @@ def picture(
         scene, _ = run_scene(source, model)
         begin, end = float(scene.times[0]), float(scene.times[-1])
         for t in at or ():
-            if not begin - FRAME <= t <= end + FRAME:  # users type times with few digits
+            if not begin - FRAME <= t <= end + FRAME:  # tolerance, because users type times with few digits
                 raise ValueError(f"--at {t:g}: {source} has times from {begin:g} to {end:g} s")
         moments = [int(np.abs(scene.times - t).argmin()) for t in at or ()] or [len(scene.times) - 1]
     else:

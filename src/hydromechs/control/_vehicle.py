@@ -167,7 +167,7 @@ SMALL = 1e-10
 
 
 def allocated(allocator: Allocator, wrench: Array) -> Allocation:
-    """Allocate like an `Allocator` a wrench [N, N·m] (6,) of numbers, or of symbols: a program that agrees to rounding."""
+    """Allocate a wrench [N, N·m] (6,) of numbers by an `Allocator`, or of symbols by a program that agrees to rounding."""
     if wrench.dtype != object:
         return allocator(wrench)
     a, b = allocator, allocator.weights * wrench

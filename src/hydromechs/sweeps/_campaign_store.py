@@ -88,7 +88,7 @@ class CampaignStore:
             kept = ABOUT in others and bool(list(chunks(self.folder)))
             if kept:  # without results, as after an error in its first chunk, any campaign may use the folder
                 self._check_same(about)
-            for partial in self.folder.glob(files.PARTIAL):  # of a campaign that was killed
+            for partial in self.folder.glob(files.PARTIAL):  # left by a campaign that was killed
                 partial.unlink()
             path = self.folder / ABOUT
             if not kept or read_about(self.folder)["worlds"] < self.campaign.worlds:

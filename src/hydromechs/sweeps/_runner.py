@@ -101,7 +101,7 @@ class Runner:
     def __call__(self, task: Task) -> list[Row]:
         """Return the rows of some runs, in their order: all at once on lanes, or one after the other."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of one run; the first run of a sweep is inspected before
+            warnings.simplefilter("ignore")  # warnings of one run; the first run of a sweep is inspected before
             if self._lanes is not None:
                 return self._lanes.rows(task)
             return [self._row(values, seed) for values, seed in zip(task.values, task.seeds, strict=True)]

@@ -72,7 +72,7 @@ class SweepStore:
                 raise ValueError(f"{link} is a link to a place outside the folder; remove it, or choose another folder")
             if not (self.path / ".zgroup").exists():  # written last into a new store
                 self._create(attrs)
-            for partial in self.path.glob(f"*/{files.PARTIAL}"):  # of a sweep that was killed
+            for partial in self.path.glob(f"*/{files.PARTIAL}"):  # left by a sweep that was killed
                 partial.unlink()
             yield self
         finally:
@@ -157,7 +157,7 @@ class SweepStore:
     def _create(self, attrs: Mapping[str, Any]) -> None:
         """Create an empty store: coordinates, and variables without a block."""
         sweep, n = self.sweep, self.sweep.runs
-        if self.path.exists():  # of a sweep that was killed here
+        if self.path.exists():  # left by a sweep that was killed here
             shutil.rmtree(self.path)
         self.path.mkdir(parents=True)
         files.write_json(self.path / ".zattrs", attrs)

@@ -93,7 +93,7 @@ def browser_picture(
             done = subprocess.run([*command, more], capture_output=True, text=True, timeout=240, check=False)
             if not drawn.exists():
                 raise OSError(f"{program} produced no picture: {done.stderr.strip()[-300:]}")
-            if matplotlib.image.imread(drawn)[0, :, :3].any():  # black until the page has loaded its background
+            if matplotlib.image.imread(drawn)[0, :, :3].any():  # the picture is black until the page has loaded its background
                 write_bytes(path, drawn.read_bytes())
                 return path
     raise OSError(f"{program}: the background of the page was not loaded after {WAITS[-1] / 1000:g} s")

@@ -22,7 +22,7 @@ FAST = 10.0
 NEAR_DEGREES = (30.0, 110.0)
 """Range of the ratio of rates to those of the attitude that indicates degrees per second [-]."""
 MOVES = math.radians(0.5)
-"""Rate of the attitude above which rates are compared with it [rad/s]."""
+"""Minimum rate of change of the attitude at which measured rates are compared with it [rad/s]."""
 ALIKE = 0.7
 """Minimum correlation of two signals of the same motion."""
 
