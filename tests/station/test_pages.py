@@ -180,8 +180,8 @@ def test_views_swap_and_objective(browser, station, until):
     right = right / np.linalg.norm(right)
     tab.page.locator("#gimbal [data-pan='15']").click()
     assert until(lambda: line() @ right == pytest.approx(np.sin(np.radians(15)), abs=0.02))
-    tab.page.locator("#gimbal [data-tilt='15']").click()
     low = line()[2]
+    tab.page.locator("#gimbal [data-tilt='15']").click()
     assert until(lambda: line()[2] > low + 0.1)
     tab.page.locator("#swap").click()
     assert tab.page.locator("#scene-onboard").bounding_box()["width"] == 880
