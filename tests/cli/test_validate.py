@@ -178,7 +178,7 @@ def test_a_folder_without_trials_is_rejected(run, tmp_path):
     code, _, error = run("validate", str(STUDY), "--data", str(tmp_path))
     assert code == 1 and "has no trials" in error and "traj*_imu.csv.gz" in error
     code, _, error = run("validate", str(STUDY), "--data", str(tmp_path / "none"))
-    assert code == 1 and f"no folder {tmp_path / 'none'}" in error and "--data" in error
+    assert code == 1 and str(tmp_path / "none") in error and "--data" in error
 
 
 def test_a_study_that_is_not_there_is_an_error_in_words(run):

@@ -175,7 +175,7 @@ def test_signals_of_sensors_are_there_without_a_controller(tmp_path):
     ):  # and nothing of its signals
         loads_scenario(SINKING.replace("type: depth", "type: dept"), "sinking", tmp_path, library.load)
     backwards = SINKING.replace("quantity: signal.gauge.depth, level: 5.45", "quantity: time, level: 1, direction: falling")
-    with pytest.raises(ScenarioError, match="event 'deep': direction is falling, but time only rises"):
+    with pytest.raises(ScenarioError, match="event 'deep': direction is falling, but time only increases"):
         loads_scenario(backwards, "sinking", tmp_path, library.load)
 
 
