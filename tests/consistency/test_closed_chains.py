@@ -458,3 +458,27 @@ def test_an_arm_with_too_few_joints_is_rejected():
 def test_a_load_without_inertia_is_rejected():
     with pytest.raises(hm.ModelError, match="'load'"):
         hm.Model(name="none", bodies=[hm.Body(name="load", joint=hm.joints.Free(), inertia=hm.Inertia(mass=0.0))])
+
+
+@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize("rows", [(WHOLE, HINGE), (WHOLE, WHOLE)])
+def test_constraints_of_a_load_are_solved_by_chains(rows, opened, monkeypatch):
+    """The same forces as by full pivoting of all rows together; open grasps have none."""
+    from hydromechs.equations import _constraints
+
+    rng = np.random.default_rng(21)
+    model = forest(rng, [serial_chain(6, base="fixed", wet=False, seed=k) for k in range(2)], wet=False)
+    case = gripped(rng, model, ["t0_link6", "t1_link6"], list(rows))
+    model, grasps = framed(case, [("rz",) if r == HINGE else () for r in rows])
+    kin = dynamics.kinematics(model, case.q, case.v)
+    constraints = [dynamics.joined_constraint(model, kin, g, 1.0 - (opened and k == 1))[0] for k, g in enumerate(grasps)]
+    M, free = hm.mass_matrix(model, case.q), hm.forward_dynamics(model, case.q, case.v, case.tau)
+    assert _constraints._chains(M, constraints) is not None
+    groups = hm.equations.constraint_groups(model, constraints)
+    ours = hm.equations.constrained(M, case.v, free, constraints, groups)
+    monkeypatch.setattr(_constraints, "_chains", lambda M, constraints: None)
+    pivoted = hm.equations.constrained(M, case.v, free, constraints, groups)
+    np.testing.assert_allclose(ours.change, pivoted.change, rtol=0, atol=1e-10 * np.abs(pivoted.change).max())
+    for f, g in zip(ours.forces, pivoted.forces, strict=True):
+        np.testing.assert_allclose(f, g, rtol=0, atol=1e-9 * np.abs(np.concatenate(pivoted.forces)).max())
+    assert not opened or not np.any(ours.forces[1])

@@ -1,6 +1,7 @@
 """Constraints between accelerations, solved together with the dynamics, independent groups separately."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -8,14 +9,18 @@ import numpy as np
 from hydromechs import compiler, dynamics
 from hydromechs.model import Model
 from hydromechs.model.component import Constraint
-from hydromechs.spatial import ldl
-from hydromechs.values import Array, Scalar
+from hydromechs.spatial import ldl, minimum, where
+from hydromechs.values import Array, Scalar, is_zero
 
 DEPENDENT = 1e-12
 """Minimum fraction of a row's mobility that is independent of other rows: the squared sine of an angle."""
 ROUNDING = 1e-6
 """Fraction of the mobility of its degrees of freedom, Σ 1/M_jj, that is added to a row's mobility: with `DEPENDENT`,
 entries of J below 1e-9 (a lever arm of 1e-9 m) count as zero."""
+
+
+REGULAR = 1e-5
+"""Minimum pivot of a chain's scaled mobility for the solution chain by chain: its errors are below 1e-10."""
 
 
 class Response(NamedTuple):
@@ -76,6 +81,111 @@ def with_loops(model: Model, q: Array, v: Array, M: Array, vdot: Array) -> Array
     return vdot + constrained(M, v, vdot, rows, constraint_groups(model, rows)).change
 
 
+class _Chains(NamedTuple):
+    """A load, one tree of few degrees of freedom, and the trees that hold it."""
+
+    load: tuple[int, ...]
+    """Degrees of freedom of the load."""
+    trees: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    """Degrees of freedom of each chain, and the rows of its constraints."""
+
+
+def _chains(M: Array, constraints: Sequence[Constraint]) -> _Chains | None:
+    """Return the load and the chains of a group of constraints; None if it has none, or if a chain is always singular."""
+    if len(constraints) < 2 or any(c.dofs is None for c in constraints):
+        return None
+    parts = _components(M)
+    touched = [{parts[d] for d in c.dofs or ()} for c in constraints]
+    load = set.intersection(*touched)  # several parts if its inertia has zeros
+    dofs = tuple(d for d in range(len(M)) if parts[d] in load)
+    groups: list[tuple[set[int], list[int]]] = []
+    row = 0
+    for c, trees in zip(constraints, touched, strict=True):
+        rest, rows = trees - load, list(range(row, row + len(c.J)))
+        row += len(c.J)
+        for other in [g for g in groups if g[0] & rest]:
+            groups.remove(other)
+            rest, rows = rest | other[0], other[1] + rows
+        groups.append((rest, rows))
+    chains = tuple((tuple(d for d in range(len(M)) if parts[d] in trees), tuple(rows)) for trees, rows in groups)
+    fits = 0 < len(dofs) <= 6 and len(chains) > 1 and all(len(rows) <= len(tree) for tree, rows in chains)
+    return _Chains(dofs, chains) if fits else None
+
+
+def _components(M: Array) -> list[int]:
+    """Return a number for each degree of freedom, equal for those that M couples directly or through others."""
+    parts = list(range(len(M)))
+    for i in range(len(M)):
+        for j in range(i):
+            if parts[i] != parts[j] and not is_zero(M[i, j]):
+                new, old = min(parts[i], parts[j]), max(parts[i], parts[j])
+                parts = [new if p == old else p for p in parts]
+    return parts
+
+
+def _by_chains(chains: _Chains, W: Array, inverse: Array, flags: Array, rhs: Array, scale: Array) -> Array:
+    """Return the forces of chains on a load by eqs. 2.16-2.21 of McMillan 1994, by pivots if one of them is near a singularity.
+
+        λ_k = Λ_k (r_k − X_kᵀ y),   (D + Σ X_k Λ_k X_kᵀ) y = Σ X_k Λ_k r_k,   Λ_k⁻¹ = W_kᵀ D_k⁻¹ W_k
+
+    X_k are the rows of W of the load and D its part of D. Open constraints have λ = 0. All rows are scaled as for pivots.
+    """
+    at = list(chains.load)
+    A: Array = np.diag(1.0 / inverse[at])
+    r: Array = np.zeros(len(at))
+    smallest: Scalar = 1.0
+    pieces = []
+    for tree, members in chains.trees:
+        rows, dofs = list(members), list(tree)
+        on = flags[rows]
+        part = W[np.ix_(dofs, rows)] * (scale[rows] * on)
+        open_ = np.diag(1.0 - on)
+        factor = ldl(part.T @ (part * inverse[dofs][:, None]) + open_)
+        X, given = W[np.ix_(at, rows)] * (scale[rows] * on), rhs[rows] * scale[rows]
+        solved = np.stack([factor.solve(row) for row in X])
+        A, r = A + _symmetric(X, solved), r + solved @ given
+        for d in factor.inverse_diagonal:
+            smallest = minimum(smallest, 1.0 / d)
+        pieces.append((rows, solved, factor.solve(given)))
+    y = ldl(A).solve(r)
+    out: list[Scalar] = [0.0] * len(rhs)
+    for rows, solved, alone in pieces:
+        for k, value in zip(rows, (alone - y @ solved) * scale[rows], strict=True):
+            out[k] = value
+    filled = tuple((i, j) for i in range(len(W)) for j in range(W.shape[1]) if not is_zero(W[i, j]))
+    entries = np.array([W[i, j] for i, j in filled])
+    program = _pivoted(filled, W.shape)
+    near = where(smallest > REGULAR, 0.0, 1.0)
+    return compiler.when(near, program, [entries, inverse, flags, rhs, scale], [np.array(out)])[0]
+
+
+def _symmetric(X: Array, solved: Array) -> Array:
+    """Return X Λ Xᵀ, which is symmetric; each entry is computed once."""
+    n = len(X)
+    out = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i, n):
+            out[i][j] = out[j][i] = X[i] @ solved[j]
+    return np.array(out)
+
+
+@cache
+def _pivoted(filled: tuple[tuple[int, int], ...], shape: tuple[int, int]) -> compiler.Program:
+    """Return the solution by full pivoting as a program, of the entries of W that are not 0."""
+    nv, n = shape
+
+    def solution(entries: Array, inverse: Array, flags: Array, rhs: Array, scale: Array) -> Array:
+        W = np.zeros(shape, dtype=object)
+        for (i, j), value in zip(filled, entries, strict=True):
+            W[i, j] = value
+        W = W * (flags * scale)
+        A = _symmetric(W.T, (W * inverse[:, None]).T) + np.diag(1.0 - flags)
+        return compiler.solve_semidefinite(A, rhs * scale, DEPENDENT, DEPENDENT)[0] * scale
+
+    shapes = {"entries": (len(filled),), "inverse": (nv,), "flags": (n,), "rhs": (n,), "scale": (n,)}
+    return compiler.trace(solution, shapes, name="pivoted_chains", outputs=("x",))
+
+
 def constraint_response(
     M: Array,
     constraints: Sequence[Constraint],
@@ -89,6 +199,7 @@ def constraint_response(
     eliminated.
     Each row is divided by the root of its mobility a = (Wᵀ D⁻¹ W)_ii, so that masses and units do not matter, and the system
     is solved with full pivoting, so that rows may depend on each other: a pivot is the remaining fraction of a row's mobility.
+    Trees that hold one load are solved chain by chain (`_by_chains`), unless one of them is near a singularity.
     If a is itself rounding, as for out-of-plane motion of a planar mechanism, a + ROUNDING Σ 1/M_jj replaces it.
 
     `M`: Joint-space inertia, shape (nv, nv); `lacking`: missing acceleration of each, shape (c,); `groups`: indices of
@@ -129,6 +240,9 @@ def constraint_response(
         b = np.array([r * s for r, s in zip(rhs, scale, strict=True)])
         x, rank, pivot = compiler.solve_semidefinite(np.array(A), b, DEPENDENT, DEPENDENT)
         lam = x * np.array(scale)
+        chains = _chains(M, [constraints[k] for k in group])
+        if chains is not None:
+            lam = _by_chains(chains, W, inverse, np.array(flags), np.array(rhs), np.array(scale))
         along = along + scaled @ lam
         free.append(n - rank)
         pivots.append(pivot)

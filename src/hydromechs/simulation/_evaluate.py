@@ -12,6 +12,7 @@ from hydromechs import dynamics, equations, hydro
 from hydromechs.equations import Response, constrained
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Now
+from hydromechs.spatial import ldl
 from hydromechs.values import Array, Scalar
 
 from ._actions import Each, acting_together
@@ -171,12 +172,20 @@ def _mechanics(
     q, v, kin, nb = now.q, now.v, now.kin, model.nb
     nonuniform = water.motions(model)
     b, motions = equations.balance(model, q, v, water.U, water.rate, wrench, water.surface(), nonuniform)
-    vdot, needed = _accelerations(plant, model, b, actions, tau)
+    if plant.constrained and not plant.given_motion:  # the forces of constraints need the factors of M in any case
+        M, rest, needed = _joint_inertia(plant, model, kin, b), np.zeros(model.nv), tau
+        if motions is None:
+            bias = dynamics.rigid_inverse_dynamics(model, kin, rest, b.wrench)
+        else:
+            bias = dynamics.inverse_dynamics(model, b, rest)
+        vdot = ldl(M).solve(tau - bias)
+    else:
+        vdot, needed = _accelerations(plant, model, b, actions, tau)
+        M = _joint_inertia(plant, model, kin, b) if plant.constrained else np.zeros((0, 0))
     held = Response(np.zeros(model.nv), np.zeros(0), np.ones(0), ())
     pulled = [np.zeros(6) for _ in range(nb)]
     if plant.constrained:
         rows = [row for action in actions for row in action.constraints]
-        M = _joint_inertia(plant, model, kin, b)
         held = constrained(M, v, vdot, rows, plant.groups, plant.given_dofs)
         vdot = vdot + held.change
         pull = sum((row.J.T @ force for row, force in zip(rows, held.forces, strict=True)), np.zeros(model.nv))
