@@ -7,7 +7,7 @@ const ONBOARD = 70;           // that of onboard cameras [deg]
 const DIRECTION = [-38, 20];  // of the first view: azimuth and elevation [deg]
 
 class SceneView {
-  // `plain`: without smooth edges and shadows, for computers without a graphics card.
+  // `plain`: coarse and without shadows, for computers without a graphics card.
   constructor(canvas, scene, array, follow, plain = false) {
     this.canvas = canvas;
     this.data = scene;
@@ -17,7 +17,7 @@ class SceneView {
     this.layers = new Map(scene.layers.map(layer => [layer.name, { on: layer.on, parts: [] }]));
     this.movers = [];  // functions of (index, fraction, next index)
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !plain, alpha: true });
-    [this.plain, this.sharpness] = [plain, plain ? 1 : 2];
+    [this.plain, this.sharpness] = [plain, plain ? 0.6 : 2];
     this.renderer.shadowMap.enabled = !plain;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.scene = new THREE.Scene();
