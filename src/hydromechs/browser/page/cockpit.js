@@ -236,7 +236,7 @@
     $("factor").textContent = playing && factor ? `${factor < 9.95 ? factor.toFixed(1) : factor.toFixed(0)} ×` : "";
     if (document.activeElement !== $("time") || past === null) [$("time").max, $("time").value] = [Math.max(state.now, manifest.duration), state.t];
     $("grips").textContent = state.grips.map(([name, closed]) => `${name.split(".").pop()} ${closed ? "closed" : "open"}`).join(", ");
-    toasts.show([...messages.map(({ text }) => text.replace(/^(t = [-\d]+\.\d)\d+ s/, "$1 s")), ...notes]);
+    toasts.show([...messages.filter(({ text }) => /^t = /.test(text)).map(({ text }) => text.replace(/^(t = [-\d]+\.\d)\d+ s/, "$1 s")), ...notes]);
   }
 
   // -- plots -----------------------------------------------------------------------------------------------------------------
@@ -633,6 +633,8 @@
   if (!missing) send({ start: { bytes: wasm, data: manifest, seed: Number($("seed").value), parameters: changed() } });
   $("title").textContent = manifest.title;
   $("objective").hidden = !manifest.checks.length;
+  $("remarks").hidden = !manifest.notes.length;
+  $("remarks").append(...manifest.notes.map((text) => element("p", "note", text)));
   buildPilot();
   buildScene();
   document.querySelector("[data-view=onboard]").hidden = !page.camera;
