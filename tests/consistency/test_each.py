@@ -66,7 +66,7 @@ def test_tether_and_contacts_equal_floats(lanes):
     plant = sim.plant
     programs = PlantPrograms(plant, sim.method, lanes=lanes)
     callees = [call.callee for call in programs.stepper.derivative_program.calls]
-    assert any(getattr(c, "points", 0) > 100 for c in callees)  # the contacts act together
+    assert any(getattr(c, "points", 0) > 20 for c in callees)  # the contacts act together
     rng = np.random.default_rng(4)
     nv, n = plant.model.nv, programs.stepper.n
     state = sim.state

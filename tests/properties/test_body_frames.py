@@ -306,7 +306,7 @@ def internal_in(plant, poses, z):
     """Internal states in the new frames: the deflection of a contact between bodies is in axes of the second."""
     z = z.copy()
     for c, places in zip(plant.components, plant.layout.z, strict=True):
-        if isinstance(c, contact.Pair) and c.other is not None:
+        if isinstance(c, contact.Pair) and not isinstance(c, contact.ConvexPair) and c.other is not None:
             at = list(places.values())
             z[at] = poses[c.other].R.T @ z[at]
     return z
@@ -427,6 +427,7 @@ COMPONENTS = {
     "given motion": dict(components=[hm.actuation.JointMotion(joint="arm", motion=actuation.motions.Sine(amplitude=0.3, period=4.0))]),
     "external wrench": dict(components=[hm.actuation.ExternalWrench(body="tool")]),
     "contact with terrain": dict(components=[WALL, hm.contact.PointContact(frame="keel"), hm.contact.PointContact(frame="hand")]),
+    "contact of convex solids": dict(components=[hm.contact.BodyContact(bodies=("vehicle", "tool"), material=MATERIAL), Terrain(name="block", material=MATERIAL, shape=geometry.Box(size=(200.0, 200.0, 200.0)))]),
     "contact of bodies": dict(components=[hm.contact.BodyContact(bodies=("vehicle", "crate"), material=MATERIAL), hm.contact.BodyContact(bodies=("tool", "crate"), material=MATERIAL)]),
     "grasp": dict(components=[contact.Grasp(name="hold", holder="hand", held="handle", tolerance=1e6)]),
     "hinge as a grasp": dict(components=[contact.Grasp(name="hold", holder="hand", held="handle", free=("rz",), tolerance=1e6)]),

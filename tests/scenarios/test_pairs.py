@@ -85,6 +85,16 @@ def ground(material):
     return small, contact.contact_pairs(small, [plane])
 
 
+def block(material):
+    """A box that slides and turns on a box of terrain: one convex pair with a patch of friction."""
+    crate = body(joint=joints.Free(velocity=(0.3, 0.1, 0.0, 0.0, 0.0, 0.5)), shapes=(geometry.Box(size=(0.3, 0.2, 0.2)),))
+    solid = contact.Terrain(
+        name="block", material=material, shape=geometry.Box(size=(2, 2, 0.4)).at((0, 0, 0.297), (0.01, 0.02, 0))
+    )
+    small = model(crate)
+    return small, contact.contact_pairs(small, [solid])
+
+
 def held():
     load = hm.Body(
         name="load",
@@ -143,6 +153,7 @@ KINDS = {
     ),
     "contact": lambda: ground(FLOOR),
     "rough contact": lambda: ground(ROUGH),
+    "convex contact": lambda: block(ROUGH),
     "grasp": held,
     "external": lambda: (model(body(joint=TILTED)), [ExternalWrench(body="hull")]),
     "user's own": lambda: (model(body(joint=TILTED)), [SpringLine(name="line", frame="nose", anchor=(0.5, 0.0, 1.0))]),

@@ -12,6 +12,7 @@ import hydromechs as hm
 from hydromechs import geometry
 from hydromechs.contact import (
     BodyContact,
+    ConvexPair,
     DryFriction,
     LinearContact,
     Material,
@@ -24,7 +25,6 @@ from hydromechs.contact import (
     contact_pairs,
     contact_wrench,
 )
-from hydromechs.errors import UnsupportedFeature
 from hydromechs.spatial import quaternion_exp, quaternion_matrix
 
 EPS = np.finfo(float).eps
@@ -488,23 +488,23 @@ def test_pairs_of_a_mechanism():
         return [p.name for p in contact_pairs(model, parts)]
 
     corners = [f"hull {k} on floor" for k in range(1, 9)]
-    ends = ["leg 1 on floor", "leg 2 on floor", "arm.1 1 on floor", "arm.1 2 on floor", "arm.2 on floor"]
+    ends = ["leg 1 on floor", "leg 2 on floor", "arm.1 on floor", "arm.2 on floor"]
     assert names([floor, PointContact(frame="foot")]) == ["foot on floor", *corners, *ends]
-    assert names([rock])[8:] == ["leg on rock", "arm.1 on rock", "arm.2 on rock"]
-    on_step = names([step])
-    assert sum(n.startswith("leg ") for n in on_step) == 4  # 0.5 m in steps of at most 0.2 m
-    assert sum(n.startswith("arm.1 ") for n in on_step) == 5  # the most
+    assert names([rock]) == ["hull on rock", "leg on rock", "arm.1 on rock", "arm.2 on rock"]
+    assert names([step]) == ["hull on step", "leg on step", "arm.1 on step", "arm.2 on step"]
+    on_field = names([field()])
+    assert sum(n.startswith("leg ") for n in on_field) == 4  # 0.5 m in steps of at most 0.2 m
+    assert sum(n.startswith("arm.1 ") for n in on_field) == 5  # the most
     meeting = contact_pairs(model, [BodyContact(bodies=("leg", "arm"), material=SOFT)])
-    # capsule on cylinder by points both ways, the sphere on the capsule
-    assert [p.name for p in meeting].count("arm on leg") == 1 and "arm on leg (2)" in [p.name for p in meeting]
+    assert [p.name for p in meeting] == ["leg on arm", "arm on leg"]  # capsule and cylinder, the sphere on the capsule
     assert all({p.body, p.other} == {1, 2} for p in meeting)
     assert len({p.name for p in meeting}) == len(meeting)
     pole = contact_pairs(model, [BodyContact(bodies=("hull", "pole"), material=SOFT)])
-    assert len(pole) == 8 + 8  # corners on the disc, its rims on the box
+    assert [(len(f.edges), len(f.rims)) for f in pole[0].features] == [(12, 0), (0, 8)]
 
 
 def test_probes_lie_on_the_shapes():
-    """Probes reach to the shapes' surfaces: the least gap over turned capsules, cylinders and boxes is that of their hull."""
+    """Probes reach to the shapes' surfaces: the least gap over turned capsules, boxes and hulls is that of their hull."""
     floor = Terrain(name="floor", material=SOFT, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
     solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
     o = hm.Origin((0.1, 0.2, 0.3), (0.5, -0.3, 0.2))
@@ -513,8 +513,9 @@ def test_probes_lie_on_the_shapes():
         hm.geometry.Placed(shape=hm.geometry.Box(size=(1.0, 0.6, 0.2)), origin=o): 0.5 * abs(a) @ [1.0, 0.6, 0.2],
         hm.geometry.Placed(shape=hm.geometry.Capsule(radius=0.1, length=0.7), origin=o): 0.35 * abs(a[2]) + 0.1,
         hm.geometry.Placed(shape=hm.geometry.Sphere(radius=0.4), origin=o): 0.4,
-        hm.geometry.Placed(shape=hm.geometry.Cylinder(radius=0.1, length=0.7), origin=o): 0.25 * abs(a[2])
-        + 0.1,  # the capsule drawn in to its length
+        hm.geometry.Placed(shape=hm.geometry.Convex(points=((0.5, 0, 0), (0, 1, 0), (0, 0, 0.7), (0, 0, 0))), origin=o): max(
+            0.5 * a[0], a[1], 0.7 * a[2], 0.0
+        ),
     }
     for shape, expected in reach.items():
         model = hm.Model(bodies=[hm.Body(name="b", inertia=solid, shapes=[shape])])
@@ -570,8 +571,11 @@ def test_bad_input_is_named():
             act()
     solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
     meshed = hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=[hm.geometry.Mesh(file="hull.stl")])])
-    with pytest.raises(hm.UnsupportedFeature, match=r"'hull'.*hull\.stl.*remove its role contact"):
+    with pytest.raises(FileNotFoundError, match=r"hull\.stl' does not exist; correct its path"):
         contact_pairs(meshed, [floor])
+    round_ = hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=[hm.geometry.Ellipsoid(axes=(1, 2, 3))])])
+    with pytest.raises(hm.UnsupportedFeature, match="'hull'.*ellipsoid.*remove its role contact"):
+        contact_pairs(round_, [floor])
 
 
 def field(**given):
@@ -579,25 +583,39 @@ def field(**given):
     return Terrain(name="sea bed", material=SOFT, shape=shape)
 
 
-def test_meshes_hinder_only_where_they_could_touch():
-    """A mesh as a collision shape is rejected where there is something to touch, not in open water."""
-    mesh = hm.geometry.Mesh(file="hull.stl", scale=(1.0, 1.0, 1.0))
-    body = hm.Body(name="hull", inertia=hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0)), shapes=(mesh,))
-    ball = hm.Body(
-        name="ball", inertia=hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0)), shapes=(hm.geometry.Sphere(radius=0.1),)
-    )
-    model = hm.Model(bodies=[body, ball])
-    assert contact_pairs(model, ()) == ()
-    with pytest.raises(UnsupportedFeature, match="body 'hull': contact with the mesh"):
-        contact_pairs(
-            model,
-            [
-                Terrain(
-                    name="floor",
-                    material=Material(law=LinearContact(stiffness=1e4)),
-                    shape=geometry.Plane.through((0, 0, 9), (0, 0, -1)),
-                )
-            ],
-        )
-    with pytest.raises(UnsupportedFeature, match="body 'hull': contact with the mesh"):
-        contact_pairs(model, [BodyContact(bodies=("hull", "ball"), material=Material(law=LinearContact(stiffness=1e4)))])
+def test_a_mesh_touches_as_its_hull(tmp_path):
+    """It is read only where there is something to touch, and then has the corners of its convex hull."""
+    corners = list(itertools.product((0.0, 1.0), (0.0, 0.5), (0.0, 0.3)))
+    faces = geometry.Convex(points=tuple(corners)).surface.faces + 1
+    lines = [*(f"v {x} {y} {z}" for x, y, z in corners), *("f {} {} {}".format(*face) for face in faces)]
+    (tmp_path / "hull.obj").write_text("\n".join(lines))
+
+    def model(file):
+        solid = hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0))
+        mesh = hm.geometry.Mesh(file=file, folder=str(tmp_path))
+        ball = hm.Body(name="ball", inertia=solid, shapes=(hm.geometry.Box(size=(1, 1, 1)),))
+        return hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=(mesh,)), ball])
+
+    soft = Material(law=LinearContact(stiffness=1e4))
+    floor = Terrain(name="floor", material=soft, shape=geometry.Plane.through((0, 0, 9), (0, 0, -1)))
+    assert contact_pairs(model("missing.obj"), ()) == ()
+    on_floor = contact_pairs(model("hull.obj"), [floor])
+    assert sorted(p.probe.position for p in on_floor if p.body == 0) == corners
+    (pair,) = contact_pairs(model("hull.obj"), [BodyContact(bodies=("hull", "ball"), material=soft)])
+    assert isinstance(pair, ConvexPair) and len(pair.features[0].edges) == 12
+
+
+def test_the_hull_of_a_fine_mesh_has_few_corners(tmp_path):
+    """The simplified hull of a sphere of 2,000 triangles lies inside it and reaches 90 % of its radius everywhere."""
+    surface = geometry.Sphere(radius=0.5).triangulate(48)
+    lines = [*(f"v {x} {y} {z}" for x, y, z in surface.vertices), *("f {} {} {}".format(*(f + 1)) for f in surface.faces)]
+    (tmp_path / "ball.obj").write_text("\n".join(lines))
+    solid = hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0))
+    ball = hm.Body(name="ball", inertia=solid, shapes=(hm.geometry.Mesh(file="ball.obj", folder=str(tmp_path)),))
+    floor = Terrain(name="floor", material=SOFT, shape=geometry.Plane.through((0, 0, 9), (0, 0, -1)))
+    corners = np.array([p.probe.position for p in contact_pairs(hm.Model(bodies=[ball]), [floor])])
+    assert len(surface.faces) > 1000 and 30 <= len(corners) <= 38
+    assert np.linalg.norm(corners, axis=1).max() <= 0.5 + 1e-12
+    directions = np.random.default_rng(1).normal(size=(500, 3))
+    reach = (corners @ directions.T).max(axis=0) / np.linalg.norm(directions, axis=1)
+    assert reach.min() > 0.9 * 0.5

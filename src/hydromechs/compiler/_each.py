@@ -25,7 +25,7 @@ def each(function: Callable[..., Any], *rows: Sequence[Any], least: int = 0) -> 
     """
     points = list(zip(*rows, strict=True))
     entries = np.array([list(_leaves(point)) for point in points], dtype=object)
-    if not any(isinstance(x, Symbol) for x in entries.ravel()):
+    if TAPE.get() is None and not any(isinstance(x, Symbol) for x in entries.ravel()):
         return [function(*point) for point in points]
     differs = [k for k, values in enumerate(entries.T) if not all(_same(x, values[0]) for x in values)]
     own = symbols("point", (len(differs),))

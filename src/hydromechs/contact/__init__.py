@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from hydromechs.model.component import Component
 
+from ._convex_pair import ConvexPair
 from ._coverage import unrepresented_contacts
 from ._grasp import Grasp
 from ._grip import Grip, Holding
@@ -32,6 +33,7 @@ __all__ = [
     "Contact",
     "ContactFriction",
     "ContactLaw",
+    "ConvexPair",
     "CouplingClosure",
     "DryFriction",
     "Grasp",

@@ -1,14 +1,15 @@
-"""Contacts that probes cannot represent: the pairs of shapes, and the motion that is inaccurate."""
+"""Contacts that probes cannot represent: shapes on height fields, and the inaccurate motion."""
 
 import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from hydromechs.geometry import Box, Capsule, Cylinder, HeightField, Placed, Plane
+from hydromechs.geometry import Box, Capsule, Convex, Cylinder, HeightField, Placed
 from hydromechs.model import Model
 from hydromechs.model.component import Component
 
+from ._convex_pair import ConvexPair
 from ._pair import Pair, PointProbe
 from ._probes import probes
 from ._touching import Terrain
@@ -23,10 +24,10 @@ ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
 def unrepresented_contacts(model: Model, components: Iterable[Component]) -> list[str]:
     """Return warnings about contacts of a plant's components whose geometry the probes cannot represent, one for each defect.
 
-    A contact is represented if the probes of one side cover its whole surface, since distances to solids are exact. Spheres
-    cover their surface; capsules do if the spheres along their axis overlap; boxes do against a plane. Terrain has no probes.
+    Convex shapes meet each other, and planes, with their whole surface. On height fields they touch with probes, which may be
+    farther apart than its crests.
     """
-    pairs = [c for c in components if isinstance(c, Pair)]
+    pairs = [c for c in components if isinstance(c, Pair) and not isinstance(c, ConvexPair)]
     found: dict[str, list[str]] = {}
     for where, defect in _meetings(model, pairs):
         places = found.setdefault(defect, [])
@@ -40,86 +41,56 @@ def unrepresented_contacts(model: Model, components: Iterable[Component]) -> lis
 
 
 def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
-    """Yield the names of two shapes that may touch, and what their probes cannot represent."""
+    """Yield the names of a shape and the height field that it may touch, and what its probes cannot represent."""
     names = model.body_names
-    met = {(pair.body, pair.other, id(pair.solid)): pair.solid for pair in pairs if pair.frame is None}
-    for (body, other, _), solid in met.items():
+    met = {(pair.body, id(pair.solid)): pair.solid for pair in pairs if pair.frame is None}
+    for (body, _), solid in met.items():
+        if not (isinstance(solid, Terrain) and isinstance(solid.shape, HeightField)):
+            continue
         for shape in model.bodies[body].shapes:
-            defect = _defect(shape, solid) if shape.contact else None
-            if defect is None:
-                continue
-            name = f"{shape.shape.word} {names[body]!r}"
-            if isinstance(solid, Terrain):
-                yield f"{name} with {solid.shape.word} {solid.name!r}", "; ".join(defect)
-            elif other is not None:
-                opposite = _defect(solid, shape)
-                if opposite is not None:  # both directions are found; sorting gives both the same text
-                    where = sorted([name, f"{solid.shape.word} {names[other]!r}"])
-                    parts = zip(*sorted([defect, opposite]), strict=True)
-                    motions, remedies = (dict.fromkeys(part) for part in parts)
-                    yield " with ".join(where), f"{'; '.join(motions)}; {', or '.join(remedies)}"
+            defect = _defect(shape, solid, solid.shape) if shape.contact else None
+            if defect is not None:
+                yield f"{shape.shape.word} {names[body]!r} with {solid.shape.word} {solid.name!r}", defect
 
 
-def _defect(piece: Placed, solid: Placed) -> tuple[str, str] | None:
-    """Return the motion that the probes of a shape cannot represent against a solid, and the fix; None if they cover it."""
-    match piece.shape:
-        case Box():
-            return _box_defect(piece.shape, solid)
-        case Cylinder():
-            return _cylinder_defect(piece, piece.shape, solid)
-        case Capsule():
-            return _capsule_defect(piece, piece.shape, solid)
-    return None
-
-
-def _box_defect(shape: Box, solid: Placed) -> tuple[str, str] | None:
-    if isinstance(solid.shape, Plane):
-        return None
-    if isinstance(solid.shape, HeightField):
-        height = _crest(solid.shape, max(shape.size))
-        if height <= CREST * min(shape.size):
+def _defect(piece: Placed, solid: Placed, ground: HeightField) -> str | None:
+    """Return the motion that the probes of a shape cannot represent on the ground, with the fix; None if they cover it."""
+    shape = piece.shape
+    if isinstance(shape, Box | Convex):
+        height = _crest(ground, 2.0 * float(max(shape.half_size)))
+        if height <= CREST * 2.0 * float(min(shape.half_size)):
             return None
-        passing = f"crests of the ground, up to {height:.2g} m high between two corners, pass through its faces"
-    else:
-        passing = "edges that cross, and faces that meet between the corners, pass through each other"
-    return f"a box touches with its 8 corners only, so {passing}", (
-        "use spheres or capsules instead, and remove the role contact of the box"
-    )
-
-
-def _cylinder_defect(piece: Placed, shape: Cylinder, solid: Placed) -> tuple[str, str] | None:
-    if shape.length < 2.0 * shape.radius:
-        return "a cylinder shorter than its diameter touches with 4 points on each rim, so it rolls like a square", (
-            "for rolling use a sphere, a capsule or a cylinder that is longer than its diameter; for standing use a box"
+        return (
+            f"a {shape.word} touches it with its corners only, so crests of the ground, up to {height:.2g} m high between two "
+            "corners, pass through its faces; add spheres on the faces"
         )
-    round_ends = "a cylinder touches as a capsule of the same length, so it cannot rest on its round ends"
-    between = _between(piece, shape.radius, solid)
-    passing = f", and {between[0]} pass between its {between[1]}" if between else ""
-    return round_ends + passing, "for standing use a box; for lying and rolling use a capsule"
-
-
-def _capsule_defect(piece: Placed, shape: Capsule, solid: Placed) -> tuple[str, str] | None:
-    between = _between(piece, shape.radius, solid)
+    if isinstance(shape, Cylinder) and shape.length < 2.0 * shape.radius:
+        return (
+            "a cylinder shorter than its diameter touches it with 4 points on each rim, so it rolls like a square; for rolling "
+            "use a sphere, a capsule or a plane; for standing use a box"
+        )
+    between = _between(piece, shape.radius, solid, ground) if isinstance(shape, Capsule | Cylinder) else ""
+    if isinstance(shape, Cylinder):
+        passing = f", and {between}" if between else ""
+        return (
+            f"a cylinder touches it as a capsule of the same length, so it cannot rest on its round ends{passing}; for "
+            "standing use a box, for lying and rolling a capsule"
+        )
     if not between:
         return None
-    motion = f"a capsule longer than its diameter touches by spheres on its axis, so {between[0]} pass between {between[1]}"
-    return motion, "split the capsule into capsules no longer than their diameter"
+    return f"a capsule longer than its diameter touches it by spheres on its axis, so {between}; split it into shorter capsules"
 
 
-def _between(piece: Placed, radius: float, solid: Placed) -> tuple[str, str] | None:
-    """Return the features that pass between the spheres along an axis, and the spheres' spacing; None if nothing passes."""
-    places = [p.position for p in probes(piece, solid) if isinstance(p, PointProbe)]  # a segment is exact
-    if isinstance(solid.shape, Plane) or len(places) < 2:
-        return None
+def _between(piece: Placed, radius: float, solid: Placed, ground: HeightField) -> str:
+    """Return which crests pass between the spheres along an axis; "" if none does."""
+    places = [p.position for p in probes(piece, solid) if isinstance(p, PointProbe)]
+    if len(places) < 2:
+        return ""
     apart = math.dist(places[0], places[1])
-    if apart <= 2.0 * radius * (1.0 + 1e-9):
-        return None
-    if isinstance(solid.shape, HeightField):
-        height = _crest(solid.shape, apart)
-        if height <= CREST * 2.0 * radius:
-            return None
-        return f"crests of the ground, up to {height:.2g} m high", f"spheres {apart:.3g} m apart"
-    return "edges and corners", f"spheres {apart:.3g} m apart"
+    height = _crest(ground, apart)
+    if apart <= 2.0 * radius * (1.0 + 1e-9) or height <= CREST * 2.0 * radius:
+        return ""
+    return f"crests of the ground, up to {height:.2g} m high, pass between spheres {apart:.3g} m apart"
 
 
 def _crest(field: HeightField, span: float) -> float:

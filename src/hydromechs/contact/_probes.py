@@ -6,27 +6,34 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.geometry import Box, Capsule, Cylinder, Mesh, Placed, Plane, Sphere
+from hydromechs.geometry import Box, Capsule, Convex, Cylinder, Mesh, Placed, Plane, Sphere
 from hydromechs.model import BodyShape, Model
 from hydromechs.model.component import Component
+from hydromechs.values import Array
 
+from ._convex_pair import ConvexPair, meet_as_convex
 from ._law import Material
 from ._pair import Pair, PointProbe, Segment
 from ._touching import BodyContact, PointContact, Terrain
 
+MAX_CORNERS = 32
+"""Maximum number of corners of the hull of a mesh, besides the farthest ones along the axes."""
 MAX_POINTS = 5
 """Maximum number of points along a capsule or cylinder."""
 
 
 def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
-    """Return all contact pairs: every probe of a moving body against all terrain, and the selected pairs of bodies.
+    """Return all contact pairs: of shapes of moving bodies and all terrain, and of the selected pairs of bodies.
 
-    Probes come from the shapes with the role contact: a sphere is one; a box has its 8 corners; a capsule has points with its
-    radius along its axis, the ends and others at most 4 radii apart (5 points at most), but only its ends against a plane and
-    the exact nearest point against a sphere; a cylinder is a capsule shortened to its length, or 4 points on the rim of each
-    face if it is shorter than its diameter. Bodies meet by the probes of each on the shapes of the other; a sphere is
-    always the probe, and two capsules meet exactly, so there is one pair.
+    Convex shapes meet each other, and cylinders meet planes, with their whole surface: one `ConvexPair`. Otherwise shapes with
+    the role contact have probes: a sphere is one; a box and a hull have their corners; a capsule has points with its radius
+    along its axis, the ends and others at most 4 radii apart (5 points at most), but only its ends against a plane and the
+    exact nearest point against a sphere or capsule; on a height field a cylinder is a capsule shortened to its length, or 4
+    points on the rim of each face if it is shorter than its diameter. A mesh counts as its convex hull, with at most
+    38 corners.
 
     `parts`: parts of a plant; only terrain, `PointContact` and `BodyContact` are used.
     """
@@ -55,11 +62,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
                 pairs.append(Pair(name=meets, body=at, probe=probe, frame=name, solid=solid, material=rough))
         for at, body in enumerate(model.bodies):
             if model.moves[at]:
-                named = _named_probes(body.name, touching[at], solid)
-                pairs += [
-                    Pair(name=f"{name} on {solid.name}", body=at, probe=probe, solid=solid, material=rough)
-                    for name, probe in named
-                ]
+                pairs += _touches(at, body.name, touching[at], None, solid.name, solid, rough)
     for part in bodies:
         part.check(model)
         first, second = map(model.body_index, part.bodies)
@@ -78,25 +81,36 @@ def _meetings(model: Model, touching: Sequence[Sequence[BodyShape]], a: int, b: 
     out = []
     for first, second in itertools.product(touching[a], touching[b]):
         ways = [(a, first, b, second), (b, second, a, first)]
-        if isinstance(first.shape, Sphere) or (isinstance(first.shape, Capsule) and isinstance(second.shape, Capsule)):
+        if (
+            meet_as_convex(first, second)
+            or isinstance(first.shape, Sphere)
+            or (isinstance(first.shape, Capsule) and isinstance(second.shape, Capsule))
+        ):
             ways = ways[:1]
         elif isinstance(second.shape, Sphere):
             ways = ways[1:]
         for at, shape, other, solid in ways:
-            out += [
-                Pair(name=f"{name} on {names[other]}", body=at, probe=probe, other=other, solid=solid, material=material)
-                for name, probe in _named_probes(names[at], [shape], solid)
-            ]
+            out += _touches(at, names[at], [shape], other, names[other], solid, material)
     return out
 
 
-def _named_probes(name: str, touching: Sequence[BodyShape], solid: Placed) -> list[tuple[str, PointProbe | Segment]]:
-    """Return the probes of the shapes of a body against a solid, numbered from 1 if a shape has several."""
-    out = []
+def _touches(
+    at: int, name: str, touching: Sequence[BodyShape], other: int | None, others: str, solid: Placed, material: Material
+) -> list[Pair]:
+    """Return the pairs of the shapes of a body with a solid, numbered from 1 if a shape has several."""
+    out: list[Pair] = []
     for number, shape in enumerate(touching, start=1):
         body = name if len(touching) == 1 else f"{name}.{number}"
+        fields = dict(body=at, other=other, solid=solid, material=material)
+        if meet_as_convex(shape, solid):
+            middle = PointProbe(position=shape.origin.xyz)
+            out.append(ConvexPair(name=f"{body} on {others}", probe=middle, piece=shape, **fields))  # type: ignore[arg-type]
+            continue
         found = probes(shape, solid)
-        out += [(body if len(found) == 1 else f"{body} {k}", probe) for k, probe in enumerate(found, start=1)]
+        out += [
+            Pair(name=f"{body if len(found) == 1 else f'{body} {k}'} on {others}", probe=probe, **fields)  # type: ignore[arg-type]
+            for k, probe in enumerate(found, start=1)
+        ]
     return out
 
 
@@ -110,6 +124,8 @@ def probes(piece: Placed, solid: Placed) -> list[PointProbe | Segment]:
             return [PointProbe(position=_place(piece, corner)) for corner in corners]
         case Capsule():
             return _along(piece, shape.radius, shape.length, solid)
+        case Convex():
+            return [PointProbe(position=_place(piece, corner)) for corner in shape.surface.vertices.tolist()]
         case Cylinder():
             r = shape.radius
             if shape.length >= 2.0 * r:
@@ -138,11 +154,25 @@ def _place(piece: Placed, x: Sequence[float]) -> tuple[float, float, float]:
     return tuple((along + piece.origin.xyz).tolist())
 
 
+def _hull_corners(mesh: Mesh) -> Array:
+    """Return the corners of the convex hull of a mesh (n, 3) [m]; of a larger hull the farthest in evenly spread directions."""
+    corners = mesh.surface.convex_hull().vertices
+    if len(corners) <= MAX_CORNERS:
+        return corners
+    k = np.arange(MAX_CORNERS) + 0.5
+    z, turn = 1.0 - 2.0 * k / MAX_CORNERS, np.pi * (1.0 + np.sqrt(5.0)) * k  # a spiral of equal areas
+    across = np.sqrt(1.0 - z * z)
+    spread = np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=1)
+    directions = np.concatenate([spread, np.eye(3), -np.eye(3)]) / mesh.half_size
+    return np.asarray(corners[np.unique(np.argmax(corners @ directions.T, axis=0))])
+
+
 def _checked(body: str, piece: BodyShape) -> BodyShape:
-    if not isinstance(piece.shape, Sphere | Box | Capsule | Cylinder):
-        what = f"the mesh {piece.shape.file!r}" if isinstance(piece.shape, Mesh) else f"a {piece.shape.word}"
+    if isinstance(piece.shape, Mesh):
+        return replace(piece, shape=Convex(points=tuple(map(tuple, _hull_corners(piece.shape).tolist()))))
+    if not isinstance(piece.shape, Sphere | Box | Capsule | Cylinder | Convex):
         raise UnsupportedFeature(
-            f"body {body!r}: contact with {what} (shape {piece.name!r}) is not possible; "
-            "remove its role contact and add spheres, capsules, cylinders or boxes"
+            f"body {body!r}: contact with a {piece.shape.word} (shape {piece.name!r}) is not possible; "
+            "remove its role contact and add spheres, capsules, cylinders, boxes or convex hulls"
         )
     return piece

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,9 @@ from hydromechs.values import Array, Bound, Scalar, Vector3
 
 from ._shape import PARALLEL, UP, Cell, Shape, first_entry, overlap
 from ._triangles import SIDES, Integrals, Triangles, read_triangles
+
+COPLANAR = 1e-9
+"""1 − cosine of the angle between faces that count as one."""
 
 Points = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)]
 """Rows of three finite numbers."""
@@ -69,6 +73,40 @@ class Convex(Polyhedron):
     def surface(self) -> Triangles:  # type: ignore[override]
         """The hull."""
         return Triangles(np.array(self.points), np.zeros((0, 3), dtype=int), "convex").convex_hull()
+
+    @cached_property
+    def planes(self) -> tuple[Array, Array]:
+        """Outward normals (m, 3) and distances from the origin (m,) [m] of its faces; coplanar triangles are one face."""
+        areas = self.surface.area_vectors
+        sizes = np.linalg.norm(areas, axis=1)
+        order = np.argsort(-sizes)
+        normals = areas[order] / sizes[order, None]
+        offsets = np.einsum("ni,ni->n", normals, self.surface.corners[order, 0])
+        kept: list[int] = []
+        for k, n in enumerate(normals):
+            if all(n @ normals[j] < 1.0 - COPLANAR for j in kept):
+                kept.append(k)
+        return normals[kept], offsets[kept]
+
+    def inner_edges(self, inset: float) -> list[tuple[Array, Array]]:
+        """Return the edges, as pairs of ends (3,) [m], of the solid whose faces are moved inwards by `inset` [m]."""
+        from scipy.spatial import HalfspaceIntersection  # scipy is slow to import and rarely needed
+
+        normals, offsets = self.planes
+        offsets = offsets - inset
+        middle = self.surface.vertices.mean(axis=0)
+        if np.any(normals @ middle >= offsets):
+            raise ValueError(f"its edges cannot be moved inwards by {inset:g} m; make it thicker")
+        corners = HalfspaceIntersection(np.column_stack([normals, -offsets]), middle).intersections
+        near = 1e-9 * float(np.ptp(corners, axis=0).max())
+        on = np.abs(corners @ normals.T - offsets) < near
+        edges = []
+        for i, j in combinations(range(len(normals)), 2):
+            shared = corners[on[:, i] & on[:, j]]
+            along = np.cross(normals[i], normals[j])
+            if len(shared) >= 2 and np.ptp(shared @ along) > near * float(np.linalg.norm(along)):
+                edges.append((shared[np.argmin(shared @ along)], shared[np.argmax(shared @ along)]))
+        return edges
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
         """Return signed distance and normal: inside to the nearest face, outside to the nearest face, edge or corner."""

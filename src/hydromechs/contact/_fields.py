@@ -1,0 +1,148 @@
+"""Fields of convex solids: a convex function of a point that is negative inside, with its derivatives along a line.
+
+A contact force is the gradient of a stored energy only if the depth is a function without jumps. So the fields of boxes,
+cylinders and hulls are the largest of the distances from their faces, blended over a band ε where two are nearly equal, also
+deep inside: there is no surface at which one formula replaces another. Across the middle of a solid the force changes sign
+within the band.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from hydromechs.geometry import Box, Capsule, Convex, Cylinder, Plane, Shape, Sphere
+from hydromechs.spatial import clamp, maximum, minimum, where
+from hydromechs.values import Array, Scalar
+
+TINY = 1e-36
+"""Added under roots [m²]."""
+BLUNT = 0.05
+"""δ over the radius of a round shape: its field is smooth on its axis, and its gradient on its surface 1 − δ²/2 [-]."""
+THIN = 1e-9
+"""Distance below the largest part at which deep inside another part counts [m]."""
+
+
+class Value(NamedTuple):
+    """A field at a point y + t u of a line, and its derivatives."""
+
+    value: Scalar
+    """Field [m]."""
+    gradient: Sequence[Scalar]
+    """Gradient, shape (3,)."""
+    slope: Scalar
+    """Derivative by t, gradient · u [m]."""
+    bend: Scalar
+    """Second derivative by t, at least 0 [m]."""
+
+
+Field: TypeAlias = Callable[[Sequence[Scalar], Sequence[Scalar]], Value]
+"""Function of a point x and a direction u in the frame of the shape."""
+
+
+def field_of(shape: Shape, band: float, exact: bool = False) -> Field:
+    """Return the field of a shape.
+
+    `band`: ε, the width over which faces are blended [m]; `exact`: the distance outside the edges, for features with a large
+    radius.
+    """
+    combined = _exact if exact else _largest
+    match shape:
+        case Plane():
+            return lambda x, u: Value(x[2], (0.0, 0.0, 1.0), u[2], 0.0)
+        case Sphere():
+            return lambda x, u: _round(x, u, shape.radius)
+        case Capsule():
+            half = 0.5 * shape.length
+            return lambda x, u: _around_axis(x, u, half, shape.radius)
+        case Box():
+            half_size = [float(h) for h in shape.half_size]
+            return lambda x, u: combined([_axis(x, u, k, half_size[k], band) for k in range(3)], band)
+        case Cylinder():
+            r, h = shape.radius, 0.5 * shape.length
+            return lambda x, u: combined([_round((x[0], x[1], 0.0), (u[0], u[1], 0.0), r), _axis(x, u, 2, h, band)], band)
+        case Convex():
+            normals, offsets = shape.planes
+            return lambda x, u: combined([_plane(x, u, n, d) for n, d in zip(normals, offsets, strict=True)], band)
+    raise TypeError(f"a {shape.word} has no field")
+
+
+def _round(x: Sequence[Scalar], u: Sequence[Scalar], radius: float) -> Value:
+    """Return √(|x|² + δ²) − √(R² + δ²), the distance from a sphere with its cone at the centre rounded; 0 on the sphere."""
+    small = (BLUNT * radius) ** 2
+    size = np.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + small)
+    n = [a / size for a in x]
+    slope = n[0] * u[0] + n[1] * u[1] + n[2] * u[2]
+    bend = maximum(u[0] * u[0] + u[1] * u[1] + u[2] * u[2] - slope * slope, 0.0) / size
+    return Value(size - math.sqrt(radius**2 + small), n, slope, bend)
+
+
+def _around_axis(x: Sequence[Scalar], u: Sequence[Scalar], half: float, radius: float) -> Value:
+    """Return the distance from a capsule, by the nearest point of its axis, the piece |z| ≤ half of the z axis."""
+    beyond = x[2] - clamp(x[2], -half, half)
+    return _round((x[0], x[1], beyond), (u[0], u[1], u[2] * (beyond != 0.0)), radius)
+
+
+def _axis(x: Sequence[Scalar], u: Sequence[Scalar], k: int, half: float, band: float) -> Value:
+    """Return |x_k| − half, rounded within a band about 0."""
+    c = clamp(x[k], -band, band)
+    w = c / band
+    gradient: list[Scalar] = [0.0, 0.0, 0.0]
+    gradient[k] = w
+    bend = (x[k] * x[k] < band * band) * (u[k] * u[k] / band)
+    return Value(w * x[k] + 0.5 * (band - c * w) - half, gradient, w * u[k], bend)
+
+
+def _plane(x: Sequence[Scalar], u: Sequence[Scalar], n: Array, d: float) -> Value:
+    slope = sum(float(n[k]) * u[k] for k in range(3))
+    return Value(sum(float(n[k]) * x[k] for k in range(3)) - float(d), n.tolist(), slope, 0.0)
+
+
+def _largest(parts: Sequence[Value], band: float) -> Value:
+    """Return the largest of some fields; the larger of two is max(a, b) + (ε − |a − b|)₊²/(4 ε)."""
+    out = parts[0]
+    for b in parts[1:]:
+        difference = out.value - b.value
+        c = clamp(difference, -band, band)
+        w = c / band
+        first = 0.5 + 0.5 * w
+        steeper = out.slope - b.slope
+        change = (difference * difference < band * band) * (steeper * (0.5 / band))
+        out = Value(
+            b.value + first * difference + 0.25 * (band - c * w),
+            [y + first * (x - y) for x, y in zip(out.gradient, b.gradient, strict=True)],
+            b.slope + first * steeper,
+            b.bend + first * (out.bend - b.bend) + change * steeper,
+        )
+    return out
+
+
+def _exact(parts: Sequence[Value], band: float) -> Value:
+    """Return the larger of the blended field and the distance from the edges rounded by ε.
+
+    The distance is ‖(parts + ε)₊‖ − ε; deep inside it is the largest part, which is below the blended field. For faces that are
+    not orthogonal it is not Euclidean near their edge, which touches with its own feature.
+    """
+    top = parts[0].value
+    for part in parts[1:]:
+        top = maximum(top, part.value)
+    level = minimum(top, -band) - THIN
+    beyond = [maximum(part.value - level, 0.0) for part in parts]
+    size = np.sqrt(sum(b * b for b in beyond) + TINY)
+    weights = [b / size for b in beyond]
+    slope = sum(w * part.slope for w, part in zip(weights, parts, strict=True))
+    square = sum((b > 0.0) * (part.slope * part.slope) for b, part in zip(beyond, parts, strict=True))
+    bend = sum(w * part.bend for w, part in zip(weights, parts, strict=True)) + maximum(square - slope * slope, 0.0) / size
+    gradient = [sum(w * part.gradient[k] for w, part in zip(weights, parts, strict=True)) for k in range(3)]
+    smooth = _largest(parts, band)
+    outside = size + level > smooth.value
+    pick = lambda a, b: where(outside, a, b)  # noqa: E731
+    return Value(
+        pick(size + level, smooth.value),
+        [pick(a, b) for a, b in zip(gradient, smooth.gradient, strict=True)],
+        pick(slope, smooth.slope),
+        pick(bend, smooth.bend),
+    )

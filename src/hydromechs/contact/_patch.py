@@ -1,0 +1,75 @@
+"""Friction of a patch of contact: one stick-slip anchor for the slip of its centre and the twist about its normal."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import maximum, where
+from hydromechs.values import Array, Scalar
+
+from ._law import DryFriction
+
+NEWTON = 6
+"""Newton's steps onto the limit surface; the scaling after them makes the limit exact."""
+SMALL = 1e-12
+"""Smallest radius of a patch over that of its anchor [-]."""
+
+
+class PatchFriction(NamedTuple):
+    """Friction of one patch."""
+
+    force: Array
+    """Friction force f; −f acts on the sliding body at the centre [N], shape (3,)."""
+    torque: Scalar
+    """Friction torque τ; −τ acts on the turning body about the normal [N·m]."""
+    s_rate: Array
+    """ṡ [m/s], shape (3,)."""
+    twist_rate: Scalar
+    """Rate of the twist [rad/s]."""
+    loss: Scalar
+    """Power lost, at least 0 [W]."""
+    stored: Scalar
+    """Energy of the anchor [J]."""
+
+
+def patch_friction(
+    law: DryFriction, anchor: float, normal: Scalar, radius: Scalar, n: Array, s: Array, twist: Scalar, v: Array, spin: Scalar
+) -> PatchFriction:
+    """Return the friction of a patch with normal force N and radius R, the mean distance of the pressure from its centre.
+
+        f₀ = k_t s + c_t v,  τ₀ = k_r θ + c_r ω,     (|f|/μN)² + (τ/μNR)² ≤ 1,     ṡ = (f − k_t s)/c_t,  θ̇ = (τ − k_r θ)/c_r
+
+    (f, τ) is the point of the limit surface nearest to (f₀, τ₀) in the metric of the dampers, k_r = k_t r² and c_r = c_t r²
+    with the constant radius r of the anchor. So a point of contact (R = 0) has no torque and its full sliding friction, a pure
+    spin is limited by μNR. With f = f₀/(1 + x), τ = τ₀/(1 + κx), κ = (r/R)², x follows from Newton's method for 1/√S(x), which
+    is monotonic. The loss (|f − k_t s|² + f·(f₀ − f))/c_t and its twin for the twist are not negative for any factors in 0..1.
+
+    `anchor`: r [m]; `n`: unit normal (3,); `s`: deflection (3,) [m]; `twist`: θ [rad]; `v`: velocity of the centre along the
+    tangent plane (3,) [m/s]; `spin`: ω about n [rad/s].
+    """
+    k, c = law.stiffness, law.damping
+    k_r, c_r = k * anchor**2, c * anchor**2
+    across = (n @ s) * n
+    along = s - across
+    f0, torque0 = k * along + c * v, k_r * twist + c_r * spin
+    radius = maximum(radius, SMALL * anchor)
+    fall = 1.0 + (v @ v + (radius * spin) * (radius * spin)) / law.stribeck_speed**2
+    limit = normal * (law.kinetic + (law.static - law.kinetic) / fall)
+    a = maximum(limit, 1e-30)
+    F2, T2, kappa = f0 @ f0, (torque0 / radius) * (torque0 / radius), (anchor / radius) * (anchor / radius)
+    x: Scalar = 0.0
+    for _ in range(NEWTON):
+        p, t = 1.0 / (1.0 + x), 1.0 / (1.0 + kappa * x)
+        square = F2 * p * p + T2 * t * t
+        slope = F2 * p * p * p + kappa * T2 * t * t * t  # −S'/2
+        step = square / maximum(slope, 1e-150) * (np.sqrt(square) / a - 1.0)
+        x = maximum(x + step, 0.0)
+    p, t = 1.0 / (1.0 + x), 1.0 / (1.0 + kappa * x)
+    size = np.sqrt(F2 * p * p + T2 * t * t)
+    scale = where(size > limit, limit / maximum(size, 1e-150), 1.0)
+    f, torque = (p * scale) * f0, (t * scale) * torque0
+    s_rate = (f - k * along) / c - (k / c) * across
+    twist_rate = (torque - k_r * twist) / c_r
+    stored = 0.5 * k * (s @ s) + 0.5 * k_r * twist * twist
+    loss = f @ v - k * (s @ s_rate) + torque * spin - k_r * twist * twist_rate
+    return PatchFriction(f, torque, s_rate, twist_rate, loss, stored)
