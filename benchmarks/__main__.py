@@ -12,6 +12,7 @@ from .command_backends import backends
 from .command_evidence import evidence
 from .command_files import study_files
 from .command_imports import study_imports
+from .command_loops import study_loops
 from .command_missions import bench_missions, study_missions
 from .command_mutations import study_mutations
 from .command_pages import bench_pages
@@ -41,6 +42,7 @@ app.command("hybrid")(study_hybrid)
 app.command("navigation")(study_navigation)
 app.command("backends")(backends)
 app.command("surface")(study_surface)
+app.command("loops")(study_loops)
 app.command("pages")(bench_pages)
 
 
