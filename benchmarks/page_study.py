@@ -24,7 +24,10 @@ from hydromechs.station import helmed
 STEPS = 1000
 """Number of steps that are compared."""
 AGREE, LARGEST, PACKED = 1e-9, 5e6, 2e6
-"""Limits: difference over 1 + the largest value of a variable, size of a page [bytes], compressed size [bytes]."""
+"""Limits: difference of q and v over 1 + their largest value, size of a page [bytes], compressed size [bytes].
+
+Other variables are reported only: where a vehicle pierces waves, moving its start by 1e-15 m changes accelerations by 1e-9.
+"""
 RUN = """
 const [engine, folder, time, duration] = process.argv.slice(1);
 const fs = require("fs");
@@ -73,9 +76,11 @@ def _row(node: str, name: str) -> dict[str, Any]:
         done = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         got = hm.load_recording(folder / "start.nc").load()
     wanted = hm.Simulation(flown, parameters=list(parameters)).run(t).recording
-    difference, variable = max((_difference(wanted[v].values, got[v].values), str(v)) for v in wanted.data_vars)
-    good = difference < AGREE and size <= LARGEST and packed <= PACKED and not (done["ended"] or {}).get("error")
-    out = {"good": good, "size": size, "packed": packed, "difference": difference, "variable": variable, "compiled": compiled}
+    found = {str(v): _difference(wanted[v].values, got[v].values) for v in wanted.data_vars}
+    variable, state = max(found, key=lambda name: found[name]), max(found["q"], found["v"])
+    good = state < AGREE and size <= LARGEST and packed <= PACKED and not (done["ended"] or {}).get("error")
+    out = {"good": good, "size": size, "packed": packed, "state": state, "compiled": compiled}
+    out |= {"difference": found[variable], "variable": variable}
     return out | {"factor": done["t"] / done["cpu"], "pilot": flown is not scenario}
 
 
