@@ -164,7 +164,7 @@ def main() -> int:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "site").resolve()
     site = read(folder)
     faults = broken(site, folder) + far(site, folder)
-    print(f"{len(site)} pages, {sum(len(links.all) for links in site.values())} links, {len(faults)} faults")
+    print(f"{len(site)} pages, {sum(len(links.all) for links in site.values())} links, {len(faults)} problems")
     print(*faults, sep="\n")
     return int(bool(faults))
 

@@ -185,7 +185,7 @@ class Plant:
         return any(map(self.is_of_component, self.parameters))
 
     def is_of_component(self, name: str) -> bool:
-        """True if an open parameter has numbers of components."""
+        """True if an open parameter refers to numbers of components."""
         return any(keys[0] == "components" for keys in self._open_places[name])
 
     def flow(self, seed: int | None = None) -> UniformFlow:

@@ -75,7 +75,7 @@ class FrameWalker:
         self.swings = kinds.pop()
         """True if the legs swing."""
         self.joints = [part.name for part in self.torso if part] + [part.name for leg in legs for part in leg.parts]
-        """All joints: slide and rotation of the torso if present, then of each leg its swing, if any, and slide."""
+        """All joints: slide and rotation of the torso, if present; then swing, if any, and slide of each leg."""
         parts = [model.joint_part(name) for name in self.joints]
         self.at = [part.q.start for part in parts]
         """Indices of the joints in q."""
