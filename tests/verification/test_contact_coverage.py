@@ -120,6 +120,17 @@ def test_a_crate_stays_on_a_plinth_of_its_size_as_in_mujoco():
     assert float(whole.recording.position.sel(body="crate", xyz="z")[-1]) == pytest.approx(0.2, abs=2e-3)
 
 
+def test_a_hull_stands_in_mujoco_and_is_named_elsewhere():
+    """MuJoCo gets the same hull; engines that do not support hulls name the shape."""
+    pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
+    hull = geometry.Convex(points=tuple(itertools.product((-0.1, 0.3), (-0.2, 0.2), (-0.2, 0.2))))
+    sim = hm.Simulation(model(body("crate", hull, position=(0.0, 0.0, 0.2))), components=[PLINTH], record=0.1)
+    for run in (sim.run(0.5), Hybrid(engine="mujoco").simulation(sim.plant, step=1e-3).run(0.5)):
+        np.testing.assert_allclose(run.recording.position.sel(body="crate")[-1], [0, 0, 0.2], atol=5e-3)
+    with pytest.raises(hm.UnsupportedFeature, match="shape crate.1 is a convex, which Bullet does not support"):
+        Hybrid(engine="bullet").simulation(sim.plant, step=1e-3)
+
+
 def test_check_and_run_report_it(tmp_path, capsys):
     ground = wavy(0.1)
     hm.save(model(body("crate", CUBE)), tmp_path / "crate.yaml")

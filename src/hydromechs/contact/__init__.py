@@ -21,7 +21,7 @@ from ._law import (
 )
 from ._loop import CouplingClosure, LoopClosure, loop_closures
 from ._pair import Contact, Pair, PointProbe, Segment, contact_wrench
-from ._probes import contact_pairs
+from ._probes import contact_pairs, touching_shape
 from ._touching import BodyContact, PointContact, Terrain, ground_height
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "contact_wrench",
     "ground_height",
     "loop_closures",
+    "touching_shape",
     "unrepresented_contacts",
 ]
 

@@ -47,7 +47,8 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     meeting = {model.body_index(name) for part in bodies for name in part.bodies}
     able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # other shapes can be of any kind
     touching = [
-        [_checked(body.name, s) for s in body.shapes if s.contact] if able[at] else [] for at, body in enumerate(model.bodies)
+        [touching_shape(body.name, s) for s in body.shapes if s.contact] if able[at] else []
+        for at, body in enumerate(model.bodies)
     ]
     pairs: list[Pair] = []
     for solid in terrain:
@@ -167,7 +168,8 @@ def _hull_corners(mesh: Mesh) -> Array:
     return np.asarray(corners[np.unique(np.argmax(corners @ directions.T, axis=0))])
 
 
-def _checked(body: str, piece: BodyShape) -> BodyShape:
+def touching_shape(body: str, piece: BodyShape) -> BodyShape:
+    """Return a shape of a body as it touches: a mesh as its convex hull; `UnsupportedFeature` if it cannot touch."""
     if isinstance(piece.shape, Mesh):
         return replace(piece, shape=Convex(points=tuple(map(tuple, _hull_corners(piece.shape).tolist()))))
     if not isinstance(piece.shape, Sphere | Box | Capsule | Cylinder | Convex):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs.contact import Material
-from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, HeightField, Placed, Plane, Shape, Sphere
+from hydromechs.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HeightField, Placed, Plane, Shape, Sphere
 from hydromechs.model import Inertia, Model, joints
 from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
@@ -68,7 +68,7 @@ class MuJoCoEngine(Engine):
     takes_stiffness = True
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        return scene.others((*GEOMS, HeightField), "MuJoCo")
+        return scene.others((*GEOMS, Convex, HeightField), "MuJoCo")
 
     def carries(self, model: Model, added: Array) -> Array:
         """Return None: the joint-space inertia includes all added mass."""
@@ -124,8 +124,13 @@ class MuJoCoEngine(Engine):
 
     def _plain(self, solid: Placed) -> dict[str, Any]:
         """Return a shape as a geom."""
-        kind, size = GEOMS[type(solid.shape)]
-        geom = dict(type=getattr(self._mj.mjtGeom, f"mjGEOM_{kind}"), size=list(size(solid.shape)))
+        if isinstance(solid.shape, Convex):
+            name = f"hull {len(self._tree.spec.meshes)}"
+            self._tree.spec.add_mesh(name=name, uservert=solid.shape.surface.vertices.ravel().tolist())
+            geom: dict[str, Any] = dict(type=self._mj.mjtGeom.mjGEOM_MESH, meshname=name)
+        else:
+            kind, size = GEOMS[type(solid.shape)]
+            geom = dict(type=getattr(self._mj.mjtGeom, f"mjGEOM_{kind}"), size=list(size(solid.shape)))
         return dict(**geom, pos=solid.origin.xyz, quat=quaternion_from_matrix(solid.origin.R))
 
     def _height_field(self, model: Model, name: str, field: HeightField) -> dict[str, Any]:

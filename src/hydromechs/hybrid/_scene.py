@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.contact import Material, Pair, Terrain
+from hydromechs.contact import Material, Pair, Terrain, touching_shape
 from hydromechs.geometry import HeightField, Origin, Placed, Shape, Sphere
 from hydromechs.model import Mdh, Model, joints
 from hydromechs.spatial import pose_matrix
@@ -79,12 +79,16 @@ class Scene(NamedTuple):
     """Indices of bodies that can touch each other, and their materials."""
 
     def others(self, known: tuple[type[Shape], ...], engine: str) -> list[str]:
-        """Return errors about terrain whose shapes an engine does not support."""
+        """Return errors about terrain and bodies whose shapes an engine does not support."""
         words = ", ".join(kind.__name__.lower() for kind in known)
+        owned = [
+            *((f"terrain {x.name!r}", x.shape) for x in self.solids),
+            *((f"shape {x.name}", x.shape.shape) for x in self.pieces),
+        ]
         return [
-            f"terrain {solid.name!r} is a {solid.shape.word}, which {engine} does not support; use {words}, or another engine"
-            for solid in self.solids
-            if not isinstance(solid.shape, known)
+            f"{owner} is a {shape.word}, which {engine} does not support; use {words}, or another engine"
+            for owner, shape in owned
+            if not isinstance(shape, known)
         ]
 
     def pieces_of(self, body: int) -> list[Piece]:
@@ -110,7 +114,7 @@ def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
             meeting[a, b] = pair.material
     touching = grounded | {i for ab in meeting for i in ab}
     pieces = [
-        Piece(f"{model.body_names[i]}.{k}", i, shape)
+        Piece(f"{model.body_names[i]}.{k}", i, touching_shape(model.body_names[i], shape))
         for i in sorted(touching)
         for k, shape in enumerate((s for s in model.bodies[i].shapes if s.contact), start=1)
     ]
