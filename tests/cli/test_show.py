@@ -122,6 +122,7 @@ def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
         (("view", "held_load", "--port", 99999), "port 99999 is outside 1 to 65535"),
         (("replay", "RUN", "--video", "a.gif", "--speed", "nan"), "--speed nan: must be above 0"),
         (("replay", "RUN", "--html", "."), "--html .: it is a folder; give the name of a file"),
+        (("replay", "RUN", "--html", "mission.yaml"), "mission.yaml: replays are HTML files"),
         (("replay", "RUN", "--html", "b.html", "--speed", 4, "--camera", "x"), "--speed, --camera"),
         (("compare", "RUN", "RUN", "--tolerance", -1), "--tolerance -1: must be at least 0"),
         (("plot", "RUN", "q", "--out", "q.xyz"), "--out q.xyz: a plot ends in .png, .svg, .pdf, .jpg"),

@@ -85,7 +85,7 @@ def test_rich_file_uses_every_field_of_every_class():
 def test_what_a_file_says_reaches_the_model():
     model = loads(RICH)
     bodies = {b.name: b for b in model.bodies}
-    assert model.world == World(axes="ENU", gravity=9.8, water_density=1000.0)
+    assert model.world == World(axes="ENU", gravity=9.8, water_density=1000.0, kinematic_viscosity=1.2e-6)
     assert model.description == "A model that uses every key\nof the file.\n"
     assert model.sources == (("vehicle.inertia", "published: somebody, 2001"), ("arm mass", "guessed"))
     assert bodies["shoulder"].joint == joints.Revolute(

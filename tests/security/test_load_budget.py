@@ -147,3 +147,13 @@ def test_the_nearest_name_is_found_soon():
     for k in range(200):
         nearest(f"position{k}", [f"position{j}_" for j in range(100_000)])
     assert time.process_time() - before < 20.0
+
+
+@pytest.mark.parametrize("shape", [hm.geometry.Box(size=(1.0, 1.0, 1.0)), hm.geometry.Cylinder(radius=0.1, length=400.0)])
+def test_ripples_on_a_hull_ask_for_no_million_strips(shape):
+    """A wave of 16 mm on a cube of 1 m has 16 million strips; the body, the wave and the fix are named before any is made."""
+    inertia = hm.Inertia(mass=1000.0, tensor=(100, 100, 100, 0, 0, 0))
+    body = hm.Body(name="hull", joint=hm.joints.Free(), inertia=inertia, hydro=hm.Hydro(volume=1.0), shapes=(shape,))
+    waves = hm.Environment(waves=[hm.hydro.RegularWave(height=0.001, period=0.1)])
+    with pytest.raises(ValueError, match=r"body 'hull': waves of 0.0156 m need \d+ strips.*longer waves"):
+        hm.Simulation(hm.Model(name="ripples", bodies=[body]), environment=waves, step=0.01).run(0.01)

@@ -118,6 +118,8 @@ def _write_html(run: str, html: str, console: Console, model: str) -> None:
     from hydromechs.viewer import SCENE_SAMPLES, replay_html
 
     path = _new_file(html, "--html")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--html {html}: replays are HTML files; use the suffix .html")
     scene, ds = run_scene(run, model, most=SCENE_SAMPLES)
     files.write_text(path, replay_html(scene, ds, structured(ds, "messages") or ()))
     shown = f"{len(scene.times)} of {ds.sizes['time']} samples, {path.stat().st_size / 1e6:.1f} MB"

@@ -39,6 +39,9 @@ ROUND = 0.05
 SEA = 2.0
 """Maximum frequency that strips resolve over the peak frequency; waves below it carry 4/5 of the velocity's variance."""
 
+MAX_STRIPS = 1000
+"""Strips of a hull or cylinder; each has up to four points, of about 100 operations per wave."""
+
 Shares: TypeAlias = tuple[tuple[int, float], ...]
 """Indices of points and their weights in a mean."""
 
@@ -114,6 +117,16 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
     points.
     Strips resolve the wavenumber k [rad/m], see `strip_wavenumber`; `surface`: the water has a free surface.
     """
+    try:
+        return _sampled(body, nominal, density, k, surface=surface)
+    except _TooManyStrips as error:
+        raise ValueError(
+            f"body {nominal.name!r}: waves of {2.0 * math.pi / k:.3g} m need {error} strips of its hull or of a cylinder, more "
+            f"than {MAX_STRIPS}; use longer waves, or describe the body by a smaller shape or an ellipsoid"
+        ) from None
+
+
+def _sampled(body: Body, nominal: Body, density: Scalar, k: float, *, surface: bool) -> WetSampling:
     points = _Points()
     hull = _hull(body, nominal, k, points, surface=surface)
     mean = tuple((i, strip.share * w) for strip in hull for i, w in strip.shares)
@@ -138,6 +151,15 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
     pairs = zip(body.hydro.drag, known.drag, strict=True)
     dragged = [_drag_at(element, given, density, k, points, mean) for element, given in pairs]
     return WetSampling(tuple(points.found), mean, hull, tuple(added), tuple(dragged))
+
+
+class _TooManyStrips(Exception):
+    """A hull or cylinder is too long for the waves."""
+
+
+def _within_limit(n: float) -> None:
+    if n > MAX_STRIPS:
+        raise _TooManyStrips(f"{n:.0f}")
 
 
 class _Points:
@@ -188,6 +210,7 @@ def _nodes(solid: Placed, k: float) -> list[list[float]]:
     """Return the stations of the points of each piece of a cylinder: distance from the middle over the length."""
     assert isinstance(solid.shape, Cylinder)
     length = solid.shape.length
+    _within_limit(k * length / STRIP)
     pieces = max(1, math.ceil(k * length / STRIP))
     each = length / pieces
     excess = each**2 / 12.0 - solid.shape.radius**2 / 4.0
@@ -287,14 +310,16 @@ def _cut(cell: HullCell, k: float) -> list[HullCell]:
     """Cut a long cylinder across its axis and a large box across all axes; an ellipsoid stays whole."""
     shape = cell.shape
     if isinstance(shape, Cylinder):
-        counts = [1, 1, max(1, math.ceil(k * shape.length / STRIP))]
+        wanted = [0.0, 0.0, k * shape.length / STRIP]
         half = [0.0, 0.0, 0.5 * shape.length]
     elif isinstance(shape, Box):
         half = (0.5 * np.array(shape.size)).tolist()
         longest = int(np.argmax(half))
-        counts = [max(1, math.ceil(k * 2.0 * h / (STRIP if i == longest else ACROSS))) for i, h in enumerate(half)]
+        wanted = [k * 2.0 * h / (STRIP if i == longest else ACROSS) for i, h in enumerate(half)]
     else:
         return [cell]
+    _within_limit(math.prod(max(1.0, x) for x in wanted))
+    counts = [max(1, math.ceil(x)) for x in wanted]
     size = [h / n for h, n in zip(half, counts, strict=True)]
     out: list[HullCell] = []
     for place in itertools.product(*map(range, counts)):
