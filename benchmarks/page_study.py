@@ -79,7 +79,7 @@ def _row(node: str, name: str) -> dict[str, Any]:
     found = {str(v): _difference(wanted[v].values, got[v].values) for v in wanted.data_vars}
     variable, state = max(found, key=lambda name: found[name]), max(found["q"], found["v"])
     good = state < AGREE and size <= LARGEST and packed <= PACKED and not (done["ended"] or {}).get("error")
-    out = {"good": good, "size": size, "packed": packed, "state": state, "compiled": compiled}
+    out: dict[str, object] = {"good": good, "size": size, "packed": packed, "state": state, "compiled": compiled}
     out |= {"difference": found[variable], "variable": variable}
     return out | {"factor": done["t"] / done["cpu"], "pilot": flown is not scenario}
 

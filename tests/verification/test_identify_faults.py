@@ -120,7 +120,7 @@ def test_other_things_that_make_no_sense_are_rejected(plant, trial):
         hm.identify(plant, [], [IMU], [DRAG], step=0.05)
     with pytest.raises(ValueError, match="'decay' starts at 0 s and stops at -1 s"):
         hm.identify(plant, [replace(trial, end=-1.0)], [IMU], [DRAG], step=0.05)
-    with pytest.raises(ValueError, match="listed twice.*as 'plate.inertia.mass' and 'plate.inertia.mass'"):
+    with pytest.raises(ValueError, match="listed twice.*'plate.inertia.mass' and 'plate.inertia.mass'"):
         hm.identify(plant, [trial], [IMU], [MASS, MASS], step=0.05)
     with pytest.raises(ValueError, match="cannot be simulated to their ends .*: decay; use a smaller step"):
         hm.identify(plant, [trial], [IMU], [replace(DRAG, value=1e6)], step=0.05)
