@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import struct
+import tracemalloc
 import warnings
 import zlib
 from pathlib import Path
@@ -302,6 +303,28 @@ def test_hostile_xml(tmp_path, root, text):
     with pytest.raises(hm.ModelError) as error:
         hm.load(tmp_path / f"r{suffix}")
     assert "root:" not in str(error.value)
+
+
+MERGES = {
+    "one mapping": "b: {<<: [" + "*a, " * 2500 + "]}\n",
+    "many mappings": "b: [" + "{<<: *a}, " * 2500 + "]\n",
+    "nested": "b: &b {<<: *a}\nc: {<<: [" + "*b, " * 2500 + "]}\n",
+}
+
+
+@pytest.mark.parametrize("kind", MERGES)
+def test_merged_keys_of_yaml_are_counted_before_they_are_copied(tmp_path, kind):
+    pytest.importorskip("xacro", reason="needs pip install 'hydromechs[xacro]'")
+    from hydromechs.formats import _xacro
+
+    loader = _xacro._Units("a: &a {" + ", ".join(f"k{k}: 0" for k in range(2000)) + "}\n" + MERGES[kind])
+    tracemalloc.start()
+    try:
+        with pytest.raises(_xacro.Missing, match="more than 10000 keys are merged by << in a YAML file"):
+            loader.get_single_data()
+        assert tracemalloc.get_traced_memory()[1] < 30e6
+    finally:
+        tracemalloc.stop()
 
 
 # -- tables and states --------------------------------------------------------------------------------------------------

@@ -317,11 +317,21 @@ class _Expansion:
 class _Units(yaml.SafeLoader):
     """YAML with the units of xacro: !degrees and !radians."""
 
+    merged = 0
+    """Number of keys merged so far, in all mappings of the file."""
+
     def flatten_mapping(self, node: Any) -> None:
         """Merge the keys of `<<` into a mapping, up to a limit."""
+        for key, value in node.value:  # count before merging: a short list of aliases can merge millions of keys
+            if key.tag == "tag:yaml.org,2002:merge":
+                for part in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    if isinstance(part, yaml.MappingNode):
+                        self.flatten_mapping(part)
+                        self.merged += len(part.value)
+                    if self.merged > MAX_LENGTH:
+                        words = "keys are merged by << in a YAML file; write fewer mappings with <<"
+                        raise Missing(f"more than {MAX_LENGTH} {words}")
         super().flatten_mapping(node)
-        if len(node.value) > MAX_LENGTH:
-            raise Missing(f"a mapping of a YAML file has more than {MAX_LENGTH} keys after merging")
 
 
 def _number(loader: Any, node: Any) -> float:
