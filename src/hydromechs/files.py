@@ -25,6 +25,7 @@ __all__ = [
     "CONTROL",
     "LIMITS",
     "MAX_BYTES",
+    "MAX_COLUMNS",
     "PARTIAL",
     "UnreadableFile",
     "count",
@@ -40,6 +41,7 @@ __all__ = [
     "read_text",
     "remove",
     "replacing",
+    "require_columns",
     "require_file",
     "write_bytes",
     "write_json",
@@ -48,6 +50,9 @@ __all__ = [
 
 MAX_BYTES = 64 * 2**20
 """Maximum size of a text file [bytes]; the largest library model has 60 kB."""
+
+MAX_COLUMNS = 1000
+"""Maximum number of columns of a table; NumPy takes 2 kB of memory for each before it reads a number."""
 
 PARTIAL = ".*.partial*"
 """Pattern of the names of files that are being written, or that a killed process left."""
@@ -118,6 +123,13 @@ def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Path:
     if known is not None and digest(path) not in known:
         raise UnreadableFile(f"{os.fspath(path)} is not a file of the run, or has changed since then")
     return Path(path)
+
+
+def require_columns(line: str) -> None:
+    """Reject a line of a table with more than `MAX_COLUMNS` columns, before it is split."""
+    columns = line.count(",") + 1
+    if columns > MAX_COLUMNS:
+        raise UnreadableFile(f"a line has {columns} columns, more than {MAX_COLUMNS}; delete columns")
 
 
 def open_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> BinaryIO:

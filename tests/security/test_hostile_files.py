@@ -347,6 +347,23 @@ def test_a_compressed_log_that_grows_is_not_unpacked(tmp_path, monkeypatch):
             validation.read_log(tmp_path / "log.csv.gz", "t")
 
 
+@pytest.mark.parametrize("wide", ["names", "row", "both"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_a_table_with_a_million_columns_is_not_read(tmp_path, wide, suffix):
+    more = "," * 10**6
+    text = f"t,x{more if wide != 'row' else ''}\n0,1{more if wide != 'names' else ''}\n"
+    file = tmp_path / f"x{suffix}"
+    file.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
+    for read in (lambda: recorded_file(str(file), "t", "x"), lambda: validation.read_log(file, "t")):
+        tracemalloc.start()
+        try:
+            with pytest.raises(ValueError, match="a line has 1000002 columns, more than 1000; delete columns"):
+                read()
+            assert tracemalloc.get_traced_memory()[1] < 100e6  # NumPy took 2 GB
+        finally:
+            tracemalloc.stop()
+
+
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-9], lambda raw: raw[:12] + b"\xff" * 9 + raw[21:]], ids=["cut", "bytes"])
 def test_damaged_compressed_tables(tmp_path, damage):
     file = tmp_path / "x.csv.gz"

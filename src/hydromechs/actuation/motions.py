@@ -217,8 +217,10 @@ def recorded_file(
             lines = plain.read(files.MAX_BYTES + 1).decode().splitlines()
             if plain.read(1):
                 raise files.UnreadableFile(f"more than {files.MAX_BYTES // 2**20} MiB of text; split it")
+        for line in lines:
+            files.require_columns(line)
         names = [name.strip() for name in lines[0].split(",")] if lines else []
-        rows = np.genfromtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, 1))
+        rows = np.genfromtxt(lines[1:], delimiter=",", usecols=range(len(names)), ndmin=2) if lines[1:] else np.zeros((0, 1))
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise FieldError("file", file, f"must be a file that can be read ({error})") from None
     # this may be any file: do not quote its column names

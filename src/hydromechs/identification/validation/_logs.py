@@ -140,10 +140,13 @@ def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
     try:
         files.require_file(path, MAX_LOG)
         with opener(path, "rt", encoding="utf-8") as text:
-            names = [name.strip() for name in text.readline(MAX_LOG).split(",")]
+            head = text.readline(MAX_LOG)
+            files.require_columns(head)
+            names = [name.strip() for name in head.split(",")]
             lines, length = [], 0
             while line := text.readline(MAX_LOG):
                 length += len(line)
+                files.require_columns(line)
                 if length > MAX_LOG:  # a small compressed file can unpack to terabytes
                     raise ValueError(f"more than {MAX_LOG // 2**20} MiB of text; split it")
                 lines += [line] if line.strip() else []
