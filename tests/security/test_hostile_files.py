@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import struct
+import time
 import tracemalloc
 import warnings
 import zlib
@@ -325,6 +326,35 @@ def test_merged_keys_of_yaml_are_counted_before_they_are_copied(tmp_path, kind):
         assert tracemalloc.get_traced_memory()[1] < 30e6
     finally:
         tracemalloc.stop()
+
+
+EXPRESSIONS = {
+    "lengths": "[" + ",".join(["len(l)"] * 1000) + "]",
+    "comparisons": "[" + ",".join(["l == k"] * 1000) + "]",
+    "slices": "[" + ",".join(["l[1:][0]"] * 1000) + "]",
+    "membership": "[" + ",".join(["1 in l"] * 1000) + "]",
+    "texts": "[" + ",".join(["len(t)"] * 1000) + "]",
+    "additions": "[" + ",".join(["1+1+1"] * 300) + "]",
+}
+
+
+@pytest.mark.parametrize("kind", EXPRESSIONS)
+def test_the_work_of_expressions_is_limited(tmp_path, monkeypatch, kind):
+    """A small file evaluates a slow expression 2048 times: hours, if only the results are counted."""
+    pytest.importorskip("xacro", reason="needs pip install 'hydromechs[xacro]'")
+    from hydromechs.formats import _xacro
+
+    monkeypatch.setattr(_xacro, "MAX_WORK", 2_000_000)  # for a fast test
+    values = {"l": "[0]*9999", "k": "[0]*9999", "t": "str([0]*3000)"}
+    properties = "".join(f'<xacro:property name="{name}" value="${{{value}}}"/>' for name, value in values.items())
+    slow = f'<xacro:macro name="m0"><link name="${{len(str({EXPRESSIONS[kind]}))}}"/></xacro:macro>'
+    macros = "".join(f'<xacro:macro name="m{k + 1}"><xacro:m{k}/><xacro:m{k}/></xacro:macro>' for k in range(11))
+    text = f'<robot name="r" xmlns:xacro="http://wiki.ros.org/xacro">{properties}{slow}{macros}<xacro:m11/></robot>'
+    (tmp_path / "r.xacro").write_text(text)
+    start = time.process_time()
+    with pytest.raises(hm.ModelError, match="its expressions read more than 2000000 items of lists and texts"):
+        hm.load(tmp_path / "r.xacro")
+    assert time.process_time() - start < 10.0
 
 
 # -- tables and states --------------------------------------------------------------------------------------------------

@@ -37,6 +37,12 @@ MAX_EXPANSION = 5_000_000
 properties that use each other twice would never end."""
 COST = 100
 """Assumed size of an element, of a copied node and of an evaluation, in addition to its text [characters]."""
+MAX_WORK = 30_000_000
+"""Maximum work of all expressions of one expansion [items of values read]; 10 s."""
+NODE_WORK = 10
+"""Assumed work of a node of an expression [items]."""
+ITEM_SIZE = 100
+"""Size of a text or integer that takes as much work as an item [characters or bits]."""
 MAX_BYTES = 8 * 2**20
 """Maximum size of all files of one expansion [bytes]; xacro documents take 60 times as much memory."""
 MAX_YAML = 2**20
@@ -51,6 +57,8 @@ FUNCTIONS: tuple[Callable, ...] = (
 """Functions that expressions may call, besides those of `math`."""
 LONG_RUNNING = ("factorial", "comb", "perm", "prod")
 """Functions of `math` that expressions may not call."""
+ROWS: tuple[type, ...] = (list, tuple, type({}.keys()), type({}.values()), type({}.items()))
+"""Types of values with items."""
 OPERATORS: dict[type, Callable] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -134,7 +142,7 @@ class _Expansion:
 
     def __init__(self, xacro: Any, files: RobotFiles) -> None:
         self.xacro, self.files = xacro, files
-        self.size, self.bytes, self.known = 0, 0, [*FUNCTIONS]
+        self.size, self.work, self.bytes, self.known = 0, 0, 0, [*FUNCTIONS]
         self._eval_text, self._eval_all = xacro.eval_text, xacro.eval_all
 
     def symbols(self) -> dict[str, Any]:
@@ -247,9 +255,18 @@ class _Expansion:
 
     def safe_eval(self, text: str, symbols: Mapping[str, Any], local: object = None) -> Any:
         """Return the value of an expression, node by node; replaces `xacro.safe_eval`."""
+        self._spend(len(text))
         return self._value(ast.parse(text.strip(), mode="eval").body, symbols)
 
+    def _spend(self, items: int) -> None:
+        self.work += items
+        if self.work > MAX_WORK:
+            words = f"its expressions read more than {MAX_WORK} items of lists and texts"
+            raise Missing(f"{words}; evaluate fewer or shorter expressions, or expand the file with xacro")
+
     def _value(self, node: ast.expr, symbols: Mapping[str, Any]) -> Any:
+        self._spend(NODE_WORK)
+
         def of(inner: ast.expr) -> Any:
             return self._value(inner, symbols)
 
@@ -261,7 +278,7 @@ class _Expansion:
             case ast.UnaryOp(op=op, operand=inner) if type(op) in OPERATORS:
                 return OPERATORS[type(op)](of(inner))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                return _bounded(op, of(left), of(right))
+                return self._bounded(op, of(left), of(right))
             case ast.BoolOp(op=op, values=values):
                 out: Any = None
                 for inner in values:
@@ -270,9 +287,9 @@ class _Expansion:
                         break
                 return out
             case ast.Compare(left=left, ops=ops, comparators=others):
-                a = of(left)
+                a = self._size_checked(of(left))
                 for comparison, other in zip(ops, others, strict=True):
-                    b = of(other)
+                    b = self._size_checked(of(other))
                     if not OPERATORS[type(comparison)](a, b):
                         return False
                     a = b
@@ -280,31 +297,32 @@ class _Expansion:
             case ast.IfExp(test=test, body=body, orelse=other):
                 return of(body) if of(test) else of(other)
             case ast.List(elts=items) | ast.Tuple(elts=items):
-                return _size_checked([of(item) for item in items])
+                return self._size_checked([of(item) for item in items])
             case ast.Dict(keys=keys, values=values) if None not in keys:
-                return _size_checked({of(k): of(v) for k, v in zip(keys, values, strict=True) if k is not None})
+                return self._size_checked({of(k): of(v) for k, v in zip(keys, values, strict=True) if k is not None})
             case ast.Subscript(value=inner, slice=ast.Slice(lower=low, upper=high, step=None)):
-                return of(inner)[None if low is None else of(low) : None if high is None else of(high)]
+                part = of(inner)[None if low is None else of(low) : None if high is None else of(high)]
+                return self._size_checked(part)
             case ast.Subscript(value=inner, slice=index):
-                return of(inner)[of(index)]
+                return self._item(of(inner), of(index))
             case ast.Attribute(value=inner, attr=name) if not name.startswith("_"):
                 owner = of(inner)
                 if isinstance(owner, self.xacro.NameSpace | self.xacro.YamlDictWrapper):
-                    return owner[name]
+                    return self._item(owner, name)
             case ast.Call(func=ast.Attribute(value=inner, attr=name), args=given, keywords=[]) if name in TEXT_METHODS:
                 owner = of(inner)
                 if type(owner) in (str, dict, self.xacro.YamlDictWrapper):
-                    passed = [_size_checked(of(x)) for x in given]
+                    passed = [self._size_checked(of(x)) for x in given]
                     if name == "join" and passed and len(owner) * len(passed[0]) > MAX_TEXT:
                         raise Missing(f"a text of {len(owner) * len(passed[0])} characters exceeds the limit of {MAX_TEXT}")
-                    return _size_checked(getattr(owner, name)(*passed))
+                    return self._size_checked(getattr(owner, name)(*passed))
             case ast.Call(func=inner, args=given, keywords=[]):
                 function = of(inner)
                 if any(function is known for known in self.known):
-                    passed = [_size_checked(of(x)) for x in given]
+                    passed = [self._size_checked(of(x)) for x in given]
                     if function is round and any(abs(digits) > MAX_POWER for digits in passed[1:] if digits is not None):
                         raise Missing(f"round to {passed[1]} digits exceeds the limit of {MAX_POWER:g}")
-                    return _size_checked(function(*passed))
+                    return self._size_checked(function(*passed))
         raise Missing(f"the expression {ast.unparse(node)!r} is not supported; expand the file with xacro and load the result")
 
     def _named(self, name: str, symbols: Mapping[str, Any]) -> Any:
@@ -312,6 +330,49 @@ class _Expansion:
             return symbols[name]
         except KeyError:
             raise Missing(f"the name {name!r} is not defined; define it with <xacro:property>") from None
+
+    def _item(self, owner: Any, key: Any) -> Any:
+        out = owner[key]
+        self._spend(len(out) if isinstance(out, dict | list) else 0)  # mappings and lists of YAML files are copied
+        return out
+
+    def _size_checked(self, value: Any) -> Any:
+        """Return a value with limited items, also nested, length of all texts, and integers; otherwise raise `Missing`."""
+        open_items, count, length = [value], 0, 0
+        while open_items:
+            item = open_items.pop()
+            size = len(item) if isinstance(item, str) else item.bit_length() if isinstance(item, int) else 0
+            self._spend(1 + size // ITEM_SIZE)
+            count += 1
+            length += len(item) if isinstance(item, str) else 0
+            if count > MAX_LENGTH or length > MAX_TEXT:
+                raise Missing(f"a value of an expression has more than {MAX_LENGTH} items or {MAX_TEXT} characters")
+            if isinstance(item, int) and item.bit_length() > MAX_BITS:
+                raise Missing(f"an integer of {item.bit_length()} bits exceeds the limit of {MAX_BITS}")
+            if isinstance(item, dict):
+                open_items += [*item, *item.values()]
+            elif isinstance(item, ROWS):
+                if len(item) > MAX_LENGTH:
+                    raise Missing(f"a list has {len(item)} items, more than {MAX_LENGTH}")
+                open_items += item
+        return value
+
+    def _bounded(self, op: ast.operator, a: Any, b: Any) -> Any:
+        """Return the value of a binary operation whose result is limited in size."""
+        if isinstance(a, int) and isinstance(b, int) and isinstance(op, ast.Pow | ast.Mult):
+            bits = a.bit_length() * abs(b) if isinstance(op, ast.Pow) else a.bit_length() + b.bit_length()
+            if bits > MAX_BITS:
+                raise Missing(f"an integer of {bits} bits exceeds the limit of {MAX_BITS}")
+        if isinstance(op, ast.Pow) and not (isinstance(a, int | float) and isinstance(b, int | float) and abs(b) <= MAX_POWER):
+            raise Missing(f"the power {a} ** {b} exceeds the limit of {MAX_POWER:g}")
+        if isinstance(op, ast.Mult):
+            for rows, times in ((a, b), (b, a)):
+                if isinstance(rows, str | list | tuple) and isinstance(times, int) and len(rows) * times > MAX_LENGTH:
+                    raise Missing(f"{times} times a text or list of {len(rows)} exceeds the limit of {MAX_LENGTH}")
+        if isinstance(op, ast.Mod) and isinstance(a, str):
+            raise Missing("text formatting with % is not supported; join texts with +")
+        # a sum or multiple of lists only refers to their items; written as text it would copy them
+        return self._size_checked(OPERATORS[type(op)](a, b))
 
 
 class _Units(yaml.SafeLoader):
@@ -340,44 +401,6 @@ def _number(loader: Any, node: Any) -> float:
 
 _Units.add_constructor("!degrees", lambda loader, node: math.radians(_number(loader, node)))
 _Units.add_constructor("!radians", _number)
-
-
-def _size_checked(value: Any) -> Any:
-    """Return a value with limited items, also nested, length of all texts, and integers; otherwise raise `Missing`."""
-    open_items, count, length = [value], 0, 0
-    while open_items:
-        item = open_items.pop()
-        count += 1
-        length += len(item) if isinstance(item, str) else 0
-        if count > MAX_LENGTH or length > MAX_TEXT:
-            raise Missing(f"a value of an expression has more than {MAX_LENGTH} items or {MAX_TEXT} characters")
-        if isinstance(item, int) and item.bit_length() > MAX_BITS:
-            raise Missing(f"an integer of {item.bit_length()} bits exceeds the limit of {MAX_BITS}")
-        if isinstance(item, dict):
-            open_items += [*item, *item.values()]
-        elif isinstance(item, list | tuple):
-            if len(item) > MAX_LENGTH:
-                raise Missing(f"a list has {len(item)} items, more than {MAX_LENGTH}")
-            open_items += item
-    return value
-
-
-def _bounded(op: ast.operator, a: Any, b: Any) -> Any:
-    """Return the value of a binary operation whose result is limited in size."""
-    if isinstance(a, int) and isinstance(b, int) and isinstance(op, ast.Pow | ast.Mult):
-        bits = a.bit_length() * abs(b) if isinstance(op, ast.Pow) else a.bit_length() + b.bit_length()
-        if bits > MAX_BITS:
-            raise Missing(f"an integer of {bits} bits exceeds the limit of {MAX_BITS}")
-    if isinstance(op, ast.Pow) and not (isinstance(a, int | float) and isinstance(b, int | float) and abs(b) <= MAX_POWER):
-        raise Missing(f"the power {a} ** {b} exceeds the limit of {MAX_POWER:g}")
-    if isinstance(op, ast.Mult):
-        for rows, times in ((a, b), (b, a)):
-            if isinstance(rows, str | list | tuple) and isinstance(times, int) and len(rows) * times > MAX_LENGTH:
-                raise Missing(f"{times} times a text or list of {len(rows)} exceeds the limit of {MAX_LENGTH}")
-    if isinstance(op, ast.Mod) and isinstance(a, str):
-        raise Missing("text formatting with % is not supported; join texts with +")
-    # a sum or multiple of lists only refers to their items; written as text it would copy them
-    return _size_checked(OPERATORS[type(op)](a, b))
 
 
 def _literal(text: Any) -> Any:
