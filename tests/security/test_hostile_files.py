@@ -440,6 +440,45 @@ def test_damaged_logs_of_messages(tmp_path):
             validation.read_log(file, "", topic="/imu", columns={"x": "x"})
 
 
+@pytest.mark.parametrize("declared", ["true", "small", "huge"])
+@pytest.mark.parametrize("compression", ["ZSTD", "LZ4", "NONE"])
+def test_chunks_of_messages_are_unpacked_up_to_a_limit(tmp_path, monkeypatch, compression, declared):
+    mcap = pytest.importorskip("mcap.writer", reason="needs pip install 'hydromechs[mcap]'")
+    monkeypatch.setattr(_logs, "MAX_CHUNK", 2**20)
+    file = tmp_path / "log.mcap"
+    writer = mcap.Writer(str(file), compression=mcap.CompressionType[compression], chunk_size=2**31)
+    writer.start()
+    imu = writer.register_channel("/imu", "json", writer.register_schema("imu", "jsonschema", b"{}"))
+    content = 2**23 if declared != "huge" else 0
+    for k in range(20):
+        writer.add_message(imu, k, b'{"x": 1}' + b" " * (content if k == 19 else 0), k)
+    writer.finish()
+    if declared != "true":
+        raw = bytearray(file.read_bytes())
+        at = raw.index(b"\x06", 8 + 9 + struct.unpack_from("<Q", raw, 9)[0]) + 1 + 8 + 16  # after the header and the times
+        struct.pack_into("<Q", raw, at, 2**40 if declared == "huge" else 1000)
+        file.write_bytes(raw)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"^log.mcap: a chunk unpacks to more than (1,048,576|1,000) bytes"):
+            validation.read_log(file, "", topic="/imu", columns={"x": "x"})
+        assert compression == "NONE" or tracemalloc.get_traced_memory()[1] < 7e6
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("payload", [b"{x", b"\xff\xfe", b"[" * 100_000])
+def test_a_message_that_is_not_json_is_named(tmp_path, payload):
+    mcap = pytest.importorskip("mcap.writer", reason="needs pip install 'hydromechs[mcap]'")
+    writer = mcap.Writer(str(tmp_path / "log.mcap"))
+    writer.start()
+    imu = writer.register_channel("/imu", "json", writer.register_schema("imu", "jsonschema", b"{}"))
+    writer.add_message(imu, 0, payload, 0)
+    writer.finish()
+    with pytest.raises(ValueError, match=r"^log.mcap: a message of /imu is not JSON"):
+        validation.read_log(tmp_path / "log.mcap", "", topic="/imu", columns={"x": "x"})
+
+
 def test_arrays_of_python_objects_are_not_unpickled(tmp_path):
     class Evil:
         def __reduce__(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import math
 import zlib
@@ -19,6 +20,8 @@ from hydromechs.values import nearest
 
 MAX_LOG = 2**31
 """Maximum size of a log [bytes]."""
+MAX_CHUNK = 2**28
+"""Maximum size of a chunk of an MCAP file when unpacked [bytes]; writers start a new chunk after 1 to 4 MB."""
 
 DEGREE = math.radians(1.0)
 UNITS = {
@@ -296,12 +299,16 @@ def _messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
 
 def _mcap_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
     try:
+        from mcap import stream_reader
         from mcap.exceptions import McapError
         from mcap.reader import make_reader
     except ImportError:
         raise ValueError(f"{path.name}: to read MCAP, pip install hydromechs[mcap]") from None
+    from unittest.mock import patch  # slow to import
+
     try:
-        with path.open("rb") as file:
+        # the library unpacks each chunk whole, whatever its size
+        with path.open("rb") as file, patch.object(stream_reader, "get_chunk_data_stream", _unpacked):
             reader = make_reader(file)
             summary = reader.get_summary()
             topics = sorted({c.topic for c in summary.channels.values()}) if summary is not None else []
@@ -312,12 +319,45 @@ def _mcap_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
                 if channel.id not in decode:
                     decode[channel.id] = _decoder(path, channel.message_encoding, schema)
                 yield message.log_time, decode[channel.id](message.data)
+    except _TooLargeChunkError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        raise ValueError(
+            f"{path.name}: a message of {topic} is not JSON, but its channel states json; record it again"
+        ) from None
     except (ValueError, KeyError):
         raise
     except (McapError, EOFError) as error:
         raise ValueError(f"{path.name} is not a log that can be read: {error or type(error).__name__}") from None
     except Exception as error:  # damaged chunks and definitions make the libraries raise anything; they may quote the file
         raise ValueError(f"{path.name} is not a log that can be read: {type(error).__name__}") from None
+
+
+class _TooLargeChunkError(Exception):
+    """A chunk of an MCAP file is larger than `MAX_CHUNK` when unpacked."""
+
+
+def _unpacked(chunk: Any, validate_crc: bool = False) -> tuple[Any, int]:
+    """Return the stream and the size of the content of a chunk; replaces `mcap.stream_reader.get_chunk_data_stream`."""
+    from mcap.data_stream import ReadDataStream
+
+    limit = min(chunk.uncompressed_size, MAX_CHUNK)
+    raw, size = chunk.data, chunk.uncompressed_size
+    if chunk.compression == "zstd":
+        import zstandard
+
+        size = max(size, zstandard.frame_content_size(raw))
+        if size <= limit:
+            with zstandard.ZstdDecompressor(max_window_size=MAX_CHUNK).stream_reader(raw) as plain:
+                raw = plain.read(limit + 1)
+    elif chunk.compression == "lz4":
+        import lz4.frame
+
+        raw = lz4.frame.LZ4FrameDecompressor().decompress(raw, max_length=limit + 1)
+    if size > limit or len(raw) > limit:
+        words = f"a chunk unpacks to more than {limit:,} bytes"
+        raise _TooLargeChunkError(f"{words}, the limit or the size that it states; record smaller chunks (mcap recover)")
+    return ReadDataStream(io.BytesIO(raw)), len(raw)
 
 
 def _decoder(path: Path, encoding: str, schema: Any) -> Any:
