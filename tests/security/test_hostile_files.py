@@ -357,6 +357,33 @@ def test_the_work_of_expressions_is_limited(tmp_path, monkeypatch, kind):
     assert time.process_time() - start < 10.0
 
 
+MJCF = """<mujoco>
+<compiler settotalmass="{total}"/>
+<worldbody><body name="a"><joint name="j1"/><geom size="{size}"/></body></worldbody>
+<equality>
+<joint {ends}/>
+</equality>
+</mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        ({"ends": "joint2='j1'"}, 5, "joint1 is missing, but joint2 is 'j1'; name the joint that follows it as joint1"),
+        ({"size": "1e-320"}, 3, r"size of the sphere is \(1e-320,\), must have 1 number\(s\) above 1e-12 m; give its size"),
+        ({"total": "1e-320"}, 2, "settotalmass is .* kg for masses of .* kg in all.*; correct the masses"),
+        ({"total": "1e300"}, 2, "settotalmass is 1e.300 kg"),
+        ({"total": "1", "size": "1e-10"}, 2, "settotalmass is 1 kg for masses of 4.18879e-27 kg"),
+    ],
+)
+def test_missing_and_tiny_values_of_mjcf_are_named(tmp_path, change, line, words):
+    """NumPy and Python would fail with errors that name no line."""
+    (tmp_path / "r.xml").write_text(MJCF.format(**{"total": "-1", "size": "1", "ends": "joint1='j1'", **change}))
+    with pytest.raises(hm.ModelError, match=words) as error:
+        hm.load(tmp_path / "r.xml")
+    assert f"line {line}:" in str(error.value)
+
+
 # -- tables and states --------------------------------------------------------------------------------------------------
 
 

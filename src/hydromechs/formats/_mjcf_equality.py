@@ -111,6 +111,9 @@ class Equalities:
                 words = f"{key} is {name!r}; there is no such joint with one coordinate"
                 item.fault(words, name, "name a hinge or slide", of=key)
                 return None
+        if not names[0]:
+            item.fault(f"joint1 is missing, but joint2 is {names[1]!r}", "", "name the joint that follows it as joint1")
+            return None
         if not names[1]:
             item.left_out("a joint that is held", "it moves freely; delete the joint to hold it")
             return None

@@ -116,9 +116,9 @@ def _sized(geom: Geom, within: Pose) -> bool:
         half = 0.5 * length
         size = (size[0], half) if n == 2 and size else (size[0], size[0], half) if size else ()
         geom.pose = within @ Pose(ends.mean(axis=0), turned_to(along / length))
-    if len(size) < n or not all(0.0 < s < 1e12 for s in size[:n]):
-        must = f"must have {n} number(s) above 0" + (" (with fromto, one)" if n > 1 else "")
-        item.fault(f"size of the {geom.kind} is {size}, {must}", size, of="size")
+    if len(size) < n or not all(1e-12 < s < 1e12 for s in size[:n]):  # smaller volumes are 0 in floating point
+        must = f"must have {n} number(s) above 1e-12 m" + (" (with fromto, one)" if n > 1 else "")
+        item.fault(f"size of the {geom.kind} is {size}, {must}", size, "give its size in metres", of="size")
         return False
     geom.size = tuple(size[:n])
     return True

@@ -333,7 +333,12 @@ class _Reader:
         wanted, total = self.settings.settotalmass, sum(read.mass.mass for read in self.bodies)
         if not wanted > 0.0 or not total > 0.0:
             return
-        k = wanted / total
+        k = wanted / total if total > 1e-12 else np.inf
+        if not (1e-12 < wanted < 1e12 and 1e-12 < k < 1e12):
+            item = self.document.item(self.document.section("compiler")[-1], plain=True)
+            words = f"settotalmass is {wanted:g} kg for masses of {total:g} kg in all; both must be from 1e-12 to 1e12 kg"
+            item.fault(words, wanted, "correct the masses, or delete settotalmass", of="settotalmass")
+            return
         for read in self.bodies:
             read.mass = Mass(k * read.mass.mass, read.mass.com, k * read.mass.tensor)
             read.body = replace(read.body, inertia=read.mass.inertia())
