@@ -57,7 +57,7 @@ FUNCTIONS: tuple[Callable, ...] = (
 """Functions that expressions may call, besides those of `math`."""
 LONG_RUNNING = ("factorial", "comb", "perm", "prod")
 """Functions of `math` that expressions may not call."""
-ROWS: tuple[type, ...] = (list, tuple, type({}.keys()), type({}.values()), type({}.items()))
+ROWS: tuple[type[Any], ...] = (list, tuple, type({}.keys()), type({}.values()), type({}.items()))
 """Types of values with items."""
 OPERATORS: dict[type, Callable] = {
     ast.Add: operator.add,
