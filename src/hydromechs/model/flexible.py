@@ -61,6 +61,21 @@ class WetSection:
         return self.added_mass * density * math.pi * self.radius**2
 
 
+class LinkModes(NamedTuple):
+    """The modes of a link, and its sections from the root to the tip; the tip itself is the last, without mass or length."""
+
+    names: tuple[str, ...]
+    """Names of the modes."""
+    units: tuple[str, ...]
+    """Units of their amplitudes."""
+    stiffness: Array
+    """Modal stiffness, shape (n,)."""
+    damping: Array
+    """Modal damping, shape (n,)."""
+    sections: tuple[Section, ...]
+    """The sections."""
+
+
 class Section(NamedTuple):
     """A thin section of a link at rest, in the axes of the link."""
 
@@ -78,21 +93,6 @@ class Section(NamedTuple):
     """Rotation per amplitude [rad], shape (n, 3)."""
     shortening: Array
     """See `joints.ModalJoint`, shape (3, n, n)."""
-
-
-class LinkModes(NamedTuple):
-    """The modes of a link, and its sections from the root to the tip; the tip itself is the last, without mass or length."""
-
-    names: tuple[str, ...]
-    """Names of the modes."""
-    units: tuple[str, ...]
-    """Units of their amplitudes."""
-    stiffness: Array
-    """Modal stiffness, shape (n,)."""
-    damping: Array
-    """Modal damping, shape (n,)."""
-    sections: tuple[Section, ...]
-    """The sections."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
