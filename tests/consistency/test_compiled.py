@@ -742,7 +742,7 @@ def test_operations_without_a_translation_are_named():
 
     from hydromechs.compiler import Symbol
 
-    with pytest.raises(hm.UnsupportedFeature, match="has no translation; write the function with simpler ones"):
+    with pytest.raises(hm.UnsupportedFeature, match="is not supported"):
         trace(lambda x: np.array([Symbol(casadi.erf(x[0].sx))]), {"x": (1,)})
 
 

@@ -364,7 +364,7 @@ def test_rejected_by_name(plant):
     for options, words in (
         ({"target": "tpu"}, "target is 'tpu', must be one of cpu, cuda"),
         ({"precision": "float32"}, "with target 'cpu' it must be 'float64'"),
-        ({"method": "dormand_prince"}, "need equal steps"),
+        ({"method": "dormand_prince"}, "need a fixed-step"),
         ({"inputs": ["fluid_velocity"]}, "inputs applies only to a model"),
         ({"parameters": {MASS: np.ones(3)}}, "must have shape"),
         ({"seed": [1, 2]}, "one for each of 4 worlds"),

@@ -230,7 +230,7 @@ class Servo(Checked, Drive):
     stiffness: NotNegative
     """Torque per position error [N·m/rad]."""
     damping: NotNegative
-    """Torque per speed relative to the target [N·m·s/rad]."""
+    """Torque per velocity error [N·m·s/rad]."""
     limit: Limit = math.inf
     """Maximum torque in either direction [N·m]."""
 

@@ -109,7 +109,7 @@ def _flat(value: Any) -> Iterator[Any]:
 
 
 def articulated_body(model: Model, *, base_given: bool = False) -> dict[str, Pair]:
-    """Lines of Tables II, 16, 19 and 30; `base_given`: for a given acceleration of the base."""
+    """Lines of Tables II, 16, 19 and 30; `base_given`: True if the acceleration of the base is prescribed."""
     free = model.free_rows[0] == (0, 1, 2, 3, 4, 5)
     links = [i for i in range(model.nb) if not (free and i == 0)]
     members = links if base_given else list(range(model.nb))

@@ -56,7 +56,7 @@ def campaign(
     settings: SET = None,
     code: CODE = False,
 ) -> None:
-    """Fly a mission many times with different seeds: success rates, the worst worlds, a page with distributions.
+    """Fly a mission many times with different seeds. Report success rates, the worst worlds and a page of distributions.
 
     Ctrl-C and SIGTERM keep all finished chunks; the same command resumes. `hydromechs run FOLDER --world K` replays a world.
     """

@@ -55,7 +55,7 @@ def info(
     source: Annotated[str, typer.Argument(help="A library model or scenario, or the path of a model or scenario file.")],
     sources: Annotated[bool, typer.Option(help="List the sources of the numbers.")] = False,
     water: Annotated[bool, typer.Option(help="Estimate hydrodynamics for dry bodies first, and list the estimates.")] = False,
-    parameters: Annotated[bool, typer.Option("--parameters", help="List path, value and unit of all numbers.")] = False,
+    parameters: Annotated[bool, typer.Option("--parameters", help="List the path, value and unit of every parameter.")] = False,
     code: CODE = False,
     **options: Any,
 ) -> None:
@@ -144,7 +144,9 @@ app.command()(replay)
 def pilot(
     scenario: Annotated[
         str,
-        typer.Argument(help="A library scenario with a vehicle, the path of one, or a library vehicle in still water."),
+        typer.Argument(
+            help="A library scenario with a vehicle, the path of such a file, or a library vehicle (placed in still water)."
+        ),
     ] = "pick_and_release",
     again: Annotated[str, typer.Option(help="Folder of a piloted run, to simulate again from its recorded inputs.")] = "",
     share: Annotated[bool, typer.Option(help="Accept connections from other machines that have the URL.")] = False,
@@ -194,10 +196,10 @@ def check(
     settings: SET = None,
     **options: Any,
 ) -> None:
-    """Report all errors and likely unit mistakes of model, scenario, sweep and validation files. Status 1 if one has an error.
+    """Report all errors and likely unit mistakes in model, scenario, sweep and validation files.
 
-    Every error is listed with its line. Parts that need Python code named in a file are checked only with --code.
-    Nothing is simulated, so divergence appears only in a run.
+    Every error is listed with its line, and the exit status is 1 if there is any. Parts that need Python code named in a file
+    are checked only with --code. Nothing is simulated, so divergence appears only in a run.
     """
     from ._check import check_file
     from ._settings import parsed_settings

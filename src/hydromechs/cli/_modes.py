@@ -34,7 +34,7 @@ def modes(
     run: Annotated[
         str, typer.Option(help="Print Reynolds and Strouhal numbers of this run's folder, and possible lock-in.")
     ] = "",
-    out: Annotated[str, typer.Option(help="Plot the oscillating modes to this file, such as modes.png.")] = "",
+    out: Annotated[str, typer.Option(help="Plot the oscillatory modes to this file, for example modes.png.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     code: CODE = False,
 ) -> None:

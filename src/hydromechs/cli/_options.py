@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-CODE = Annotated[bool, typer.Option("--code", help="Allow the Python code that the file names to run.")]
+CODE = Annotated[bool, typer.Option("--code", help="Allow execution of the Python code named in the file.")]
 """Permission to run code that a file names: custom controllers, components and joints."""
 SET = Annotated[
     list[str] | None,
@@ -38,7 +38,9 @@ def _robot_options(
     package: Annotated[list[str] | None, typer.Option("--package", help="NAME=FOLDER for package://NAME; repeatable.")] = None,
     folder: Annotated[list[str] | None, typer.Option("--folder", help="Additional folder of meshes; repeatable.")] = None,
     base: Annotated[str, typer.Option("--base", help="Motion of an unspecified root: auto, free or fixed.")] = "auto",
-    placeholders: Annotated[bool, typer.Option("--placeholders", help="Ignore collision shapes without meshes.")] = False,
+    placeholders: Annotated[
+        bool, typer.Option("--placeholders", help="Ignore collision shapes whose mesh files are missing.")
+    ] = False,
     arg: Annotated[list[str] | None, typer.Option("--arg", help="NAME=VALUE: value of a xacro argument; repeatable.")] = None,
 ) -> dict[str, Any]:
     """Return the options that the user has set, as keyword arguments of `import_file`."""

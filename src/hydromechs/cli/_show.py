@@ -68,7 +68,7 @@ def view(
 
 
 def replay(
-    run: Annotated[str, typer.Argument(help="The folder of a run or a recording (.zarr, .nc).")],
+    run: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
     html: Annotated[str, typer.Option(help="Write the replay to one file that needs no server.")] = "",
     video: Annotated[str, typer.Option(help="Write a video: .gif, or .mp4 with hydromechs[video].")] = "",
     speed: Annotated[float, typer.Option(help="Video: simulated seconds per second.")] = 1.0,

@@ -69,7 +69,7 @@ def _sunk(needs: list[set[int]], order: list[int]) -> list[int]:
 
 
 def _raised(needs: list[set[int]], order: list[int]) -> list[int]:
-    """Return `order` with operations that end the lives of two operands moved to just after the later operand."""
+    """Return `order` with each operation that is the last use of two operands moved to just after the later of them."""
     last, step = _last_uses(needs, order), 0.5 / max(1, len(order))
     position = {k: float(i) for i, k in enumerate(order)}
     for k in order:

@@ -170,7 +170,7 @@ class _Builder:
         if op in BY_CODE:
             kind = BY_CODE[op]
             return self.add(kind.name, a, b if kind.arity == 2 else -1)
-        raise UnsupportedFeature(f"CasADi operation {op} has no translation; write the function with simpler ones")
+        raise UnsupportedFeature(f"CasADi operation {op} is not supported; rewrite the function with simpler operations")
 
     def divided(self, a: int, b: int) -> int:
         """Return a / b as a product with 1 / b, which all quotients by b share."""

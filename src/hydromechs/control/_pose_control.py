@@ -135,7 +135,10 @@ class FollowPath(TracedBlock):
         self.body, self.period = body, positive(period, "period")
         self.gains = tuple((f**2, 2.0 * damping * f, f**3 / integral) for f in (frequency, attitude))
         if not np.isfinite(self.gains).all():
-            raise ValueError(f"frequency {frequency:g}, damping {damping:g} and integral {integral:g} give gains without bound")
+            raise ValueError(
+                f"frequency {frequency:g}, damping {damping:g} and integral {integral:g} give infinite gains; reduce "
+                "frequency or damping, or increase integral"
+            )
         self.first_memory = {"integral": np.zeros(6)}
 
     def __repr__(self) -> str:

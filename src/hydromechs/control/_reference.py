@@ -33,7 +33,7 @@ class Sample(NamedTuple):
 def listed_waypoints(waypoints: Any, name: str = "waypoints") -> Sequence[Any]:
     """Return the waypoints of a caller: a non-empty list."""
     if not isinstance(waypoints, Sequence) or isinstance(waypoints, str):
-        raise FieldError(name, waypoints, "must be a list of waypoints, such as {t: 0, ...}")
+        raise FieldError(name, waypoints, "must be a list of waypoints, such as [{t: 0, ...}]")
     if not waypoints:
         raise FieldError(name, [], "must have at least one waypoint")
     return waypoints

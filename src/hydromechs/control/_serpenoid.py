@@ -1,4 +1,4 @@
-"""Swimming snake: a wave of its joints travels from head to tail (the serpenoid curve of Hirose 1993)."""
+"""Serpenoid gait of a swimming snake robot: a wave of joint angles travels from head to tail (Hirose 1993)."""
 
 import math
 from collections.abc import Sequence

@@ -145,7 +145,7 @@ def dual_arm(
 def dual_arm_without_detection(
     mobility_1: Array, mobility_2: Array, x_1: Array, x_2: Array, I_r: Array, f_r: Array
 ) -> tuple[Array, Array, Array]:
-    """Method II of Table 7: the same, valid also for singular arms, without detection of singularities.
+    """Method II of Table 7: like `dual_arm`, but also valid for singular arms; needs no singularity detection.
 
         A = Λ_1⁻¹ + I_r⁻¹,   y = I_r⁻¹ f_r
         f_2 = [Λ_2⁻¹ + I_r⁻¹ − I_r⁻¹ A⁻¹ I_r⁻¹]⁻¹ {ẍ_2 − y − I_r⁻¹ A⁻¹ (ẍ_1 − y)}

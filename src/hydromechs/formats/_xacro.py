@@ -364,7 +364,7 @@ class _Expansion:
             if bits > MAX_BITS:
                 raise Missing(f"an integer of {bits} bits exceeds the limit of {MAX_BITS}")
         if isinstance(op, ast.Pow) and not (isinstance(a, int | float) and isinstance(b, int | float) and abs(b) <= MAX_POWER):
-            raise Missing(f"the power {a} ** {b} exceeds the limit of {MAX_POWER:g}")
+            raise Missing(f"the exponent in {a} ** {b} exceeds the limit of {MAX_POWER:g}")
         if isinstance(op, ast.Mult):
             for rows, times in ((a, b), (b, a)):
                 if isinstance(rows, str | list | tuple) and isinstance(times, int) and len(rows) * times > MAX_LENGTH:

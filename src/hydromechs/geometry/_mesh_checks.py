@@ -1,4 +1,4 @@
-"""Mesh files, checked before trimesh reads them: sizes after expansion, and only triangles and colours.
+"""Checks of mesh files before trimesh reads them: limit the expanded size, keep only triangles and colours.
 
 A small GLB or Collada file can state billions of vertices, since nodes may place the same mesh repeatedly. Textures are
 removed: Pillow, which decodes them, starts Ghostscript for some formats, and drawings use only the colour of a material.

@@ -96,7 +96,7 @@ class Convex(Polyhedron):
         offsets = offsets - inset
         middle = self.surface.vertices.mean(axis=0)
         if np.any(normals @ middle >= offsets):
-            raise ValueError(f"its edges cannot be moved inwards by {inset:g} m; make it thicker")
+            raise ValueError(f"convex shape: its edges cannot be moved inwards by {inset:g} m; make it thicker")
         corners = HalfspaceIntersection(np.column_stack([normals, -offsets]), middle).intersections
         near = 1e-9 * float(np.ptp(corners, axis=0).max())
         on = np.abs(corners @ normals.T - offsets) < near

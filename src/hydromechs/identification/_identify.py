@@ -42,7 +42,7 @@ class Found(NamedTuple):
     clustered: float
     """Its standard deviation from the scatter between trials, independent of error models within one; NaN for few trials."""
     before: float
-    """Earlier estimate."""
+    """Prior estimate."""
     deviation_before: float
     """Prior standard deviation; inf if unknown."""
     bound: str = ""

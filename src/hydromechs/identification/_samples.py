@@ -58,7 +58,7 @@ class Trial:
 
 
 def outside(trial: Trial, channel: str) -> np.ndarray:
-    """Return a mask of the samples of a channel, by its name, that lie outside the trial and are ignored, shape (m,)."""
+    """Return a mask, shape (m,), of the samples of the named channel that lie outside the trial and are therefore ignored."""
     t = np.asarray(trial.samples[channel].times)
     return (t < trial.start) | (t > trial.end)
 

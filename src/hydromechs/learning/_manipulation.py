@@ -72,7 +72,7 @@ class Reach(GoalTask):
         return self.goal
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: from the end effector to the goal, and from the vehicle to it, in axes of the vehicle."""
+        """See `Task.observe`: vectors to the goal from the end effector and from the vehicle, in vehicle axes."""
         arena = self.arena
         way = arena.direction(self.goal - arena.place(self.tool))
         return [("position", way), ("position", arena.direction(self.goal - arena.position))]

@@ -105,7 +105,7 @@ def named_shapes(given: Iterable[Any]) -> tuple[BodyShape, ...]:
 
 
 def own_shape(given: Any, owner: str) -> str | Placed:
-    """Return a name unchanged, and a shape of an element with its pose; a plain shape is at the body's origin."""
+    """Return a shape name unchanged, or the element's own shape with its pose; without a pose it is at the body's origin."""
     if isinstance(given, Shape):
         return Placed(shape=given)
     if isinstance(given, Placed):

@@ -63,7 +63,7 @@ class _Collector:
         self.found.append(Fault(("bodies", self.index, *path), f"body {self.name!r}: {text}"))
 
     def fault(self, path: tuple, value: object, must: str, remedy: str = "") -> None:
-        """Add an invalid value."""
+        """Record an error for an invalid value."""
         text = f"body {self.name!r}: {_dotted(path)} is {plain(value)}, {must}{'; ' if remedy else ''}{remedy}"
         self.found.append(Fault(("bodies", self.index, *path), text, value, must, remedy))
 

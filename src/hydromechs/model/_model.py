@@ -98,7 +98,7 @@ class Place(NamedTuple):
     p: np.ndarray
     """Origin of the frame in the body's axes, from the body's origin [m], shape (3,)."""
     R: np.ndarray
-    """Axes of the frame in the body's, shape (3, 3)."""
+    """Axes of the frame, expressed in body axes, shape (3, 3)."""
 
 
 class JointPart(NamedTuple):

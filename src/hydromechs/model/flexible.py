@@ -219,7 +219,7 @@ class ModalLink(FlexibleLink):
         check_fields(self, "modes")
         if not 1 <= len(self.frequencies) <= MAX_MODES:
             raise FieldError(
-                "modes.frequencies", self.frequencies, f"must have the frequency of each mode, of at most {MAX_MODES} modes"
+                "modes.frequencies", self.frequencies, f"must contain one frequency per mode, for 1 to {MAX_MODES} modes"
             )
 
     @property

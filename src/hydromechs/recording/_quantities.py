@@ -168,7 +168,7 @@ def attitude(name: str, quaternion: Array) -> Array:
 
 
 def attitude_of(recording: xarray.Dataset, name: str) -> xarray.DataArray:
-    """Return one angle of all bodies over time, dimensions (time, body), as if it had been recorded."""
+    """Return the attitude angle `name` of every body, dimensions (time, body), in the format of a recorded variable."""
     q = recording["orientation"]
     unit, words = "deg" if name.endswith("_deg") else "rad", ANGLES[name.removesuffix("_deg")]
     return q.isel(wxyz=0, drop=True).copy(data=attitude(name, q.values)).rename(name).assign_attrs(units=unit, long_name=words)

@@ -9,7 +9,7 @@ from ._members import Member, file_keys, made_by, members, options
 
 
 class Holder(NamedTuple):
-    """A class that holds a member of a family in a field; in files, one mapping has the keys of both."""
+    """Class with a field that contains a family member; in files, one mapping contains the keys of both."""
 
     owner: Any
     field: str

@@ -59,7 +59,7 @@ class Dvl(Aid):
         return np.concatenate([ground, self.beams @ (place.R.T @ (place.v - place.v_water))])
 
     def read(self, instant: Instant) -> Array:
-        """NaN for a beam that does not track."""
+        """Return the beam velocities [m/s]; NaN for beams without a lock."""
         place = instant.mount(self.name, self.frame)
         y = self.expected(place, instant.model.world)
         distances = [self.distance(instant, place, b) for b in self.beams]

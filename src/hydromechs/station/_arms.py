@@ -42,7 +42,7 @@ def tool_frames(model: Model, holdings: Sequence[contact.Holding]) -> list[str]:
 
 
 def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float) -> list[Arm]:
-    """Return the arms of a vehicle whose joints are driven by servos, with a command every `period` [s]."""
+    """Return the servo-driven arms of a vehicle. Each arm is commanded every `period` [s]."""
     model, parts = simulation.model, simulation.plant.components
     holdings = [c for c in parts if isinstance(c, contact.Holding)]
     servos = {c.joint for c in parts if isinstance(c, drives.Servo)}

@@ -45,7 +45,8 @@ class Operator:
     arm_mode: ArmMode = "joints"
     """One of `ARM_MODES`."""
     arm_axes: Deflections = (0.0,) * 6
-    """Deflections of the arm's axes, -1 to 1, shape (6,): joints from the base on, or forward, starboard, down."""
+    """Deflections of the arm's axes, -1 to 1, shape (6,): the joints, starting at the base, or forward,
+    starboard and down, depending on `arm_mode`."""
     gripper: Gripper = "keep"
     """One of `GRIPPER`; takes effect when it changes."""
     target: Annotated[tuple[float, ...], Bound(least=-1e6, most=1e6, size=3)] | None = None

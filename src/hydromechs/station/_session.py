@@ -235,7 +235,7 @@ class Session:
 
     @property
     def pilot(self) -> Pilot:
-        """Pilot; only for the session's thread."""
+        """Pilot; use only from the session's thread."""
         return self._pilot
 
     @property

@@ -98,7 +98,7 @@ class Strand(ScenePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface(ScenePart):
-    """A surface over a grid with varying height."""
+    """Height field on a fixed grid; the heights vary over time."""
 
     x: Array
     """Grid lines along x of the world [m], shape (nx,)."""

@@ -123,7 +123,7 @@ class Worlds:
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
-            raise ValueError(f"worlds need equal steps; {EQUAL_STEPS}")
+            raise ValueError(f"worlds need a fixed-step integrator; {EQUAL_STEPS}")
         if not backend.lanes and lanes is None and not isinstance(what, Dynamics):
             lanes = 1  # unused on a GPU; avoids loading LLVM to query this machine
         self.record = positive(max(1, round(RECORD / self.step_size)) * self.step_size if record is None else record, "record")
@@ -154,7 +154,7 @@ class Worlds:
                 return MissionRun(source, MissionHome(march, source, n, backend, self.offset, memory), sim)
         else:
             if not samples:
-                raise ValueError("samples=False needs a scenario in float64")
+                raise ValueError("samples=False requires a scenario and precision 'float64'")
 
             def make(n: int) -> Run:
                 bare = Target(source.stepper, n, backend, precision, self.step_size, self.offset)
