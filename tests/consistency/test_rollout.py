@@ -278,7 +278,7 @@ def test_errors(compiled):
         ((q, v, tau, H, 2.5), {}, ValueError, "steps is 2.5"),
         ((q, v, tau, H, 3), {"record": True}, ValueError, "record is True"),
         ((q, v, tau, H, 3), {"method": "rk5"}, ValueError, "no integrator 'rk5'"),
-        ((q, v, tau, H, 3), {"method": "dormand_prince"}, ValueError, "fixed-step"),
+        ((q, v, tau, H, 3), {"method": "dormand_prince"}, ValueError, "equal steps"),
         ((q, v, tau[:1].repeat(3, axis=0), H, 2), {}, ValueError, "shape|broadcast|batch"),
     ):
         with pytest.raises(kind, match=message):

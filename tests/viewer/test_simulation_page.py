@@ -129,7 +129,8 @@ def test_links_many_missions_and_looking_back(browser, file):
     at = tab.until("hydromechs.state.playing ? 0 : hydromechs.state.t")
     page.evaluate("hydromechs.plots.seek(1)")
     tab.until("hydromechs.state.t === 1")
-    assert tab.text("#hud").startswith("Looking back") and page.evaluate("hydromechs.state.now") >= at - 1e-9
+    tab.until("document.querySelector('#hud').innerText.startsWith('Looking back')")  # drawn with the next frame
+    assert page.evaluate("hydromechs.state.now") >= at - 1e-9
     tab.close()
 
 
