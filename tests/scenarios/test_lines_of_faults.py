@@ -124,7 +124,7 @@ SERVO = "joints: {arm: {drive: {type: servo, stiffness: 20, damping: 2}}}\n"
         ("duration: 2, record: 0.1, step: 0.1", "run:", "step of 0.1 s"),
     ],
 )
-def test_a_error_has_the_line_of_what_is_to_blame(told, added, at, words):
+def test_an_error_has_the_line_of_its_cause(told, added, at, words):
     text = SCENARIO.replace("duration: 2", added) if added.startswith("duration") else SCENARIO + added
     found = [fault for fault in told(text) if words in fault]
     assert found, told(text)
@@ -180,7 +180,7 @@ def test_a_run_says_the_line_too(read, monkeypatch, tmp_path):
         ),
     ],
 )
-def test_what_follows_from_a_error_is_no_error_of_its_own(told, changes, only):
+def test_consequences_of_an_error_are_not_reported(told, changes, only):
     text = RICH
     for old, new in changes:
         assert old in text

@@ -7,6 +7,7 @@ with all inertial couplings. The sections are bodies of the model, with mass, ad
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass, field
 from functools import partial
@@ -96,7 +97,7 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlexibleLink:
+class FlexibleLink(abc.ABC):
     """Fields of all flexible links."""
 
     origin: Origin = field(default_factory=Origin)
@@ -108,9 +109,9 @@ class FlexibleLink:
     position: Row = ()
     """Initial amplitudes, in the order of the modes [m or rad]; zero if omitted."""
 
+    @abc.abstractmethod
     def modes(self, density: float) -> LinkModes:
         """Return modes and sections in water of a density [kg/m³]."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
