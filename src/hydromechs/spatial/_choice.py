@@ -1,4 +1,4 @@
-"""Selection without branching, for traced functions: both sides are computed, one is selected."""
+"""Selection without branching, for traced functions: both alternatives are computed and one is selected."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,14 +9,14 @@ from hydromechs.values import Array, Scalar
 
 
 def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
-    """`a` where the condition holds, else `b`; scalars, floats or symbols."""
+    """Return `a` if the condition is true, else `b`; all arguments are scalars, floats or symbols."""
     if hasattr(condition, "where"):
         return condition.where(a, b)
     return a if condition else b
 
 
 def any_of(conditions: Iterable[Scalar]) -> Scalar:
-    """1 if one of some conditions holds, else 0; floats or symbols."""
+    """Return 1 if at least one condition is true, else 0; conditions are floats or symbols."""
     found: Scalar = 0.0
     for condition in conditions:
         found = where(condition, 1.0, found)
@@ -24,48 +24,48 @@ def any_of(conditions: Iterable[Scalar]) -> Scalar:
 
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
-    """The larger of two scalars, floats or symbols; NaN if one is NaN."""
+    """Return the larger of two scalars, floats or symbols; NaN if either is NaN."""
     if hasattr(a, "where") or hasattr(b, "where"):
         return a.maximum(b) if hasattr(a, "where") else b.maximum(a)
     return a if a > b or a != a else b
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:
-    """The smaller of two scalars, floats or symbols; NaN if one is NaN."""
+    """Return the smaller of two scalars, floats or symbols; NaN if either is NaN."""
     if hasattr(a, "where") or hasattr(b, "where"):
         return a.minimum(b) if hasattr(a, "where") else b.minimum(a)
     return a if a < b or a != a else b
 
 
 def positive_part(x: Scalar) -> Scalar:
-    """max(x, 0) in fewer operations, exact; NaN for NaN."""
+    """Return max(x, 0), exactly and with fewer operations than `maximum`; NaN if x is NaN."""
     return 0.5 * (x + abs(x))
 
 
 def clamp(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
-    """`x` clamped to two bounds; scalars, floats or symbols."""
+    """Return `x` clamped to the interval [lower, upper]; scalars, floats or symbols."""
     return minimum(maximum(x, lower), upper)
 
 
 def floor(x: Scalar) -> Scalar:
-    """The largest integer not above a scalar, as a float or symbol."""
+    """Return the largest integer not greater than a scalar, as a float or symbol."""
     if hasattr(x, "floor"):
         return x.floor()
     return float(math.floor(x)) if math.isfinite(x) else x
 
 
 def nearest_integer(x: Scalar) -> Scalar:
-    """The integer nearest to a scalar, ties rounded up, as a float or symbol."""
+    """Return the integer nearest to a scalar, as a float or symbol; ties round up."""
     return floor(x + 0.5)
 
 
 def smallest_angle(angle: Scalar) -> Scalar:
-    """Return the equivalent angle from −π to π [rad], a float or symbol."""
+    """Return the equivalent angle in [−π, π] [rad], as a float or symbol."""
     return angle - 2.0 * math.pi * nearest_integer(angle / (2.0 * math.pi))
 
 
 def lookup(table: Sequence[float] | Array, index: Scalar) -> Scalar:
-    """Entry of a constant table (n,) at an integer index, clamped to the ends; its derivative counts as zero."""
+    """Return the entry of a constant table (n,) at an integer index, clamped to the valid range; the derivative is zero."""
     if hasattr(index, "lookup"):
         return index.lookup(tuple(np.asarray(table, dtype=float).tolist()))
     if math.isnan(index):

@@ -1,6 +1,6 @@
-"""Rotation matrices, roll-pitch-yaw, rotation vectors and quaternions (w, x, y, z), body to world.
+"""Rotation matrices, roll-pitch-yaw angles, rotation vectors and quaternions (w, x, y, z), from body to world.
 
-Arrays hold floats or symbols; one world at a time.
+Arrays contain floats or symbols of a single world.
 """
 
 import math
@@ -18,14 +18,14 @@ Vector: TypeAlias = Array | Sequence[Scalar]
 """Sequence of floats or symbols."""
 
 SNAP = 1e-15
-"""Magnitude below which a cosine or sine counts as 0: at multiples of 90° it is only rounding."""
+"""Magnitude below which a cosine or sine is set to 0: at multiples of 90° such a value is a rounding error."""
 
 TINY = 1e-300
-"""Negligible next to the square of any number above 1e-142; keeps √ and division finite at 0."""
+"""Offset negligible against the square of any number above 1e-142; it keeps square roots and divisions finite at 0."""
 
 
 def norm(a: Vector) -> Scalar:
-    """Euclidean length of a vector."""
+    """Return the Euclidean length of a vector."""
     total = a[0] * a[0]
     for x in a[1:]:
         total = total + x * x
@@ -33,17 +33,17 @@ def norm(a: Vector) -> Scalar:
 
 
 def cross(a: Vector, b: Vector) -> Array:
-    """Cross product a × b of two 3-vectors, shape (3,)."""
+    """Return the cross product a × b of two 3-vectors, shape (3,)."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def skew(a: Vector) -> Array:
-    """Matrix ã with ã b = a × b, shape (3, 3)."""
+    """Return the matrix ã with ã b = a × b, shape (3, 3)."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 def cos_sin(angle: float) -> tuple[float, float]:
-    """Cosine and sine of a constant angle [rad], exact for multiples of 90°."""
+    """Return the cosine and sine of a constant angle [rad], exact for multiples of 90°."""
     c, s = math.cos(angle), math.sin(angle)
     if abs(c) < SNAP:
         return 0.0, math.copysign(1.0, s)
@@ -53,7 +53,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
 
 
 def planar_rotation(axis: int, c: Scalar, s: Scalar) -> Array:
-    """Matrix of a rotation about coordinate axis 0, 1 or 2 with cosine `c` and sine `s`, child to parent, shape (3, 3)."""
+    """Return the rotation matrix about coordinate axis 0, 1 or 2 from cosine and sine, child to parent, shape (3, 3)."""
     i, j = (axis + 1) % 3, (axis + 2) % 3
     R = [[0.0] * 3 for _ in range(3)]
     R[axis][axis] = 1.0
@@ -63,32 +63,32 @@ def planar_rotation(axis: int, c: Scalar, s: Scalar) -> Array:
 
 
 def axis_rotation(axis: ArrayLike, angle: float) -> Array:
-    """Rotation by a constant `angle` [rad] about a unit 3-vector `axis` (Rodrigues), shape (3, 3)."""
+    """Return the rotation matrix for a constant `angle` [rad] about a unit 3-vector `axis` (Rodrigues), shape (3, 3)."""
     c, s = cos_sin(angle)
     a = np.asarray(axis, dtype=float)
     return c * np.eye(3) + s * skew(a) + (1.0 - c) * np.outer(a, a)
 
 
 def matrix_from_rpy(rpy: Vector) -> Array:
-    """R = Rz(yaw) Ry(pitch) Rx(roll), the URDF and Fossen order, for angles [rad], shape (3, 3)."""
+    """Return R = Rz(yaw) Ry(pitch) Rx(roll), the order of URDF and Fossen, for angles [rad], shape (3, 3)."""
     roll, pitch, yaw = ((np.cos(a), np.sin(a)) if hasattr(a, "where") else cos_sin(float(a)) for a in rpy)
     return planar_rotation(2, *yaw) @ planar_rotation(1, *pitch) @ planar_rotation(0, *roll)
 
 
 def rpy_from_matrix(R: Array) -> Array:
-    """Roll, pitch, yaw [rad] of a rotation matrix of floats, shape (3,); roll is 0 at pitch ±90°."""
+    """Return roll, pitch and yaw [rad] of a rotation matrix of floats, shape (3,); roll is 0 at pitch ±90°."""
     across = math.hypot(R[0, 0], R[1, 0])
     pitch = math.atan2(-R[2, 0], across)
     if across < 1e-12:
         return np.array([0.0, pitch, math.atan2(-R[0, 1], R[1, 1])])
     yaw = math.atan2(R[1, 0], R[0, 0])
-    # roll from the remaining rotation, so that the angles reproduce R near ±90°, where yaw is ill-conditioned
+    # computing roll from the remaining rotation makes the angles reproduce R near ±90°, where yaw is ill-conditioned
     left = (planar_rotation(2, *cos_sin(yaw)) @ planar_rotation(1, *cos_sin(pitch))).T @ R
     return np.array([math.atan2(left[2, 1], left[1, 1]), pitch, yaw])
 
 
 def quaternion_matrix(quaternion: Vector) -> Array:
-    """R(η, ε) = I + 2 η ε̃ + 2 ε̃² of a unit quaternion (η, ε), body to world, shape (3, 3)."""
+    """Return R(η, ε) = I + 2 η ε̃ + 2 ε̃² of a unit quaternion (η, ε), body to world, shape (3, 3)."""
     w, x, y, z = quaternion
     x2, y2, z2 = x + x, y + y, z + z
     xx, yy, zz = x * x2, y * y2, z * z2
@@ -104,7 +104,7 @@ def quaternion_matrix(quaternion: Vector) -> Array:
 
 
 def quaternion_from_matrix(R: ArrayLike) -> Array:
-    """Unit quaternions (..., 4), w ≥ 0, of matrices (..., 3, 3), by the largest component (Shepperd); one matrix if symbols."""
+    """Return unit quaternions (..., 4), w ≥ 0, of matrices (..., 3, 3), by Shepperd's method. Symbols require one matrix."""
     if np.asarray(R).dtype == object:
         return _traced_quaternion(*np.ravel(R))
     R = np.asarray(R, dtype=float)
@@ -135,7 +135,7 @@ def _products(
 
 
 def _traced_quaternion(*entries: Scalar) -> Array:
-    """As `quaternion_from_matrix` for one matrix of symbols."""
+    """Return `quaternion_from_matrix` of a single matrix of symbols."""
     best, *others = _products(*entries)
     size = best[0]
     for k, row in enumerate(others, start=1):
@@ -147,7 +147,7 @@ def _traced_quaternion(*entries: Scalar) -> Array:
 
 
 def _one_quaternion(*entries: float) -> Array:
-    """As `quaternion_from_matrix` for one matrix, with Python floats, ten times as fast."""
+    """Return `quaternion_from_matrix` of a single matrix with Python floats, ten times as fast."""
     rows = _products(*entries)
     q = rows[max(range(4), key=lambda k: rows[k][k])]
     size = math.hypot(*q) if q[0] >= 0.0 else -math.hypot(*q)
@@ -155,7 +155,7 @@ def _one_quaternion(*entries: float) -> Array:
 
 
 def quaternion_product(a: Vector, b: Vector) -> Array:
-    """Hamilton product a ⊗ b, shape (4,)."""
+    """Return the Hamilton product a ⊗ b, shape (4,)."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return np.array(
@@ -169,18 +169,18 @@ def quaternion_product(a: Vector, b: Vector) -> Array:
 
 
 def quaternion_exp(phi: Vector) -> Array:
-    """exp(φ/2) of a rotation vector φ [rad] (3,): (cos |φ|/2, φ/|φ| sin |φ|/2), shape (4,); exact also at φ = 0."""
+    """Return exp(φ/2) of a rotation vector φ [rad] (3,): (cos |φ|/2, φ/|φ| sin |φ|/2), shape (4,); also exact at φ = 0."""
     half = 0.5 * np.sqrt(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2] + TINY)
     scale = 0.5 * np.sin(half) / half
     return np.array([np.cos(half), scale * phi[0], scale * phi[1], scale * phi[2]])
 
 
 def axis_frame(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array, float, float]:
-    """Axes, foot and ends of the line from `start` to `end` [m], shape (3,) each.
+    """Return axes, foot and ends of the line from `start` to `end` [m], shape (3,) each.
 
     Returns:
-        R with the line's direction as its third column, exact if it is a coordinate axis, shape (3, 3); the foot of
-        the perpendicular from the body origin on the line, shape (3,); the positions of start and end from that foot.
+        Rotation matrix with the line's direction as its third column, exact for coordinate axes, shape (3, 3); foot of the
+        perpendicular from the body origin to the line [m], shape (3,); signed distances of start and end from that foot [m].
     """
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     e = (end - start) / np.linalg.norm(end - start)
@@ -193,21 +193,21 @@ def axis_frame(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array, float, f
 
 
 TURN_SERIES = (1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0)
-"""(1 − (θ/2) cot(θ/2))/θ² in powers of θ²; truncated here, it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
+"""Series of (1 − (θ/2) cot(θ/2))/θ² in powers of θ²; after truncation it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
 
 
 def rotation_between(a: Array, b: Array) -> Array:
-    """Rotation vector that leads from one unit quaternion to another, in the axes of the first [rad], shape (3,)."""
+    """Return the rotation vector from one unit quaternion to another, in the axes of the first [rad], shape (3,)."""
     return turn_between(a, b)[0]
 
 
 def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
-    """Rotation vector (3,) that leads from one unit quaternion to another, in the axes of the first, and (θ/2) cot(θ/2).
+    """Return the rotation vector (3,) [rad] from unit quaternion a to b, in the axes of a, and (θ/2) cot(θ/2).
 
-    With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ is computed from tan(θ/4) = |ε|/(1 + w),
-    halved twice by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, truncated at rounding for
-    tan(θ/16) < 0.2. So it is smooth at θ = 0, without the quotient θ/|ε|, and needs no function that would be evaluated lane by
-    lane.
+    With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2), the vector is θ ε/|ε|. θ is computed from tan(θ/4) = |ε|/(1 + w). This
+    tangent is halved twice by tan(α/2) = tan α/(1 + √(1 + tan² α)). The arc tangent of the result, tan(θ/16) < 0.2, is a series
+    truncated at rounding error. The computation is smooth at θ = 0, because it avoids the quotient θ/|ε|, and calls no function
+    that would be evaluated lane by lane.
     """
     w, x, y, z = quaternion_product(np.array([a[0], -a[1], -a[2], -a[3]]), b)
     sign = where(w >= 0.0, 1.0, -1.0)
@@ -225,9 +225,9 @@ def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
 
 
 def turning_rate(u: Array, w: Array) -> Array:
-    """Rate of the exponential coordinates u of an orientation that rotates with ω, shape (3,).
+    """Return the rate of the exponential coordinates u of an orientation that rotates with ω [rad/s], shape (3,).
 
-    u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|, the inverse of the derivative of the
+    u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|. This is the inverse of the derivative of the
     exponential map.
     """
     square = u @ u

@@ -1,4 +1,4 @@
-"""Dry friction with a stick phase: a spring and a damper, anchored through a slider that yields at a limit."""
+"""Dry friction with a stick phase: a spring-damper in series with a slider that yields at a limit."""
 
 import numpy as np
 
@@ -9,16 +9,17 @@ from ._rotation import Vector, norm
 
 
 def stick_slip(stiffness: Scalar, damping: Scalar, limit: Scalar, s: Vector, v: Vector) -> tuple[Array, Array]:
-    """Force of a spring k [N/m] and damper c [N·s/m] in parallel, in series with a slider that yields at `limit` [N].
+    """Return the force and the deflection rate of a spring-damper in series with a slider that yields at `limit` [N].
 
         trial = k s + c v,    f = trial · min(1, limit / |trial|),    ṡ = (f − k s) / c
 
-    While it sticks, ṡ = v and the spring is anchored: no creep. While it slips, |f| = limit and the deflection settles with
-    the time constant c/k. The force on the moving body is −f; of its power f · v, c |ṡ|² + f · (v − ṡ) ≥ 0 is lost and the rest
-    is stored in ½ k |s|².
+    The spring k [N/m] and the damper c [N·s/m] are parallel. During sticking, ṡ = v and the spring is anchored, so the contact
+    does not creep. During slipping, |f| = limit and the deflection settles with the time constant c/k. The force on the moving
+    body is −f. Of the power f · v, the part c |ṡ|² + f · (v − ṡ) ≥ 0 is dissipated; the rest is stored in ½ k |s|².
 
     Returns:
-        f [N] and ṡ [m/s] for a deflection s [m] and the velocity v [m/s] of the body over the ground, shape (n,) each.
+        Force f [N] and deflection rate ṡ [m/s], shape (n,) each, for the deflection s [m] and the velocity v [m/s] of the body
+        over the ground.
     """
     s, v = np.asarray(s), np.asarray(v)
     trial = stiffness * s + damping * v

@@ -16,16 +16,16 @@ class Ldl(NamedTuple):
     """Factors of A = L D Lᵀ, L unit lower triangular."""
 
     lower: tuple[tuple[Scalar, ...], ...]
-    """Row i holds the entries of row i of L left of its diagonal."""
+    """Row i contains the entries of row i of L left of its diagonal."""
     inverse_diagonal: tuple[Scalar, ...]
     """1 / D[i]."""
 
     def solve(self, b: Vector) -> Array:
-        """x with A x = b, shape (n,): forward, scale, back."""
+        """Return the solution x of A x = b, shape (n,), by forward substitution, scaling and back substitution."""
         return self.back(self.forward(b) * np.array(self.inverse_diagonal))
 
     def forward(self, b: Vector) -> Array:
-        """L⁻¹ b, shape (n,)."""
+        """Return L⁻¹ b, shape (n,)."""
         x = list(b)
         for i in range(len(x)):
             for k in range(i):
@@ -33,7 +33,7 @@ class Ldl(NamedTuple):
         return np.array(x)
 
     def back(self, b: Vector) -> Array:
-        """L⁻ᵀ b, shape (n,)."""
+        """Return L⁻ᵀ b, shape (n,)."""
         x = list(b)
         for i in reversed(range(len(x))):
             for k in range(i + 1, len(x)):
@@ -65,21 +65,21 @@ def ldl(A: Array | Sequence[Vector]) -> Ldl:
 
 
 class PivotedSolution(NamedTuple):
-    """A solution of A x = b."""
+    """Solution of A x = b."""
 
     x: Array
-    """One solution: undetermined unknowns are 0, shape (n,)."""
+    """Solution vector; undetermined unknowns are 0, shape (n,)."""
     rank: float
     """Number of pivots used."""
     pivot: float
-    """Ratio of the last pivot to the first: about the inverse of the condition number."""
+    """Ratio of the last pivot to the first, approximately the inverse of the condition number."""
 
 
 def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12, least: float = 0.0) -> PivotedSolution:
-    """A solution of A x = b for a symmetric positive semidefinite matrix (n, n) and b in its range (n,).
+    """Return a solution of A x = b for a symmetric positive semidefinite matrix (n, n) and b (n,) in its range.
 
-    The largest remaining diagonal entry is the next pivot; elimination ends when it falls below `tolerance` times the first, or
-    is at most `least`, the size of rounding errors if known. The remaining unknowns are set to 0.
+    The largest remaining diagonal entry is the next pivot. Elimination ends when this entry falls below `tolerance` times the
+    first pivot or does not exceed `least`, the known size of rounding errors. The remaining unknowns are set to 0.
     """
     n = np.size(b)
     M = np.column_stack([np.reshape(A, (n, n)), np.ravel(b)]).astype(float)
@@ -102,14 +102,14 @@ def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12, least: f
 
 
 SWEEPS = 12
-"""Maximum number of sweeps; the off-diagonal part converges quadratically, so that 4 to 6 are typical."""
+"""Maximum number of sweeps; the off-diagonal part converges quadratically, and 4 to 6 sweeps are typical."""
 
 
 def principal_axes(S: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues in ascending order (3,) and eigenvectors as columns (3, 3), by cyclic Jacobi rotations, of S (3, 3).
+    """Return the eigenvalues (3,) of S (3, 3) in ascending order and its eigenvectors as columns (3, 3).
 
-    LAPACK's results differ in the last bits between processors, and so would constants of compiled programs. See Golub & Van
-    Loan 2013, sec. 8.5.2.
+    Cyclic Jacobi rotations (Golub & Van Loan 2013, sec. 8.5.2) give the same bits on every processor. LAPACK does not, so that
+    constants of compiled programs would differ.
     """
     A = np.asarray(S, dtype=float).tolist()
     V = np.eye(3).tolist()
@@ -124,7 +124,7 @@ def principal_axes(S: Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rotate(A: list[list[float]], V: list[list[float]], p: int, q: int) -> None:
-    """Make A[p][q] zero by a rotation in the plane of p and q, and apply it to the columns of V."""
+    """Set A[p][q] to zero by a rotation in the plane of axes p and q, and apply the rotation to the columns of V."""
     if abs(A[p][q]) <= 1e-300 + 1e-17 * math.sqrt(abs(A[p][p] * A[q][q])):
         A[p][q] = A[q][p] = 0.0
         return
