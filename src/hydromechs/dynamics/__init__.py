@@ -1,4 +1,4 @@
-"""Dynamics of forests of rigid bodies, independent of water: added inertias and wrenches are given per body."""
+"""Dynamics of forests of rigid bodies, independent of water: added inertias and wrenches are inputs for each body."""
 
 from ._articulated_body import articulated_body, articulated_body_with_motions, rigid_bias, velocity_force
 from ._chart import chart_rate, difference, displacement, integrate, moving_steps, retract

@@ -13,22 +13,22 @@ from ._sweeps import inward, outward, world_acceleration
 
 
 def rigid_bias(rigid: RigidBody, V: Array) -> Array:
-    """β_i = −(ω × (ω × h), ω × Ī ω), velocity-dependent force of a rigid body with true accelerations (Table I), shape (6,)."""
+    """Return β_i = −(ω × (ω × h), ω × Ī ω), the velocity-dependent force of a rigid body, shape (6,)."""
     w = V[3:]
     return -np.concatenate([cross(w, cross(w, rigid.first_moment)), cross(w, rigid.matrix[3:, 3:] @ w)])
 
 
 def velocity_force(inertia: Array, V: Array) -> Array:
-    """−V ×* (I V), the velocity-dependent force of a body with any 6×6 inertia, for derivatives of components, shape (6,).
+    """Return −V ×* (I V), the velocity-dependent force of a body with any 6×6 inertia, shape (6,).
 
-    With I = [[A, B], [Bᵀ, D]] this is −(ω × p, v × p + ω × l), p = A v + B ω, l = Bᵀ v + D ω. Most of it cancels for a body
-    with its centre of mass on a coordinate axis and diagonal A and D, such as a cylinder along an axis. With B ω = ω × h
+    The force corresponds to derivatives of velocity components. With I = [[A, B], [Bᵀ, D]] it is −(ω × p, v × p + ω × l), where
+    p = A v + B ω and l = Bᵀ v + D ω. Most terms cancel for a body with its centre of mass on a coordinate axis and diagonal A
+    and D, such as a cylinder along an axis. With B ω = ω × h
 
         v × p + ω × l = v × (A − a) v + ω × (D − d) ω + h × (ω × v)
 
-    for any numbers a and d; those with the fewest nonzero entries in A − a and D − d are used. I is the rigid, added or total
-    inertia,
-    V (6,) the velocity relative to any non-accelerating observer.
+    for any numbers a and d. The values that give the fewest nonzero entries in A − a and D − d are used. I is the rigid, added
+    or total inertia and V (6,) is the velocity relative to any non-accelerating observer.
     """
     h = None if inertia.dtype == object else _moment_along_axis(inertia)
     if h is None:
@@ -40,7 +40,7 @@ def velocity_force(inertia: Array, V: Array) -> Array:
 
 
 def _moment_along_axis(inertia: Array) -> Array | None:
-    """Return h of an inertia that is diagonal but for B = −h̃, if h has at most one entry, shape (3,); None for others."""
+    """Return h, shape (3,), if A and D are diagonal, B = −h̃ and h has at most one nonzero entry; otherwise None."""
     A, B, D = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     h = np.array([B[1, 2], B[2, 0], B[0, 1]])
     plain = all(np.array_equal(M, np.diag(np.diag(M))) for M in (A, D)) and np.array_equal(B, -skew(h))
@@ -48,19 +48,19 @@ def _moment_along_axis(inertia: Array) -> Array | None:
 
 
 def _less_common(values: Array) -> Array:
-    """Return three numbers minus the most frequent one among them, shape (3,)."""
+    """Return three numbers minus their most frequent value, shape (3,)."""
     return values - max(values, key=lambda x: np.count_nonzero(values == x))
 
 
 def articulated_body(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
-    """Accelerations v̇ (nv,) for given joint forces.
+    """Return the accelerations v̇ (nv,) for given joint forces.
 
-    The force balance of a link, with the acceleration biased by gravity, a' = a − g (eqs. 5, 8, 29):
+    The algorithm uses the force balance of a link, with the gravity-biased acceleration a' = a − g (eqs. 5, 8, 29):
 
         f_i = I_i^H a'_i − F_i + Σ f_outboard = I*_i a'_i − β*_i
 
-    is passed from body to body by the two sweeps of `inward` and `outward`. `armature` is the additional inertia of geared
-    rotors at each degree of freedom, part of m*, shape (nv,), or None.
+    The sweeps `inward` and `outward` propagate this balance from body to body. `armature` is the additional inertia of geared
+    rotors at each degree of freedom, which is part of m*, shape (nv,), or None.
     """
     return articulated_body_with_motions(model, b, tau, armature, {})[0]
 
@@ -68,15 +68,15 @@ def articulated_body(model: Model, b: Balance, tau: Array, armature: Array | Non
 def articulated_body_with_motions(
     model: Model, b: Balance, tau: Array, armature: Array | None, given: Mapping[int, Array]
 ) -> tuple[Array, Array]:
-    """Accelerations v̇ of a mechanism with prescribed motion of some joints, and the required forces.
+    """Return the accelerations v̇ of a mechanism with prescribed motion of some joints, and the required forces.
 
-    A body on such a joint is rigid for its parent and its children, with the known acceleration ϕ_i v̇_i; along
-    the joint
+    For its parent and its children, a body with a prescribed joint is rigidly attached and has the known acceleration ϕ_i v̇_i.
+    The force along the joint is
 
         τ_i = ϕ_iᵀ (I*_i a'_i − β*_i) + J_i v̇_i        (J_i: geared rotors)
 
-    `given` is v̇ of joints by the index of the body that they carry, shape (n,) each; τ (nv,) has no effect in these. Returns
-    v̇ (nv,) and all joint forces (nv,), which equal τ in joints without prescribed motion.
+    `given` contains the prescribed v̇ (n,) of joints, keyed by the index of the carried body. Entries of τ (nv,) at these
+    joints have no effect. The results are v̇ (nv,) and all joint forces (nv,), equal to τ at joints without prescribed motion.
     """
     everyone = range(model.nb)
     swept = inward(

@@ -1,9 +1,9 @@
-"""Several chains that hold one load: closed chains by operational-space inertias (McMillan 1994, ch. 2, Table 1).
+"""Forward dynamics of chains that hold one load, by operational-space inertias (McMillan 1994, ch. 2, Table 1).
 
-Every tree of the forest but the load holds it by one or more grips. A grip joins a frame of a body of the tree (the holder)
-to a frame of the load; some of its directions may be free (the general contact joint). Forces f_k are those of the holders on
-the load, in the axes of the grip. The equations are those of the thesis, for trees in place of serial chains and for 6×6
-inertias with added mass in place of rigid ones.
+One or more trees of the forest hold the load by grips. A grip connects a frame of a body of the tree (the holder) to a frame of
+the load; some directions of the grip may be free (the general contact joint). The forces f_k are exerted by the holders on the
+load, in the axes of the grip. The equations of the thesis are generalized from serial chains to trees, and from rigid-body
+inertias to 6×6 inertias with added mass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,62 +23,66 @@ from ._sweeps import world_acceleration
 
 
 class Holding(NamedTuple):
-    """One grip: its position on the holder and on the load, and its held directions among six."""
+    """One grip: its frames on the holder and on the load, and the held directions."""
 
     body: int
     path: Path
-    """From the holder's frame to that of the grip, constant."""
+    """Constant transformation from the holder's frame to the grip frame."""
     load_path: Path
-    """From the load's frame to that of the grip, constant."""
+    """Constant transformation from the load's frame to the grip frame."""
     rows: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
-    """Held directions among x y z and rotations about them, in the axes of the grip."""
+    """Indices of the held directions, in the axes of the grip: translations x y z, then rotations about x y z."""
 
 
 class OpenChain(NamedTuple):
-    """Contribution of one tree with free tips, for the c directions in which it holds the load."""
+    """Contribution of one tree with free tips in the c directions in which the tree holds the load."""
 
     dofs: tuple[int, ...]
-    """Its indices in v."""
+    """Degrees of freedom of the tree, as indices into v."""
     factor: Ldl
-    """H = L D Lᵀ."""
+    """Factors of the joint-space inertia matrix, H = L D Lᵀ."""
     pushed: Array
     """y = L⁻¹ (τ − b), so that q̈_open = L⁻ᵀ D⁻¹ y, shape (n,)."""
     W: Array
-    """W = L⁻¹ Jᵀ, so that Ω = H⁻¹ Jᵀ = L⁻ᵀ D⁻¹ W, which is never formed, shape (n, c)."""
+    """W = L⁻¹ Jᵀ, shape (n, c); the matrix Ω = H⁻¹ Jᵀ = L⁻ᵀ D⁻¹ W is never formed."""
     mobility: Array
     """Λ⁻¹ = J H⁻¹ Jᵀ = Wᵀ D⁻¹ W, shape (c, c)."""
     acceleration: Array
     """ẍ_open minus gravity and minus the effect of the load's velocity (ζ), shape (c,)."""
     onto: Array
-    """X with X a_r the acceleration of the load along these directions, shape (c, 6)."""
+    """Matrix X that maps the acceleration a_r of the load to these directions, shape (c, 6)."""
     paths: tuple[Path | None, ...]
-    """X of each grip that holds all six directions, as a transformation from the load's frame, else None."""
+    """Transformation X from the load's frame for each grip that holds all six directions, else None."""
     directions: Array
-    """Directions D in the axes of the grip: forces f are the force and moment Dᵀ f, shape (c, 6)."""
+    """Directions D in the axes of the grip, shape (c, 6): forces f (c,) give the force and moment Dᵀ f."""
 
 
 class ClosedChains(NamedTuple):
-    """Motion of closed chains."""
+    """Accelerations and grip forces of closed chains."""
 
     vdot: Array
     """v̇ of all trees and of the load, shape (nv,)."""
     forces: tuple[Array, ...]
-    """Force of each tree on the load along the directions it holds, shape (c,) each."""
+    """Force of each tree on the load along the held directions, shape (c,) each."""
     directions: tuple[Array, ...]
-    """These directions in the axes of their grips, shape (c, 6) each."""
+    """Held directions in the axes of their grips, shape (c, 6) each."""
 
 
 def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tuple[int, list]]:
-    """Roots of the trees that hold the load, a free body without children, each with its grips."""
+    """Return the roots of the trees that hold the load, each with its grips; the load is a free body without children."""
     if model.parent[load] >= 0 or model.free_rows[load] != (0, 1, 2, 3, 4, 5) or load in model.parent:
-        raise ValueError(f"load {model.body_names[load]!r} must be one free body; loads with joints need the general solution")
+        raise ValueError(
+            f"load {model.body_names[load]!r} must be a single free body; for loads with joints, use the general solution"
+        )
     out: dict[int, list] = {}
     for holding in holdings:
         root = holding.body
         while model.parent[root] >= 0:
             root = model.parent[root]
         if root == load:
-            raise ValueError(f"a grip holds {model.body_names[load]!r} on its own")
+            raise ValueError(
+                f"a grip connects load {model.body_names[load]!r} to itself; use a frame of another tree as the holder"
+            )
         out.setdefault(root, []).append(holding)
     return list(out.items())
 
@@ -94,7 +98,7 @@ def _dofs(model: Model, root: int) -> list[int]:
 def open_chains(
     model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]
 ) -> tuple[list[OpenChain], np.ndarray, np.ndarray]:
-    """Open chains (eqs. 2.22-2.25), I_r (6, 6) of the load, and the other forces on it less its bias (6,), for a' = a − g."""
+    """Return the open chains, the load inertia I_r (6, 6), and the other forces on the load less its bias (6,)."""
     kin, still = b.kin, np.zeros(model.nv)
     columns = columns_outwards(model, kin)
     M = mass_matrix_from_columns(model, kin, b.inertia, columns)
@@ -136,12 +140,12 @@ def open_chains(
     at = model.v_slices[load]
     I_r = b.inertia[load]
     I_r = np.zeros((6, 6)) if I_r is None else I_r
-    # the force that holds the load in place is I_r a' + bias forces at a' = −g, with v̇ = 0
+    # the force that supports the stationary load is I_r a' + bias forces at a' = −g, with v̇ = 0
     return out, I_r, tau[at] - (holding[at] - I_r @ a[load])
 
 
 def _directions(kin: Kinematics, g: Holding, load: int) -> tuple[Array, Array]:
-    """Held directions of a grip and their rates times the load's motion relative to the holder; see `held_directions`."""
+    """Return the held directions of a grip and their rates times the load's motion relative to the holder."""
     if sum(r >= 3 for r in g.rows) != 1:
         return np.eye(6)[list(g.rows)], np.zeros(len(g.rows))
     R_WA = kin.R_WB[g.body] @ g.path.pose()[0]
@@ -153,10 +157,11 @@ def _directions(kin: Kinematics, g: Holding, load: int) -> tuple[Array, Array]:
 def _moving_grip(
     model: Model, kin: Kinematics, columns: Mapping[int, Array], g: Holding, load: int, a: Sequence[Array], true: bool
 ) -> tuple[Array, Path, Array]:
-    """Return J, X and tip acceleration of a grip with free directions, whose frames A and B move relative to each other.
+    """Return J, X and the tip acceleration of a grip with free directions.
 
-    With d from A to B and S from the load's axes, all in axes of A, d̈ = S (a_B) − a_A − α × d − ω × (ω × d) − 2 ω × ḋ, and the
-    relative rotation changes by S α_L − α + ω_rel × S ω_L.
+    The grip's frames A (holder) and B (load) move relative to each other. Let d be the vector from A to B and S the rotation
+    from the axes of the load, both expressed in the axes of A. Then d̈ = S (a_B) − a_A − α × d − ω × (ω × d) − 2 ω × ḋ, and the
+    relative angular acceleration is S α_L − α + ω_rel × S ω_L.
     """
     R, p = g.path.pose()
     p_b = g.load_path.pose()[1]
@@ -177,7 +182,7 @@ def _moving_grip(
 
 
 def swing(path: Path, V: Array, true: bool) -> Array:
-    """Return the acceleration from a body's origin to the end of a path, in its axes; 0 for derivatives of components."""
+    """Return the centripetal acceleration of the end of a path about the body origin, in axes of the end, shape (6,)."""
     if not true or not path.steps:
         return np.zeros(6)
     w, p = V[3:], path.pose()[1]
@@ -185,18 +190,18 @@ def swing(path: Path, V: Array, true: bool) -> Array:
 
 
 def chain_vdot(chain: OpenChain, f: Array) -> Array:
-    """q̈ = q̈_open − Ω f = L⁻ᵀ D⁻¹ (y − W f), shape (n,), with the force f (c,) of its tips on the load."""
+    """Return q̈ = q̈_open − Ω f = L⁻ᵀ D⁻¹ (y − W f), shape (n,), for the forces f (c,) of the tips on the load."""
     return chain.factor.back((chain.pushed - chain.W @ f) * np.array(chain.factor.inverse_diagonal))
 
 
 def tip_jacobian(model: Model, columns: Mapping[int, Array], path: Path) -> Array:
-    """J with V = J v in the frame at the end of a path from a body (the tip), from the columns of the body, shape (6, nv)."""
+    """Return J with V = J v for the frame at the end of a path (the tip), from the body's columns, shape (6, nv)."""
     moved = {k: path.motion(column) for k, column in columns.items()}
     return np.stack([moved.get(k, np.zeros(6)) for k in range(model.nv)], axis=1)
 
 
 def _symmetric_product(J: Array, omega: Array) -> Array:
-    """Return J Ω, which is symmetric; each entry is computed once."""
+    """Return the symmetric product J Ω; each entry is computed once."""
     c = len(J)
     out = [[0.0] * c for _ in range(c)]
     for i in range(c):
@@ -206,7 +211,7 @@ def _symmetric_product(J: Array, omega: Array) -> Array:
 
 
 def inverse(A: Array) -> Array:
-    """Inverse of a symmetric positive definite matrix, symmetric, shape (n, n)."""
+    """Return the inverse of a symmetric positive definite matrix, exactly symmetric, shape (n, n)."""
     n, factor = len(A), ldl(A)
     out = [[0.0] * n for _ in range(n)]
     # A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, from the columns of L⁻¹
@@ -224,7 +229,7 @@ def inverse(A: Array) -> Array:
 
 
 def closed_chain_dynamics(model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]) -> ClosedChains:
-    """Accelerations of chains that hold a load, none of them at a singularity (Table 1).
+    """Return the accelerations of nonsingular chains that hold a load (McMillan 1994, Table 1).
 
     [I_r + Σ Xᵀ Λ_k X] a'_r = f_r + Σ Xᵀ Λ_k ẍ'_open,    f_k = Λ_k (ẍ'_open − X a'_r),    q̈_k = q̈_open − Ω_k f_k
     """
@@ -234,13 +239,13 @@ def closed_chain_dynamics(model: Model, b: Balance, tau: Array, load: int, holdi
         if len(chain.mobility) > len(chain.dofs):
             name = model.body_names[next(i for i, s in enumerate(model.v_slices) if s.start <= chain.dofs[-1] < s.stop)]
             raise ValueError(
-                f"the tree of {name!r} has {len(chain.dofs)} degrees of freedom for {len(chain.mobility)} directions that it "
-                "holds: it is always singular; release some directions, or use `singular_chain_dynamics`"
+                f"the tree of {name!r} has {len(chain.dofs)} degrees of freedom but holds {len(chain.mobility)} directions, "
+                "so that it is always singular; release some directions or use `singular_chain_dynamics`"
             )
         Lambda = inverse(chain.mobility)
         Lambdas.append(Lambda)
         pushed = Lambda @ chain.acceleration
-        if len(chain.paths) == 1 and chain.paths[0] is not None:  # a grip in all directions: two planar or general screws
+        if len(chain.paths) == 1 and chain.paths[0] is not None:  # all directions held: two planar or general screws
             A = A + chain.paths[0].inertia_back(Lambda)
             rhs = rhs + chain.paths[0].force_back(pushed)
         else:
@@ -264,7 +269,7 @@ def joined(
     a_r: Array,
     forces: Sequence[Array],
 ) -> ClosedChains:
-    """Return accelerations of all from the load's, a'_r (6,), and the forces of the chains on it."""
+    """Return all accelerations for the load's a'_r (6,) and the forces of the chains on the load."""
     vdot = _alone(model, b, tau, load, holdings)
     for chain, f in zip(chains, forces, strict=True):
         for i, value in zip(chain.dofs, chain_vdot(chain, f), strict=True):
@@ -276,7 +281,7 @@ def joined(
 
 
 def _alone(model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]) -> list[Scalar]:
-    """Return v̇ of trees that do not hold the load; 0 elsewhere, shape (nv,)."""
+    """Return v̇ of the trees that do not hold the load, and 0 for other degrees of freedom, shape (nv,)."""
     busy = [root for root, _ in held_trees(model, load, holdings)] + [load]
     rest = [i for i in range(model.nb) if model.parent[i] < 0 and i not in busy]
     if not rest:

@@ -1,12 +1,12 @@
-"""Closed-form matrices of a forest on its manifold: M, C and their derivatives from body Jacobians.
+"""Closed-form matrices of a forest on its configuration manifold: M, C and their derivatives from body Jacobians.
 
-After From, Pettersen and Gravdahl 2010.
+The formulation is that of From, Pettersen and Gravdahl 2010.
 
-The configuration is a product of groups, one for every moving step of every joint: SE(3) for a free joint, SO(3) for a ball,
-the real line for the others; v holds the left-invariant velocities. ∂_k f is the derivative of f along the k-th of them,
-d/dε f(Q exp(ε e_k)) at ε = 0, which is ∂f/∂φ_k at φ = 0 of the paper, and ∂f/∂q_k for an angle.
+The configuration is a product of Lie groups, one for every moving step of every joint: SE(3) for a free joint, SO(3) for a ball
+joint, the real line for other joints. The vector v contains the left-invariant velocities. ∂_k f is the derivative of f along
+velocity k, d/dε f(Q exp(ε e_k)) at ε = 0. The paper writes it as ∂f/∂φ_k at φ = 0; for an angle it is ∂f/∂q_k.
 
-Every body has a 6×6 inertia, rigid and added; water enters only through inertias and momenta.
+Every body has a 6×6 inertia, the sum of rigid and added inertia. Water enters only through inertias and momenta.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,53 +22,53 @@ from ._kinematics import Kinematics
 
 
 class BodyJacobian(NamedTuple):
-    """J with V = J v for the origin of one body in its axes, without the columns that are zero."""
+    """Matrix J with V = J v for the origin of one body in its axes, without zero columns."""
 
     dofs: tuple[int, ...]
-    """Velocities that move the body, from the root to the body, length n."""
+    """Indices of the n velocities that move the body, ordered from the root to the body."""
     stage: tuple[int, ...]
-    """For each of them, its moving step on the path from the root; j is upstream of k if stage[j] < stage[k]."""
+    """Index of the moving step of each velocity on the path from the root; j is upstream of k if stage[j] < stage[k]."""
     J: Array
-    """Columns, shape (6, n)."""
+    """Nonzero columns of the Jacobian, shape (6, n)."""
     rate: Array
-    """J̇ at the velocity v, shape (6, n)."""
+    """Time derivative J̇ at the velocity v, shape (6, n)."""
     bends: tuple[tuple[int, int, Array], ...] = ()
-    """(k, j, ∂_k J_j) for velocities k and j, as indices into `dofs`, of steps whose subspace depends on their coordinates."""
+    """Derivatives (k, j, ∂_k J_j) of configuration-dependent subspaces; k and j are indices into `dofs`."""
 
 
 class Blocks(NamedTuple):
-    """A matrix in the block form (12): V the six velocities of the vehicle, q the others."""
+    """Matrix in the block form of eq. (12): V are the six velocities of the vehicle, q all other velocities."""
 
     VV: Array
-    """Vehicle by vehicle, shape (6, 6)."""
+    """Vehicle-vehicle block, shape (6, 6)."""
     Vq: Array
-    """Vehicle by joints, shape (6, nv − 6)."""
+    """Vehicle-joint block, shape (6, nv − 6)."""
     qV: Array
-    """Joints by vehicle, shape (nv − 6, 6)."""
+    """Joint-vehicle block, shape (nv − 6, 6)."""
     qq: Array
-    """Joints by joints, shape (nv − 6, nv − 6)."""
+    """Joint-joint block, shape (nv − 6, nv − 6)."""
 
 
 def ad_matrix(V: Array) -> Array:
-    """ad_V with ad_V W = V × W for motions V = (v, ω): [[ω̂, v̂], [0, ω̂]], shape (6, 6)."""
+    """Return ad_V with ad_V W = V × W for motions V = (v, ω): [[ω̂, v̂], [0, ω̂]], shape (6, 6)."""
     w = skew(V[3:])
     return np.concatenate([np.concatenate([w, skew(V[:3])], axis=1), np.concatenate([np.zeros((3, 3)), w], axis=1)])
 
 
 def momentum_matrix(h: Array) -> Array:
-    """B = −[[0, p̂], [p̂, l̂]] of a momentum h = (p, l), skew, with B V = V ×* h = −ad_Vᵀ h, shape (6, 6)."""
+    """Return the skew matrix B with B V = V ×* h = −ad_Vᵀ h for a momentum h = (p, l), shape (6, 6)."""
     p = -skew(h[:3])
     return np.concatenate([np.concatenate([np.zeros((3, 3)), p], axis=1), np.concatenate([p, -skew(h[3:])], axis=1)])
 
 
 def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobian, ...]:
-    """J and J̇ of every body, from the root to the tips.
+    """Return J and J̇ of every body, from the roots to the tips.
 
-    A step that moves with V_J transforms the preceding columns and adds its own columns ϕ:
+    A step with the velocity V_J transforms the preceding columns and adds its own columns ϕ:
 
         J = (X J_before, ϕ),       J̇ = (X J̇_before − V_J × (X J_before), ϕ̇)
 
-    ϕ̇ = Σ ∂_k ϕ v_k is 0 but for custom joints.
+    The rate ϕ̇ = Σ ∂_k ϕ v_k is nonzero only for custom joints.
     """
     out: list[BodyJacobian] = []
     root = BodyJacobian((), (), np.zeros((6, 0)), np.zeros((6, 0)))
@@ -92,7 +92,7 @@ def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobia
 
 
 def transposed_times(model: Model, jacobians: Sequence[BodyJacobian], wrenches: Array | Sequence[Array | None]) -> Array:
-    """Σ J_iᵀ F_i, the generalised force (nv,) of wrenches F (6,) on bodies, each in its own frame, or None."""
+    """Return Σ J_iᵀ F_i, the generalized force (nv,) of wrenches F (6,) on bodies, each in its body's frame, or None."""
     out: list = [0.0] * model.nv
     for body, F in zip(jacobians, wrenches, strict=True):
         if F is not None:
@@ -102,7 +102,7 @@ def transposed_times(model: Model, jacobians: Sequence[BodyJacobian], wrenches: 
 
 
 def mass_matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None]) -> Array:
-    """M = Σ J_iᵀ I_i J_i, eqs. (8), (9), symmetric, shape (nv, nv), of inertias (6, 6) of bodies in their frames, or None."""
+    """Return the symmetric M = Σ J_iᵀ I_i J_i, eqs. (8) and (9), shape (nv, nv)."""
     rows = _square(model)
     for body, I in zip(jacobians, inertia, strict=True):
         if I is None:
@@ -115,12 +115,12 @@ def mass_matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], 
 
 
 def matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], matrices: Sequence[Array | None]) -> Array:
-    """Σ J_iᵀ A_i J_i, shape (nv, nv), for matrices A (6, 6) of bodies in their own frames, symmetric or not, or None."""
+    """Return Σ J_iᵀ A_i J_i, shape (nv, nv), for matrices A (6, 6), symmetric or not, in each body's frame, or None."""
     return _summed(model, jacobians, (None if A is None else A @ b.J for b, A in zip(jacobians, matrices, strict=True)))
 
 
 def _summed(model: Model, jacobians: Sequence[BodyJacobian], forces: Iterable[Array | None]) -> Array:
-    """Σ J_iᵀ F_i, shape (nv, nv), of a force (6, n) of each body for each of its n velocities, or None."""
+    """Return Σ J_iᵀ F_i, shape (nv, nv); F_i (6, n) contains a force of body i for each of its n velocities, or is None."""
     rows = _square(model)
     for body, force in zip(jacobians, forces, strict=True):
         if force is not None:
@@ -133,15 +133,16 @@ def _summed(model: Model, jacobians: Sequence[BodyJacobian], forces: Iterable[Ar
 def coriolis_matrix(
     model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None], momenta: Sequence[Array | None]
 ) -> Array:
-    """C(Q, v) for which Ṁ − 2C is skew, shape (nv, nv).
+    """Return a matrix C(Q, v) for which Ṁ − 2C is skew-symmetric, shape (nv, nv).
 
         C = Σ J_iᵀ (I_i J̇_i + B_i J_i),     B_i = −[[0, p̂], [p̂, l̂]],     (p, l) = momentum of body i
 
-    B_i is skew and B_i V_i = V_i ×* (p, l), so C v contains all velocity products; Ṁ = Σ J̇ᵀ I J + Jᵀ I J̇ gives the rest.
+    B_i is skew-symmetric with B_i V_i = V_i ×* (p, l), so that C v contains all velocity products. The symmetric part of C
+    follows from Ṁ = Σ J̇ᵀ I J + Jᵀ I J̇.
 
-    The jacobians are those of `body_jacobians` at the velocity v. Inertias I, rigid and added, (6, 6), and momenta (p, l), I V
-    in still
-    water, (6,), are of each body in its own frame, or None.
+    The Jacobians are computed by `body_jacobians` at the velocity v. Each body has a total inertia I (6, 6), the sum of rigid
+    and added inertia, and a momentum (p, l) (6,), which equals I V in still water. Both are expressed in the body's frame; None
+    means zero.
     """
     forces: list[Array | None] = []
     for body, I, h in zip(jacobians, inertia, momenta, strict=True):
@@ -154,10 +155,11 @@ def coriolis_matrix(
 
 
 def jacobian_derivatives(body: BodyJacobian) -> Array:
-    """∂_k J of one body: column j is −J_k × J_j if j is upstream of k, else 0; [k, :, j], shape (n, 6, n).
+    """Return ∂_k J of one body, indexed [k, :, j], shape (n, 6, n).
 
-    Seen from a moving frame, preceding frames move the opposite way; frames in it or after it are unchanged, except for
-    subspaces of custom joints that depend on their coordinates.
+    Column j is −J_k × J_j if j is upstream of k, else 0. Seen from a moving frame, preceding frames move in the opposite
+    direction, while the frame itself and subsequent frames are unchanged. Custom joints add the derivatives of
+    configuration-dependent subspaces.
     """
     n = len(body.dofs)
     out = np.zeros((n, 6, n), dtype=body.J.dtype)
@@ -170,7 +172,7 @@ def jacobian_derivatives(body: BodyJacobian) -> Array:
 
 
 def mass_matrix_derivatives(model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None]) -> Array:
-    """∂_k M = Σ ∂_k J_iᵀ I_i J_i + J_iᵀ I_i ∂_k J_i, eq. (32), [k, i, j], shape (nv, nv, nv); I constant, or None."""
+    """Return ∂_k M for constant body inertias, eq. (32), indexed [k, i, j], shape (nv, nv, nv)."""
     out = [_square(model) for _ in range(model.nv)]
     for body, I in zip(jacobians, inertia, strict=True):
         if I is None:
@@ -185,9 +187,11 @@ def mass_matrix_derivatives(model: Model, jacobians: Sequence[BodyJacobian], ine
 
 
 def structure_matrix(model: Model, kin: Kinematics, momentum: Array) -> Array:
-    """G with G_ij = Σ_k μ_k c^k_ij, shape (nv, nv), [e_i, e_j] = Σ_k c^k_ij e_k of the joints' groups, μ = M v (nv,).
+    """Return G with G_ij = Σ_k μ_k c^k_ij for the momentum μ = M v (nv,), shape (nv, nv).
 
-    −[[0, p̂], [p̂, l̂]] with μ = (p, l) for a free joint, −l̂ with μ = l for a ball, 0 for the others; between joints 0.
+    The structure constants of the joints' groups are defined by [e_i, e_j] = Σ_k c^k_ij e_k. The diagonal block is −[[0, p̂],
+    [p̂, l̂]] with μ = (p, l) for a free joint, −l̂ with μ = l for a ball joint, and 0 for other joints. Blocks between
+    different joints are 0.
     """
     rows = _square(model)
     for steps, subspaces in zip(model.steps, kin.own, strict=True):
@@ -203,13 +207,14 @@ def structure_matrix(model: Model, kin: Kinematics, momentum: Array) -> Array:
 def coriolis_matrix_lagrange(
     model: Model, kin: Kinematics, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None], v: Array
 ) -> Array:
-    """C(Q, v) of Lagrange's equations in quasi-velocities, eqs. (6) and (20) with their errors corrected, shape (nv, nv).
+    """Return C(Q, v) of Lagrange's equations in quasi-velocities, shape (nv, nv).
 
         C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k
 
-    C v is that of `coriolis_matrix`, but Ṁ − 2C is not skew. The water is still.
+    These are eqs. (6) and (20) with their errors corrected. The product C v equals that of `coriolis_matrix`, but Ṁ − 2C is not
+    skew-symmetric. The water is assumed to be still.
 
-    Of the kinematics only the configuration is used; inertias (6, 6) are constant in the body's own frame, or None.
+    Only the configuration in `kin` is used. Inertias (6, 6) are constant in the body's frame, or None.
     """
     M = mass_matrix_from_jacobians(model, jacobians, inertia)
     changes = mass_matrix_derivatives(model, jacobians, inertia)
@@ -220,18 +225,18 @@ def coriolis_matrix_lagrange(
 
 
 def adjoint(kin: Kinematics, i: int, j: int) -> Array:
-    """Ad(g_ij) = [[R, p̂R], [0, R]] of the pose of body j in body i, −1 for the world: motions from j to i, shape (6, 6)."""
+    """Return Ad(g_ij) = [[R, p̂R], [0, R]] of the pose of body j in body i, −1 for the world, shape (6, 6)."""
     (R_i, p_i), (R_j, p_j) = ((kin.R_WB[b], kin.p_WB[b]) if b >= 0 else (np.eye(3), np.zeros(3)) for b in (i, j))
     R, p = R_i.T @ R_j, R_i.T @ (p_j - p_i)
     return np.concatenate([np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)])
 
 
 def adjoint_derivative(kin: Kinematics, jacobians: Sequence[BodyJacobian], i: int, j: int, k: int) -> Array:
-    """∂_k Ad of g_ij along velocity k, Prop. 1 for any two bodies of a forest, −1 for the world, shape (6, 6).
+    """Return ∂_k Ad of g_ij along velocity k for any two bodies of a forest, −1 for the world, shape (6, 6).
 
-        ∂_k Ad = Ad ad(J_jk) − ad(J_ik) Ad,     0 if k moves both or neither
+        ∂_k Ad = Ad ad(J_jk) − ad(J_ik) Ad,     0 if k moves both bodies or neither
 
-    With J_jk = Ad_{j(k−1)} X_k this is ±Ad_{i(k−1)} ad(X_k) Ad_{(k−1)j} of the paper.
+    With J_jk = Ad_{j(k−1)} X_k this is the term ±Ad_{i(k−1)} ad(X_k) Ad_{(k−1)j} of Prop. 1.
     """
     moves_i, moves_j = (b >= 0 and k in jacobians[b].dofs for b in (i, j))
     if moves_i == moves_j:
@@ -247,12 +252,12 @@ def check_vehicle(model: Model) -> None:
     if model.free_rows[0] != (0, 1, 2, 3, 4, 5) or model.parent[0] >= 0:
         body = model.bodies[0]
         raise ValueError(
-            f"{model.name}: its first body {body.name!r} has a {body.joint.kind} joint; a free vehicle must come first"
+            f"{model.name}: the first body {body.name!r} has a {body.joint.kind} joint; make the first body a free vehicle"
         )
 
 
 def vehicle_blocks(model: Model, matrix: Array) -> Blocks:
-    """The blocks VV, Vq, qV and qq of M or C (nv, nv) as in eq. (12); its first body must be free."""
+    """Return the blocks VV, Vq, qV and qq of M or C (nv, nv), eq. (12), for a model with a free first body."""
     check_vehicle(model)
     matrix = np.asarray(matrix)
     return Blocks(matrix[:6, :6], matrix[:6, 6:], matrix[6:, :6], matrix[6:, 6:])

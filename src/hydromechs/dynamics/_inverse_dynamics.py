@@ -1,4 +1,4 @@
-"""Inverse dynamics of a forest by recursive Newton-Euler (McMillan 1994, App. B.2), for trees, mobile bases and water too."""
+"""Inverse dynamics by recursive Newton-Euler (McMillan 1994, App. B.2), for forests, mobile bases and bodies in water."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -21,10 +21,10 @@ NOTHING: Mapping[int, Array] = MappingProxyType({})
 def accelerations(
     model: Model, kin: Kinematics, bias: Sequence[Bias], vdot: Array, world: Array, known: Mapping[int, Array] = NOTHING
 ) -> list[Array]:
-    """Accelerations a_i = X a_p + ϕ_i v̇_i + bias of all bodies, each of shape (6,).
+    """Return the accelerations a_i = X a_p + ϕ_i v̇_i + bias of all bodies, each of shape (6,).
 
-    `bias` is `kin.zeta` or `kin.c`; `world` is (−g, 0) for accelerations biased by gravity, shape (6,); `known` are
-    accelerations given independently of v̇, by index of the body, shape (6,) each.
+    `bias` is `kin.zeta` or `kin.c`. `world` is (−g, 0) for gravity-biased accelerations, shape (6,). `known` contains
+    prescribed accelerations, independent of v̇, keyed by body index, shape (6,) each.
     """
     a: list[Array] = []
     for i, (parent, path, phi) in enumerate(zip(model.parent, kin.paths, kin.subspaces, strict=True)):
@@ -39,11 +39,11 @@ def accelerations(
 
 
 def inverse_dynamics(model: Model, b: Balance, vdot: Array, known: Mapping[int, Array] = NOTHING) -> Array:
-    """Joint forces τ (nv,) that give the accelerations v̇ (nv,).
+    """Return the joint forces τ (nv,) that produce the accelerations v̇ (nv,).
 
         f_i = I_i^H a'_i − F_i + Σ Xᵀ f_outboard,     τ_i = ϕ_iᵀ f_i
 
-    `known` are accelerations a' (6,) that are given independently of v̇, by index of the body.
+    `known` contains prescribed accelerations a' (6,), independent of v̇, keyed by body index.
     """
     a = accelerations(model, b.kin, b.bias, vdot, world_acceleration(model), known)
     needed = [-F if I is None else I @ a_i - F for I, a_i, F in zip(b.inertia, a, b.force, strict=True)]
@@ -51,7 +51,7 @@ def inverse_dynamics(model: Model, b: Balance, vdot: Array, known: Mapping[int, 
 
 
 def generalized_force(model: Model, kin: Kinematics, wrenches: Sequence[Array]) -> Array:
-    """Σ J_iᵀ F_i of wrenches F (6,) on all bodies, in their own frames, from the tips to the roots, shape (nv,)."""
+    """Return Σ J_iᵀ F_i, shape (nv,), for wrenches F (6,) on all bodies in their frames, summed from the tips inwards."""
     force = list(wrenches)
     tau: dict[int, Array] = {}
     for i in reversed(range(model.nb)):
@@ -63,16 +63,16 @@ def generalized_force(model: Model, kin: Kinematics, wrenches: Sequence[Array]) 
 
 
 class _AxisFrames(NamedTuple):
-    """Frames on the axes of revolute joints where the common normal from the inboard body meets them.
+    """Frames on the axes of revolute joints, at the foot of the common normal from the inboard body.
 
-    A body's own frame is a constant distance further along its joint's axis. The offset between two such frames has one
-    component less, and a joint's torque is the same about every point of its axis.
+    The frame of the body is displaced by a constant distance along the joint axis. The offset between two of these frames has
+    one component less, and the joint torque is equal about every point of the axis.
     """
 
     paths: tuple[Path, ...]
-    """Transformation from the parent's axis frame, a `Path`."""
+    """Transformation from the parent's axis frame to the body's axis frame."""
     offsets: tuple[Array, ...]
-    """Origin of the body's own frame in its axis frame, whose axes are the same [m], shape (3,)."""
+    """Origin of the body's frame in its axis frame, which has the same axes [m], shape (3,)."""
 
 
 def _axis_frames(model: Model, kin: Kinematics) -> _AxisFrames:
@@ -97,40 +97,40 @@ def rigid_inverse_dynamics(
     wrenches: Array | Sequence[Array] | None = None,
     known: Mapping[int, Array] = NOTHING,
 ) -> Array:
-    """Joint forces that give the accelerations v̇ of a mechanism of rigid bodies without water: as `inverse_dynamics`, cheaper.
+    """Return the joint forces (nv,) that produce v̇ for rigid bodies without water, at lower cost than `inverse_dynamics`.
 
-    With the true acceleration a of a frame's origin, the angular one α, and Ω = α̃ + ω̃ ω̃ (McMillan 1994, eqs. B.6-B.18):
+    With the true acceleration a of a frame's origin, the angular acceleration α, and Ω = α̃ + ω̃ ω̃ (McMillan 1994, eqs.
+    B.6-B.18):
 
         α_i = R α_p + bias + ϕ v̇_i,     a_i = R (a_p + Ω_p p) + bias + ϕ v̇_i,     a_world = −g
         f_i = m a_i + Ω_i h + Σ f_outboard,        n_i = h × a_i + ∫ r × Ω_i r dm + Σ (n + p × f)_outboard
         τ_i = ϕ_iᵀ (f_i, n_i)
 
-    In frames on the joints' axes, the offsets p have a component less; the mass on a revolute joint's axis is assigned to the
+    In frames on the joint axes, the offsets p have one component less. The mass on a revolute joint's axis is assigned to the
     inboard body, which leaves 7 of 10 numbers for each link (see `axis_part`).
 
-    `wrenches` are external ones on each body in its own frame, shape (6,) each; `known` is that of `inverse_dynamics`.
-    Returns τ, shape (nv,).
+    `wrenches` contains the external wrench on each body in its own frame, shape (6,) each; `known` is as in `inverse_dynamics`.
     """
     links = rigid_links(model, kin, vdot, wrenches, known)
     return generalized_force(model, kin._replace(paths=links.paths), links.force)
 
 
 class RigidLinks(NamedTuple):
-    """Motions of rigid bodies and the required forces, in frames on the joints' axes."""
+    """Motions of rigid bodies and the required forces, in frames on the joint axes."""
 
     paths: tuple[Path, ...]
-    """Transformation of each from its parent's."""
+    """Transformation from the parent's axis frame for each body."""
     a: list[tuple[Array, Array]]
-    """Accelerations, biased by gravity, and angular accelerations, shape (3,) each."""
+    """Gravity-biased linear acceleration [m/s²] and angular acceleration [rad/s²] of each body, shape (3,) each."""
     spin: list[Array]
-    """Ω, shape (3, 3) each."""
+    """Matrix Ω = α̃ + ω̃ ω̃ of each body [1/s²], shape (3, 3) each."""
     force: list[Array]
-    """Forces, shape (6,) each."""
+    """Required wrench on each body [N, N·m], shape (6,) each."""
     offsets: tuple[Array, ...]
-    """Origins of the bodies' own frames in these frames [m], shape (3,) each."""
+    """Origin of each body's frame in its axis frame [m], shape (3,) each."""
 
     def own_acceleration(self, i: int) -> Array:
-        """a' of a body in its own frame, shape (6,)."""
+        """Return a' of a body in its own frame, shape (6,)."""
         linear, angular = self.a[i]
         return np.concatenate([linear + self.spin[i] @ self.offsets[i], angular])
 
@@ -138,7 +138,7 @@ class RigidLinks(NamedTuple):
 def rigid_links(
     model: Model, kin: Kinematics, vdot: Array, wrenches: Array | Sequence[Array] | None, known: Mapping[int, Array]
 ) -> RigidLinks:
-    """The outward recursion of `rigid_inverse_dynamics`, with its arguments."""
+    """Return the result of the outward recursion of `rigid_inverse_dynamics`; the arguments are the same."""
     paths, offsets = _axis_frames(model, kin)
     pairs = zip(model.rigid, offsets, strict=True)
     moments = pass_axis_masses(
@@ -174,9 +174,10 @@ def rigid_links(
 def _across(
     model: Model, kin: Kinematics, i: int, path: Path, a: tuple[Array, Array], spin: Array, offset: Array
 ) -> tuple[Array, Array]:
-    """Return accelerations (3,), (3,) across a joint with zero joint acceleration, without `kin.zeta[i].own`.
+    """Return linear (3,) and angular (3,) acceleration across a joint with v̇ = 0, without `kin.zeta[i].own`.
 
-    For a joint of several motions `swing` has only the centripetal part of its first step, and `own` the rest.
+    For a joint with several moving steps, `swing` contains only the centripetal part of the first step, and `own` the
+    remainder.
     """
     linear, angular = a
     if model.free_rows[i] is not None:

@@ -11,9 +11,9 @@ from ._kinematics import Kinematics
 
 
 def jacobian(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
-    """J with V_P = J v, shape (6, nv): velocity of a point of a body, linear first, in the body's axes.
+    """Return J with V_P = J v for a point P of a body, in body axes, linear first, shape (6, nv).
 
-    The point P is from the body's origin, in its axes [m], shape (3,); of the kinematics only the configuration is used.
+    `point` is the position of P from the body's origin, in body axes [m], shape (3,). Only the configuration in `kin` is used.
     """
     chain = [body]
     while model.parent[chain[-1]] >= 0:
@@ -28,5 +28,5 @@ def jacobian(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
 
 
 def jacobian_derivative_times_velocity(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
-    """J̇ v, with d/dt V_P = J v̇ + J̇ v in the body's axes, shape (6,); point as in `jacobian`, kinematics for fixed axes."""
+    """Return J̇ v, with d/dt V_P = J v̇ + J̇ v in body axes, shape (6,)."""
     return shift_motion(accelerations(model, kin, kin.c, np.zeros(model.nv), np.zeros(6))[body], point)

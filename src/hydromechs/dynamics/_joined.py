@@ -1,4 +1,4 @@
-"""Two frames joined in some of their six relative directions, as a constraint: grasps, loops."""
+"""Constraint between two frames that are joined in some of their six relative directions: grasps and loops."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -13,11 +13,11 @@ from ._jacobian import jacobian, jacobian_derivative_times_velocity
 
 
 class Joined(Protocol):
-    """Properties of a grasp or a loop that the equations use."""
+    """Properties of a grasp or loop that the constraint equations use."""
 
     @property
     def holder(self) -> str:
-        """Frame or body that holds."""
+        """Frame or body that holds the other frame."""
 
     @property
     def held(self) -> str:
@@ -25,26 +25,26 @@ class Joined(Protocol):
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Held directions among x y z and rotations about them, in the axes of the holder's frame."""
+        """Indices of the held directions, in the axes of the holder's frame: translations x y z, then rotations about x y z."""
 
 
 class JoinedRows(NamedTuple):
-    """Two joined frames as a constraint J v̇ + bias = 0, for the c held directions."""
+    """Two joined frames as a constraint J v̇ + bias = 0 in the c held directions."""
 
     J: Array
-    """Velocity of the held frame less that of the holder, in the holder's axes, is J v, shape (c, nv)."""
+    """Jacobian: J v is the velocity of the held frame minus that of the holder, in the holder's axes, shape (c, nv)."""
     bias: Array
     """J̇ v, shape (c,)."""
     error: Array
-    """Distance and angle between the frames [m, rad], shape (c,)."""
+    """Position and angle errors between the frames along the held directions [m, rad], shape (c,)."""
     facing: Scalar
-    """Cosine of the held angle between them: if negative, the frames face away from each other."""
+    """Cosine of the held angle between the frames; if negative, the frames face away from each other."""
     directions: Array
-    """Held directions D, in the holder's axes: forces λ are the force and moment Dᵀ λ on the held frame, shape (c, 6)."""
+    """Held directions D in the holder's axes, shape (c, 6): forces λ give the force and moment Dᵀ λ on the held frame."""
 
 
 def joined_gap(model: Model, kin: Any, joined: Joined) -> tuple[Array, Array]:
-    """Position (3,) and axes (3, 3) of the held frame in the holder's frame."""
+    """Return position [m] (3,) and axes (3, 3) of the held frame in the holder's frame."""
     a, p_a, R_a = model.locate(joined.holder)
     b, p_b, R_b = model.locate(joined.held)
     R_WA, R_WB = kin.R_WB[a] @ R_a, kin.R_WB[b] @ R_b
@@ -53,11 +53,10 @@ def joined_gap(model: Model, kin: Any, joined: Joined) -> tuple[Array, Array]:
 
 
 def joined_rows(model: Model, kin: Any, joined: Joined) -> JoinedRows:
-    """Return the constraint of two joined frames; `kin` is that of an observer at rest.
+    """Return the constraint of two joined frames; `kin` is relative to an observer at rest in the world.
 
-    With T = R_Aᵀ R_B and V_A at the position of B, V_rel = T V_B − V_A and d/dt (T V_B) = T V̇_B + ω_rel × T V_B; that point of
-    A
-    moves on A with v_rel, which adds ω_A × v_rel to d/dt V_A.
+    With T = R_Aᵀ R_B and V_A at the position of B, V_rel = T V_B − V_A and d/dt (T V_B) = T V̇_B + ω_rel × T V_B. The reference
+    point on A moves relative to A with v_rel, which adds ω_A × v_rel to d/dt V_A.
     """
     p, T = joined_gap(model, kin, joined)
     (a, p_a, R_a), (b, p_b, R_b) = model.locate(joined.holder), model.locate(joined.held)
@@ -87,7 +86,7 @@ def joined_rows(model: Model, kin: Any, joined: Joined) -> JoinedRows:
 
 
 def joined_dofs(model: Model, joined: Joined) -> tuple[int, ...]:
-    """Return the degrees of freedom that move the holder or the held frame."""
+    """Return the degrees of freedom that move the holder or the held frame, as sorted indices into v."""
     out: set[int] = set()
     for name in (joined.holder, joined.held):
         body = model.locate(name).body
@@ -98,14 +97,14 @@ def joined_dofs(model: Model, joined: Joined) -> tuple[int, ...]:
 
 
 def joined_misfit(rows: JoinedRows, joined: Joined) -> tuple[Scalar, Scalar]:
-    """Return the distance [m] and angle [rad] error of two joined frames, from their constraint."""
+    """Return the distance error [m] and angle error [rad] of two joined frames, from their constraint."""
     at = dict(zip(joined.rows, rows.error, strict=True))
     sine = norm([at.get(k, 0.0) for k in range(3, 6)])
     return norm([at.get(k, 0.0) for k in range(3)]), np.arctan2(sine, rows.facing)
 
 
 def joined_constraint(model: Model, kin: Any, joined: Any, active: Scalar = 1.0) -> tuple[Constraint, Array]:
-    """Return the constraint of a grasp or a loop, and the directions of its forces, as in `JoinedRows`."""
+    """Return the constraint of a grasp or loop, and the directions of its forces as in `JoinedRows`."""
     rows = joined_rows(model, kin, joined)
     constraint = Constraint(
         J=rows.J,
@@ -122,7 +121,7 @@ def joined_constraint(model: Model, kin: Any, joined: Any, active: Scalar = 1.0)
 
 
 def loop_constraint(model: Model, kin: Any, q: Array, v: Array, loop: Loop | Coupling) -> Constraint:
-    """Return the constraint of a loop of a model at a configuration (nq,) and velocity (nv,); `kin` is as in `joined_rows`."""
+    """Return the constraint of a model loop at a configuration q (nq,) and velocity v (nv,); `kin` is as in `joined_rows`."""
     if isinstance(loop, Loop):
         return joined_constraint(model, kin, loop)[0]
     joint, of = model.joint_parts[loop.joint], model.joint_parts[loop.of]

@@ -1,4 +1,4 @@
-"""Forward kinematics (McMillan, Orin and McGhee 1995, Table I, part I); energies and momentum of bodies and water."""
+"""Forward kinematics (McMillan, Orin and McGhee 1995, Table I, part I), and energies and momentum of bodies and water."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from hydromechs.values import Array, Scalar
 
 
 class Bias(NamedTuple):
-    """Bias of an acceleration across a joint: a_i = ⁱX_p (a_p + (swing, 0)) + ϕ_i v̇_i + own."""
+    """Bias acceleration across a joint: a_i = ⁱX_p (a_p + (swing, 0)) + ϕ_i v̇_i + own."""
 
     swing: Array
     """Centripetal acceleration of the body's origin as a point of the parent, in the parent's axes [m/s²], shape (3,)."""
@@ -20,89 +20,89 @@ class Bias(NamedTuple):
 
 
 class StepSubspace(NamedTuple):
-    """Motion subspace of one moving step, in axes of the frame after it."""
+    """Motion subspace of one moving step, in the axes of the frame after the step."""
 
     S: Array
-    """V_J = S v, shape (6, n)."""
+    """Matrix S with V_J = S v, shape (6, n)."""
     changes: Array | None
-    """∂_k S along its velocities, [k, :, :], shape (n, 6, n); None if S is constant."""
+    """Derivatives ∂_k S along the velocities of the step, indexed [k, :, :], shape (n, 6, n); None if S is constant."""
     brackets: Array | None
-    """c with [e_i, e_j] = Σ_k c^k_ij e_k, [k, i, j], shape (n, n, n); None for 0."""
+    """Structure constants c with [e_i, e_j] = Σ_k c^k_ij e_k, indexed [k, i, j], shape (n, n, n); None if all are zero."""
 
 
 class BodyKinematics(NamedTuple):
-    """Kinematics of one body, in its axes at its origin; `Kinematics` has the same for all bodies."""
+    """Kinematics of one body, in body axes at the body's origin; `Kinematics` contains the same fields for all bodies."""
 
     path: Path
-    """Transformation ⁱX_p(i) from the parent's frame."""
+    """Transformation ⁱX_p(i) from the parent's frame to the body's frame."""
     subspace: Array
     """Motion subspace ϕ_i, shape (6, n_i)."""
     V: Array
     """Velocity relative to the observer [m/s, rad/s], shape (6,)."""
     zeta: Bias
-    """ζ_i of the true acceleration."""
+    """Bias ζ_i of the true acceleration."""
     c: Bias
-    """c_i of the derivative of the components of V_i."""
+    """Bias c_i of the derivative of the components of V_i."""
     R_WB: Array
-    """Axes in the world, shape (3, 3)."""
+    """Axes of the body in the world (body to world), shape (3, 3)."""
     p_WB: Array
-    """Origin in the world [m], shape (3,)."""
+    """Origin of the body in the world [m], shape (3,)."""
     own: tuple[StepSubspace | None, ...]
-    """Motion variable of each step of the joint; None for constant steps."""
+    """Motion subspace of each step of the joint; None for constant steps."""
 
 
 class Kinematics(NamedTuple):
-    """Kinematics of one (model, q, v); one entry per body, in its axes at its origin."""
+    """Kinematics of a model at (q, v), with one entry per body, in body axes at the body's origin."""
 
     paths: tuple[Path, ...]
-    """Transformation ⁱX_p(i) from the parent's frame, a `Path`."""
+    """Transformation ⁱX_p(i) from the parent's frame to the body's frame."""
     subspaces: tuple[Array, ...]
     """Motion subspace ϕ_i, shape (6, n_i)."""
     V: tuple[Array, ...]
     """Velocity relative to the observer [m/s, rad/s], shape (6,)."""
     zeta: tuple[Bias, ...]
-    """ζ_i, a `Bias`, of the true acceleration of the origin and the angular one (the papers')."""
+    """Bias ζ_i of the true linear acceleration of the origin and of the angular acceleration (as in the papers)."""
     c: tuple[Bias, ...]
-    """c_i, a `Bias`, of the derivative of the components of V_i (the spatial acceleration)."""
+    """Bias c_i of the derivative of the components of V_i (the spatial acceleration)."""
     R_WB: tuple[Array, ...]
-    """Axes in the world, shape (3, 3)."""
+    """Axes of the body in the world (body to world), shape (3, 3)."""
     p_WB: tuple[Array, ...]
-    """Origin in the world [m], shape (3,)."""
+    """Origin of the body in the world [m], shape (3,)."""
     own: tuple[tuple[StepSubspace | None, ...], ...] = ()
-    """Motion variables of each step of the joints."""
+    """Motion subspaces of the steps of each joint; None for constant steps."""
 
 
 class Balance(NamedTuple):
-    """Inputs of the recursions for every body: its motion, its inertia and the forces on it, each in its own axes."""
+    """Inputs of the recursions: motion, inertia and forces of every body, each in body axes."""
 
     kin: Kinematics
-    """Kinematics, relative to the water if it is uniform."""
+    """Kinematics relative to the water if its velocity is uniform."""
     bias: Sequence[Bias]
     """Bias acceleration of each body, `kin.zeta` or `kin.c`."""
     inertia: Sequence[Array | None]
-    """I^H of each body, rigid and added, shape (6, 6) each, or None."""
+    """Inertia I^H of each body, the sum of rigid and added inertia, shape (6, 6) each, or None."""
     force: Sequence[Array]
-    """F on each body: all except gravity, joint forces and −I^H a', with the velocity-dependent force for the chosen
-    acceleration (`rigid_bias` or `velocity_force`), shape (6,) each."""
+    """Force F on each body [N, N·m], shape (6,) each. It excludes gravity, joint forces and −I^H a', and includes the
+    velocity-dependent force for the chosen acceleration (`rigid_bias` or `velocity_force`)."""
     wrench: Sequence[Array] | None = None
-    """External wrenches among these forces for a mechanism without water (bias `kin.zeta`), shape (6,) each."""
+    """External wrenches included in `force` for a mechanism without water (bias `kin.zeta`) [N, N·m], shape (6,) each."""
 
 
 def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Kinematics:
-    """Poses, velocities and bias accelerations of all bodies.
+    """Return poses, velocities and bias accelerations of all bodies.
 
         V_i = ⁱX_p V_p + ϕ_i v_i,       a_i = ⁱX_p a_p + ϕ_i v̇_i + bias (see `Bias`)
 
-    Two accelerations are available, each with its bias: the papers', the true acceleration of the body origin (d/dt in the
-    world, in body axes) with ζ, and the derivative of the components of V with c. They differ by (ω × v, 0).
-    V of the world is minus the velocity of the observer. So for an observer who drifts with a uniform current all velocities
-    are relative to the water, at no cost.
+    Two definitions of acceleration are available. The bias ζ corresponds to the true acceleration of the body origin (d/dt in
+    the world, in body axes), as in the papers. The bias c corresponds to the derivative of the components of V. The two
+    accelerations differ by (ω × v, 0). The velocity of the world is minus the velocity of the observer. For an observer that
+    drifts with a uniform current, all velocities are therefore relative to the water without additional operations.
 
     Args:
         model: The mechanism.
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
-        observer_velocity: Velocity of the observer, who does not rotate, in world axes [m/s], shape (3,).
+        observer_velocity: Velocity of the non-rotating observer in world axes [m/s], shape (3,).
     """
     world = np.concatenate([-np.asarray(observer_velocity), np.zeros(3)])
     rows: list[BodyKinematics] = []
@@ -118,7 +118,7 @@ def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequ
 def body_kinematics(
     steps: Sequence[Any], q: Array, v: Array, V_parent: Array, pose: tuple[Array, Array] | None = None
 ) -> BodyKinematics:
-    """Return the kinematics of one body from the velocity (6,), axes and origin of its parent, None for the world."""
+    """Return the kinematics of one body from the velocity (6,) and the pose of its parent; the pose is None for the world."""
     path = Path(tuple(transformation(step, q) for step in steps))
     V, zeta, c = _across_joint(steps, path.steps, V_parent, q, v)
     R, p = path.pose()
@@ -138,7 +138,7 @@ def _own_subspace(step: Any, q: Array) -> StepSubspace | None:
 def _across_joint(
     steps: Sequence[Any], transformations: Sequence[Any], V: Array, q: Array, v: Array
 ) -> tuple[Array, Bias, Bias]:
-    """Return the velocity after a joint and the two bias accelerations across it, from one moving step to the next.
+    """Return the velocity after a joint and the two bias accelerations across the joint, accumulated over its moving steps.
 
     The origin of the next frame, at p, has the centripetal acceleration ω × (ω × p) as a point of the previous frame. A step
     that moves with V_J = S v = (v_J, ω_J) in its own axes adds (2 ω × v_J + ω_J × v_J, ω × ω_J) + Ṡ v to ζ, with ω before the
@@ -155,7 +155,7 @@ def _across_joint(
         path, w = Path(tuple(stretch)), V[3:]
         p = path.pose()[1]
         across = cross(w, cross(w, p))
-        if swing is None:  # of the parent
+        if swing is None:  # centripetal acceleration of the parent's motion
             swing = across
         else:
             zeta = path.motion(zeta + np.concatenate([across, np.zeros(3)]))
@@ -174,7 +174,7 @@ def _across_joint(
 
 
 def world_vector(model: Model, kin: Kinematics, a_W: Array) -> list[Array]:
-    """A 3-vector in world axes, transformed along the chains into the axes of each body, each of shape (3,)."""
+    """Return a 3-vector in world axes, transformed along the chains to the axes of each body, shape (3,) each."""
     out: list[Array] = []
     for parent, path in zip(model.parent, kin.paths, strict=True):
         out.append(path.rotate(np.asarray(a_W) if parent < 0 else out[parent]))
@@ -182,7 +182,7 @@ def world_vector(model: Model, kin: Kinematics, a_W: Array) -> list[Array]:
 
 
 def kinetic_energy(inertias: Sequence[Array | None], velocities: Sequence[Array]) -> Scalar:
-    """½ Σ Vᵀ I V [J] over bodies; entries of `inertias` (6, 6) may be None, `velocities` are (6,)."""
+    """Return ½ Σ Vᵀ I V [J] over all bodies; inertias are (6, 6) or None, velocities are (6,)."""
     total = 0.0
     for inertia, V in zip(inertias, velocities, strict=True):
         if inertia is not None:
@@ -193,10 +193,10 @@ def kinetic_energy(inertias: Sequence[Array | None], velocities: Sequence[Array]
 def potential_energy(
     masses: Sequence[Scalar], first_moments: Sequence[Array], poses: Sequence[tuple[Array, Array]], gravity_W: Array
 ) -> Scalar:
-    """−Σ g · (m p + R h) [J]: zero at the world's origin; displaced water counts with negative mass.
+    """Return −Σ g · (m p + R h) [J], zero at the world's origin; displaced water has negative mass.
 
-    Bodies have first moments h = m s about their origins, in their axes [kg·m], shape (3,), and poses in the world: axes (3, 3)
-    and origin (3,) [m]. Masses are in kg, gravity in world axes in m/s², shape (3,).
+    `masses` are in kg. `first_moments` are h = m s about the bodies' origins in body axes [kg·m], shape (3,) each. `poses`
+    contains axes (3, 3) and origin (3,) [m] in the world. `gravity_W` is in world axes [m/s²], shape (3,).
     """
     total = 0.0
     for m, h, (R, p) in zip(masses, first_moments, poses, strict=True):
@@ -205,9 +205,9 @@ def potential_energy(
 
 
 def momentum(inertias: Sequence[Array | None], velocities: Sequence[Array], kin: Kinematics) -> Array:
-    """Σ of I V, in world axes about the world's origin (linear, angular) [kg·m/s, kg·m²/s], shape (6,).
+    """Return Σ I V about the world's origin in world axes, linear first [kg·m/s, kg·m²/s], shape (6,).
 
-    For added mass and the velocity relative to the water this is Kirchhoff's impulse of the fluid.
+    With added inertias and velocities relative to the water, the result is Kirchhoff's impulse of the fluid.
     """
     total = np.zeros(6)
     for inertia, V, R, p in zip(inertias, velocities, kin.R_WB, kin.p_WB, strict=True):

@@ -1,10 +1,10 @@
-"""Arms of many joints that hold one load: operations proportional to the number of joints (Lilly and Orin 1994).
+"""Dynamics of long arms that hold one load, with a cost proportional to the number of joints (Lilly and Orin 1994).
 
-The open chains follow from articulated bodies, and the mobility of a tip from the root outwards,
+Articulated bodies give the motion of the open chains. The mobility of a tip is computed from the root outwards:
 
     Λ_i⁻¹ = L_i Λ_p⁻¹ L_iᵀ + ϕ_i m*_i⁻¹ ϕ_iᵀ,     L_i = (1 − ϕ_i (n_i m*_i⁻¹)ᵀ) X_i,     Λ_world⁻¹ = 0
 
-The load is that of `closed_chain_dynamics`. The forces of the tips then pass inwards and the change of v̇ outwards.
+The load is treated as in `closed_chain_dynamics`. The tip forces are then propagated inwards and the changes of v̇ outwards.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from ._kinematics import Balance, Kinematics
 from ._sweeps import FREE, Articulated, arriving, inward, outward, world_acceleration
 
 LONG = 12
-"""Joints of an arm from which on this needs fewer operations than `closed_chain_dynamics`."""
+"""Number of joints of an arm above which this method needs fewer operations than `closed_chain_dynamics`."""
 
 
 def has_long_arms(model: Model, load: int, holdings: Sequence[Holding]) -> bool:
-    """True if each tree holds the load once, in all directions, one with more than `LONG` joints between base and grip."""
+    """Return True if each tree has one grip in all six directions and one arm has more than `LONG` joints."""
     grips = [own for _, own in held_trees(model, load, holdings)]
     if any(len(own) > 1 or len(own[0].rows) < 6 for own in grips):
         return False
@@ -35,7 +35,7 @@ def has_long_arms(model: Model, load: int, holdings: Sequence[Holding]) -> bool:
 
 
 def _way(model: Model, body: int) -> list[int]:
-    """Bodies from the root to a body."""
+    """Return the bodies from the root to a body, by index."""
     out = [body]
     while model.parent[out[-1]] >= 0:
         out.append(model.parent[out[-1]])
@@ -43,7 +43,7 @@ def _way(model: Model, body: int) -> list[int]:
 
 
 def long_arm_dynamics(model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]) -> ClosedChains:
-    """Accelerations as those of `closed_chain_dynamics`; each tree holds the load once, in all six directions."""
+    """Return the same accelerations as `closed_chain_dynamics`; each tree holds the load once, in all six directions."""
     kin, everyone, world = b.kin, range(model.nb), world_acceleration(model)
     swept = inward(model, kin, b.bias, tau, dict(enumerate(b.inertia)), dict(enumerate(b.force)), members=everyone)
     vdot, a = outward(model, kin, b.bias, swept.gains, swept.parts, {-1: world}, members=everyone)
@@ -65,7 +65,7 @@ def long_arm_dynamics(model: Model, b: Balance, tau: Array, load: int, holdings:
 
 
 def _mobility(model: Model, kin: Kinematics, swept: Articulated, grip: Holding) -> Array:
-    """Λ⁻¹ at a grip, symmetric, shape (6, 6)."""
+    """Return Λ⁻¹ at a grip, symmetric, shape (6, 6)."""
     found = np.zeros((6, 6))
     for i in _way(model, grip.body):
         found = _moved(found, kin.paths[i])
@@ -77,28 +77,28 @@ def _mobility(model: Model, kin: Kinematics, swept: Articulated, grip: Holding) 
 
 
 def _moved(mobility: Array, path: Path) -> Array:
-    """X M Xᵀ, a mobility (6, 6) at the end of a path: like an inertia along the reversed path, with blocks swapped."""
+    """Return X M Xᵀ of a mobility M (6, 6) at the end of a path."""
     swap = (3, 4, 5, 0, 1, 2)
     back = [_reversed(step) for step in reversed(path.steps)]
     return Path(back).inertia_back(mobility[np.ix_(swap, swap)])[np.ix_(swap, swap)]
 
 
 def _reversed(step: Screw | Shift | Turn) -> Screw | Shift | Turn:
-    """The transformation from child to parent."""
+    """Return the inverse transformation, from child to parent."""
     if isinstance(step, Screw):
         return Screw(step.axis, -step.distance, step.cos, -step.sin)
     return Shift(-np.asarray(step.p)) if isinstance(step, Shift) else Turn(step.R.T, -(step.R.T @ np.asarray(step.p)))
 
 
 def _released(S: Array, phi: Array, gain: Array) -> Array:
-    """(1 − ϕ gainᵀ) S (1 − ϕ gainᵀ)ᵀ, shape (6, 6)."""
+    """Return (1 − ϕ gainᵀ) S (1 − ϕ gainᵀ)ᵀ, shape (6, 6)."""
     L = np.eye(6) - phi @ gain.T
     half = L @ S
     return np.array([[half[min(i, j)] @ L[max(i, j)] for j in range(6)] for i in range(6)])
 
 
 def _response(model: Model, kin: Kinematics, swept: Articulated, pushed: dict[int, Array]) -> Array:
-    """Change of v̇ (nv,) by forces on some bodies, (6,) each."""
+    """Return the change of v̇ (nv,) caused by forces (6,) on some bodies."""
     parts: dict[int, Array] = {}
     for i in reversed(range(model.nb)):
         if i not in pushed:

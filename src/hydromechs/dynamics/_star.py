@@ -1,15 +1,15 @@
-"""Forward dynamics of star topologies by composite bodies, CRB/DTS (McMillan 1994, ch. 5, Tables 10-12).
+"""Forward dynamics of star topologies by composite bodies, method CRB/DTS (McMillan 1994, ch. 5, Tables 10-12).
 
-A star is a base body with chains that do not branch: a walker with its legs, a vehicle with its arms. With the motion of the
-base last, the equations of motion are (eq. 5.7)
+A star is a base body with unbranched chains, for example a walker with legs or a vehicle with arms. With the motion of the base
+last, the equations of motion are (eq. 5.7)
 
     | H_1          Q_1ᵀ | | v̇_1 |   | b_1 |   | τ_1 |
     |     ...      ...  | | ...  | + | ... | = | ... |
     |         H_m  Q_mᵀ | | v̇_m |   | b_m |   | τ_m |
     | Q_1 ... Q_m  K_r  | | a_r  |   | f'_r|   | f_r |
 
-H_k is the inertia matrix of a chain on a base at rest, Q_k the effect of its joints on the base, K_r the inertia of all bodies
-combined, and the bias is the inverse dynamics without accelerations.
+H_k is the inertia matrix of a chain on a fixed base, Q_k the inertial coupling between its joints and the base, and K_r the
+composite inertia of all bodies. The bias is the inverse dynamics with zero accelerations.
 """
 
 from collections.abc import Sequence
@@ -29,24 +29,24 @@ from ._sweeps import FREE, arriving, inward, outward, world_acceleration
 
 
 class Star(NamedTuple):
-    """Degrees of freedom of a base and of the chains on it."""
+    """Degrees of freedom of a base and of the chains attached to the base."""
 
     base: tuple[int, ...]
-    """Degrees of freedom of the base's joint; none for a base at rest."""
+    """Degrees of freedom of the base's joint; empty for a fixed base."""
     chains: tuple[tuple[int, ...], ...]
-    """Degrees of freedom of each chain, from the tip to the base."""
+    """Degrees of freedom of each chain, in order from the tip to the base."""
 
 
 def star_of(model: Model) -> Star:
-    """Return the base and the chains of a mechanism; raise an error if it is not a star.
+    """Return the base and the chains of a mechanism; raise `UnsupportedFeature` if the mechanism is not a star.
 
-    The base is the one body without a parent, with all bodies fixed to it; if there are several such bodies, it is the world.
-    Bodies fixed to a link belong to the link.
+    The base is the only body without a parent, with all bodies fixed to it. If several bodies have no parent, the base is the
+    world. Bodies fixed to a link are part of the link.
     """
     roots = [i for i in range(model.nb) if model.parent[i] < 0]
     base = roots[0] if len(roots) == 1 else -1
-    hub = [-1, base]  # all bodies that move with the base
-    carrier: list[int] = []  # for each body, the one whose joint moves it
+    hub = [-1, base]  # bodies that move with the base
+    carrier: list[int] = []  # for each body, the body whose joint moves it
     follower: dict[int, int] = {}
     chains: list[list[int]] = []
     for i, (body, parent) in enumerate(zip(model.bodies, model.parent, strict=True)):
@@ -65,7 +65,7 @@ def star_of(model: Model) -> Star:
                 names = [model.body_names[k] for k in (link, follower[link], i)]
                 raise UnsupportedFeature(
                     f"{model.name} is not a star: body {names[0]!r} carries the joints of {names[1]!r} and {names[2]!r}; "
-                    "chains must not branch outside the base, use the articulated-body algorithm (forward_dynamics)"
+                    "chains must not branch outside the base; use the articulated-body algorithm (forward_dynamics)"
                 )
             follower[link] = i
             next(c for c in chains if c[-1] == link).append(i)
@@ -77,9 +77,9 @@ def star_of(model: Model) -> Star:
 
 
 def star_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
-    """Accelerations v̇ (nv,) for given joint forces of a star, with rigid or full 6×6 inertias.
+    """Return the accelerations v̇ (nv,) of a star for given joint forces, with rigid or full 6×6 inertias.
 
-    The same as `articulated_body`, by block elimination of the chains (eqs. 5.22-5.25).
+    The result equals that of `articulated_body`, by block elimination of the chains (eqs. 5.22-5.25).
     """
     star, known = star_of(model), _base_at_rest(model)
     rest = tau - inverse_dynamics(model, b, np.zeros(model.nv), known)
@@ -89,7 +89,7 @@ def star_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None =
 def rigid_star_dynamics(
     model: Model, kin: Kinematics, tau: Array, wrenches: Array | Sequence[Array] | None = None, armature: Array | None = None
 ) -> Array:
-    """Like `star_dynamics` for rigid bodies without water, at lower cost; external wrenches (6,) are in the bodies' frames."""
+    """Return `star_dynamics` for rigid bodies without water, at lower cost."""
     star, known = star_of(model), _base_at_rest(model)
     b = rigid_inverse_dynamics(model, kin, np.zeros(model.nv), wrenches, known)
     inertia = [None if r is None else r.matrix for r in model.rigid]
@@ -97,9 +97,9 @@ def rigid_star_dynamics(
 
 
 def _base_at_rest(model: Model) -> dict[int, Array]:
-    """Return a' = 0 of a free base, for the bias; nothing for other bases, which have the bias of v̇ = 0.
+    """Return a' = 0 of a free base for the bias; an empty mapping for other bases, whose bias is that of v̇ = 0.
 
-    The unknown of the base is then a'_r, gravity included, and the recursion starts with zeros.
+    For a free base the unknown is a'_r, which includes gravity, and the recursion starts with zeros.
     """
     return {0: np.zeros(6)} if model.parent[0] < 0 and model.parent.count(-1) == 1 and model.free_rows[0] == FREE else {}
 
@@ -107,7 +107,7 @@ def _base_at_rest(model: Model) -> dict[int, Array]:
 def _accelerations(
     model: Model, star: Star, kin: Kinematics, bias: Sequence[Bias], M: Array, rest: Array, armature: Array | None
 ) -> Array:
-    """v̇ from M v̇ = `rest`, chain by chain."""
+    """Solve M v̇ = `rest` for v̇ (nv,), chain by chain."""
     if armature is not None:
         M = M + np.diag(armature)
     vdot: list = [None] * model.nv
@@ -137,12 +137,12 @@ def _accelerations(
 
 
 def base_bodies(model: Model) -> tuple[int, ...]:
-    """Return the base and the bodies that are fixed to it, by index; raise an error unless there is one base."""
+    """Return the indices of the base and of the bodies fixed to it; raise `UnsupportedFeature` if there are several bases."""
     roots = [model.body_names[i] for i in range(model.nb) if model.parent[i] < 0]
     if len(roots) > 1:
         raise UnsupportedFeature(
-            f"{model.name} has {len(roots)} bodies without a parent ({', '.join(roots)}); decoupled dynamics needs one base "
-            "that carries all others"
+            f"{model.name} has {len(roots)} bodies without a parent ({', '.join(roots)}); decoupled dynamics needs one base; "
+            "attach all other bodies to it"
         )
     base = [0]
     for i in range(1, model.nb):
@@ -152,9 +152,9 @@ def base_bodies(model: Model) -> tuple[int, ...]:
 
 
 def arm_dynamics(model: Model, b: Balance, tau: Array, vdot_base: Array, armature: Array | None = None) -> Array:
-    """Accelerations v̇ (nv,) of all joints for a given acceleration of the base's joint, (n,), n = 6 for a free base.
+    """Return the accelerations v̇ (nv,) of all joints for a given acceleration (n,) of the base's joint, n = 6 for a free base.
 
-    By articulated bodies; inertia and force of the base, and its entries of τ, have no effect.
+    The method is that of articulated bodies. Inertia and force of the base, and its entries of τ, have no effect.
     """
     base, a = base_bodies(model), {-1: world_acceleration(model)}
     for i in base:
@@ -165,9 +165,9 @@ def arm_dynamics(model: Model, b: Balance, tau: Array, vdot_base: Array, armatur
 
 
 def decoupled_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
-    """Return accelerations v̇ (nv,) without effects of the carried bodies on the base: neither reaction nor weight.
+    """Return the accelerations v̇ (nv,) if the carried bodies exert neither reaction nor weight on the base.
 
-    The base's own equation, I_0^H a'_0 = ϕ τ_0 + F_0, then `arm_dynamics` with its acceleration.
+    The equation of the base alone, I_0^H a'_0 = ϕ τ_0 + F_0, gives its acceleration. The arms follow as in `arm_dynamics`.
     """
     base, a = base_bodies(model), {-1: world_acceleration(model)}
     rest = [i for i in range(model.nb) if i not in base]
@@ -179,7 +179,7 @@ def decoupled_dynamics(model: Model, b: Balance, tau: Array, armature: Array | N
 def _solved(
     model: Model, b: Balance, tau: Array, armature: Array | None, members: Sequence[int], a: dict[int, Array]
 ) -> tuple[Array, dict[int, Array]]:
-    """v̇ of some bodies' joints and all a', from the a' of the bodies that carry them, without reaction on these."""
+    """Return v̇ of some bodies' joints and all a', from the a' of the carrying bodies, without reaction on the carriers."""
     inertia, force = {i: b.inertia[i] for i in members}, {i: b.force[i] for i in members}
     swept = inward(model, b.kin, b.bias, tau, inertia, force, armature, members=members)
     return outward(model, b.kin, b.bias, swept.gains, swept.parts, a, members=members)

@@ -1,19 +1,20 @@
-"""The two sweeps of the articulated-body algorithm, over all or some bodies of a forest.
+"""Sweeps of the articulated-body algorithm, inward and outward, over all or some bodies of a forest.
 
     inward     I*_p += Xᵀ N_i X,   β*_p += Xᵀ (β*_i − N_i ζ_i − n_i m*_i⁻¹ τ*_i)
                n_i = I*_i ϕ_i,  m*_i = ϕ_iᵀ n_i,  τ*_i = τ_i + ϕ_iᵀ β*_i,  N_i = I*_i − n_i m*_i⁻¹ n_iᵀ
-               (with ζ = X swing + own, Xᵀ N ζ = (Xᵀ N X) swing + Xᵀ N own, which avoids the transformation of swing)
+               (ζ = X swing + own, so that Xᵀ N ζ = (Xᵀ N X) swing + Xᵀ N own avoids the transformation of swing)
     outward    ā_i = X a'_p + ζ_i,   v̇_i = m*_i⁻¹ (τ*_i − n_iᵀ ā_i),   a'_i = ā_i + ϕ_i v̇_i,   a'_world = −g
 
-The modes η of a flexible link move all its sections k. They are eliminated together, with X from the carrier of the link:
+The modes η of a flexible link move all its sections k. All modes are eliminated together, with X_k from the carrier of the
+link:
 
     m* = Σ ϕ_kᵀ I*_k ϕ_k,   n = Σ X_kᵀ I*_k ϕ_k,   τ* = τ + Σ ϕ_kᵀ β̂_k,   β̂_k = β*_k − I*_k ζ_k
     I*_p += Σ X_kᵀ I*_k X_k − n m*⁻¹ nᵀ,   β*_p += Σ X_kᵀ β̂_k − n m*⁻¹ τ*,   η̈ = m*⁻¹ (τ* − nᵀ a'_p)
 
-A joint with prescribed acceleration is rigid for its parent, N_i = I*_i, and its ϕ_i v̇_i is part of ζ_i.
+A joint with prescribed acceleration is rigid for its parent, N_i = I*_i, and its acceleration ϕ_i v̇_i is part of ζ_i.
 
-(McMillan, Orin and McGhee 1995, Table I; McMillan 1994, Tables 13-18.) A joint of n degrees of freedom has a 6×n ϕ and an n×n
-m*. A mobile base is a free joint, ϕ = 1 (eq. 10 of 1995).
+The equations are from McMillan, Orin and McGhee 1995, Table I, and McMillan 1994, Tables 13-18. A joint with n degrees of
+freedom has a 6×n matrix ϕ and an n×n matrix m*. A mobile base has a free joint with ϕ = 1 (1995, eq. 10).
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,17 +32,17 @@ FREE = (0, 1, 2, 3, 4, 5)
 
 
 class Articulated(NamedTuple):
-    """Results of the inward sweep at each body; the outward sweep needs the last two."""
+    """Results of the inward sweep for each body; the outward sweep needs `gains` and `parts`."""
 
     inertia: dict[int, Array]
-    """I* of each body: its articulated inertia, in its axes at its origin, shape (6, 6)."""
+    """Articulated inertia I* of each body, in body axes at the body's origin, shape (6, 6)."""
     force: dict[int, Array]
-    """β* of each body, shape (6,)."""
+    """Articulated bias force β* of each body, shape (6,)."""
     gains: dict[int, Array | None]
-    """n m*⁻¹ of each swept body that has a joint, shape (6, n); None for a free joint, for which it is 1. For a flexible link
-    it is that of the first section, in axes of the link's carrier."""
+    """Gain n m*⁻¹ of each swept body with a joint, shape (6, n); None for a free joint, whose gain is the identity. The gain
+    of a flexible link is stored at its first section, in axes of the carrier."""
     parts: dict[int, Array]
-    """m*⁻¹ τ* of each swept body that has a joint, shape (n,)."""
+    """Vector m*⁻¹ τ* of each swept body with a joint, shape (n,)."""
 
 
 def inward(
@@ -56,12 +57,12 @@ def inward(
     *,
     members: Sequence[int],
 ) -> Articulated:
-    """Return articulated inertias and forces of some bodies, from the tips inwards.
+    """Return articulated inertias and forces of some bodies, computed from the tips inwards.
 
-    The members are given by index, in the order of the model; `inertia` has I^H (6, 6) or None, and `force` F (6,), of these
-    and of bodies that carry them. The contribution of a member to a parent without an entry in `inertia` is dropped. `armature`
-    (nv,) is the additional inertia of geared rotors at each degree of freedom, part of m*;
-    `tau` (nv,) are joint forces, `given` is v̇ (n,) of joints with prescribed motion, by body.
+    `members` are body indices in the order of the model. `inertia` contains I^H (6, 6) or None, and `force` F (6,), of the
+    members and of the bodies that carry them. The contribution of a member to a parent without an entry in `inertia` is
+    dropped. `armature` (nv,) is the additional inertia of geared rotors at each degree of freedom, which is part of m*. `tau`
+    (nv,) contains the joint forces, and `given` the accelerations v̇ (n,) of joints with prescribed motion, keyed by body.
     """
     given = given or {}
     I_star = {i: np.zeros((6, 6)) if I is None else I for i, I in inertia.items()}
@@ -97,21 +98,21 @@ def inward(
 
 
 class _SharedModes(NamedTuple):
-    """Sums over the sections of a flexible link, in axes of its carrier."""
+    """Sums over the sections of a flexible link, in axes of the link's carrier."""
 
     m: Array
-    """m*, shape (n, n)."""
+    """Matrix m*, shape (n, n)."""
     n: Array
-    """Shape (6, n)."""
+    """Matrix n = Σ X_kᵀ I*_k ϕ_k, shape (6, n)."""
     tau: Array
-    """τ* − τ, shape (n,)."""
+    """Vector τ* − τ, shape (n,)."""
     inertia: Array
-    """Σ X_kᵀ I*_k X_k, shape (6, 6)."""
+    """Sum Σ X_kᵀ I*_k X_k, shape (6, 6)."""
     force: Array
-    """Σ X_kᵀ β̂_k, shape (6,)."""
+    """Sum Σ X_kᵀ β̂_k, shape (6,)."""
 
     def eliminated(self, tau: Array, armature: Array) -> tuple[Array, Array, Array, Array]:
-        """Return gain n m*⁻¹ (6, n), part m*⁻¹ τ* (n,), and the contributions to I* and β* of the carrier."""
+        """Return the gain n m*⁻¹ (6, n), the vector m*⁻¹ τ* (n,), and the contributions to I* and β* of the carrier."""
         factor, tau_star = ldl(self.m + np.diag(armature)), self.tau + tau
         gain = np.stack([factor.solve(row) for row in self.n])
         seen = [[0.0] * 6 for _ in range(6)]
@@ -122,7 +123,7 @@ class _SharedModes(NamedTuple):
 
 
 def _shared_modes(before: _SharedModes | None, path: Path, bias: Bias, I: Array, beta: Array, phi: Array) -> _SharedModes:
-    """Return the sums with those of another section."""
+    """Return the sums after addition of the terms of another section."""
     swing = path.rotate(bias.swing)
     own = np.concatenate([swing + bias.own[:3], bias.own[3:]])
     across, rest = I @ phi, beta - I @ own
@@ -132,28 +133,28 @@ def _shared_modes(before: _SharedModes | None, path: Path, bias: Bias, I: Array,
 
 
 class JointBalance(NamedTuple):
-    """Forces along the motion of a body's joint, solved for its acceleration."""
+    """Force balance along the motion of a body's joint, solved for the joint acceleration."""
 
     phi: Array
-    """ϕ_i, shape (6, n)."""
+    """Motion subspace ϕ_i, shape (6, n)."""
     rows: tuple[int, ...] | None
-    """Components of the body's motion that equal joint velocities; None if there are none."""
+    """Components of the body's motion that equal joint velocities; None if no component does."""
     tau: Array
-    """τ_i, shape (n,)."""
+    """Joint force τ_i, shape (n,)."""
     tau_star: Array
-    """τ*_i, shape (n,)."""
+    """Vector τ*_i, shape (n,)."""
     across: Array
-    """n_i = I*_i ϕ_i, shape (6, n)."""
+    """Matrix n_i = I*_i ϕ_i, shape (6, n)."""
     gain: Array | None
-    """n_i m*_i⁻¹, shape (6, n); None for a free joint, for which it is 1."""
+    """Gain n_i m*_i⁻¹, shape (6, n); None for a free joint, whose gain is the identity."""
     part: Array
-    """m*_i⁻¹ τ*_i, shape (n,)."""
+    """Vector m*_i⁻¹ τ*_i, shape (n,)."""
 
 
 def joint_balance(
     I: Array, beta: Array, phi: Array, tau: Array, rows: tuple[int, ...] | None, armature: Array | None = None
 ) -> JointBalance | None:
-    """The balance along a body's joint, `rows` as in `Model.free_rows`, with geared rotors (n,); None without a joint."""
+    """Return the force balance along a body's joint, with geared rotors (n,); None if the body is fixed."""
     if not phi.shape[1]:
         return None
     n = I @ phi
@@ -168,7 +169,7 @@ def joint_balance(
 
 
 def passed_on(path: Path, bias: Bias, I: Array, beta: Array, joint: JointBalance | None) -> tuple[Array, Array]:
-    """Contribution of a body to I* (6, 6) and β* (6,) of its parent, by the balance along its joint; None for a fixed body."""
+    """Return the contribution of a body to I* (6, 6) and β* (6,) of its parent; `joint` is None for a fixed body."""
     if joint is None:
         N, transmitted = I, beta - I @ bias.own
     elif joint.gain is None:
@@ -176,7 +177,7 @@ def passed_on(path: Path, bias: Bias, I: Array, beta: Array, joint: JointBalance
     else:
         N = _reflect(I, joint.gain, joint.across, joint.rows)
         transmitted = beta - N @ bias.own - joint.gain @ joint.tau_star
-        if joint.rows is not None:  # along its own motion a joint transmits only its force
+        if joint.rows is not None:  # along its motion a joint transmits only the joint force
             own = joint.phi @ joint.tau
             transmitted = np.array([-own[k] if k in joint.rows else transmitted[k] for k in range(6)])
     seen = path.inertia_back(N)
@@ -194,11 +195,11 @@ def outward(
     *,
     members: Sequence[int],
 ) -> tuple[Array, dict[int, Array]]:
-    """v̇ of some bodies' joints, and a' of the bodies and of those known before, from the roots outwards.
+    """Return v̇ of some bodies' joints, and a' of these and of the known bodies, computed from the roots outwards.
 
-    Gains and parts are those of `inward`, `given` and `members` are as there; of the kinematics, paths and subspaces are used.
-    `known`
-    has a' (6,) of the bodies that carry members and are not members themselves, by index, −1 for the world.
+    `gains` and `parts` are results of `inward`, and `given` and `members` its arguments. Only paths and subspaces in `kin` are
+    used. `known` contains a' (6,) of the bodies that carry members and are not members themselves, keyed by index, −1 for the
+    world.
     """
     given, a = given or {}, dict(known)
     vdot: list = []
@@ -226,7 +227,7 @@ def outward(
 def accelerated(
     path: Path, phi: Array, bias: Bias, joint: tuple[Array | None, Array] | None, a_parent: Array
 ) -> tuple[Array, Array]:
-    """a' (6,) of one body and v̇ (n,) of its joint, by the gain and part of its `JointBalance`; None for a fixed body."""
+    """Return a' (6,) of one body and v̇ (n,) of its joint, from the gain and part of its `JointBalance`; None if fixed."""
     a_bar = arriving(path, bias, a_parent)
     if joint is None:
         return a_bar, np.zeros(0)
@@ -238,17 +239,17 @@ def accelerated(
 
 
 def world_acceleration(model: Model) -> Array:
-    """Return a' of the world: −g, which replaces separate weight forces, shape (6,)."""
+    """Return a' of the world, (−g, 0), which replaces separate weight forces, shape (6,)."""
     return np.concatenate([-model.world.gravity_vector, np.zeros(3)])
 
 
 def arriving(path: Path, bias: Bias, a_parent: Array) -> Array:
-    """ā_i = X (a'_p + (swing, 0)) + own, the acceleration of a body without its joint acceleration, shape (6,)."""
+    """Return ā_i = X (a'_p + (swing, 0)) + own, the acceleration of a body with zero joint acceleration, shape (6,)."""
     return path.motion(np.concatenate([a_parent[:3] + bias.swing, a_parent[3:]])) + bias.own
 
 
 def _reflect(I: Array, gain: Array, n: Array, rows: tuple[int, ...] | None) -> Array:
-    """N = I* − n m*⁻¹ nᵀ, with exact zeros in the rows and columns of the joint's own motion (eq. 32), shape (6, 6)."""
+    """Return N = I* − n m*⁻¹ nᵀ, shape (6, 6), with exact zeros in the rows and columns of the joint's motion (eq. 32)."""
     rows = () if rows is None else rows
     N = [[0.0] * 6 for _ in range(6)]
     for i in range(6):
