@@ -442,7 +442,7 @@ def test_a_load_with_joints_is_rejected():
 def test_a_load_cannot_hold_itself():
     model = forest(np.random.default_rng(0), [serial_chain(6, base="fixed", wet=False)], wet=False)
     load = model.body_index("load")
-    with pytest.raises(ValueError, match="holds 'load'"):
+    with pytest.raises(ValueError, match="connects load 'load' to itself"):
         dynamics.held_trees(model, load, [dynamics.Holding(load, Path(()), Path(()))])
 
 
