@@ -131,7 +131,7 @@ def test_records_without_a_motion_are_in_every_fit_and_never_predicted(small, tm
     assert fitted.converged and [p.trial for p in predicted] == ["t1-0"]
     without, _ = _fold(replace(campaign, fit_only=()), "t1", lambda iteration: None)
     assert fitted.found[0].value != without.found[0].value and fitted.found[0].deviation < without.found[0].deviation
-    with pytest.raises(ValueError, match=r"t2-0: matches trials.names, 't\*', and trials.fit_only.names, 't2\*'"):
+    with pytest.raises(ValueError, match=r"t2-0 matches both trials.names, 't\*', and trials.fit_only.names, 't2\*'"):
         read("t2*")
     missing = read("none*")
     assert not missing.fit_only and any("trials.fit_only" in note and "none*_imu.csv" in note for note in missing.notes)
@@ -154,7 +154,7 @@ def test_variants_cost_what_they_omit(run, small, tmp_path):
     code, _, _ = run("validate", study, "--data", data, "--workers", "1", "--variants", "--out", tmp_path)
     assert code == 0 and kept[0].exists() and [f.stat().st_mtime_ns for f in kept[1:]] == before
     code, _, error = run("validate", study, "--data", data, "--variants", "--folds", "3")
-    assert code == 1 and "folds is 3, must be 2 to 2" in error
+    assert code == 1 and "folds is 3, outside [2, 2]" in error
 
 
 def test_each_iteration_is_reported(small):
@@ -209,25 +209,25 @@ def spoiled(small, folder, log, change):
         (
             "imu",
             lambda x: np.add(x, [100, 0, 0, 0]),
-            "its motion starts at 1.00 s, which is not within all logs: t1-0_imu.csv from",
+            "the motion starts at 1.00 s, which is outside the common time of the logs: t1-0_imu.csv from",
         ),
         (
             "imu",
             lambda x: x * [1000, 1, 1, 1],
-            r"100 s between two samples is too long for a motion; are times in ms\? give units",
+            r"100 s between samples exceeds 5 s; if the times are in ms, set units",
         ),
         (
             "imu",
             lambda x: np.stack([np.interp(np.linspace(0, 50, 2001), np.arange(51), c) for c in x.T]).T * [200, 1, 1, 1],
-            r"it is 1000 s long, and t1-0_joints.csv 5 s; are its times in another unit\? give units: {time: ms}",
+            r"duration 1000 s, but t1-0_joints.csv lasts 5 s; if the times are not in s, set units: {time: ms}",
         ),
         (
             "imu",
             lambda x: x * [30, 1, 1, 1],
-            r"2 samples between the start of the trial, 0.00 s, and its end, 5.00 s; are its times",
+            r"only 2 samples between start and end of the trial, 0.00 to 5.00 s; if the times",
         ),
-        ("imu", lambda x: x * [1, 57.3, 57.3, 1], r"roll is 4.3\d* rad; is it in degrees\? give units: {roll: deg}"),
-        ("joints", lambda x: x[x[:, 0] < 0.95], "not within all logs.*joints.csv from 0.00 to 0.90 s; is a clock wrong"),
+        ("imu", lambda x: x * [1, 57.3, 57.3, 1], r"roll is 4.3\d* rad; set units: {roll: deg}"),
+        ("joints", lambda x: x[x[:, 0] < 0.95], "outside the common time.*joints.csv from 0.00 to 0.90 s; correct the clock"),
     ],
 )
 def test_clocks_and_units_that_cannot_be_are_rejected_by_the_command(run, small, tmp_path, log, change, said):
@@ -246,10 +246,10 @@ def test_paths_and_files_are_those_of_the_study(small, tmp_path, monkeypatch):
     assert validation.read_campaign(study, small[1]).plant.model.bodies[0].inertia.mass == 10.0
     data = shutil.copytree(small[1], tmp_path / "data")
     (data / "begins_1-0.yml").unlink()
-    with pytest.raises(ValueError, match=r"t1-0: there is no file .*begins_1-0.yml.* trials.begins.file"):
+    with pytest.raises(ValueError, match=r"t1-0: file .*begins_1-0.yml.* trials.begins.file"):
         validation.read_campaign(study, data)
     (data / "t2-0_imu.csv").write_text("t,roll,pitch,z\n")
-    with pytest.raises(ValueError, match=r"t2-0_imu.csv: no samples, only the names of 4 columns"):
+    with pytest.raises(ValueError, match=r"t2-0_imu.csv: the file contains 4 column names but no samples"):
         validation.read_log(data / "t2-0_imu.csv", "t")
 
 
@@ -263,9 +263,9 @@ def test_what_is_suspect_in_logs_is_in_the_notes(small, tmp_path):
 
     data = spoiled(small, tmp_path / "data", "joints", spiked)
     notes = "\n".join(validation.read_campaign(study, data).trials[0].notes)
-    assert "t1-0_joints.csv: stops at 4.00 s, and so does the trial; other logs continue to 5.00 s" in notes
-    assert "1 samples of arm" in notes and "most at 2.00 s" in notes and "set outliers of joint arm" in notes
+    assert "t1-0_joints.csv: ends at 4.00 s and limits the trial; other logs continue to 5.00 s" in notes
+    assert "1 samples of arm" in notes and "at 2.00 s; if they" in notes and "for joint arm, set outliers" in notes
     joints = {"arm": replace(study.joints["arm"], outliers=0.5)}
     first = validation.read_campaign(replace(study, joints=joints), data).trials[0]
-    assert "t1-0_joints.csv: 1 of 41 samples are outliers; ignored" in first.notes
+    assert "t1-0_joints.csv: 1 of 41 samples are outliers and are ignored" in first.notes
     assert abs(first.trial.motions["arm"].now(2.0).position) < 1.0

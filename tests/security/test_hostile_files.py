@@ -400,7 +400,7 @@ def test_a_compressed_log_that_grows_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(_logs, "MAX_LOG", 2**20)
     for text in (b"t,x\n" + b"0,1\n" * 2**20, b"t,x\n" + b"0" * 2**22, b"t" * 2**22):
         (tmp_path / "log.csv.gz").write_bytes(gzip.compress(text))
-        with pytest.raises((ValueError, KeyError), match="MiB|no column"):
+        with pytest.raises((ValueError, KeyError), match="MiB|no column|no time column"):
             validation.read_log(tmp_path / "log.csv.gz", "t")
 
 
@@ -502,7 +502,7 @@ def test_a_message_that_is_not_json_is_named(tmp_path, payload):
     imu = writer.register_channel("/imu", "json", writer.register_schema("imu", "jsonschema", b"{}"))
     writer.add_message(imu, 0, payload, 0)
     writer.finish()
-    with pytest.raises(ValueError, match=r"^log.mcap: a message of /imu is not JSON"):
+    with pytest.raises(ValueError, match=r"^log.mcap: a message of /imu is not valid JSON"):
         validation.read_log(tmp_path / "log.mcap", "", topic="/imu", columns={"x": "x"})
 
 

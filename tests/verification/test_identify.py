@@ -232,5 +232,5 @@ def test_each_axis_of_an_added_mass_may_have_a_deviation_of_its_own():
         identification.AddedMass(name=name, deviation=0.2, coupled=True).deviations(), np.full(21, 0.2)
     )
     for wrong in ({"deviation": (0.2, 0.5)}, {"deviation": each, "coupled": True}, {"deviation": each, "averaged": True}):
-        with pytest.raises(ValueError, match=f"{len(wrong['deviation'])} deviations"):
+        with pytest.raises(ValueError, match=f"deviation has {len(wrong['deviation'])} values"):
             identification.AddedMass(name=name, **wrong)

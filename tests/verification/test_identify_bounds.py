@@ -84,7 +84,7 @@ def test_bounds_that_hold_everything_and_bounds_without_room(plant, trial):
     assert not held.directions and held.summary().count("held at its upper bound") == 2
     with pytest.raises(ValueError, match=r"linear\[4\]: lower bound 1 .* upper bound 0.5"):
         replace(LINEAR, lower=1.0, upper=0.5)
-    with pytest.raises(ValueError, match=r"tensor\[1\]: its upper bound is 0, must be above 0"):
+    with pytest.raises(ValueError, match=r"tensor\[1\]: upper bound 0 is not above 0"):
         replace(TENSOR, upper=0.0)
 
 

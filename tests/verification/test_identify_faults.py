@@ -64,7 +64,7 @@ def test_a_search_that_does_not_end_reports_it(plant, trial):
     far = [replace(DRAG, value=3.0), Number(name="plate.inertia.com", index=(0,), value=-0.2)]
     found = hm.identify(plant, [trial], [IMU], far, step=0.05, most=2, progress=lambda i, cost, damping: costs.append(cost))
     assert not found.converged and found.solution.cost == min(costs)
-    assert found.summary().startswith("NOT converged, best result so far after 2 iterations: ")
+    assert found.summary().startswith("NOT converged, best result shown, after 2 iterations: ")
 
 
 @pytest.mark.parametrize(
@@ -82,17 +82,17 @@ def test_a_search_that_does_not_end_reports_it(plant, trial):
             lambda t, x: {"imu.pitch": ChannelSamples(t, x), "imu.pich": ChannelSamples(t, x)},
             "imu.pich is not a channel.*mean 'imu.pitch'",
         ),
-        (lambda t, x: {"imu.pitch": ChannelSamples(t, np.degrees(x))}, "is it in degrees"),
+        (lambda t, x: {"imu.pitch": ChannelSamples(t, np.degrees(x))}, "convert degrees with np.radians"),
         (
             lambda t, x: {"imu.pitch": ChannelSamples(t + 9.0, x)},
-            "has samples from 9 to 12 s, but the trial is from 0 to 3 s",
+            "has samples from 9 to 12 s, but the trial lasts from 0 to 3 s",
         ),
         (
             lambda t, x: {"imu.pitch": ChannelSamples(1e3 * t, x)},
-            "imu.pitch: 60 of 61 samples, from 0 to 3000 s, are outside the trial, from 0 to 3 s; are times in ms",
+            "imu.pitch: 60 of 61 samples, from 0 to 3000 s, are outside the trial, from 0 to 3 s; convert times to s",
         ),
         (lambda t, x: {"imu.pitch": ChannelSamples(t[::-1], x)}, "times must increase: 2.95 s follows 3 s"),
-        (lambda t, x: {"imu.pitch": ChannelSamples(t, x[1:])}, r"times have the shape \(61,\) and values \(60,\)"),
+        (lambda t, x: {"imu.pitch": ChannelSamples(t, x[1:])}, r"times have shape \(61,\) and values \(60,\)"),
         (lambda t, x: {}, "has no samples of imu.pitch"),
     ],
 )
@@ -106,7 +106,7 @@ def test_samples_outside_the_trial_are_reported(plant, trial):
     """A part of a log: some samples outside are reported, most of them only if they are omitted on purpose."""
     part = replace(trial, end=2.0)
     found = hm.identify(plant, [part], [IMU], [DRAG], step=0.05)
-    said = "trial 'decay': 20 of 61 samples of imu.pitch are outside of it and are ignored"
+    said = "trial 'decay': 20 of 61 samples of imu.pitch are outside the trial and are ignored"
     assert found.notes == (said,) and said in found.summary()
     short = replace(trial, end=1.0)
     with pytest.raises(ValueError, match="40 of 61 samples.*windowed"):
@@ -116,11 +116,11 @@ def test_samples_outside_the_trial_are_reported(plant, trial):
 
 
 def test_other_things_that_make_no_sense_are_rejected(plant, trial):
-    with pytest.raises(ValueError, match="there are no trials"):
+    with pytest.raises(ValueError, match="no trials are given"):
         hm.identify(plant, [], [IMU], [DRAG], step=0.05)
-    with pytest.raises(ValueError, match="'decay' starts at 0 s and stops at -1 s"):
+    with pytest.raises(ValueError, match="'decay' starts at 0 s and ends at -1 s"):
         hm.identify(plant, [replace(trial, end=-1.0)], [IMU], [DRAG], step=0.05)
-    with pytest.raises(ValueError, match="listed twice.*'plate.inertia.mass' and 'plate.inertia.mass'"):
+    with pytest.raises(ValueError, match="'plate.inertia.mass' and 'plate.inertia.mass' denote the same number"):
         hm.identify(plant, [trial], [IMU], [MASS, MASS], step=0.05)
     with pytest.raises(ValueError, match="cannot be simulated to their ends .*: decay; use a smaller step"):
         hm.identify(plant, [trial], [IMU], [replace(DRAG, value=1e6)], step=0.05)

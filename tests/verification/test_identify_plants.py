@@ -77,7 +77,9 @@ def test_drag_and_current_are_found_in_water_that_changes(tide):
 def test_a_trial_with_a_motion_that_the_plant_has_no_place_for_is_rejected(tide):
     _, nav, trial = tide
     other = replace(trial, motions={"hull": SWING})
-    with pytest.raises(KeyError, match="'one' gives the motion of 'hull', but the plant has no recorded motion of that joint"):
+    with pytest.raises(
+        KeyError, match="'one' prescribes the motion of 'hull', but the plant has no recorded motion of this joint"
+    ):
         hm.identify(in_a_tide(5.0), [other], [nav], [DRAG_X], step=STEP)
 
 

@@ -71,10 +71,10 @@ def test_joints_by_name_and_by_number(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"topic": "/imv", "columns": COLUMNS}, "a.mcap: no topic '/imv'.*it has /imu, /joints"),
+        ({"topic": "/imv", "columns": COLUMNS}, "a.mcap: no topic is named '/imv'.*use one of /imu, /joints"),
         ({"topic": "/imu", "columns": {"x": "orientation.q"}}, "no message of /imu has a number at 'orientation.q'"),
-        ({"topic": "/imu"}, "needs a topic and columns"),
-        ({"topic": "/imu", "columns": COLUMNS, "units": {"y": "deg"}}, "units: no column 'y'"),
+        ({"topic": "/imu"}, "topic or columns are missing"),
+        ({"topic": "/imu", "columns": COLUMNS, "units": {"y": "deg"}}, "units: no column is named 'y'"),
     ],
 )
 def test_what_messages_do_not_have_is_named(tmp_path, asked, said):
@@ -85,7 +85,7 @@ def test_what_messages_do_not_have_is_named(tmp_path, asked, said):
 def test_a_cut_mcap_file_is_rejected(tmp_path):
     path = write_json(tmp_path / "a.mcap")
     path.write_bytes(path.read_bytes()[:300])
-    with pytest.raises(ValueError, match="a.mcap is not a log that can be read"):
+    with pytest.raises(ValueError, match="a.mcap cannot be read as a log"):
         validation.read_log(path, topic="/imu", columns=COLUMNS)
 
 
@@ -125,7 +125,7 @@ def test_bags_of_ros_2(tmp_path, storage):
         for t, message in imu_messages(store):
             writer.write(connection, nanoseconds(t + 0.2), store.serialize_cdr(message, "sensor_msgs/msg/Imu"))
     check(validation.read_log(path, "header.stamp", topic="/imu", columns=COLUMNS))
-    with pytest.raises(KeyError, match="no topic '/imv'"):
+    with pytest.raises(KeyError, match="no topic is named '/imv'"):
         validation.read_log(path, topic="/imv", columns=COLUMNS)
     if storage == "MCAP":
         pytest.importorskip("mcap", reason=MCAP)
@@ -156,8 +156,8 @@ def test_bags_of_ros_1(tmp_path, compression):
     elbow = validation.read_log(path, topic="/joint_states", columns={"elbow": "position.elbow"})
     np.testing.assert_allclose(elbow.column("elbow"), 0.01 * np.arange(40), atol=1e-12)
     np.testing.assert_allclose(elbow.time, TIMES + 0.2, atol=1e-6)
-    with pytest.raises(KeyError, match="no topic '/imv'.*it has /imu, /joint_states"):
+    with pytest.raises(KeyError, match="no topic is named '/imv'.*use one of /imu, /joint_states"):
         validation.read_log(path, topic="/imv", columns=COLUMNS)
     path.write_bytes(path.read_bytes()[:3000])
-    with pytest.raises(ValueError, match="a.bag is not a log that can be read"):
+    with pytest.raises(ValueError, match="a.bag cannot be read as a log"):
         validation.read_log(path, topic="/imu", columns=COLUMNS)

@@ -61,8 +61,8 @@ def test_a_log_is_cleaned_and_reports_it(tmp_path):
     log = validation.read_log(write(tmp_path / "a.csv.gz", rows), "t")
     assert len(log.time) == 43 and (np.diff(log.time) > 0.0).all()
     said = "\n".join(log.notes)
-    assert "a.csv.gz: 1 of 45 rows have missing numbers; ignored" in said
-    assert "1 samples are not later than earlier ones (does the clock jump?)" in said
+    assert "a.csv.gz: 1 of 45 rows have missing values and are ignored" in said
+    assert "1 samples are not later than earlier ones and are ignored; check the clock for jumps" in said
     assert "no samples from 2.90 to 4.50 s" in said
     assert float(log.dataset().x.sel(time=0.2, method="nearest")) == 2.0
 
@@ -71,7 +71,7 @@ def test_outliers_are_omitted(tmp_path):
     rows = [[0.1 * k, 0.01 * k] for k in range(60)]
     rows[17][1] = 5.0
     log = without_outliers(validation.read_log(write(tmp_path / "a.csv", rows), "t"), {"x": 0.1}, 1.0)
-    assert len(log.time) == 59 and log.notes == ("a.csv: 1 of 60 samples are outliers; ignored",)
+    assert len(log.time) == 59 and log.notes == ("a.csv: 1 of 60 samples are outliers and are ignored",)
 
 
 def test_repeated_values_are_no_samples(tmp_path):
@@ -84,9 +84,9 @@ def test_repeated_values_are_no_samples(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "head", "said"),
     [
-        ([[0.0, 1.0]] * 3, "t,x", "1 samples remain, at least 10"),
-        ([[k, 1.0] for k in range(20)], "time,x", "no column 't' with the times"),
-        ([[k, 1.0, 2.0] for k in range(20)], "t,x", "rows have 3 numbers, but 2 columns have names"),
+        ([[0.0, 1.0]] * 3, "t,x", "1 valid samples remain; provide at least 10"),
+        ([[k, 1.0] for k in range(20)], "time,x", "no time column is named 't'"),
+        ([[k, 1.0, 2.0] for k in range(20)], "t,x", "rows have 3 values, but the first line names 2 columns"),
     ],
 )
 def test_logs_that_cannot_be_read_are_rejected(tmp_path, rows, head, said):
@@ -95,7 +95,7 @@ def test_logs_that_cannot_be_read_are_rejected(tmp_path, rows, head, said):
 
 
 def test_quaternions_in_degrees_or_disorder_are_rejected():
-    with pytest.raises(ValueError, match="quaternions have lengths 1.73 to 1.73, must be 1"):
+    with pytest.raises(ValueError, match="quaternion norms are 1.73 to 1.73, not 1"):
         validation.euler_angles([np.ones(5), np.ones(5), np.ones(5), np.zeros(5)])
 
 
@@ -258,7 +258,7 @@ def test_variants_of_the_study_change_what_they_say(study):
     gone = "decoupled: nothing of the moving arm is felt"
     assert list(arm[gone]) == ["vehicle", "armbase"] and not study.varied(gone).joints
     assert len(study.varied(gone).unknowns) == len(study.unknowns) - 3
-    with pytest.raises(ValueError, match="has no body 'wirst'"):
+    with pytest.raises(ValueError, match="has no body named 'wirst'"):
         validation.varied(model, validation.Variant(no_drag=["wirst"]))
 
 

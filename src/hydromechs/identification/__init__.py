@@ -1,4 +1,4 @@
-"""Identification: estimates of unknown parameters of a plant from recordings, with uncertainties."""
+"""Identification: estimation of unknown plant parameters from recordings, with uncertainties."""
 
 from ._identify import Direction, Found, Identification, States, Whiteness, identify
 from ._instruments import CHANNELS, Instrument, MeasuredChannel

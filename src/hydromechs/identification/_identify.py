@@ -1,4 +1,4 @@
-"""Estimation of a plant's unknowns from recordings, with uncertainties and the directions that the data do not determine."""
+"""Estimation of unknown plant parameters from recordings, with uncertainties and undetermined directions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -20,88 +20,88 @@ from ._solve import Solution, solve
 from ._unknowns import Unknown, derived
 
 WEAK = 1.0
-"""Information of the data along a direction, relative to the prior, below which it is undetermined."""
+"""Information of the data, relative to the prior, below which a direction counts as undetermined."""
 MAX_VARIANCE_GAIN = 1e10
-"""Ratio to the variance with all other unknowns fixed above which an unknown counts as undetermined."""
+"""Ratio of the variance to that with all other unknowns fixed, above which an unknown counts as undetermined."""
 NAMED = 0.3
-"""Minimum component of an unknown in a direction for it to be named."""
+"""Minimum component of an unknown in a direction at which the unknown is listed."""
 LAGS = 20
-"""Maximum lag of the residuals' correlation, in samples."""
+"""Maximum lag of the autocorrelation of the residuals, in samples."""
 NOTED = 0.05
-"""Fraction of a channel's samples outside their trial above which a note is added."""
+"""Fraction of samples outside the trial above which a note is added for the channel."""
 
 
 class Found(NamedTuple):
-    """One estimated number."""
+    """Estimate of one unknown value."""
 
     name: str
     value: float
-    """Its value, in its unit."""
+    """Estimated value, in the unit of the unknown."""
     deviation: float
-    """Its standard deviation, if the channels' deviations and correlation times are right; NaN if a bound holds it."""
+    """Standard deviation, valid if the channels' deviations and correlation times are correct; NaN at an active bound."""
     clustered: float
-    """Its standard deviation from the scatter between trials, independent of error models within one; NaN for few trials."""
+    """Standard deviation from the scatter between trials, robust to model errors within a trial; NaN for too few trials."""
     before: float
     """Prior estimate."""
     deviation_before: float
-    """Prior standard deviation; inf if unknown."""
+    """Prior standard deviation; inf without prior information."""
     bound: str = ""
-    """Active bound, "lower" or "upper"; empty if none. Other deviations assume it is known."""
+    """Active bound, "lower" or "upper", or empty. The deviations of other estimates assume that this value is exact."""
 
 
 class Direction(NamedTuple):
     """Unknowns that the data cannot distinguish or determine."""
 
     information: float
-    """Information in the data along it relative to the prior: 0 for none."""
+    """Information of the data along the direction, relative to the prior; 0 if the data contain none."""
     parts: tuple[tuple[str, float], ...]
-    """Unknowns with their components, in units of their prior deviations."""
+    """Names and components of the unknowns, in units of their prior deviations."""
 
     @property
     def text(self) -> str:
-        """Description."""
+        """Unknowns with their components, as text."""
         return " ".join(f"{part:+.2f} {name}" for name, part in self.parts)
 
 
 class Whiteness(NamedTuple):
-    """Residuals of one channel."""
+    """Statistics of the residuals of one channel."""
 
     channel: str
     rms: float
-    """Root mean square of the residuals, in the channel's unit."""
+    """Root mean square of the residuals, in the unit of the channel."""
     correlation: float
-    """Correlation of a residual with the next one; 0 for white noise."""
+    """Correlation of consecutive residuals; 0 for white noise."""
     time: float
-    """Correlation time of the residuals [s]: the sum of their correlations up to the first below 0."""
+    """Correlation time of the residuals [s]: sum of the correlations up to the first negative one."""
 
 
 class States(NamedTuple):
-    """States at the starts of the pieces of a trial."""
+    """States at the starts of the pieces of one trial."""
 
     trial: str
     times: np.ndarray
-    """Times [s], shape (pieces,)."""
+    """Start times of the pieces [s], shape (pieces,)."""
     q: np.ndarray
-    """Configurations, shape (pieces, nq)."""
+    """Configurations at the starts, shape (pieces, nq)."""
     x: np.ndarray
-    """Velocities and internal states, shape (pieces, nx)."""
+    """Velocities and internal states at the starts, shape (pieces, nx)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Identification:
-    """Results."""
+    """Result of an identification: estimates, covariances and diagnostics."""
 
     problem: Problem
     solution: Solution
 
     @property
     def converged(self) -> bool:
-        """True if the search converged; `solution.reason` states how it ended."""
+        """True if the search converged; `solution.reason` states why it stopped."""
         return self.solution.converged
 
     @cached_property
     def _sensitive(self) -> np.ndarray:
-        """Covariance of all unknowns with the free coordinates that all trials share, shape (size, g)."""
+        """Covariance of all unknowns with the free coordinates shared by all trials, shape (size, g)."""
         linear, g = self.solution.normal, len(self.problem.guess)
         held = np.zeros(len(linear.b), dtype=bool)
         held[:g] = self.solution.side != 0
@@ -109,7 +109,7 @@ class Identification:
 
     @cached_property
     def covariance(self) -> np.ndarray:
-        """Covariance of the free coordinates that all trials share, 0 for those held by a bound, shape (g, g)."""
+        """Covariance of the free coordinates shared by all trials; 0 at active bounds, shape (g, g)."""
         return self._sensitive[: len(self.problem.guess)]
 
     @cached_property
@@ -125,14 +125,14 @@ class Identification:
 
     @cached_property
     def correlations(self) -> np.ndarray:
-        """Information matrix of the free coordinates, 0 for those held by a bound, shape (g, g)."""
+        """Correlation matrix of the free coordinates; rows of the identity at active bounds, shape (g, g)."""
         held = self.solution.side != 0
         scale = np.where(held, 1.0, np.sqrt(np.diag(self.covariance)))
         return self.covariance / np.outer(scale, scale) + np.diag(np.where(held, 1.0, 0.0))
 
     @cached_property
     def found(self) -> tuple[Found, ...]:
-        """All estimates, in their own units."""
+        """Estimates of all unknowns, in the units of the unknowns."""
         out = []
         problem, shared, side = self.problem, self.solution.at.shared, self.solution.side
         information = np.diag(self.solution.normal.H)[: len(shared)]
@@ -159,7 +159,7 @@ class Identification:
 
     @cached_property
     def directions(self) -> tuple[Direction, ...]:
-        """Directions along which the data inform less than the prior, the weakest first; without unknowns held by a bound."""
+        """Directions with less information from the data than from the prior, weakest first, without unknowns at bounds."""
         problem, g = self.problem, len(self.problem.guess)
         free = np.flatnonzero(self.solution.side == 0)
         if not len(free):
@@ -190,7 +190,7 @@ class Identification:
 
     @cached_property
     def whiteness(self) -> tuple[Whiteness, ...]:
-        """Residuals of each channel, over all trials."""
+        """Residual statistics of each channel over all trials."""
         out = []
         for c, name in enumerate(self.problem.outputs.names):
             kept = [(e.error[e.channel == c], e.times[e.channel == c]) for e in self.solution.evaluated]
@@ -208,7 +208,7 @@ class Identification:
 
     @cached_property
     def states(self) -> tuple[States, ...]:
-        """For each trial, the states at the starts of its pieces, the trial's start first."""
+        """States at the starts of the pieces of each trial; the first is the start of the trial."""
         problem, s = self.problem, self.solution
         q, x, _ = problem.starts(s.at.shared, s.at.own)
         out = []
@@ -222,20 +222,20 @@ class Identification:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return warnings about the recordings: channels with many samples outside their trial."""
+        """Warnings about the recordings: channels with many samples outside the trial."""
         out = []
         for trial in self.problem.trials:
             for name in trial.samples:
                 gone = outside(trial, name)
                 if gone.sum() > NOTED * len(gone):
-                    said = f"{gone.sum()} of {len(gone)} samples of {name} are outside of it and are ignored"
+                    said = f"{gone.sum()} of {len(gone)} samples of {name} are outside the trial and are ignored"
                     out.append(f"trial {trial.name!r}: {said}")
         return tuple(out)
 
     def summary(self) -> str:
-        """Return estimates, convergence, undetermined directions and notes as lines of text."""
+        """Return estimates, convergence, undetermined directions and notes as text."""
         s = self.solution
-        ended = "converged" if s.converged else "NOT converged, best result so far"
+        ended = "converged" if s.converged else "NOT converged, best result shown,"
         lines = [f"{ended} after {s.iterations} iterations: {s.reason}"]
         width = max((len(row.name) for row in self.found), default=0)
         for row in self.found:
@@ -245,7 +245,7 @@ class Identification:
         return "\n".join([*lines, *self.notes])
 
     def values(self) -> dict[str, Any]:
-        """Values of the plant's open parameters (arrays), held inputs and surface height, by name."""
+        """Return the values of open parameters (arrays), held inputs and surface height, keyed by name."""
         problem, layout = self.problem, self.problem.plant.layout
         inputs = problem.inputs(self.solution.at.shared, slice(1))[0][0]
         out = {name: layout.array(f"parameter.{name}", inputs) for name in problem.plant.parameters}
@@ -255,13 +255,13 @@ class Identification:
         return out | {name: float(inputs[first + k]) for k, name in enumerate(layout.held)}
 
     def plant(self) -> Plant:
-        """The plant with the estimates in its model, components and environment; nothing is open."""
+        """Return the plant with the estimates in its model, components and environment, and without open parameters."""
         plant, found = self.problem.plant, self.values()
         parameters = {path: np.array(found[path], dtype=float) for path in plant.parameters}
         return registry.replaced_all(replace(plant, parameters=()), parameters, checked=False)
 
     def model(self) -> Model:
-        """The mechanism with the estimates."""
+        """Return the mechanism with the estimates."""
         return self.plant().model
 
 
@@ -279,34 +279,35 @@ def identify(
     shooting_interval: float | None = None,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
-    """Estimate unknowns of a plant from recordings of it: least squares with exact derivatives of the simulation.
+    """Estimate unknowns of a plant from recordings by least squares, with exact derivatives of the simulation.
 
     Args:
-        plant: The recorded plant; measured joints have a prescribed motion.
-        trials: The recordings.
-        instruments: The instruments of the recordings.
-        unknowns: The unknowns, such as `identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
-        start: Standard deviations of the trials' starts, of the chart's coordinates and of the velocities, shape (2 nv,); 0
-            where they are exact. Defaults to exact values.
+        plant: Recorded plant; the motion of measured joints is prescribed.
+        trials: Recordings of the plant.
+        instruments: Instruments that measured the recordings.
+        unknowns: Values to estimate, for example
+            `identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
+        start: Standard deviations of the initial states of the trials, chart coordinates then velocities, shape (2 nv,).
+            A value of 0 marks an exact coordinate. Defaults to exact initial states.
         step: Step of the Runge-Kutta method [s].
         most: Maximum number of iterations.
-        gain: The search stops when a full step is predicted to reduce the cost by less than this fraction.
-        before: Times up to which the starts of the trials alone are fitted first, with all else at its prior [s]; this helps if
-            starts are poorly known.
-        shooting_interval: Length of pieces into which trials are cut, each with an estimated start of its own, so that
-            the pieces join [s]: for long records of unstable or chaotic machines, where a simulation of the whole trial
-            diverges from any guess. Defaults to the whole trial.
+        gain: Minimum relative cost reduction that a full step must predict for the search to continue.
+        before: End times of a first fit that changes only the initial states of the trials [s]. Use it if the initial states
+            are poorly known.
+        shooting_interval: Length of the pieces into which trials are cut [s]. The initial state of each piece is estimated,
+            subject to continuity. Use it for long records of unstable or chaotic plants, whose simulation over a whole
+            trial diverges from any initial guess. Defaults to the whole trial.
         progress: Called after each iteration with its number, the cost and the damping.
 
     Raises:
-        UnsupportedFeature: The equations have parts without derivatives: grasps, tables of heights.
+        UnsupportedFeature: The equations contain parts without derivatives, such as grasps or height tables.
     """
     begin = [0.0] * (2 * plant.model.nv) if start is None else start
     problem = Problem(plant, trials, instruments, unknowns, start=begin, step=step, shooting_interval=shooting_interval)
     own, nodes = None, None
     if len(problem.node_trials):
         if before is not None:
-            raise ValueError("before applies only to trials that are simulated in one piece; omit it with shooting_interval")
+            raise ValueError("before requires trials simulated in one piece; omit before or shooting_interval")
         own, nodes = first_nodes(problem, problem.within(problem.guess))
     elif before is not None:
         own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).at.own
@@ -315,19 +316,19 @@ def identify(
 
 
 TIMES = 8
-"""Maximum number of corrections of a piece."""
+"""Maximum number of corrections of the start of a piece."""
 DAMPING = 1e-2
-"""Damping of the first correction, relative to the information of the samples on each coordinate."""
+"""Damping of the first correction, relative to the information of the samples about each coordinate."""
 ENOUGH = 1e-2
-"""Minimum relative gain in the sum of squares for another correction."""
+"""Minimum relative reduction of the sum of squares for another correction."""
 
 
 def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes]:
-    """Estimate the trials' own unknowns, shape (n, l), and the nodes, along the trials, with the shared unknowns fixed.
+    """Estimate the unknowns of each trial, shape (n, l), and the nodes, with the shared unknowns fixed.
 
-    Each piece is simulated from the end of the previous one; then damped Gauss-Newton steps fit its start to its own samples.
-    Coordinates without information stay, and so do internal states: samples of a body contain so little information on them
-    that a linear step is unreliable.
+    Each piece is simulated from the end of the previous one; then damped Gauss-Newton steps fit the start of the piece to its
+    samples. Coordinates without information remain unchanged. Internal states also remain unchanged: samples of a body
+    contain so little information about them that a linear step is unreliable.
     """
     own = np.zeros((len(problem.trials), len(problem.own_deviation)))
     count = len(problem.node_trials)
@@ -346,7 +347,7 @@ def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes
 def _corrected(
     problem: Problem, shared: np.ndarray, own: np.ndarray, nodes: Nodes, chosen: list[int]
 ) -> tuple[np.ndarray, Nodes, SensitiveState]:
-    """Fit the start of one piece of each trial to its samples; return the starts and the ends of these pieces."""
+    """Fit the start of one piece of each trial to its samples; return the starts and ends of these pieces."""
     pieces = [problem.pieces[p] for p in chosen]
     ns, moving = len(problem.free_start), 2 * problem.plant.model.nv
     deviation = problem.own_deviation[:ns]
@@ -380,11 +381,11 @@ def _corrected(
 
 
 class _Seen(NamedTuple):
-    """One piece of each trial, simulated."""
+    """Simulation of one piece of each trial."""
 
     found: list[Evaluated]
     cost: np.ndarray
-    """Sums of squares, shape (n,)."""
+    """Sum of squares of each trial, shape (n,)."""
     ends: SensitiveState
 
 

@@ -1,4 +1,4 @@
-"""Measured quantities: channels of instruments on bodies, as functions of the state, with their own unknowns."""
+"""Measured quantities: instrument channels as functions of the state, with unknown mounting and delay."""
 
 import math
 from collections.abc import Sequence
@@ -17,34 +17,34 @@ from hydromechs.values import Array
 from ._sensitivity import on_lanes
 
 CHANNELS = ("roll", "pitch", "yaw", "x", "y", "z", "u", "v", "w", "p", "q", "r")
-"""Measurable quantities: angles [rad], position in the world [m], velocity in the instrument's axes [m/s, rad/s]."""
+"""Measurable quantities: angles [rad], position in the world [m], velocity in instrument axes [m/s, rad/s]."""
 OWN = 4
-"""Parameters of an instrument: its rotation about z on its body [rad], and its position there [m]."""
+"""Number of parameters of an instrument: rotation about z of the body [rad], then position on the body [m]."""
 
 RAW = 14
-"""Quantities from which the channels of an instrument are computed."""
+"""Number of intermediate quantities from which the channels of one instrument are computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredChannel:
-    """One measured quantity."""
+    """Channel of an instrument: a measured quantity and its error model."""
 
     quantity: str
-    """One of `CHANNELS`."""
+    """Measured quantity, one of `CHANNELS`."""
     deviation: float
-    """Standard deviation of its errors, in its unit."""
+    """Standard deviation of the errors, in the unit of the quantity."""
     offset: float = 0.0
-    """Standard deviation of a constant error in each trial; 0 for none."""
+    """Standard deviation of a constant error in each trial, in the unit of the quantity; 0 if absent."""
     correlation: float = 0.0
-    """Correlation time of its errors [s]: model errors vary slowly, so that more samples within it add no information."""
+    """Correlation time of the errors [s]. Model errors vary slowly; more samples within this time add no information."""
     outlier: float = math.inf
-    """Errors above this many deviations count linearly instead of squared (Huber 1964)."""
+    """Number of deviations above which errors count linearly instead of squared (Huber 1964)."""
 
     def __post_init__(self) -> None:
         if self.quantity not in CHANNELS:
-            raise ValueError(f"quantity is {self.quantity!r}, must be one of {', '.join(CHANNELS)}")
+            raise ValueError(f"quantity is {self.quantity!r}; use one of {', '.join(CHANNELS)}")
         if not self.deviation > 0.0:
-            raise ValueError(f"deviation of {self.quantity} is {self.deviation!r}, must be above 0")
+            raise ValueError(f"deviation of {self.quantity} is {self.deviation!r}, must be above 0; set a positive deviation")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,32 +52,32 @@ class Instrument:
     """Instrument on a body that measures attitude, position and motion."""
 
     name: str
-    """Name, such as "imu"."""
+    """Name of the instrument, such as "imu"."""
     body: str
-    """Name of the body that it is fixed to."""
+    """Name of the body to which the instrument is fixed."""
     channels: tuple[MeasuredChannel, ...]
     """Measured quantities."""
     turn: float = 0.0
-    """Standard deviation of its rotation about z on the body [rad]; 0 if it is known."""
+    """Standard deviation of the instrument's rotation about z of the body [rad]; 0 if exact."""
     place: float = 0.0
-    """Standard deviation of its position from the body's origin, along each axis [m]; 0 if it is known."""
+    """Standard deviation of the instrument's position on the body, along each axis [m]; 0 if exact."""
     delay: float = 0.0
-    """Standard deviation of the delay of its samples [s]; 0 if it is known."""
+    """Standard deviation of the sample delay [s]; 0 if exact."""
 
 
 class Measured(NamedTuple):
     """Channels of all instruments at many states, and their derivatives."""
 
     values: np.ndarray
-    """Shape (n, channels)."""
+    """Values of the channels, shape (n, channels)."""
     by_state: np.ndarray
-    """∂/∂(chart, x), shape (n, channels, nv + nx)."""
+    """Derivatives by chart coordinates and x, shape (n, channels, nv + nx)."""
     by_own: np.ndarray
-    """∂/∂ the instruments' parameters, shape (n, channels, OWN instruments)."""
+    """Derivatives by the parameters of the instruments, shape (n, channels, OWN instruments)."""
 
 
 class Outputs:
-    """The channels of instruments, compiled with their derivatives; `nx` counts velocities and internal states."""
+    """Compiled channels of instruments with derivatives; `nx` is the number of velocities and internal states."""
 
     def __init__(self, model: Model, instruments: Sequence[Instrument], nx: int) -> None:
         self.model, self.instruments, self.nx = model, tuple(instruments), nx
@@ -85,9 +85,10 @@ class Outputs:
         self.names = [f"{self.instruments[i].name}.{c.quantity}" for i, c in self.channels]
 
     def raw(self, q: Array, y: Array, own: Array) -> Array:
-        """Return five entries of each instrument's axes, its position and velocity, of floats or symbols, (RAW instruments,).
+        """Return five rotation-matrix entries, position and velocity of each instrument, shape (RAW instruments,).
 
-        `q` is the centre of the chart, `y` has chart coordinates and x, shape (nv + nx,), `own` is of shape (OWN instruments,).
+        The inputs may be floats or symbols: chart centre `q`, chart coordinates and states `y`, shape (nv + nx,), and
+        instrument parameters `own`, shape (OWN instruments,).
         """
         model, nv = self.model, self.model.nv
         kin = dynamics.kinematics(model, dynamics.retract(model, q, y[:nv]), y[nv : 2 * nv])
@@ -110,7 +111,7 @@ class Outputs:
         return on_lanes(Recipe.of(program), program)
 
     def __call__(self, q: np.ndarray, x: np.ndarray, own: np.ndarray) -> Measured:
-        """Return channels and derivatives of n states, with parameters `own` of the instruments, shape (OWN instruments,)."""
+        """Return channels and derivatives at n states for instrument parameters `own`, shape (OWN instruments,)."""
         y = np.concatenate([np.zeros((len(q), self.model.nv)), x], axis=1)
         raw, *slopes = self._code([q, y, np.broadcast_to(own, (len(q), len(own))).copy()])
         values = np.zeros((len(q), len(self.channels)))

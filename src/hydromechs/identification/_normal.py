@@ -1,4 +1,4 @@
-"""Linear problem of one step: least squares of all unknowns within bounds, with continuous pieces of trials."""
+"""Linear subproblem of one step: bounded least squares over all unknowns with continuity constraints."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,54 +11,54 @@ from ._problem import Evaluated, Problem
 from ._samples import Gaps, Nodes
 
 RIDGE = 1e-14
-"""Regularisation of squares that are scaled to 1, so that undetermined unknowns keep their values."""
+"""Regularisation of the diagonally scaled normal matrix, which keeps undetermined unknowns unchanged."""
 PASSES = 4
-"""Maximum number of active-set iterations per bound; more than problems without ties need."""
+"""Maximum number of active-set iterations per bound; nondegenerate problems need fewer."""
 
 
 class Point(NamedTuple):
     """Values of all unknowns."""
 
     shared: np.ndarray
-    """Unknowns shared by all trials, shape (g,)."""
+    """Values of the unknowns shared by all trials, shape (g,)."""
     own: np.ndarray
-    """Unknowns of each trial, shape (n, l)."""
+    """Values of the unknowns of each trial, shape (n, l)."""
     nodes: Nodes
-    """States at the starts of all pieces but the first of each trial."""
+    """States at the starts of all pieces except the first of each trial."""
 
 
 class Step(NamedTuple):
-    """Solution of the linear problem."""
+    """Solution of the linear subproblem."""
 
     change: np.ndarray
     """Changes of all unknowns, shape (size,)."""
     push: np.ndarray
-    """Multipliers of the conditions, shape (gaps,)."""
+    """Lagrange multipliers of the continuity constraints, shape (gaps,)."""
     side: np.ndarray
-    """1 for an unknown at its upper bound, −1 at its lower one, 0 if free, shape (size,)."""
+    """Active bounds: 1 for upper, −1 for lower, 0 for a free unknown, shape (size,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Minimise ½ δᵀ H δ + bᵀ δ, C δ + d = 0, in bounds of δ = (shared, own of trial 1, its nodes, own of trial 2, ...)."""
+    """Minimise ½ δᵀ H δ + bᵀ δ subject to C δ + d = 0 and bounds on δ = (shared, own of trial 1, nodes of trial 1, ...)."""
 
     H: np.ndarray
-    """JᵀJ with priors, shape (size, size)."""
+    """Normal matrix JᵀJ including priors, shape (size, size)."""
     b: np.ndarray
-    """Jᵀr with priors, shape (size,)."""
+    """Gradient Jᵀr including priors, shape (size,)."""
     C: np.ndarray
-    """Derivatives of the gaps, shape (gaps, size)."""
+    """Derivatives of the gaps by δ, shape (gaps, size)."""
     d: np.ndarray
-    """The gaps, shape (gaps,)."""
+    """Gaps between consecutive pieces, shape (gaps,)."""
     trials: tuple[slice, ...]
-    """Indices of each trial's own unknowns and nodes."""
+    """Indices of the unknowns and nodes of each trial in δ."""
     lower: np.ndarray
-    """Minimum changes, not above 0, shape (size,)."""
+    """Lower bounds on δ, at most 0, shape (size,)."""
     upper: np.ndarray
-    """Maximum changes, not below 0, shape (size,)."""
+    """Upper bounds on δ, at least 0, shape (size,)."""
 
     def step(self, damping: float) -> Step:
-        """Return the change within the bounds, by an active set (Nocedal and Wright 2006, 16.5).
+        """Return the change within the bounds, computed by an active-set method (Nocedal and Wright 2006, 16.5).
 
         On the path to the minimum with some unknowns held, the first bound reached also holds its unknown. At the minimum, the
         unknown with the largest inward multiplier is released, until there is none.
@@ -92,21 +92,21 @@ class Normal:
         return Step(change, push, side)
 
     def promised(self, change: np.ndarray) -> float:
-        """Return the reduction of the cost that the linear problem predicts for a change of all unknowns (size,)."""
+        """Return the cost reduction that the linear problem predicts for a change of all unknowns, shape (size,)."""
         return -float(self.b @ change + 0.5 * change @ (self.H @ change))
 
     def covariance_times(self, columns: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """Return the covariance of all unknowns, 0 for those `held` (size,), times some columns, shape (size, n)."""
+        """Return the covariance of all unknowns times columns, shape (size, n), given the mask `held`, shape (size,)."""
         return self._solved(columns, np.zeros((len(self.d), columns.shape[1])), 0.0, held)[0]
 
     @property
     def _size(self) -> np.ndarray:
-        """Roots of the diagonal of H, replaced by 1 where it is 0, shape (size,)."""
+        """Square roots of the diagonal of H, with 1 in place of 0, shape (size,)."""
         size = np.sqrt(np.diag(self.H))
         return np.where(size > 0.0, size, 1.0)
 
     def _solved(self, top: np.ndarray, foot: np.ndarray, damping: float, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (x, y) with (H + damping) x + Cᵀ y = top for free entries, C x = foot, and x = 0 for held entries."""
+        """Solve (H + damping) x + Cᵀ y = top and C x = foot for x and y, with x = 0 for held entries."""
         free, x = np.flatnonzero(~held), np.zeros_like(top)
         scale = 1.0 / self._size[free, None]
         H, n, top = scale * self.H[np.ix_(free, free)] * scale.T, len(free), scale * top[free]
@@ -126,7 +126,7 @@ class Normal:
 
 
 def normal(problem: Problem, at: Point, found: list[Evaluated], gaps: Gaps | None, *, fixed: bool) -> Normal:
-    """Return the linear problem around a point, with the gaps between pieces there; `fixed` holds the shared unknowns."""
+    """Return the linear problem around a point with its gaps between pieces; `fixed` excludes the shared unknowns."""
     g, l, w = 0 if fixed else len(at.shared), len(problem.own_deviation), problem.wide
     counts = np.bincount(problem.node_trials, minlength=len(problem.trials))
     ends = g + np.cumsum(l + w * counts)

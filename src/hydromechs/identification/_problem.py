@@ -1,4 +1,4 @@
-"""Trials and all their unknowns as one least-squares problem, with exact derivatives."""
+"""Least-squares problem over trials and all their unknowns, with exact derivatives."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from ._sensitivity import InternalStarts, SensitiveState, Sensitivities
 from ._unknowns import JointOffset, Unknown, opened
 
 BLOCK = 32
-"""Steps whose channels are computed at once."""
+"""Number of steps whose channels are computed together."""
 Corrected = Callable[[np.ndarray, np.ndarray, SensitiveState], SensitiveState]
-"""Function of the indices of trials, their step numbers and their states after these; returns corrected states."""
+"""Callback that receives trial indices, step numbers and the states after these steps, and returns corrected states."""
 
 
 class Evaluated(NamedTuple):
-    """Residuals of one trial, their derivatives, and their trajectory."""
+    """Residuals of one trial with derivatives and times."""
 
     residual: np.ndarray
-    """(simulated − measured)/deviation, robustly weighted, shape (m,)."""
+    """Residuals (simulated − measured)/deviation with robust weights, shape (m,)."""
     by_shared: np.ndarray
-    """∂/∂ the shared unknowns, shape (m, g)."""
+    """Derivatives by the shared unknowns, shape (m, g)."""
     by_own: np.ndarray
-    """∂/∂ the trial's own unknowns, shape (m, l)."""
+    """Derivatives by the unknowns of the trial, shape (m, l)."""
     by_nodes: np.ndarray
-    """∂/∂ the concatenated nodes of the trial, shape (m, nodes w)."""
+    """Derivatives by the concatenated nodes of the trial, shape (m, nodes w)."""
     channel: np.ndarray
-    """Index of the channel of each residual, shape (m,)."""
+    """Channel index of each residual, shape (m,)."""
     times: np.ndarray
     """Time of each residual [s], shape (m,)."""
     error: np.ndarray
-    """Simulated − measured, in the channels' units, shape (m,)."""
+    """Simulated − measured values, in the units of the channels, shape (m,)."""
 
 
 class Problem:
-    """Unknowns of a plant and its trials, and the information in the data about them.
+    """Unknowns of a plant and its trials, with residuals and derivatives.
 
-    Methods take `shared`, the unknowns shared by all trials, shape (g,), `own`, those of each trial, shape (n, l), and `nodes`,
-    the states at the starts of all pieces but the first of each trial.
+    Arguments of the methods: `shared`, the unknowns shared by all trials, shape (g,); `own`, the unknowns of each trial, shape
+    (n, l); `nodes`, the states at the starts of all pieces except the first of each trial.
 
-    `unknowns`: unknowns of the plant; `start`: standard deviations of the guesses of the start, of the chart's coordinates and
-    the velocities, shape (2 nv,); 0 where the guess is exact; `step`: step of the integration [s]; `shooting_interval`: length
-    of the pieces into which trials are cut [s]; defaults to the whole trial.
+    Arguments of the class: `unknowns` of the plant; `start`, standard deviations of the initial chart coordinates and
+    velocities, shape (2 nv,), 0 for exact values; `step` of the integration [s]; `shooting_interval`, the length of the pieces
+    into which trials are cut [s], which defaults to the whole trial.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Problem:
         shooting_interval: float | None = None,
     ) -> None:
         if shooting_interval is not None and not shooting_interval >= step:
-            raise ValueError(f"shooting_interval is {shooting_interval!r} s, must be at least the step, {step:g} s")
+            raise ValueError(f"shooting_interval is {shooting_interval!r} s, below the step of {step:g} s; increase it")
         self.plant, self.h = opened(plant, unknowns), step
         self.every = None if shooting_interval is None else round(shooting_interval / step)
         self.unknowns = [u.on(plant) for u in unknowns]
@@ -75,7 +75,7 @@ class Problem:
             for k in u.places(self.plant):
                 if k in owners:
                     names = f"{u.labels()[0]!r} and {owners[k].labels()[0]!r}"
-                    raise ValueError(f"one number is listed twice as unknown: {names}; omit one of them")
+                    raise ValueError(f"{names} denote the same number; remove one of these unknowns")
                 owners[k] = u
         self.columns = dict.fromkeys(owners)
         self.dynamics = Sensitivities(self.plant, list(self.columns))
@@ -93,7 +93,7 @@ class Problem:
     def take(self, trials: Sequence[Trial]) -> None:
         """Replace the trials."""
         if not trials:
-            raise ValueError("there are no trials; give at least one recording, such as identification.Trial(...)")
+            raise ValueError("no trials are given; pass at least one identification.Trial(...)")
         self.trials = list(trials)
         for trial in self.trials:
             check_trial(trial, self.outputs.names)
@@ -103,7 +103,7 @@ class Problem:
         self.node_trials = np.array([p.trial for p in self.pieces if p.node >= 0], dtype=int)
 
     def compile(self) -> None:
-        """Compile the machine code now, so that other processes find it in the cache."""
+        """Compile the machine code now, so that worker processes find it in the cache."""
         nothing = np.zeros((len(self.trials), len(self.own_deviation)))
         nodes = Nodes(*(x[self.node_trials] for x in self.starts(self.guess, nothing)[:2]))
         self.run(self.guess, nothing, nodes, range(len(self.pieces)), [1] * len(self.pieces), derivatives=True)
@@ -144,11 +144,11 @@ class Problem:
         self.own_labels += [f"offset of {self.outputs.names[c]}" for c in self.offsets]
 
     def within(self, shared: np.ndarray) -> np.ndarray:
-        """Return the nearest values of the shared unknowns within the bounds, shape (g,)."""
+        """Return the shared unknowns clipped to the bounds, shape (g,)."""
         return np.clip(shared, self.lower, self.upper)
 
     def inputs(self, shared: np.ndarray, parts: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs of parts of the timeline, by default of all, shape (parts, nu), and ∂p/∂θ, shape (np, g)."""
+        """Return inputs of the selected parts of the timeline, shape (parts, nu), and ∂p/∂θ, shape (np, g)."""
         inputs = self.timeline.inputs[parts].copy()
         places = list(self.columns)
         P = np.zeros((len(places), len(shared)))
@@ -173,18 +173,18 @@ class Problem:
         derivatives: bool = True,
         corrected: Corrected | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the channels of all pieces at each step, (steps + 1, pieces, channels), and derivatives, (..., g + starts).
+        """Return channels of all pieces, shape (steps + 1, pieces, channels), and their derivatives, (..., g + starts).
 
         `corrected` is called after each step and returns the states from which the simulation continues, without derivatives.
         """
         if derivatives and corrected is not None:
-            raise ValueError("corrected states have no derivatives; call simulate with derivatives=False")
+            raise ValueError("derivatives are unavailable with corrected; set derivatives=False")
         steps = [p.steps for p in self.pieces]
         everything = range(len(self.pieces))
         return self.run(shared, own, nodes, everything, steps, derivatives=derivatives, corrected=corrected)[:2]
 
     def starts(self, shared: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return initial states of trials, q (n, nq) and x (n, nx), and ∂/∂(shared, free start), (n, nv + nx, g + ns)."""
+        """Return initial states q (n, nq) and x (n, nx) of the trials and ∂/∂(shared, free start), (n, nv + nx, g + ns)."""
         model, n, g, ns = self.plant.model, len(self.trials), len(shared), len(self.free_start)
         nv = model.nv
         moved = np.zeros((n, 2 * nv))
@@ -215,7 +215,7 @@ class Problem:
         derivatives: bool,
         corrected: Corrected | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None, SensitiveState]:
-        """Simulate chosen pieces, each for a number of steps; return their channels, the derivatives, and the final states."""
+        """Simulate selected pieces for given numbers of steps; return channels, derivatives and final states."""
         g, ns = len(shared), len(self.free_start)
         inputs, P = self.inputs(shared)
         pieces = [self.pieces[p] for p in chosen]
@@ -265,7 +265,7 @@ class Problem:
     def _stepped(
         self, at: SensitiveState, trial: np.ndarray, step: np.ndarray, inputs: np.ndarray, P: np.ndarray
     ) -> SensitiveState:
-        """Return the states of some trials after a step of each, which is split where the slope of inputs changes."""
+        """Return the states of trials after one step each; steps are split at times with a change in the slope of inputs."""
         line = self.timeline
         part, end = line.first[trial, step], line.first[trial, step + 1]
         out = self.dynamics.step(line.begins[part], at, inputs[part], P[: len(part)], line.lengths[part])
@@ -288,7 +288,7 @@ class Problem:
         slopes: np.ndarray | None,
         first: int,
     ) -> None:
-        """Put the channels of some steps of the unfinished trials, and their derivatives, into the rows from `first` on."""
+        """Write channels and derivatives of several steps of the unfinished pieces to the rows starting at `first`."""
         count, n, channels = len(states), len(live), len(self.outputs.names)
         seen = self.outputs(np.concatenate([s.q for s in states]), np.concatenate([s.x for s in states]), own_numbers)
         rows = slice(first, first + count)
@@ -310,9 +310,9 @@ class Problem:
         until: Sequence[float] | None = None,
         derivatives: bool = True,
     ) -> tuple[list[Evaluated], Gaps | None]:
-        """Return the residuals of all trials with their derivatives, and the gaps between pieces, None without gaps.
+        """Return the residuals of all trials with derivatives, and the gaps between pieces; None without gaps.
 
-        Samples later than `until` [s] are ignored; their trial then has one piece.
+        `until` requires trials of one piece; samples later than `until` [s] are ignored.
         """
         steps = [p.steps for p in self.pieces]
         if until is not None:  # no longer than necessary
@@ -338,8 +338,8 @@ class Problem:
     ) -> Evaluated:
         """Return the residuals of trial j within its simulated pieces.
 
-        `values` are channels, shape (steps + 1, simulated pieces, channels); `pieces` has the index of each piece of the trial
-        there, −1 if it was not simulated; `until` as in `joined`.
+        `values` contains channels, shape (steps + 1, simulated pieces, channels). `pieces` maps each piece of the trial to its
+        index in `values`, or −1 if it was not simulated. Samples later than `until` [s] are ignored.
         """
         trial, g, ns, h = self.trials[j], len(shared), len(self.free_start), self.h
         mine = [p for p in self.pieces if p.trial == j]
@@ -393,7 +393,7 @@ class Problem:
             by_own.append(dl * factor)
             by_nodes.append(dn.reshape(len(times), nodes * self.wide) * factor)
         if not rows:
-            raise ValueError(f"trial {trial.name!r} has no samples of {', '.join(self.outputs.names)}")
+            raise ValueError(f"trial {trial.name!r} has no samples of {', '.join(self.outputs.names)}; add one")
         none = np.zeros((sum(map(len, rows)), 0))
         ds, dl, dn = (np.concatenate(x) if x else none for x in (by_shared, by_own, by_nodes))
         channels, times, error = (np.concatenate(x) for x in (which, when, errors))
@@ -413,7 +413,7 @@ class Problem:
         return Gaps(size, by_all[..., :g], by_before, by_node)
 
     def moved_nodes(self, nodes: Nodes, change: np.ndarray) -> Nodes:
-        """Return the nodes moved by a change of chart coordinates, velocities and internal states, shape (nodes, w)."""
+        """Return the nodes after a change of chart coordinates, velocities and internal states, shape (nodes, w)."""
         nv = self.plant.model.nv
         nothing = np.zeros((len(change), nv, 0))
         q, _ = self.dynamics.moved(nodes.q, np.ascontiguousarray(change[:, :nv]), nothing)
@@ -421,7 +421,7 @@ class Problem:
 
 
 def _huber(u: np.ndarray, c: float) -> tuple[np.ndarray, np.ndarray]:
-    """r with r² = u² for |u| ≤ c and 2 c |u| − c² beyond, and dr/du, shape (m,) each."""
+    """Return r with r² = u² for |u| ≤ c and r² = 2 c |u| − c² beyond, and dr/du, shape (m,) each."""
     size = np.abs(u)
     far = size > c
     if not far.any():

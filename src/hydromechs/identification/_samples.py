@@ -1,7 +1,7 @@
 """Recordings of a plant: checks, inputs along the trials, and pieces for multiple shooting (Bock 1983).
 
-A simulation over a long time can depend so strongly on its start that it is useless for identification; over a short piece it
-does not. The initial states of all pieces but the first are also unknowns, and each piece must end where the next one starts.
+A long simulation can depend so strongly on its initial state that it is useless for identification; a short piece does not.
+The initial states of all pieces except the first are additional unknowns, and the trajectory must be continuous at the joints.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from hydromechs.values import nearest
 STEEPEST = 1.7
 """Maximum plausible pitch [rad]."""
 MAX_OUTSIDE = 0.5
-"""Maximum fraction of a channel's samples outside the trial."""
+"""Maximum fraction of a channel's samples outside the trial before the trial is rejected."""
 
 
 class ChannelSamples(NamedTuple):
-    """Measurements of a channel in a trial."""
+    """Measurements of one channel in one trial."""
 
     times: np.ndarray
-    """Increasing times [s], shape (m,)."""
+    """Strictly increasing times [s], shape (m,)."""
     values: np.ndarray
-    """Values in the channel's unit, shape (m,)."""
+    """Values in the unit of the channel, shape (m,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """Recording of the plant between a start and an end time."""
+    """Recording of a plant between a start and an end time."""
 
     name: str
-    """Name, for tables."""
+    """Name of the trial, used in tables and messages."""
     start: float
-    """Start time of its simulation [s]."""
+    """Start time of the simulation [s]."""
     end: float
-    """End time [s]."""
+    """End time of the simulation [s]."""
     q: np.ndarray
-    """Guess of the configuration at the start, shape (nq,)."""
+    """Estimated initial configuration, shape (nq,)."""
     v: np.ndarray
-    """Guess of the velocity at the start, shape (nv,)."""
+    """Estimated initial velocity, shape (nv,)."""
     samples: Mapping[str, ChannelSamples]
-    """Measurements by channel, such as "imu.roll"."""
+    """Measurements, keyed by channel name such as "imu.roll"."""
     motions: Mapping[str, motions.Motion] = field(default_factory=dict)
-    """Motion of joints with prescribed motion, by name."""
+    """Recorded motions of joints, keyed by joint name."""
 
     def windowed(self) -> Trial:
-        """Return the trial with only the samples within it, for a section of a long log."""
+        """Return the trial without samples before its start and after its end, for a section of a long log."""
         kept = {name: ~outside(self, name) for name in self.samples}
         return replace(self, samples={k: ChannelSamples(*(np.asarray(x)[kept[k]] for x in s)) for k, s in self.samples.items()})
 
@@ -64,36 +64,36 @@ def outside(trial: Trial, channel: str) -> np.ndarray:
 
 
 def check_trial(trial: Trial, channels: Sequence[str]) -> None:
-    """Reject a trial with unusable samples, or without any of the instruments' `channels`, with the remedy."""
+    """Raise an error if samples of a trial are unusable or a channel is not among `channels`."""
     if not trial.start < trial.end:
-        raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and stops at {trial.end:g} s; set a later end")
+        raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and ends at {trial.end:g} s; set a later end")
     for name, (times, values) in trial.samples.items():
         what = f"trial {trial.name!r}: {name}"
         if name not in channels:
-            raise ValueError(f"{what} is not a channel of an instrument{nearest(name, channels)}")
+            raise ValueError(f"{what} is not a channel of an instrument{nearest(name, channels)}; correct or remove it")
         t, x = np.asarray(times), np.asarray(values)
         if t.shape != x.shape or t.ndim != 1:
-            raise ValueError(f"{what}: times have the shape {t.shape} and values {x.shape}; both must be (m,)")
+            raise ValueError(f"{what}: times have shape {t.shape} and values {x.shape}; give both shape (m,)")
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
             bad = int((~(np.isfinite(t) & np.isfinite(x))).sum())
             raise ValueError(f"{what}: {bad} of {len(t)} samples are not finite; remove them")
         if (np.diff(t) <= 0.0).any():
             k = int(np.argmax(np.diff(t) <= 0.0)) + 1
             raise ValueError(
-                f"{what}: times must increase: {t[k]:g} s follows {t[k - 1]:g} s; remove samples that are not later"
+                f"{what}: times must increase: {t[k]:g} s follows {t[k - 1]:g} s; remove the repeated or earlier samples"
             )
         out = outside(trial, name)
         if len(t) and out.all():
             raise ValueError(
-                f"{what} has samples from {t[0]:g} to {t[-1]:g} s, but the trial is from {trial.start:g} to {trial.end:g} s"
+                f"{what} has samples from {t[0]:g} to {t[-1]:g} s, but the trial lasts from {trial.start:g} to {trial.end:g} s"
             )
         if out.sum() > MAX_OUTSIDE * len(t):
             raise ValueError(
                 f"{what}: {out.sum()} of {len(t)} samples, from {t[0]:g} to {t[-1]:g} s, are outside the trial, from "
-                f"{trial.start:g} to {trial.end:g} s; are times in ms? for a section of a long log use trial.windowed()"
+                f"{trial.start:g} to {trial.end:g} s; convert times to s, or use trial.windowed() for a section of a long log"
             )
         if name.endswith(".pitch") and len(x) and np.percentile(np.abs(x), 90) > STEEPEST:
-            raise ValueError(f"{what} is {np.abs(x).max():.4g} rad; is it in degrees? convert it with np.radians")
+            raise ValueError(f"{what} is {np.abs(x).max():.4g} rad, above {STEEPEST} rad; convert degrees with np.radians")
 
 
 class Piece(NamedTuple):
@@ -102,14 +102,14 @@ class Piece(NamedTuple):
     trial: int
     """Index of the trial."""
     first: int
-    """Index of its first step in the trial."""
+    """Index of the first step of the piece in the trial."""
     steps: int
     node: int
-    """Index of its first node; −1 for the start of the trial."""
+    """Node index of the piece; −1 for the first piece of a trial."""
 
 
 class Nodes(NamedTuple):
-    """States at the starts of the pieces of all trials, in order."""
+    """States at the starts of the pieces of all trials except the first pieces, in order."""
 
     q: np.ndarray
     """Configurations, shape (nodes, nq)."""
@@ -118,20 +118,20 @@ class Nodes(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """Gaps between the ends of pieces and the nodes at which the next ones start, with derivatives."""
+    """Gaps between the ends of pieces and the nodes at the starts of the next pieces, with derivatives."""
 
     size: np.ndarray
-    """End − node, chart coordinates, velocities and internal states, shape (nodes, w)."""
+    """End − node as chart coordinates, velocities and internal states, shape (nodes, w)."""
     by_shared: np.ndarray
-    """∂/∂ the shared unknowns, shape (nodes, w, g)."""
+    """Derivatives by the shared unknowns, shape (nodes, w, g)."""
     by_before: np.ndarray
-    """∂/∂ the start of the previous piece, a node or, in the first columns, a free start, shape (nodes, w, w)."""
+    """Derivatives by the start of the previous piece (a node, or a free start in the first columns), shape (nodes, w, w)."""
     by_node: np.ndarray
-    """∂/∂ the node, shape (nodes, w, w)."""
+    """Derivatives by the node, shape (nodes, w, w)."""
 
 
 def cut(steps: Sequence[int], every: int | None) -> list[Piece]:
-    """Return trials as pieces of `every` steps, of which the last is at least half as long; one piece each for None."""
+    """Return the pieces of all trials, of about `every` steps; one piece per trial if `every` is None."""
     out: list[Piece] = []
     node = 0
     for j, count in enumerate(steps):
@@ -143,35 +143,35 @@ def cut(steps: Sequence[int], every: int | None) -> list[Piece]:
 
 
 class Timeline(NamedTuple):
-    """Parts of the steps of all trials in sequence; most steps have one part."""
+    """Integration intervals of all trials in sequence; most steps consist of one interval."""
 
     inputs: np.ndarray
-    """Inputs of the plant with its own numbers, shape (parts, nu)."""
+    """Plant inputs before the unknowns are inserted, shape (parts, nu)."""
     begins: np.ndarray
-    """Start of each part [s], shape (parts,)."""
+    """Start time of each interval [s], shape (parts,)."""
     lengths: np.ndarray
-    """Duration [s], shape (parts,)."""
+    """Duration of each interval [s], shape (parts,)."""
     first: np.ndarray
-    """For each trial, the first part of each of its steps, then its end, shape (n, most + 1)."""
+    """First interval of each step of each trial, then the end of the trial, shape (n, most + 1)."""
     steps: tuple[int, ...]
 
 
 def motion_names(plant: Plant, trial: Trial) -> dict[str, str]:
-    """Joints whose motion a trial prescribes, by the names of the components that move them."""
+    """Return the joints whose motion a trial prescribes, keyed by the name of the moving component."""
     timed = [name.removeprefix("timed.").removesuffix(".motion") for name in plant.layout.data if name.startswith("timed.")]
     for joint in trial.motions:
         if joint not in timed:
             raise KeyError(
-                f"trial {trial.name!r} gives the motion of {joint!r}, but the plant has no recorded motion of that joint to "
-                f"replace{nearest(joint, timed)}; add motions.Recorded to the plant"
+                f"trial {trial.name!r} prescribes the motion of {joint!r}, but the plant has no recorded motion of this "
+                f"joint{nearest(joint, timed)}; add motions.Recorded to the plant"
             )
     return {f"{joint}.motion": joint for joint in trial.motions}
 
 
 def timeline(plant: Plant, trials: Sequence[Trial], h: float) -> Timeline:
-    """Return the inputs of all trials, with steps cut where slopes of current, gusts or motions change.
+    """Return the inputs of all trials. Steps are split where slopes of current, gusts or motions change.
 
-    Recorded motions are cubic over each part.
+    Recorded motions are approximated by one cubic polynomial over each interval.
     """
     steps = tuple(int(np.ceil((t.end - t.start) / h - 1e-9)) for t in trials)
     rows: list[np.ndarray] = []
@@ -203,7 +203,7 @@ def timeline(plant: Plant, trials: Sequence[Trial], h: float) -> Timeline:
 
 
 def _moved(plant: Plant, trial: Trial, row: np.ndarray, t: float, length: float) -> np.ndarray:
-    """Return the inputs with the motions of a trial from a time on, shape (nu,)."""
+    """Return the inputs with the motions of a trial from time t [s], shape (nu,)."""
     if not trial.motions:
         return row
     out = row.copy()

@@ -1,7 +1,7 @@
-"""Trajectories of a plant and its initial internal states for many trials, with derivatives with respect to starts and inputs.
+"""Trajectories of a plant for many trials, with derivatives by initial states and inputs.
 
-The equations and their exact Jacobians are one compiled program; the steps are those of the classical Runge-Kutta method in
-the chart, as in `integrators`, each with its derivative:
+The equations and their exact Jacobians form one compiled program. The classical Runge-Kutta method in the chart, as in
+`integrators`, also integrates the sensitivities:
 
     ẏ = f(t, q, y, p),    S = ∂y/∂θ,    Ṡ = ∂f/∂y S + ∂f/∂p P,    P = ∂p/∂θ
 """
@@ -23,7 +23,7 @@ from ._samples import Trial, motion_names
 
 
 def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
-    """Return machine code on lanes, even for one trial: it is compiled once, and a trial's bits do not depend on others."""
+    """Return vectorised machine code. Single trials also use it, so that results do not depend on the number of trials."""
     code = Compiled(recipe, compiler.native_lanes(), 1, program)
     code.single_lanes = code.lanes
     return code
@@ -32,23 +32,23 @@ def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
 def _on_lanes(
     name: str, function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]], outputs: Mapping[str, tuple[int, ...]]
 ) -> Compiled:
-    """Return machine code of a function, with the shapes of its inputs and of its outputs by name."""
+    """Return vectorised machine code of a function, given the shapes of its inputs and outputs keyed by name."""
     return on_lanes(compiler.compile_function(name, function, inputs, outputs).recipe)
 
 
 class SensitiveState(NamedTuple):
-    """States of many trials, and their derivatives."""
+    """States of many trials with derivatives."""
 
     q: np.ndarray
     """Configurations, shape (n, nq)."""
     x: np.ndarray
     """Velocities and internal states without work integrals, shape (n, nx)."""
     S: np.ndarray
-    """∂(chart of q, x)/∂θ, shape (n, nv + nx, k)."""
+    """Derivatives of (chart of q, x) by θ, shape (n, nv + nx, k)."""
 
 
 class Sensitivities:
-    """Steps of a plant without contact or friction, with derivatives with respect to p, the inputs at `places`."""
+    """Integration steps of a plant without contact or friction, with derivatives by p, the inputs at `places`."""
 
     def __init__(self, plant: Plant, places: Sequence[int]) -> None:
         self.plant, self.places = plant, tuple(int(k) for k in places)
@@ -60,7 +60,7 @@ class Sensitivities:
 
     @cached_property
     def _rates(self) -> Program:
-        """(t, q, y, p, rest) to ẏ."""
+        """Program from (t, q, y, p, rest) to ẏ."""
         plant, nv, n = self.plant, self.nv, self.nv + self.nx
         order = np.argsort([*self.places, *self.rest])
 
@@ -74,13 +74,13 @@ class Sensitivities:
 
     @cached_property
     def _code(self) -> Compiled:
-        """(t, q, y, p, rest) to ẏ, ∂ẏ/∂y and ∂ẏ/∂p."""
+        """Code from (t, q, y, p, rest) to ẏ, ∂ẏ/∂y and ∂ẏ/∂p."""
         both = compiler.jacobian_program(self._rates, ("y", "p"), with_value=True)
         return on_lanes(Recipe.of(both), both)
 
     @cached_property
     def _turn(self) -> Compiled:
-        """(q ⊕ u, u) to ∂u̇/∂v at u and at the chart's centre."""
+        """Code from (q ⊕ u, u) to ∂u̇/∂v at u and at the centre of the chart."""
         model, nv = self.plant.model, self.nv
         columns = np.eye(nv)
 
@@ -92,7 +92,7 @@ class Sensitivities:
         return _on_lanes("chart_turn", rates, {"here": (model.nq,), "u": (nv,)}, {"there": (nv, nv), "centre": (nv, nv)})
 
     def moved(self, q: np.ndarray, u: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return configurations q ⊕ u, with u of shape (n, nv), and S = ∂u/∂θ in the chart around them, shape (n, nv, k)."""
+        """Return q ⊕ u for u of shape (n, nv), and S = ∂u/∂θ in the chart around the result, shape (n, nv, k)."""
         (here,) = self._retract([q, u])
         if not S.shape[2]:
             return here, S
@@ -100,10 +100,10 @@ class Sensitivities:
         return here, centre @ np.linalg.solve(there, S)
 
     def between(self, q: np.ndarray, other: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the chart coordinates u of other configurations around q, shape (n, nv), and their derivatives.
+        """Return chart coordinates u of other configurations around q, shape (n, nv), with derivatives.
 
-        From S in the chart around the others, shape (n, nv, k): ∂u/∂θ, and ∂u with respect to the chart around q, shape (n, nv,
-        nv).
+        Given S in the chart around the others, the derivatives are ∂u/∂θ, shape (n, nv, k), and the derivative of u by
+        coordinates of the chart around q, shape (n, nv, nv).
         """
         (u,) = self._difference([q, other])
         there, centre = self._turn([other, u])
@@ -123,7 +123,7 @@ class Sensitivities:
         return _on_lanes("retract", partial(dynamics.retract, model), shapes, {"here": (model.nq,)})
 
     def step(self, t: np.ndarray, at: SensitiveState, inputs: np.ndarray, P: np.ndarray, h: np.ndarray) -> SensitiveState:
-        """One step h [s] of all trials from times t [s], shape (n,), with inputs (n, nu) and P = ∂p/∂θ, shape (n, np, k)."""
+        """Advance all trials by h [s] from times t [s], both (n,), with inputs (n, nu) and P = ∂p/∂θ, shape (n, np, k)."""
         n, k = len(at.q), at.S.shape[2]
         H, W = h[:, None], h[:, None, None]
         p, rest = np.ascontiguousarray(inputs[:, self.places]), np.ascontiguousarray(inputs[:, self.rest])
@@ -146,14 +146,14 @@ class Sensitivities:
 
 
 DIFFERENCE = 1e-6
-"""Step of central differences of states that are functions of the start, for a change of size 1 or more."""
+"""Relative step of central differences for initial internal states that depend on the initial instant."""
 
 
 class InternalStarts:
-    """Internal states at the starts of trials.
+    """Initial internal states of trials.
 
-    Most start at a constant. Some depend on the initial instant, such as the positions of the masses of a hanging tether: they
-    are computed again for every start, with derivatives by differences.
+    Most are constants. Some depend on the initial instant, such as the node positions of a hanging tether. These are
+    recomputed for every initial state and differentiated by central differences.
     """
 
     def __init__(self, dynamics: Sensitivities, trials: Sequence[Trial]) -> None:
@@ -176,9 +176,9 @@ class InternalStarts:
     def __call__(
         self, q: np.ndarray, v: np.ndarray, inputs: np.ndarray, S: np.ndarray, P: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return internal states, shape (n, nz), and ∂/∂θ, shape (n, nz, k).
+        """Return internal states, shape (n, nz), and their derivatives by θ, shape (n, nz, k).
 
-        From the inputs at the start, shape (n, nu), S = ∂(chart of q, v)/∂θ, shape (n, 2 nv, k), and P = ∂p/∂θ, shape (np, k).
+        The arguments are initial q, v and inputs, S = ∂(chart of q, v)/∂θ, shape (n, 2 nv, k), and P = ∂p/∂θ, shape (np, k).
         """
         z, by = self.guess.copy(), np.zeros((len(q), self.guess.shape[1], S.shape[2]))
         if not len(self.follow):
@@ -196,7 +196,7 @@ class InternalStarts:
     def _away(
         self, q: np.ndarray, v: np.ndarray, inputs: np.ndarray, along: np.ndarray, change: np.ndarray, h: float
     ) -> np.ndarray:
-        """Return the dependent states after a displacement h along a direction, shape (n, len(follow))."""
+        """Return the dependent internal states after a displacement h along a direction, shape (n, len(follow))."""
         nv = self.dynamics.nv
         there, _ = self.dynamics.moved(q, np.ascontiguousarray(h * along[:, :nv]), np.zeros((len(q), nv, 0)))
         other = inputs.copy()

@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt for problems in which trials have shared and separate unknowns."""
+"""Levenberg-Marquardt method for problems in which trials have shared and separate unknowns."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -10,34 +10,34 @@ from ._problem import Evaluated, Problem
 from ._samples import Gaps, Nodes
 
 SLOW = 3
-"""Number of consecutive steps with negligible gain after which a search stops."""
+"""Number of consecutive steps with negligible improvement after which a search stops."""
 JOINED = 1e-7
-"""Maximum gap between pieces of trials that counts as zero, in SI units."""
+"""Maximum gap between pieces that counts as zero, in SI units."""
 FIRM = 2.0
-"""Penalty of gaps relative to the conditions' multipliers, large enough that no gap pays off."""
+"""Penalty factor on gaps relative to the Lagrange multipliers, large enough for an exact penalty function."""
 
 
 class Solution(NamedTuple):
-    """Result of the search."""
+    """Result of a search."""
 
     at: Point
     cost: float
-    """½ of the sum of squares, priors included."""
+    """Cost: half the sum of squares including priors."""
     evaluated: list[Evaluated]
     normal: Normal
     side: np.ndarray
-    """1 where a shared unknown is at its upper bound, −1 at its lower one, 0 if free, shape (g,)."""
+    """Active bounds of the shared unknowns: 1 for upper, −1 for lower, 0 for a free unknown, shape (g,)."""
     gap: float
-    """Maximum gap between the end of a piece and the start of the next [rad, m, rad/s, m/s]; 0 for trials of one piece."""
+    """Largest gap between consecutive pieces [rad, m, rad/s, m/s]; 0 if each trial is one piece."""
     iterations: int
     reason: str
-    """Reason why it stopped."""
+    """Reason why the search stopped."""
     converged: bool
-    """True if no further gain was possible."""
+    """True if no significant further improvement was possible."""
 
 
 class _Tried(NamedTuple):
-    """Results at a point."""
+    """Evaluation of the problem at one point."""
 
     at: Point
     found: list[Evaluated]
@@ -50,7 +50,7 @@ class _Tried(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Largest gap."""
+        """Largest gap between consecutive pieces [rad, m, rad/s, m/s]."""
         return 0.0 if self.gaps is None else float(np.abs(self.gaps.size).max())
 
 
@@ -66,20 +66,19 @@ def solve(
     gain: float = 1e-4,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
-    """Minimise the squares of residuals and priors within bounds, with continuous pieces of trials.
+    """Minimise the squares of residuals and priors within bounds, subject to continuity between pieces.
 
     Args:
-        problem: Unknowns and measurements.
-        shared: Initial values; defaults to the problem's guess.
-        own: Initial values of the trials' own unknowns; defaults to 0.
-        nodes: Initial values of the states at the starts of pieces; required if trials have several pieces.
-        fixed: True to keep the shared unknowns fixed.
-        until: Time of each trial after which samples are ignored [s].
+        problem: Unknowns and measurements of all trials.
+        shared: Initial values of the shared unknowns; defaults to the prior values.
+        own: Initial values of the unknowns of each trial; defaults to 0.
+        nodes: Initial estimates of the states at the starts of pieces; required if trials have several pieces.
+        fixed: True to keep the shared unknowns at their initial values.
+        until: Time in each trial after which samples are ignored [s].
         most: Maximum number of iterations.
-        gain: The search stops when a full Gauss-Newton step is predicted to reduce the cost by less than this fraction, or when
-            three steps in a row have reduced it by less than a tenth of that; pieces of trials must also be continuous. Steps
-            are within
-            the bounds.
+        gain: Minimum relative cost reduction that a full Gauss-Newton step must predict for the search to continue. The
+            search also stops after three consecutive steps that each reduced the cost by less than a tenth of `gain`. It
+            stops only if the pieces of trials are continuous.
         progress: Called after each iteration with its number, the cost and the damping.
     """
     n, l = len(problem.trials), len(problem.own_deviation)
@@ -91,7 +90,7 @@ def solve(
         none if nodes is None else nodes,
     )
     if len(start.nodes.q) != len(problem.node_trials):
-        raise ValueError(f"{len(start.nodes.q)} nodes are given, but the trials have {len(problem.node_trials)}")
+        raise ValueError(f"{len(start.nodes.q)} nodes are given; pass {len(problem.node_trials)} nodes")
     now = _tried(problem, start, until, fixed)
     if not np.isfinite(now.cost):
         names = [t.name for t, e in zip(problem.trials, now.found, strict=False) if not np.isfinite(e.residual).all()]
@@ -110,7 +109,7 @@ def solve(
         promised = linear.promised(whole) + float(price @ np.abs(linear.d))
         settled = np.count_nonzero(_held(problem, now.at, side, fixed)) == np.count_nonzero(side)
         if promised <= gain * now.cost and joined and settled:
-            reason, converged = f"another step is predicted to save {promised / max(now.cost, 1e-300):.1e} of the cost", True
+            reason, converged = f"another step would save {promised / max(now.cost, 1e-300):.1e} of the cost", True
             break
         better = None
         while damping < 1e9:
@@ -120,7 +119,7 @@ def solve(
                 break
             damping *= 10.0
         if better is None:
-            reason, converged = "no step reduces the cost further", joined
+            reason, converged = "no step reduces the cost", joined
             break
         gained = 1.0 - better.dear(price) / now.dear(price)
         now, damping = better, max(damping / 10.0, 1e-9)
@@ -128,21 +127,21 @@ def solve(
             progress(i, now.cost, damping)
         slow = slow + 1 if gained < 0.1 * gain and now.gap <= JOINED else 0
         if slow == SLOW:
-            reason, converged = f"the last {SLOW} steps gained less than {0.1 * gain:.1e} of the cost", True
+            reason, converged = f"the last {SLOW} steps each reduced the cost by less than {0.1 * gain:.1e} of its value", True
             break
     linear = normal(problem, now.at, now.found, now.gaps, fixed=fixed)
     last = linear.step(0.0)
     if not reason:
         left = linear.promised(last.change) / max(now.cost, 1e-300)
-        reason = f"the maximum of {most} iterations was reached, and another one is predicted to save {left:.1e} of the cost"
+        reason = f"the maximum of {most} iterations was reached; another one would save {left:.1e} of the cost"
     if not converged and now.gap > JOINED:
-        reason += f"; pieces of trials are discontinuous, the maximum gap is {now.gap:.1e}"
+        reason += f"; pieces of trials are discontinuous with a largest gap of {now.gap:.1e}"
     held = _held(problem, now.at, last.side, fixed)
     return Solution(now.at, now.cost, now.found, linear, held, now.gap, i, reason, converged)
 
 
 def _held(problem: Problem, at: Point, side: np.ndarray, fixed: bool) -> np.ndarray:
-    """Return the sign of a step towards a bound that a shared unknown has reached, 0 elsewhere, shape (g,)."""
+    """Return the active bound of each shared unknown: 1 for upper, −1 for lower, 0 for a free unknown, shape (g,)."""
     g = len(at.shared)
     if fixed:
         return np.zeros(g, dtype=int)
@@ -150,7 +149,7 @@ def _held(problem: Problem, at: Point, side: np.ndarray, fixed: bool) -> np.ndar
 
 
 def _tried(problem: Problem, at: Point, until: Sequence[float] | None, fixed: bool) -> _Tried:
-    """Return residuals, gaps and cost, infinite if a trial cannot be simulated to its end."""
+    """Evaluate residuals, gaps and cost; the cost is infinite if a trial cannot be simulated to its end."""
     try:
         with np.errstate(all="ignore"):
             found, gaps = problem.joined(*at, until=until)

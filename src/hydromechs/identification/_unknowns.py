@@ -1,7 +1,7 @@
-"""Unknowns of a plant: numbers of its model, held inputs, joint offsets; each with a few free coordinates.
+"""Unknowns of a plant: model parameters, held inputs and joint offsets, each with a few free coordinates.
 
-Free coordinates are unbounded or within simple bounds. All their values are physical: a mass is above 0, an inertia belongs
-to a possible body, an added mass is positive semi-definite.
+Free coordinates are unbounded or within box bounds. Their values are physically consistent: masses are positive, inertias are
+realisable, and added-mass matrices are positive semi-definite.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hydromechs.simulation import Plant
 from hydromechs.values import Bound, Finite, Limit, check_fields, nearest
 
 STEP = 1e-30
-"""Step of the complex differences by which values are differentiated: exact to rounding."""
+"""Step of complex-step differentiation; the derivatives are exact to rounding."""
 
 
 class Unknown(abc.ABC):
-    """Unknown: free coordinates θ, and the plant inputs that depend on them."""
+    """Unknown: free coordinates θ and the plant inputs computed from θ."""
 
     name: str
     deviation: Any
@@ -35,62 +35,62 @@ class Unknown(abc.ABC):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Numbers of the model that the plant must have open."""
+        """Paths of the model parameters that must be open in the plant."""
         return ()
 
     def on(self, plant: Plant) -> Unknown:
-        """Return it prepared for the plant; itself unless overridden."""
+        """Return the unknown prepared for the plant; by default itself."""
         return self
 
     @abc.abstractmethod
     def places(self, plant: Plant) -> list[int]:
-        """Return the indices of its values in the plant's inputs."""
+        """Return the indices of the values in the inputs of the plant."""
 
     @abc.abstractmethod
     def start(self, plant: Plant) -> np.ndarray:
-        """Return θ for the plant's current values, shape (k,)."""
+        """Return θ at the current values of the plant, shape (k,)."""
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """Return the values that it sets, in the order of `places`, also for complex θ, shape (n,); by default θ."""
+        """Return the input values for real or complex θ, in the order of `places`, shape (n,); by default θ."""
         return theta
 
     def labels(self) -> list[str]:
-        """Return the names of the free coordinates; by default its own name."""
+        """Return the names of the free coordinates; by default the name of the unknown."""
         return [self.name]
 
     def deviations(self) -> np.ndarray:
-        """Prior standard deviations of the free coordinates, inf if unknown, shape (k,)."""
+        """Return prior standard deviations of the free coordinates, shape (k,); inf without prior information."""
         return np.broadcast_to(np.array(self.deviation, dtype=float), len(self.labels())).copy()
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return minimum and maximum free coordinates, shape (k,) each."""
+        """Return lower and upper bounds of the free coordinates, shape (k,) each."""
         none = np.full(len(self.labels()), math.inf)
         return -none, none
 
     def sizes(self, theta: np.ndarray) -> np.ndarray:
-        """Return changes of the free coordinates that count as large without a prior; 1 for logarithms, shape (k,)."""
+        """Return changes of the free coordinates that count as large without a prior, shape (k,); 1 for logarithms."""
         return np.ones(len(theta))
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
-        """Return the values shown in tables, also for complex θ; by default its values, shape (r,)."""
+        """Return the values shown in tables for real or complex θ, shape (r,); by default the input values."""
         return self.values(theta)
 
     def reported(self) -> list[tuple[int, str]]:
-        """Return the values with a row in tables, and their names; by default all free coordinates."""
+        """Return indices and names of the shown values that have a row in tables; by default all free coordinates."""
         return list(enumerate(self.labels()))
 
     @property
     def adds(self) -> bool:
-        """True if values are added to the inputs of a trial instead of replacing them."""
+        """True if values are added to the inputs of a trial, False if they replace them."""
         return False
 
     def derivatives(self, theta: np.ndarray) -> np.ndarray:
-        """∂values/∂θ, shape (n, k)."""
+        """Return the derivatives ∂values/∂θ, shape (n, k)."""
         return derived(self.values, theta)
 
 
 def derived(function: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> np.ndarray:
-    """Return derivatives by complex differences, shape (n, k), of a function of complex θ, shape (k,)."""
+    """Return complex-step derivatives of a function of complex θ, shape (k,), as an array of shape (n, k)."""
     columns = []
     for k in range(len(theta)):
         moved = theta.astype(complex)
@@ -100,14 +100,14 @@ def derived(function: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> 
 
 
 def _slots(plant: Plant, path: str) -> tuple[int, tuple[int, ...]]:
-    """Return the index in the inputs at which a parameter or held input begins, and its shape."""
+    """Return the first input index and the shape of a parameter or held input."""
     layout = plant.layout
     if path in layout.held:
         return len(layout.commands) + layout.held.index(path), ()
     if f"parameter.{path}" in layout.data:
         at, shape = layout.data[f"parameter.{path}"]
         return at.start, shape
-    raise KeyError(f"no open parameter or held input {path!r}{nearest(path, (*plant.parameters, *layout.held))}")
+    raise KeyError(f"{path!r} is not an open parameter or held input{nearest(path, (*plant.parameters, *layout.held))}")
 
 
 def _all_places(plant: Plant, paths: Sequence[str]) -> list[int]:
@@ -123,7 +123,7 @@ def _now(plant: Plant, path: str) -> np.ndarray:
 
 
 class _Bounded(Unknown):
-    """One free coordinate within bounds."""
+    """Unknown with one free coordinate within bounds."""
 
     lower: float
     upper: float
@@ -131,7 +131,7 @@ class _Bounded(Unknown):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.lower <= self.upper:
-            raise ValueError(f"{self.labels()[0]}: lower bound {self.lower:g} exceeds upper bound {self.upper:g}; correct them")
+            raise ValueError(f"{self.labels()[0]}: lower bound {self.lower:g} exceeds upper bound {self.upper:g}; swap them")
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         return np.array([self.lower]), np.array([self.upper])
@@ -139,32 +139,32 @@ class _Bounded(Unknown):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(_Bounded):
-    """One number of the model, or a held input."""
+    """One model parameter or held input."""
 
     name: str
-    """Its path, such as "vehicle.hydro.volume" or "tether.weight"."""
+    """Path of the value, such as "vehicle.hydro.volume" or "tether.weight"."""
     index: tuple[int, ...] = ()
-    """Index in an array, such as (4, 2) in a matrix; empty for a single number."""
+    """Index in an array, such as (4, 2) in a matrix; empty for a scalar."""
     deviation: Limit = math.inf
-    """Prior standard deviation, in its unit; relative for `Positive`, 0.5 for ±50 %. Unknown if omitted."""
+    """Prior standard deviation, in the unit of the value (relative for `Positive`). Defaults to no prior information."""
     lower: values.Number = -math.inf
-    """Minimum; optional."""
+    """Lower bound, in the unit of the value; optional."""
     upper: values.Number = math.inf
-    """Maximum; optional."""
+    """Upper bound, in the unit of the value; optional."""
     value: Finite | None = None
-    """Prior value; defaults to that of the model."""
+    """Prior value; defaults to the value in the model."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The number itself; held inputs are identified later."""
+        """Path of the value; held inputs are recognised later."""
         return (self.name,)
 
     def places(self, plant: Plant) -> list[int]:
         first, shape = _slots(plant, self.name)
         if len(self.index) != len(shape):
-            raise ValueError(f"{self.name!r} has the shape {shape}; select one number with index, which is {self.index}")
+            raise ValueError(f"{self.name!r} has shape {shape}, but index is {self.index}; select one entry with index")
         if not all(0 <= k < n for k, n in zip(self.index, shape, strict=True)):
-            raise ValueError(f"{self.name!r} has the shape {shape}; index {list(self.index)} must be within it, from 0")
+            raise ValueError(f"index {list(self.index)} exceeds the shape {shape} of {self.name!r}; use indices from 0")
         return [first + (int(np.ravel_multi_index(self.index, shape)) if shape else 0)]
 
     def start(self, plant: Plant) -> np.ndarray:
@@ -182,17 +182,17 @@ class Number(_Bounded):
 
 @dataclass(frozen=True, kw_only=True)
 class Positive(Number):
-    """One number above 0: θ is its logarithm, and `deviation` is relative, 0.5 for ±50 %."""
+    """One positive value: θ is its logarithm, and `deviation` is relative, 0.5 for ±50 %."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.upper > 0.0:
-            raise ValueError(f"{self.labels()[0]}: its upper bound is {self.upper:g}, must be above 0 for a positive number")
+            raise ValueError(f"{self.labels()[0]}: upper bound {self.upper:g} is not above 0; increase it or use Number")
 
     def start(self, plant: Plant) -> np.ndarray:
         value = self._before(plant)
         if not value > 0.0:
-            raise ValueError(f"{self.labels()[0]} is {value:g}, must be above 0 to be estimated as a positive number")
+            raise ValueError(f"{self.labels()[0]} is {value:g}, not above 0; set a positive prior value or use Number")
         return np.log([value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
@@ -208,18 +208,18 @@ class Positive(Number):
 
 @dataclass(frozen=True, kw_only=True)
 class Factor(Unknown):
-    """One factor above 0 on several numbers of the model, for example on the drag of all links: θ is its logarithm."""
+    """One positive factor on several model parameters, for example on the drag of all links; θ is its logarithm."""
 
     name: str
     """Name of the factor."""
     names: tuple[str, ...]
-    """Paths of the numbers, where arrays are scaled as a whole, such as ("wrist.hydro.drag.0.quadratic",)."""
+    """Paths of the scaled parameters; arrays are scaled as a whole. Example: ("wrist.hydro.drag.0.quadratic",)."""
     deviation: Limit = math.inf
-    """Relative prior standard deviation, 0.5 for ±50 %. Unknown if omitted."""
+    """Relative prior standard deviation, 0.5 for ±50 %. Defaults to no prior information."""
     value: values.Positive = 1.0
-    """Prior value."""
+    """Prior value of the factor."""
     numbers: Annotated[tuple[float, ...], Hidden()] = ()
-    """Scaled numbers; default to those of the plant's model."""
+    """Unscaled parameter values; default to the values in the model."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -245,21 +245,21 @@ class Factor(Unknown):
 
 @dataclass(frozen=True, kw_only=True)
 class CurrentOf(Unknown):
-    """A steady horizontal current; the plant's environment must have one, of any speed.
+    """Steady horizontal current. The environment of the plant must have a current of any speed.
 
-    It replaces the steady part, which is 0 for a table of currents over time; gusts and the table remain.
+    It replaces the steady part of the current, which is 0 for a table of currents over time. Gusts and the table remain.
     """
 
     deviation: values.Positive = 0.02
     """Prior standard deviation of each component [m/s]."""
     own: Annotated[tuple[float, float], Hidden()] = (0.0, 0.0)
-    """Current in the plant [m/s]."""
+    """Current in the plant, x and y [m/s]."""
 
     name = "current"
 
     @property
     def adds(self) -> bool:
-        """True: the difference from the plant's current is added."""
+        """True; the difference from the current in the plant is added."""
         return True
 
     def on(self, plant: Plant) -> CurrentOf:
@@ -267,9 +267,9 @@ class CurrentOf(Unknown):
         return replace(self, own=(float(x), float(y)))
 
     def places(self, plant: Plant) -> list[int]:
-        """Return the indices of x and y of the flow, and of the current that carries waves, if any."""
+        """Return the input indices of x and y of the flow and, if present, of the current that carries waves."""
         if not plant.current_places:
-            raise KeyError("the plant's environment has no current; add one with speed 0")
+            raise KeyError("current: the environment of the plant has no current; add Current(velocity=(0.0, 0.0, 0.0))")
         return [at.start + k for at in plant.current_places for k in (0, 1)]
 
     def start(self, plant: Plant) -> np.ndarray:
@@ -277,7 +277,7 @@ class CurrentOf(Unknown):
         return np.zeros(2) if current is None else np.array(current.velocity[:2], dtype=float)
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """Return θ minus the plant's current, for the flow and for the waves."""
+        """Return θ minus the current of the plant, for the flow and for the waves, shape (4,)."""
         return np.concatenate([theta - np.array(self.own)] * 2)
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
@@ -289,19 +289,20 @@ class CurrentOf(Unknown):
 
 @dataclass(frozen=True, kw_only=True)
 class SurfaceHeight(_Bounded):
-    """Height of the free surface above the world's origin, the zero of measured heights; the plant must have a surface.
+    """Height of the free surface above the world origin, for height measurements with an unknown zero. Requires a surface.
 
-    Only trials in which a body reaches the surface contain information on it. Without such trials it keeps `value`.
+    Only trials in which a body reaches the surface contain information about the height. Without such trials, the estimate is
+    `value`.
     """
 
     value: Finite = 0.0
-    """Prior height above the world's origin [m]."""
+    """Prior height above the world origin [m]."""
     deviation: Limit = math.inf
-    """Prior standard deviation [m]. Unknown if omitted."""
+    """Prior standard deviation [m]. Defaults to no prior information."""
     lower: values.Number = -math.inf
-    """Minimum [m]; optional."""
+    """Lower bound [m]; optional."""
     upper: values.Number = math.inf
-    """Maximum [m]; optional."""
+    """Upper bound [m]; optional."""
 
     name = "surface_height"
 
@@ -309,14 +310,14 @@ class SurfaceHeight(_Bounded):
         super().__post_init__()
         if not self.lower <= self.value <= self.upper:
             raise ValueError(
-                f"{self.name}: value {self.value:g} m must be within [{self.lower:g}, {self.upper:g}] m; change the "
+                f"{self.name}: value {self.value:g} m is outside [{self.lower:g}, {self.upper:g}] m; change the "
                 "value or its bounds"
             )
 
     def places(self, plant: Plant) -> list[int]:
         place = plant.surface_place
         if place is None:
-            raise KeyError("surface_height is unknown, but there is no free surface; add Environment(surface=FreeSurface())")
+            raise KeyError("surface_height: the environment has no free surface; add Environment(surface=FreeSurface())")
         return [place]
 
     def start(self, plant: Plant) -> np.ndarray:
@@ -325,19 +326,19 @@ class SurfaceHeight(_Bounded):
 
 @dataclass(frozen=True, kw_only=True)
 class JointOffset(Unknown):
-    """A constant that is added to the recorded positions of a joint: the zero of its encoder.
+    """Zero offset of a joint encoder: a constant added to the recorded positions of a joint.
 
-    It also applies to `Trial.q`, whose entry of the joint is the encoder's value.
+    The offset is also added to the joint's entry of `Trial.q`, which contains the encoder reading.
     """
 
     joint: str
-    """Joint whose motion is given by a recording."""
+    """Joint with recorded motion."""
     deviation: Annotated[Limit, Degrees()] = math.inf
-    """Prior standard deviation [rad]. Unknown if omitted."""
+    """Prior standard deviation [rad]. Defaults to no prior information."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Label: the joint and the kind of number."""
+        """Label of the unknown, such as "elbow.offset"."""
         return f"{self.joint}.offset"
 
     @property
@@ -345,10 +346,10 @@ class JointOffset(Unknown):
         return True
 
     def places(self, plant: Plant) -> list[int]:
-        """The position among the numbers of the recorded motion."""
+        """Return the index of the position in the inputs of the recorded motion."""
         key = f"timed.{self.joint}.motion"
         if key not in plant.layout.data:
-            raise KeyError(f"joint {self.joint!r} has no recorded motion to which an offset can be added; add motions.Recorded")
+            raise KeyError(f"joint {self.joint!r} has no recorded motion; add motions.Recorded or remove the offset")
         return [plant.layout.data[key][0].start + 1]
 
     def start(self, plant: Plant) -> np.ndarray:
@@ -357,21 +358,21 @@ class JointOffset(Unknown):
 
 @dataclass(frozen=True, kw_only=True)
 class InertiaOf(Unknown):
-    """Mass, centre of mass and tensor of a body, by the log-Cholesky factors of its pseudo-inertia (Rucker and Wensing 2022).
+    """Mass, centre of mass and inertia tensor of a body, parametrised by the log-Cholesky factors of its pseudo-inertia.
 
         J = ∫ (r, 1)(r, 1)ᵀ dm = U Uᵀ,   U upper triangular with exp θ on its diagonal
 
-    Every θ corresponds to a possible body: positive mass, and a tensor of some mass distribution.
+    Every θ is physically consistent: the mass is positive and the tensor is realisable (Rucker and Wensing 2022).
     """
 
     body: str
     """Name of the body."""
     deviation: values.Positive = 0.3
-    """Prior standard deviation of θ [-]; 0.3 allows changes of masses and tensors by about 60 %."""
+    """Prior standard deviation of θ [-]; 0.3 allows changes of mass and tensor by about 60 %."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Label: the body and the kind of number."""
+        """Label of the unknown, such as "hull.inertia"."""
         return f"{self.body}.inertia"
 
     @property
@@ -414,26 +415,24 @@ class InertiaOf(Unknown):
         return [f"{self.name}[{kind}]" for kind in kinds]
 
     def deviations(self) -> np.ndarray:
-        """Return the given deviations; the off-diagonal factors are lengths, for which 0.05 m is large."""
+        """Return the prior deviations; the off-diagonal factors are lengths, for which 0.05 m is large."""
         return np.array([self.deviation] * 4 + [0.2 * self.deviation] * 6)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddedMass(Unknown):
-    """The added mass of a body as L Lᵀ: symmetric and positive semi-definite for any L."""
+    """Added mass of a body as L Lᵀ: symmetric and positive semi-definite for any L."""
 
     name: str
-    """Path of its matrix, such as "vehicle.hydro.added_mass.0.matrix"."""
+    """Path of the added-mass matrix, such as "vehicle.hydro.added_mass.0.matrix"."""
     deviation: float | tuple[float, ...] = 0.3
-    """Prior standard deviation of the entries of L, relative to the diagonal of L: one for all, or one for each [-]."""
+    """Prior standard deviation of the entries of L relative to its diagonal [-]: one for all, or one for each."""
     diagonal: Annotated[tuple[float, ...], Bound(above=0.0, size=6)] | None = None
-    """Prior diagonal [kg, kg·m²]; defaults to that of the model."""
+    """Prior diagonal [kg, kg·m²]; defaults to the diagonal in the model."""
     coupled: bool = False
-    """True if off-diagonal entries are also unknown."""
+    """True to estimate off-diagonal entries as well."""
     averaged: bool = False
-    """True if it is the same in all directions, with the means of the diagonal: one number for translation and one for
-    rotation.
-    """
+    """True for an isotropic added mass: the mean of the diagonal for translation and the mean for rotation."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -441,9 +440,9 @@ class AddedMass(Unknown):
         if not all(x > 0.0 and math.isfinite(x) for x in given):
             raise FieldError(f"{self.name}.deviation", self.deviation, "must be finite and > 0")
         if self.coupled and self.averaged:
-            raise ValueError(f"{self.name}: an averaged added mass has no off-diagonal entries; omit coupled")
+            raise ValueError(f"{self.name}: averaged and coupled are both true; set one of them to false")
         if isinstance(self.deviation, tuple) and len(self.deviation) != len(self.labels()):
-            raise ValueError(f"{self.name}: {len(self.deviation)} deviations; give one for all, or {len(self.labels())}")
+            raise ValueError(f"{self.name}: deviation has {len(self.deviation)} values; set 1 or {len(self.labels())}")
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -452,11 +451,11 @@ class AddedMass(Unknown):
     def places(self, plant: Plant) -> list[int]:
         first, shape = _slots(plant, self.name)
         if shape != (6, 6):
-            raise ValueError(f"{self.name!r} has the shape {shape}, but an added mass has (6, 6)")
+            raise ValueError(f"{self.name!r} has shape {shape}, not (6, 6); use the path of an added-mass matrix")
         return list(range(first, first + 36))
 
     def start(self, plant: Plant) -> np.ndarray:
-        """Return logarithms of the diagonal of L, then its other entries over the root of the product of their diagonals."""
+        """Return logarithms of the diagonal of L, then the other entries of L divided by the diagonal entry of their row."""
         before = registry.value(plant, self.name) if self.diagonal is None else np.diag(self.diagonal)
         if self.averaged:
             return 0.5 * np.log(np.diag(before).reshape(2, 3).mean(axis=1))
@@ -488,7 +487,7 @@ class AddedMass(Unknown):
 
 
 def opened(plant: Plant, unknowns: Sequence[Unknown]) -> Plant:
-    """Return the plant with the unknown numbers of its model open."""
+    """Return the plant with the model parameters of the unknowns open."""
     wanted: dict[str, Any] = dict.fromkeys(plant.parameters)
     wanted |= {path: None for u in unknowns for path in u.parameters if path not in plant.layout.held}
     return replace(plant, parameters=tuple(wanted))

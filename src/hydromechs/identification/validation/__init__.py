@@ -1,4 +1,4 @@
-"""Validation: fits a model to some trials and predicts held-out trials."""
+"""Validation: fits of a model to some trials and predictions of held-out trials."""
 
 from ._baseline import Decay, StaticBalance, decay_of
 from ._campaign import Campaign, RecordedTrial, read_campaign

@@ -1,10 +1,10 @@
-"""Free decay, and a baseline prediction from statics: at rest, the vector from total weight to total buoyancy is upright.
+"""Free decay, and a baseline prediction from statics: in equilibrium, the vector from weight to buoyancy is upright.
 
     d(q) = d_0 + Σ (ρ V_i b_i − m_i c_i)   in axes of the vehicle
     roll = atan2(d_y, d_z),   pitch = atan2(−d_x, √(d_y² + d_z²))
 
-with the moving bodies i of the model and three numbers d_0 for all parts fixed to the vehicle. World axes with
-z up; for z down the vector points the other way.
+The sum is over the moving bodies i of the model; d_0 contains three values for all parts fixed to the vehicle. The world
+axis z is up; for z down, the vector changes sign.
 """
 
 import math
@@ -21,7 +21,7 @@ from ._campaign import Campaign, RecordedTrial
 
 
 class StaticBalance:
-    """The quasi-static balance of a campaign's vehicle."""
+    """Quasi-static balance of the vehicle of a campaign."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign, self.model = campaign, campaign.plant.model
@@ -29,7 +29,7 @@ class StaticBalance:
         self._moments = {r.trial.name: self._moment(r) for r in campaign.trials}
 
     def _moment(self, recorded: RecordedTrial) -> np.ndarray:
-        """Σ (ρ V b − m c) of all bodies but the one that floats, at the samples of the first channel, shape (m, 3)."""
+        """Return Σ (ρ V b − m c) of all bodies except the free one, at the times of the first channel [kg·m], shape (m, 3)."""
         model, trial = self.model, recorded.trial
         times = trial.samples[self.channels[0]].times
         q = np.zeros((len(times), model.nq))
@@ -49,12 +49,12 @@ class StaticBalance:
         return -out * model.world.down[2]  # for z down the vector points the other way
 
     def angles(self, recorded: RecordedTrial, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Roll and pitch at the samples of the first channel [rad], shape (m,) each."""
+        """Return roll and pitch at the samples of the first channel [rad], shape (m,) each."""
         d = self._moments[recorded.trial.name] + fixed
         return np.arctan2(d[:, 1], d[:, 2]), np.arctan2(-d[:, 0], np.hypot(d[:, 1], d[:, 2]))
 
     def errors(self, recorded: RecordedTrial, fixed: np.ndarray, *, offsets: bool) -> np.ndarray:
-        """Return errors of roll and pitch [rad], shape (2, m); with offsets, minus their mean before the motion starts."""
+        """Return errors of roll and pitch [rad], shape (2, m); `offsets` subtracts their mean before the motion."""
         measured = [recorded.trial.samples[name] for name in self.channels]
         found = np.stack([a - s.values for a, s in zip(self.angles(recorded, fixed), measured, strict=True)])
         if offsets:
@@ -63,7 +63,7 @@ class StaticBalance:
         return found
 
     def fit(self, trials: Sequence[RecordedTrial], *, offsets: bool) -> np.ndarray:
-        """Fit the three fixed numbers [kg·m], shape (3,), to trials of one weight; `offsets` first removes constant errors."""
+        """Fit the fixed moments [kg·m], shape (3,), to trials of equal weight; `offsets` first removes constant errors."""
         from scipy.optimize import least_squares
 
         def residuals(fixed: np.ndarray) -> np.ndarray:
@@ -74,33 +74,33 @@ class StaticBalance:
 
 
 STILL = 0.02
-"""Maximum distance of a joint from its final position [rad]."""
+"""Maximum distance of a joint from its final position at which it counts as stopped [rad]."""
 PERIODS, CLEAR, LARGE = 1.5, 5.0, math.radians(0.1)
-"""Minimum number of periods, ratio of amplitude to residual, and amplitude [rad] for an oscillation to be detected."""
+"""Minimum number of periods [-], amplitude-to-residual ratio [-] and amplitude [rad] of a detected oscillation."""
 FREQUENCIES, RATES = np.geomspace(0.5, 8.0, 60), np.array([0.0, 0.1, 0.2, 0.4, 0.8])
-"""Initial frequency [rad/s] and decay rate [1/s] of the search."""
+"""Initial frequency [rad/s] and decay rate [1/s] of the fit."""
 
 
 class Decay(NamedTuple):
-    """An oscillation a + b t + A e^(−σt) cos(ωt + φ) in a signal."""
+    """Oscillation a + b t + A e^(−σt) cos(ωt + φ) in a signal."""
 
     frequency: float
-    """ω [rad/s]."""
+    """Frequency ω [rad/s]."""
     ratio: float
     """Damping ratio σ/√(ω² + σ²) [-]."""
     amplitude: float
-    """Amplitude A at its start, in the signal's unit."""
+    """Amplitude A at the start, in the unit of the signal."""
     left: float
-    """Root mean square of the residual."""
+    """Root mean square of the residual, in the unit of the signal."""
 
     @property
     def detected(self) -> bool:
-        """True if it is large enough and clearly above its residual."""
+        """True if the amplitude is large enough and clearly above the residual."""
         return self.amplitude > max(CLEAR * self.left, LARGE)
 
 
 def still_from(given: Mapping[str, motions.Motion], start: float, end: float) -> float:
-    """Return the time from which no joint moves [s]."""
+    """Return the time after which no joint moves [s]."""
     times, latest = np.arange(start, end, 0.05), start
     for motion in given.values():
         q = np.array([motion.now(t).position for t in times])
@@ -111,7 +111,7 @@ def still_from(given: Mapping[str, motions.Motion], start: float, end: float) ->
 
 
 def decay_of(samples: ChannelSamples, start: float, end: float) -> Decay | None:
-    """Return the oscillation of a signal from `start` to `end` [s]; None for too short a record."""
+    """Return the oscillation of a signal from `start` to `end` [s]; None if the record is too short."""
     from scipy.optimize import least_squares
 
     within = (samples.times >= start) & (samples.times <= end)

@@ -1,4 +1,4 @@
-"""Trials of a study: logs read, cleaned and converted to the plant."""
+"""Trials of a study: logs that were read, cleaned and converted to the plant."""
 
 from __future__ import annotations
 
@@ -25,53 +25,53 @@ from ._study import ValidationStudy
 from ._variants import varied
 
 REPEATED = 0.2
-"""Maximum time for which a joint may repeat its last position before the repetition counts as a sample [s]."""
+"""Maximum time for which a repeated joint position is ignored as a repetition by the bus [s]."""
 MEDIAN = 2.0
-"""Length of the median filter that detects outliers [s]."""
+"""Window length of the median filter that detects outliers [s]."""
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedTrial:
-    """Trial with the data that its prediction may use."""
+    """Trial with the data available to its prediction."""
 
     trial: Trial
     group: str
-    """Motion that it shares with others."""
+    """Name of the motion, shared by repetitions of the same motion."""
     begins: float
-    """Start time of its motion [s]."""
+    """Start time of the motion [s]."""
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Campaign:
-    """All trials of a study."""
+    """All trials of a validation study."""
 
     study: ValidationStudy
     plant: Plant
     base: str
-    """Name of the body that floats."""
+    """Name of the free body."""
     trials: tuple[RecordedTrial, ...]
     fit_only: tuple[RecordedTrial, ...] = ()
-    """Records that every fit uses and that are never predicted."""
+    """Records used by every fit and never predicted."""
     remarks: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the folder and on the processing of the logs."""
+        """Notes on the data folder and on the processing of the logs."""
         return (*self.remarks, *(note for r in (*self.trials, *self.fit_only) for note in r.notes))
 
     @property
     def groups(self) -> list[str]:
-        """Motions, in order."""
+        """Names of the motions, in order."""
         return sorted({r.group for r in self.trials})
 
     def problem_of(self, recorded: Sequence[RecordedTrial]) -> Problem:
-        """Problem of some of the trials."""
+        """Return the identification problem of some of the trials."""
         return self._problem.of([r.trial.windowed() for r in recorded])
 
     @cached_property
     def _problem(self) -> Problem:
-        """Problem of the first trial, which shares its compiled programs with the others."""
+        """Return the problem of the first trial, which shares its compiled programs with the others."""
         study, nv = self.study, self.plant.model.nv
         s, at = study.start, self.plant.model.joint_part(self.base).v
         start = np.zeros(2 * nv)
@@ -82,16 +82,16 @@ class Campaign:
 
 
 def read_campaign(study: ValidationStudy, folder: str | Path) -> Campaign:
-    """Return all trials in the folder of the logs."""
+    """Read all trials in a folder of logs."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise ValueError(f"folder {folder} does not exist; give the folder of the logs with --data")
+        raise ValueError(f"folder {folder} does not exist; set --data to the folder of the logs")
     model = library.load(study.model, code=study.code)
     if study.variant is not None:
         model = varied(model, study.variant)
     roots = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
     if len(roots) != 1:
-        raise ValueError(f"{model.name} has {len(roots)} free bodies; a study needs one that floats")
+        raise ValueError(f"{model.name} has {len(roots)} free bodies; use a model with exactly one free body")
     rest = motions.Recorded(pieces=((0.0, 0.0, 0.0, 0.0, 0.0),), end=1.0)
     unknowns = study.unknowns
     current = Current(velocity=(0.0, 0.0, 0.0)) if any(isinstance(u, CurrentOf) for u in unknowns) else None
@@ -127,7 +127,7 @@ def _names(study: ValidationStudy, folder: Path, names: str) -> list[str]:
 def _fit_only(
     study: ValidationStudy, model: Model, base: str, folder: Path, trials: Sequence[str]
 ) -> tuple[tuple[RecordedTrial, ...], tuple[str, ...]]:
-    """Return the records that every fit uses, and a note if the folder has none of them."""
+    """Return the records used by every fit, and a note if the folder contains none."""
     entry = study.trials.fit_only
     if entry is None:
         return (), ()
@@ -135,11 +135,11 @@ def _fit_only(
     for name in names:
         if name in trials:
             raise ValueError(
-                f"{name}: matches trials.names, {study.trials.names!r}, and trials.fit_only.names, {entry.names!r}; every fit "
-                "would use a trial that it must predict; change one of the patterns"
+                f"{name} matches both trials.names, {study.trials.names!r}, and trials.fit_only.names, {entry.names!r}, so "
+                "that every fit would use a trial that it must predict; change one of the patterns"
             )
     if not names:
-        return (), (f"trials.fit_only: {folder} has no file {_pattern(study, entry.names)}; fits use only the trials",)
+        return (), (f"trials.fit_only: no file in {folder} matches {_pattern(study, entry.names)}; fits use only the trials",)
     return tuple(_recorded(study, model, base, folder, name, last=entry.last) for name in names), ()
 
 
@@ -151,7 +151,7 @@ def _file(folder: Path, pattern: str, trial: str) -> Path:
 def _recorded(
     study: ValidationStudy, model: Model, base: str, folder: Path, name: str, *, last: float | None = None
 ) -> RecordedTrial:
-    """Return one trial, or the final section of a record without motion."""
+    """Return one trial or, if `last` [s] is given, the final section of a record without motion."""
     logs = _logs(study, model, folder, name)
     begins, logs = _from_zero(_begins(study, folder, name) if last is None else _end(study, logs), logs)
     if last is not None:  # no motion: the initial state is fitted to the first seconds of the used part
@@ -168,7 +168,7 @@ def _recorded(
         if how.outliers:
             log = without_outliers(log, {how.column: how.outliers}, MEDIAN)
             notes += log.notes[len(logs[how.log].notes) :]
-        notes += far_off(log, {how.column: f"set outliers of joint {joint}, the largest plausible distance"}, MEDIAN)
+        notes += far_off(log, {how.column: f"for joint {joint}, set outliers to the largest plausible deviation"}, MEDIAN)
         at = changed(log, how.column, REPEATED)
         given[joint] = motions.Recorded.of(
             log.time[at], how.scale * log.column(how.column)[at] + how.offset, smoothing=study.smoothing
@@ -179,7 +179,7 @@ def _recorded(
         cleaned = without_outliers(log, entry.outliers, MEDIAN)
         notes += cleaned.notes[len(log.notes) :]
         named = sorted({channel.column or quantity for quantity, channel in entry.channels.items()})
-        notes += far_off(cleaned, {c: f"give outliers: {{{c}: largest plausible distance}}" for c in named}, MEDIAN)
+        notes += far_off(cleaned, {c: f"set outliers: {{{c}: largest plausible deviation}}" for c in named}, MEDIAN)
         notes += hanging(cleaned, named)
         for quantity, channel in entry.channels.items():
             values = cleaned.column(channel.column or quantity)
@@ -192,7 +192,7 @@ def _recorded(
 def _begins(study: ValidationStudy, folder: Path, name: str) -> float:
     said = _file(folder, study.trials.begins.file, name)
     if not said.is_file():
-        raise ValueError(f"{name}: there is no file {said} with the start time of the motion; correct trials.begins.file")
+        raise ValueError(f"{name}: file {said} with the start time of the motion does not exist; correct trials.begins.file")
     try:
         return float(parse_yaml(files.read_text(said)).data[study.trials.begins.key])
     except (OSError, KeyError, TypeError, ValueError):
@@ -200,7 +200,7 @@ def _begins(study: ValidationStudy, folder: Path, name: str) -> float:
 
 
 def _logs(study: ValidationStudy, model: Model, folder: Path, name: str) -> dict[str, LogFile]:
-    """Return the logs of a trial, with the angles of their quaternions, units checked, on one clock, resampled."""
+    """Return the logs of a trial with Euler angles, checked units, one common clock and the requested rates."""
     logs = {}
     for key, entry in study.logs.items():
         log = read_log(_file(folder, entry.file, name), entry.time, topic=entry.topic, columns=entry.columns, units=entry.units)
@@ -226,71 +226,71 @@ def _logs(study: ValidationStudy, model: Model, folder: Path, name: str) -> dict
 
 
 def _limits(model: Model, joint: str, offset: float) -> tuple[float, float] | None:
-    """Return minimum and maximum position of a joint with limits, in the convention of its log [rad]."""
+    """Return the lower and upper limit of a joint in the convention of its log [rad]; None without limits."""
     body = next((b for b in model.bodies if b.name == joint), None)
     ends = getattr(body.joint, "limits", None) if body is not None and isinstance(body.joint, joints.Revolute) else None
     return None if ends is None else (ends[0] - offset, ends[1] - offset)
 
 
 LONG_AGO, NEAR = 1e6, 100.0
-"""Time from which a clock counts as absolute, and the time before the motion to which it is shifted [s]."""
+"""Minimum time of an absolute clock, and time of the motion start after the clock is shifted [s]."""
 SLOW = 5.0
-"""Sampling interval above which a log does not count as a record of motion [s]."""
+"""Maximum sampling interval of a record of motion [s]."""
 CUT = 0.1
-"""Maximum fraction of a trial lost to a log that stops early without a note."""
+"""Fraction of a trial lost to a log that stops early, above which a note is added."""
 LONGER = 100.0
-"""Maximum duration of a log relative to another log of the same trial."""
+"""Maximum ratio of the duration of a log to that of another log of the same trial."""
 FASTEST = 0.1
-"""Maximum plausible speed from a line through positions before the motion [m/s]."""
+"""Maximum plausible speed from a line fitted to positions before the motion [m/s]."""
 
 
 def _from_zero(begins: float, logs: dict[str, LogFile]) -> tuple[float, dict[str, LogFile]]:
-    """Return times of absolute clocks, counted from a whole second before the motion, where floats resolve them well."""
+    """Return times relative to a whole second before the motion if clocks are absolute, for floating-point resolution."""
     if abs(begins) < LONG_AGO:
         return begins, logs
     zero = np.floor(begins) - NEAR
-    note = f"times count from {zero:.0f} s of the clock"
+    note = f"times are relative to {zero:.0f} s of the clock"
     moved = {k: replace(x, time=x.time - zero, notes=(*x.notes, f"{x.name}: {note}")) for k, x in logs.items()}
     return float(begins - zero), moved
 
 
 def _span(study: ValidationStudy, name: str, logs: dict[str, LogFile], begins: float) -> tuple[float, float]:
-    """Start and end of a trial [s]; inconsistent clocks are rejected."""
+    """Return start and end time of a trial [s]; reject inconsistent clocks."""
     for log in logs.values():
         usual = float(np.median(np.diff(log.time)))
         if usual > SLOW:
             hint = time_unit_hint(usual)
-            raise ValueError(f"{log.name}: {usual:g} s between two samples is too long for a motion; {hint}")
+            raise ValueError(f"{log.name}: {usual:g} s between samples exceeds {SLOW:g} s; {hint}")
     start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
     end = _end(study, logs)
     if not start <= begins < end:
         spans = ", ".join(f"{log.name} from {log.time[0]:.2f} to {log.time[-1]:.2f} s" for log in logs.values())
         raise ValueError(
-            f"{name}: its motion starts at {begins:.2f} s, which is not within all logs: {spans}; is a clock wrong? align "
-            "shifts a log to the clock of another"
+            f"{name}: the motion starts at {begins:.2f} s, which is outside the common time of the logs: {spans}; correct the "
+            "clock of a log, or set align"
         )
     return start, end
 
 
 def _end(study: ValidationStudy, logs: dict[str, LogFile]) -> float:
-    """Return the end time of a trial: the earliest end of its required logs [s]."""
+    """Return the end time of a trial [s]: the earliest end of the required logs."""
     needed = {study.trials.find, *(how.log for how in study.joints.values())}
     return min(float(log.time[-1]) for key, log in logs.items() if key in needed)
 
 
 def _reject_sparse(logs: dict[str, LogFile], start: float, end: float) -> None:
-    """Reject logs with hardly any samples in a trial, or far longer than others: their time unit is probably wrong."""
+    """Reject logs with few samples in a trial or an implausible duration; their time unit is probably wrong."""
     lengths = {key: float(np.ptp(log.time)) for key, log in logs.items()}
     shortest = min(lengths, key=lambda key: lengths[key])
     for key, log in logs.items():
         there = int(np.sum((log.time >= start) & (log.time <= end)))
         why = ""
         if there < FEW:
-            why = f"{there} samples between the start of the trial, {start:.2f} s, and its end, {end:.2f} s"
+            why = f"only {there} samples between start and end of the trial, {start:.2f} to {end:.2f} s"
         elif lengths[key] > LONGER * lengths[shortest]:
-            why = f"it is {lengths[key]:.4g} s long, and {logs[shortest].name} {lengths[shortest]:.4g} s"
+            why = f"duration {lengths[key]:.4g} s, but {logs[shortest].name} lasts {lengths[shortest]:.4g} s"
         if why:
-            raise ValueError(f"{log.name}: {why}; are its times in another unit? give units: {{time: ms}}, us or ns for it")
+            raise ValueError(f"{log.name}: {why}; if the times are not in s, set units: {{time: ms}} (or us, ns) for this log")
 
 
 def _cut_short(logs: dict[str, LogFile], start: float, end: float) -> list[str]:
@@ -298,7 +298,7 @@ def _cut_short(logs: dict[str, LogFile], start: float, end: float) -> list[str]:
     if longest - end < CUT * (longest - start):
         return []
     first = min(logs.values(), key=lambda log: float(log.time[-1]))
-    return [f"{first.name}: stops at {end:.2f} s, and so does the trial; other logs continue to {longest:.2f} s"]
+    return [f"{first.name}: ends at {end:.2f} s and limits the trial; other logs continue to {longest:.2f} s"]
 
 
 def _guess(
@@ -310,10 +310,10 @@ def _guess(
     start: float,
     begins: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return configuration and velocity at the start, from measurements before the motion."""
+    """Return initial configuration and velocity, estimated from measurements before the motion."""
 
     def before(quantity: str) -> tuple[float, float]:
-        """Return initial value and rate of a quantity from a line fitted to its samples."""
+        """Return initial value and rate of a quantity from a line fitted to the samples before the motion."""
         for i in study.instruments:
             found = samples.get(f"{i}.{quantity}")
             if found is None:

@@ -1,4 +1,4 @@
-"""Sensitivity to assumptions: the same cross-validation with other models, and the increase of their errors."""
+"""Sensitivity to assumptions: cross-validation of model variants, and the increase of their errors."""
 
 import hashlib
 import os
@@ -27,14 +27,14 @@ class Fold(NamedTuple):
 
     model: str
     errors: dict[str, dict[str, float]]
-    """By trial, by channel, in the channel's unit."""
+    """Root mean square errors by trial and channel, in the unit of the channel."""
     converged: bool
     """True if the fit converged."""
     iterations: int
     fault: str = ""
-    """Reason why there is no fit."""
+    """Reason for a failed fit."""
     start: dict[str, Any] = {}
-    """Initial values for fits of other models: estimates of shared numbers and of the trials' own."""
+    """Initial values for fits of other models: shared unknowns and unknowns of each trial."""
 
 
 def compare_variants(
@@ -49,25 +49,25 @@ def compare_variants(
 ) -> dict[str, Any]:
     """Predict all trials with the model of a study and with each of its variants; return a report for JSON.
 
-    A variant is fitted to the same trials as the model of the study, and its search starts at that model's estimates.
+    A variant is fitted to the same trials as the model of the study, and its search starts at the estimates of that model.
 
     Args:
         data: Folder of the logs.
-        folds: Number of groups of motions, each held out once; 0 for one per motion.
-        kept: Folder that stores each completed fit; fits of the same study, model and logs are reused, so that an interrupted
-            run continues. If omitted, fits are not stored.
-        workers: Processes that share the work; defaults to the number of processors.
-        on_message: Called with lines of progress.
-        progress: Called after each iteration of a fit.
+        folds: Number of groups of motions, each held out once; 0 for one group per motion.
+        kept: Folder for completed fits. Fits of the same study, model and logs are reused, so that an interrupted run can
+            resume. If omitted, fits are not stored.
+        workers: Number of parallel processes; defaults to the number of processors.
+        on_message: Callback for progress messages.
+        progress: Callback after each iteration of a fit.
     """
     if not study.variants:
-        raise ValueError(f"{study.name} has no variants; add the key 'variants'")
+        raise ValueError(f"{study.name} has no variants; add them under the key 'variants'")
     began = time.perf_counter()
     campaign = read_campaign(study, data)
     groups = campaign.groups
     count = folds or len(groups)
     if not 2 <= count <= len(groups):
-        raise ValueError(f"folds is {folds}, must be 2 to {len(groups)}, the number of motions in {data}")
+        raise ValueError(f"folds is {folds}, outside [2, {len(groups)}]; use at most the {len(groups)} motions in {data}")
     jobs = [tuple(groups[k::count]) for k in range(count)]
     models = 1 + len(study.variants)
     on_message(f"{len(campaign.trials)} trials of {len(groups)} motions, {count} fits of each of {models} models")
@@ -75,7 +75,7 @@ def compare_variants(
     work, processes = partial(_fold, study, str(data), None if kept is None else Path(kept)), workers or os.cpu_count() or 1
     for job, results in in_processes(work, jobs, min(count, processes), progress):
         found += results
-        on_message(f"without {', '.join(job)}: {time.perf_counter() - began:.0f} s since the start")
+        on_message(f"without {', '.join(job)}: {time.perf_counter() - began:.0f} s elapsed")
     rows = _rows(study, found)
     return {
         "study": study.name,
@@ -92,7 +92,7 @@ def compare_variants(
 
 
 def _rows(study: ValidationStudy, found: Sequence[Fold]) -> list[dict[str, Any]]:
-    """Return the results of each model, with errors relative to those of the study."""
+    """Return the results of each model, with errors relative to the model of the study."""
     rows = [_row(study, name, found) for name in (BASE, *study.variants)]
     for row in rows:
         differences = {c: _differences(row, rows[0], c) for c in row["mean"]}
@@ -102,7 +102,7 @@ def _rows(study: ValidationStudy, found: Sequence[Fold]) -> list[dict[str, Any]]
 
 
 def _row(study: ValidationStudy, name: str, found: Sequence[Fold]) -> dict[str, Any]:
-    """Return means and medians of a model over all predicted trials, in degrees and metres."""
+    """Return mean and median errors of a model over all predicted trials, in degrees and metres."""
     of_model = [f for f in found if f.model == name]
     trials = {
         trial: {c: unit_of(c)[0] * x for c, x in errors.items()} for f in of_model for trial, errors in sorted(f.errors.items())
@@ -119,12 +119,12 @@ def _row(study: ValidationStudy, name: str, found: Sequence[Fold]) -> dict[str, 
 
 
 def _differences(row: dict[str, Any], base: dict[str, Any], channel: str) -> np.ndarray:
-    """Return the errors of each trial relative to the study, nan for unpredicted ones, shape (n,)."""
+    """Return the difference of errors to the model of the study for each trial, NaN for unpredicted trials, shape (n,)."""
     return np.array([row["trials"].get(t, {}).get(channel, np.nan) - e.get(channel, np.nan) for t, e in base["trials"].items()])
 
 
 def _fold(study: ValidationStudy, data: str, kept: Path | None, left_out: tuple[str, ...], progress: Progress) -> list[Fold]:
-    """Fit all models to all trials except those of some motions; return their predictions of these."""
+    """Fit each model to all trials except those of `left_out` motions, and predict these."""
     out: list[Fold] = []
     start: dict[str, Any] = {}
     for name in (BASE, *study.variants):
@@ -151,11 +151,11 @@ def _kept(file: Path) -> Fold:
             return fold
     except (TypeError, ValueError, AttributeError):
         pass
-    raise ValueError(f"{file} is not a fit of an earlier run; delete it")
+    raise ValueError(f"{file} does not contain a fit of an earlier run; delete the file")
 
 
 def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[str, Any]) -> str:
-    """Return a name for a fit that depends on all its inputs."""
+    """Return a file name for a fit, as a hash of all inputs of the fit."""
     logs = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(Path(data).iterdir())]
     trials = [r.trial.name for r in (*campaign.trials, *campaign.fit_only)]
     what = (repr(replace(campaign.study, variants={})), repr(campaign.plant), logs, trials, left_out, start)
@@ -163,7 +163,7 @@ def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[s
 
 
 def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dict[str, Any], progress: Progress) -> Fold:
-    """Fit and evaluate one model; the search starts at the estimates of another model for common unknowns."""
+    """Fit and evaluate one model; the search starts at the `start` estimates of another model for common unknowns."""
     known = [r for r in campaign.trials if r.group not in left_out]
     unseen = [r for r in campaign.trials if r.group in left_out]
     empty = campaign.problem_of(known[:1])

@@ -1,4 +1,4 @@
-"""Logs of a vehicle: tables and messages over time, with detection of problems."""
+"""Logs of a vehicle: tables and messages over time, with checks of clocks, gaps and outliers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hydromechs.values import nearest
 MAX_LOG = 2**31
 """Maximum size of a log [bytes]."""
 MAX_CHUNK = 2**28
-"""Maximum size of a chunk of an MCAP file when unpacked [bytes]; writers start a new chunk after 1 to 4 MB."""
+"""Maximum unpacked size of a chunk of an MCAP file [bytes]; writers start a new chunk after 1 to 4 MB."""
 
 DEGREE = math.radians(1.0)
 UNITS = {
@@ -40,20 +40,20 @@ UNITS = {
     "us": 1e-6,
     "ns": 1e-9,
 }
-"""Units of columns, and their factors."""
+"""Supported units of columns, with their factors to SI units."""
 
 GAP = 10.0
-"""Minimum length of a pause, in usual sampling intervals."""
+"""Minimum length of a reported pause, in median sampling intervals."""
 JUMPED, LONG = 0.05, 100.0
-"""Maximum fraction of samples that come too early, and maximum pause, in usual sampling intervals."""
+"""Maximum fraction of samples with decreasing times, and maximum pause in median sampling intervals."""
 SELDOM, HOUR = 0.5, 3600.0
-"""Sampling interval and length above which the times of a log are suspect [s]."""
+"""Sampling interval and duration above which the time unit of a log is suspect [s]."""
 FEW = 10
 """Minimum number of samples of a log."""
 
 
 def unit_of(channel: str) -> tuple[float, str]:
-    """Factor of a channel's numbers for display, and the resulting unit."""
+    """Return the display factor and the displayed unit of a channel."""
     quantity = channel.split(".")[1]
     if quantity in ("roll", "pitch", "yaw"):
         return math.degrees(1.0), "°"
@@ -62,20 +62,20 @@ def unit_of(channel: str) -> tuple[float, str]:
 
 @dataclass(frozen=True, eq=False)
 class LogFile:
-    """Columns of a log over time."""
+    """Columns of a log as functions of time."""
 
     name: str
     time: np.ndarray
-    """Increasing times [s], shape (n,)."""
+    """Strictly increasing times [s], shape (n,)."""
     columns: dict[str, np.ndarray]
-    """Values by the name of the column, shape (n,) each."""
+    """Values, shape (n,) each, keyed by column name."""
     notes: tuple[str, ...] = ()
-    """Problems found, and their treatment."""
+    """Problems found and their treatment."""
 
     def column(self, name: str) -> np.ndarray:
-        """Return a column by its name."""
+        """Return the named column, shape (n,)."""
         if name not in self.columns:
-            raise KeyError(f"{self.name}: no column {name!r}{nearest(name, self.columns)}")
+            raise KeyError(f"{self.name}: no column is named {name!r}{nearest(name, self.columns)}")
         return self.columns[name]
 
     def dataset(self) -> Any:
@@ -86,7 +86,7 @@ class LogFile:
         return xarray.Dataset(columns, coords={"time": self.time})
 
     def off_median(self, name: str, span: float) -> np.ndarray:
-        """Return the distance of a column from its median over a `span` of time around each sample [s], shape (n,)."""
+        """Return the distance of a column from its running median over `span` [s], in the unit of the column, shape (n,)."""
         from scipy.ndimage import median_filter
 
         n = 2 * max(1, round(0.5 * span / float(np.median(np.diff(self.time))))) + 1
@@ -94,7 +94,7 @@ class LogFile:
         return np.abs(x - median_filter(x, n, mode="nearest"))
 
     def keeping(self, good: np.ndarray, note: str) -> LogFile:
-        """Return the log with selected samples only, with the reason as a note."""
+        """Return the log with only the selected samples, with the reason as a note."""
         kept = {name: x[good] for name, x in self.columns.items()}
         return LogFile(self.name, self.time[good], kept, (*self.notes, note) if note else self.notes)
 
@@ -107,18 +107,19 @@ def read_log(
     columns: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
 ) -> LogFile:
-    """Read a log from a file of comma-separated values, an MCAP file, or a bag of ROS 1 (.bag) or ROS 2 (a folder).
+    """Read a log from a CSV file, an MCAP file, or a bag of ROS 1 (.bag) or ROS 2 (a folder).
 
-    Tables, plain or compressed, have the names of their columns in the first line.
+    The first line of a table, plain or compressed, contains the column names.
 
-    Incomplete rows, and samples that are not later than all earlier ones, for example after a clock jumps back, are
-    ignored; pauses of more than ten usual sampling intervals are reported.
+    Incomplete rows are ignored, and so are samples that are not later than all earlier ones, for example after a clock jumps
+    back. Pauses of more than ten median sampling intervals are reported.
 
     Args:
-        path: The file, or the folder of a bag.
-        time: Name of the column with the times [s]; for messages, the path of their time, "" for the logging time.
-        columns: Names for columns, with their names in the file; for messages, paths such as "orientation.x".
-        units: Units of columns, and of "time", that are not in m, rad and s, or that should not be checked; one of `UNITS`.
+        path: File, or folder of a bag.
+        time: Name of the time column [s]; for messages, the path of the time field, or "" for the logging time.
+        topic: Topic of the messages of an MCAP file or a bag.
+        columns: Column names in the file, keyed by the names in the log; for messages, paths such as "orientation.x".
+        units: Units of "time" and of columns, from `UNITS`, if they are not m, rad and s or must not be checked.
     """
     path = Path(path)
     if is_messages(path):
@@ -128,12 +129,12 @@ def read_log(
         names, rows = _read_table(path, time)
         for name, there in (columns or {}).items():
             if there not in names:
-                raise KeyError(f"{path.name}: no column {there!r}{nearest(there, names)}")
+                raise KeyError(f"{path.name}: no column is named {there!r}{nearest(there, names)}")
             names[names.index(there)] = name
     for name, unit in (units or {}).items():
         column = time if name == "time" else name
         if column not in names:
-            raise KeyError(f"{path.name}: units: no column {name!r}{nearest(name, names)}")
+            raise KeyError(f"{path.name}: units: no column is named {name!r}{nearest(name, names)}")
         rows[:, names.index(column)] *= UNITS[unit]
     return _checked(path.name, names, rows, time)
 
@@ -151,18 +152,20 @@ def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
                 length += len(line)
                 files.require_columns(line)
                 if length > MAX_LOG:  # a small compressed file can unpack to terabytes
-                    raise ValueError(f"more than {MAX_LOG // 2**20} MiB of text; split it")
+                    raise ValueError(f"more than {MAX_LOG // 2**20} MiB of text; split the file")
                 lines += [line] if line.strip() else []
     except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise ValueError(f"{path} is not a log that can be read: {error}") from None
+        raise ValueError(f"{path} cannot be read as a log: {error}") from None
     if time not in names:
         shown = names if any(map(_is_numbers, lines)) else []  # this may be any file: do not quote its column names
-        raise KeyError(f"{path.name}: no column {time!r} with the times{nearest(time, shown)}")
+        raise KeyError(f"{path.name}: no time column is named {time!r}{nearest(time, shown)}")
     if not lines:
-        raise ValueError(f"{path.name}: no samples, only the names of {len(names)} columns")
+        raise ValueError(f"{path.name}: the file contains {len(names)} column names but no samples; record it again")
     rows = np.genfromtxt(lines, delimiter=",", invalid_raise=False, ndmin=2)
     if rows.shape[1] != len(names):
-        raise ValueError(f"{path.name}: rows have {rows.shape[1]} numbers, but {len(names)} columns have names")
+        raise ValueError(
+            f"{path.name}: rows have {rows.shape[1]} values, but the first line names {len(names)} columns; correct it"
+        )
     return names, rows
 
 
@@ -177,25 +180,29 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
     t, notes = rows[:, names.index(time)], []
     whole = np.isfinite(rows).all(axis=1)
     if not whole.all():
-        notes.append(f"{file}: {int((~whole).sum())} of {len(rows)} rows have missing numbers; ignored")
+        notes.append(f"{file}: {int((~whole).sum())} of {len(rows)} rows have missing values and are ignored")
         rows, t = rows[whole], t[whole]
     ahead = np.zeros(len(t), dtype=bool)
     ahead[1:-1] = (t[1:-1] > t[2:]) & (t[2:] > t[:-2])
     if ahead.any():
-        notes.append(f"{file}: {int(ahead.sum())} samples are later than the next one (does the clock jump?); ignored")
+        notes.append(
+            f"{file}: {int(ahead.sum())} samples are later than the next one and are ignored; check the clock for jumps"
+        )
         rows, t = rows[~ahead], t[~ahead]
     latest = np.maximum.accumulate(t) if len(t) else t
     late = np.concatenate([[True], t[1:] > latest[:-1]]) if len(t) else np.zeros(0, dtype=bool)
     _reject_jumps(file, t, latest)
     if not late.all():
-        notes.append(f"{file}: {int((~late).sum())} samples are not later than earlier ones (does the clock jump?); ignored")
+        notes.append(
+            f"{file}: {int((~late).sum())} samples are not later than earlier ones and are ignored; check the clock for jumps"
+        )
         rows, t = rows[late], t[late]
     if len(t) < FEW:
-        raise ValueError(f"{file}: {len(t)} samples remain, at least {FEW} are needed")
+        raise ValueError(f"{file}: {len(t)} valid samples remain; provide at least {FEW}")
     steps = np.diff(t)
     usual = float(np.median(steps))
     if usual > SELDOM and t[-1] - t[0] > HOUR:
-        notes.append(f"{file}: {usual:g} s between two samples; {time_unit_hint(usual)}")
+        notes.append(f"{file}: {usual:g} s between samples; {time_unit_hint(usual)}")
     pauses = np.flatnonzero(steps > GAP * usual)
     if len(pauses):
         notes.append(f"{file}: no samples from {', '.join(f'{t[k]:.2f} to {t[k + 1]:.2f}' for k in pauses)} s")
@@ -203,19 +210,19 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
 
 
 def time_unit_hint(gap: float) -> str:
-    """Return a hint that times may be in another unit, for too long a sampling interval [s]."""
+    """Return a hint that times may be in another unit, given the sampling interval [s]."""
     unit = "ms" if gap < 1e3 else "us" if gap < 1e6 else "ns"
-    return f"are times in {unit}? give units: {{time: {unit}}} for this log"
+    return f"if the times are in {unit}, set units: {{time: {unit}}} for this log"
 
 
 def _reject_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
-    """Reject a clock that jumps and does not return; `latest` is the latest time up to each, shape (n,)."""
-    remedy, behind = "cut the log there, or use another clock for its times", t < latest
+    """Reject a clock that jumps permanently; `latest` is the running maximum of the times, shape (n,)."""
+    remedy, behind = "cut the log at the jump, or use another clock", t < latest
     if len(t) >= FEW and np.mean(behind) > JUMPED:
         k = int(np.argmax(behind))
         raise ValueError(
             f"{file}: the clock jumps back from {t[k - 1]:.2f} to {t[k]:.2f} s at sample {k} and stays behind: "
-            f"{int(behind.sum())} of {len(t)} samples are earlier than others before them; {remedy}"
+            f"{int(behind.sum())} of {len(t)} samples are earlier than preceding ones; {remedy}"
         )
     steps = np.diff(latest[latest > np.concatenate([[-np.inf], latest[:-1]])])
     if len(steps) < FEW:
@@ -230,18 +237,18 @@ def _reject_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
 
 
 def without_outliers(log: LogFile, limits: dict[str, float], span: float) -> LogFile:
-    """Return the log without samples that differ from the median around them by more than a limit."""
+    """Return the log without samples that differ from the running median over `span` [s] by more than a limit."""
     good = np.ones(len(log.time), dtype=bool)
     for name, limit in limits.items():
         good &= log.off_median(name, span) <= limit
     bad = int((~good).sum())
-    return log.keeping(good, f"{log.name}: {bad} of {len(good)} samples are outliers; ignored" if bad else "")
+    return log.keeping(good, f"{log.name}: {bad} of {len(good)} samples are outliers and are ignored" if bad else "")
 
 
 def changed(log: LogFile, name: str, longest: float) -> np.ndarray:
-    """Return the indices of samples with a new value, and of others after a time without one.
+    """Return the indices of samples with a new value, and of samples after a time without a new value.
 
-    A bus that repeats the last value between two updates turns a slope into a staircase, of which only the corners are valid.
+    A bus that repeats the last value between updates turns a slope into a staircase. Only the steps of the staircase are valid.
     """
     x, keep, last = log.column(name), [0], log.time[0]
     for k in range(1, len(x)):
@@ -252,11 +259,13 @@ def changed(log: LogFile, name: str, longest: float) -> np.ndarray:
 
 
 def euler_angles(columns: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """Return roll, pitch and yaw [rad] of quaternions, from the columns x, y, z and w, shape (n,) each; yaw unwrapped."""
+    """Return roll, pitch and unwrapped yaw [rad], shape (n,) each, of quaternions with columns x, y, z and w."""
     q = np.stack(columns)
     size = np.sqrt(np.sum(q * q, axis=0))
     if not (np.abs(size - 1.0) < 0.05).all():
-        raise ValueError(f"quaternions have lengths {size.min():.3g} to {size.max():.3g}, must be 1: is the order x, y, z, w?")
+        raise ValueError(
+            f"quaternion norms are {size.min():.3g} to {size.max():.3g}, not 1; list the columns in the order x, y, z, w"
+        )
     wxyz = (q / size)[[3, 0, 1, 2]].T
     return {"roll": attitude("roll", wxyz), "pitch": attitude("pitch", wxyz), "yaw": np.unwrap(attitude("heading", wxyz))}
 
@@ -265,18 +274,18 @@ NANO = 1e-9
 
 
 def is_messages(path: Path) -> bool:
-    """True if a file or folder contains messages: MCAP, a bag of ROS 1, or the folder of a bag of ROS 2."""
+    """True if a path is a recording of messages: MCAP, a bag of ROS 1, or the folder of a bag of ROS 2."""
     return path.suffix in (".mcap", ".bag") or (path / "metadata.yaml").is_file()
 
 
 def read_messages(path: Path, topic: str, time: str, columns: Mapping[str, str]) -> tuple[list[str], np.ndarray]:
-    """Return names and rows of a table of the messages of a topic, times first; missing values are NaN.
+    """Return the column names and rows of a table of the messages of a topic, times first; missing values are NaN.
 
-    The path of their time is, for example, "header.stamp", or "" for the logging time. Paths of columns are, for example,
-    "orientation.x", "position.2" or, in messages that also have a list `name`, "position.elbow".
+    The time path is, for example, "header.stamp", or "" for the logging time. Examples of column paths are "orientation.x",
+    "position.2" and, in messages with a list `name`, "position.elbow".
     """
     if not topic or not columns:
-        raise ValueError(f"{path.name}: a log of messages needs a topic and columns, such as columns: {{x: orientation.x}}")
+        raise ValueError(f"{path.name}: topic or columns are missing; set both, for example columns: {{x: orientation.x}}")
     rows = []
     for logged, message in _messages(path, topic):
         stamp = logged * NANO if not time else _number(_at(message, time))
@@ -284,14 +293,14 @@ def read_messages(path: Path, topic: str, time: str, columns: Mapping[str, str])
     found = np.array(rows, dtype=float).reshape(len(rows), 1 + len(columns))
     for k, (name, where) in enumerate({"time": time, **columns}.items()):
         if len(found) and np.isnan(found[:, k]).all():
-            raise KeyError(f"{path.name}: no message of {topic} has a number at {where!r}, needed for {name!r}")
+            raise KeyError(f"{path.name}: no message of {topic} has a number at {where!r}; correct the path of column {name!r}")
     return ["time", *columns], found
 
 
 def _messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
-    """Yield logging time [ns] and content of each message of a topic."""
+    """Yield the logging time [ns] and the content of each message of a topic."""
     if not path.exists():
-        raise ValueError(f"{path} does not exist")
+        raise ValueError(f"{path} does not exist; correct the path")
     for part in [p for p in path.iterdir() if not p.is_dir()] if path.is_dir() else [path]:
         files.require_file(part, 2**50)  # libraries would wait for a pipe
     return _mcap_messages(path, topic) if path.suffix == ".mcap" else _bag_messages(path, topic)
@@ -303,7 +312,7 @@ def _mcap_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
         from mcap.exceptions import McapError
         from mcap.reader import make_reader
     except ImportError:
-        raise ValueError(f"{path.name}: to read MCAP, pip install hydromechs[mcap]") from None
+        raise ValueError(f"{path.name}: the MCAP reader is not installed; pip install hydromechs[mcap]") from None
     from unittest.mock import patch  # slow to import
 
     try:
@@ -313,7 +322,9 @@ def _mcap_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
             summary = reader.get_summary()
             topics = sorted({c.topic for c in summary.channels.values()}) if summary is not None else []
             if topics and topic not in topics:
-                raise KeyError(f"{path.name}: no topic {topic!r}{nearest(topic, topics)}; it has {', '.join(topics)}")
+                raise KeyError(
+                    f"{path.name}: no topic is named {topic!r}{nearest(topic, topics)}; use one of {', '.join(topics)}"
+                )
             decode: dict[int, Any] = {}
             for schema, channel, message in reader.iter_messages(topics=[topic]):
                 if channel.id not in decode:
@@ -323,22 +334,22 @@ def _mcap_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
         raise ValueError(f"{path.name}: {error}") from None
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise ValueError(
-            f"{path.name}: a message of {topic} is not JSON, but its channel states json; record it again"
+            f"{path.name}: a message of {topic} is not valid JSON as its channel states; record it again"
         ) from None
     except (ValueError, KeyError):
         raise
     except (McapError, EOFError) as error:
-        raise ValueError(f"{path.name} is not a log that can be read: {error or type(error).__name__}") from None
+        raise ValueError(f"{path.name} cannot be read as a log: {error or type(error).__name__}") from None
     except Exception as error:  # damaged chunks and definitions make the libraries raise anything; they may quote the file
-        raise ValueError(f"{path.name} is not a log that can be read: {type(error).__name__}") from None
+        raise ValueError(f"{path.name} cannot be read as a log: {type(error).__name__}") from None
 
 
 class _TooLargeChunkError(Exception):
-    """A chunk of an MCAP file is larger than `MAX_CHUNK` when unpacked."""
+    """Error for a chunk of an MCAP file that unpacks to more than `MAX_CHUNK` bytes."""
 
 
 def _unpacked(chunk: Any, validate_crc: bool = False) -> tuple[Any, int]:
-    """Return the stream and the size of the content of a chunk; replaces `mcap.stream_reader.get_chunk_data_stream`."""
+    """Return the stream and the size of an unpacked chunk; replaces `mcap.stream_reader.get_chunk_data_stream`."""
     from mcap.data_stream import ReadDataStream
 
     limit = min(chunk.uncompressed_size, MAX_CHUNK)
@@ -356,7 +367,7 @@ def _unpacked(chunk: Any, validate_crc: bool = False) -> tuple[Any, int]:
         raw = lz4.frame.LZ4FrameDecompressor().decompress(raw, max_length=limit + 1)
     if size > limit or len(raw) > limit:
         words = f"a chunk unpacks to more than {limit:,} bytes"
-        raise _TooLargeChunkError(f"{words}, the limit or the size that it states; record smaller chunks (mcap recover)")
+        raise _TooLargeChunkError(f"{words}, the limit or its declared size; record smaller chunks (mcap recover)")
     return ReadDataStream(io.BytesIO(raw)), len(raw)
 
 
@@ -364,11 +375,11 @@ def _decoder(path: Path, encoding: str, schema: Any) -> Any:
     if encoding == "json":
         return json.loads
     if encoding != "cdr" or schema is None or schema.encoding != "ros2msg":
-        raise ValueError(f"{path.name}: messages are in {encoding!r}; supported are json, and cdr with ros2msg schemas")
+        raise ValueError(f"{path.name}: message encoding {encoding!r} is unsupported; use json, or cdr with ros2msg schemas")
     try:
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
     except ImportError:
-        raise ValueError(f"{path.name}: to read messages of ROS, pip install hydromechs[rosbags]") from None
+        raise ValueError(f"{path.name}: the reader of ROS messages is not installed; pip install hydromechs[rosbags]") from None
     store = get_typestore(Stores.EMPTY)
     head, *others = schema.data.decode("utf-8").split("=" * 80 + "\n")
     types = dict(get_types_from_msg(head, schema.name))
@@ -387,12 +398,12 @@ def _bag_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
         from rosbags.highlevel import AnyReader, AnyReaderError
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
-        raise ValueError(f"{path.name}: to read bags of ROS, pip install hydromechs[rosbags]") from None
+        raise ValueError(f"{path.name}: the reader of ROS bags is not installed; pip install hydromechs[rosbags]") from None
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.LATEST)) as reader:
             if topic not in reader.topics:
                 raise KeyError(
-                    f"{path.name}: no topic {topic!r}{nearest(topic, list(reader.topics))}; it has "
+                    f"{path.name}: no topic is named {topic!r}{nearest(topic, list(reader.topics))}; use one of "
                     f"{', '.join(sorted(reader.topics))}"
                 )
             chosen = [c for c in reader.connections if c.topic == topic]
@@ -401,13 +412,13 @@ def _bag_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
     except (ValueError, KeyError):
         raise
     except AnyReaderError as error:
-        raise ValueError(f"{path.name} is not a log that can be read: {error}") from None
+        raise ValueError(f"{path.name} cannot be read as a log: {error}") from None
     except Exception as error:  # see `_mcap_messages`
-        raise ValueError(f"{path.name} is not a log that can be read: {type(error).__name__}") from None
+        raise ValueError(f"{path.name} cannot be read as a log: {type(error).__name__}") from None
 
 
 def _at(message: Any, path: str) -> Any:
-    """Return the value of a message at a path, None if missing."""
+    """Return the value of a message field at a path; None if missing."""
     here, parent = message, None
     for part in path.split("."):
         before = parent
@@ -424,7 +435,7 @@ def _at(message: Any, path: str) -> Any:
 
 
 def _entry(row: Any, part: str, parent: Any) -> Any:
-    """Return an entry of a list by its index, or by the list `name` of the same message, as in joint messages."""
+    """Return a list entry by index, or by its name in the list `name` of the same message, as in JointState."""
     if part.isdigit():
         return row[int(part)] if int(part) < len(row) else None
     names = list((parent.get("name") if isinstance(parent, Mapping) else getattr(parent, "name", None)) or [])
@@ -432,7 +443,7 @@ def _entry(row: Any, part: str, parent: Any) -> Any:
 
 
 def _number(x: Any) -> float:
-    """Return a number, or a time of seconds and nanoseconds; NaN for anything else."""
+    """Return a number, or a time [s] from seconds and nanoseconds; NaN for other values."""
     if x is None or isinstance(x, str):
         return float("nan")
     fields = x if isinstance(x, Mapping) else {k: getattr(x, k, None) for k in ("sec", "secs", "nanosec", "nsec", "nsecs")}

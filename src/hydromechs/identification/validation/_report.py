@@ -1,4 +1,4 @@
-"""Results of a validation as files: numbers, pictures, and a page with both."""
+"""Results of a validation as files: values, plots, and an HTML report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._validate import Predicted, Validation
 
 
 def report_of(v: Validation) -> dict[str, Any]:
-    """Return all numbers of a validation, for JSON: errors in degrees and metres."""
+    """Return all results of a validation for JSON: errors in degrees and metres."""
     channels = []
     for name in v.study.judged:
         scale, unit = unit_of(name)
@@ -61,7 +61,7 @@ def report_of(v: Validation) -> dict[str, Any]:
 
 
 def found_cells(found: dict[str, Any]) -> list[str]:
-    """Return name, value, both deviations, and prior value and deviation, of a row of `found`, with an active bound."""
+    """Return name, value, both deviations, prior value and prior deviation of a row of `found`; mark an active bound."""
     cells = [f"{found[k]:.4g}" for k in ("value", "deviation", "clustered", "before", "deviation_before")]
     if found["bound"]:
         cells[1:3] = [f"at {found['bound']} bound", "–"]
@@ -69,13 +69,13 @@ def found_cells(found: dict[str, Any]) -> list[str]:
 
 
 def channel_cells(channel: dict[str, Any]) -> list[str]:
-    """Return name, unit and errors of a row of `channels`: mean, median, 9 of 10, largest, whole, both of the statics."""
+    """Return the cells of a row of `channels`: name, unit, mean, median, 90th percentile, maximum and baseline errors."""
     keys = ("mean", "median", "ninth", "largest", "whole", "static", "static_all")
     return [f"{channel['channel']} [{channel['unit']}]", *(f"{channel[k]:.3f}" if k in channel else "–" for k in keys)]
 
 
 def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[dict[str, Any]]:
-    """Return oscillations of channels, by name, after the joints have stopped, measured and predicted, for JSON."""
+    """Return measured and predicted oscillations of channels after the joints have stopped, for JSON."""
     rows = []
     for p in predicted:
         for name in channels:
@@ -86,7 +86,7 @@ def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[d
 
 
 def write_validation(v: Validation, folder: str | Path) -> Path:
-    """Write results.json, predictions.csv, pictures and report.html to a folder; return the path of the report."""
+    """Write results.json, predictions.csv, plots and report.html to a folder; return the path of the report."""
     folder = Path(folder)
     report = report_of(v)
     files.write_json(folder / "results.json", report, indent=1)
@@ -122,19 +122,19 @@ def _overlay(v: Validation, path: Path, channels: Sequence[str], *, from_start: 
             ax.axvline(p.begins, color="#9aa5ad", lw=0.8)
             ax.set_title(p.trial)
         grid[0].legend()
-        fig.supxlabel("time [s]; left of the grey line the start is fitted, right of it only the joint angles are known")
+        fig.supxlabel("time [s]; left of the grey line: fitted initial state; right: predicted from joint angles only")
         fig.supylabel(f"[{unit_of(channels[0])[1]}], measured (line) and predicted (dashed)")
     return path
 
 
 def _spread(v: Validation, path: Path) -> Path:
-    """Errors of all trials, of the prediction and of the quasi-static balance."""
+    """Plot the errors of all trials, of the prediction and of the quasi-static balance."""
     channels, at = v.study.judged[:2], np.arange(len(v.predicted))
     with figure(path, width=10.0, height=3.2 * len(channels), math=False) as fig:
         for ax, name in zip(fig.subplots(len(channels), 1, squeeze=False).ravel(), channels, strict=True):
             scale, unit = unit_of(name)
             errors = [scale * p.errors[name] for p in v.predicted]
-            ax.bar(at - 0.2, errors, 0.4, color=COLOURS[0], label="predicted, motion not seen")
+            ax.bar(at - 0.2, errors, 0.4, color=COLOURS[0], label="predicted, motion held out")
             if name in v.study.baseline:
                 static = [scale * p.static[name] for p in v.predicted]
                 ax.bar(at + 0.2, static, 0.4, color="#c9d2d8", label="quasi-static balance, motion held out")
@@ -145,7 +145,7 @@ def _spread(v: Validation, path: Path) -> Path:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first column has names and whose others have numbers."""
+    """Return an HTML table with names in the first column and values in the others."""
 
     def line(kind: str, cells: Sequence[str]) -> str:
         others = "".join(f'<{kind} class="n">{html.escape(x)}</{kind}>' for x in cells[1:])
@@ -167,12 +167,14 @@ def _listed(texts: Iterable[str]) -> str:
 def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> str:
     opening = (
         f"<header><h1>{html.escape(v.study.title or v.study.name)}</h1>"
-        f"<p>{len(v.predicted)} trials in {html.escape(v.data)}; each predicted by a model fitted to trials of other motions "
-        "only, from its joint angles and the measurements before the motion. Root mean square errors from its start to the "
-        "end.</p></header>"
+        f"<p>{len(v.predicted)} trials in {html.escape(v.data)}. Each trial is predicted by a model fitted only to trials of "
+        "other motions, from its joint angles and the measurements before the motion. Errors are root mean squares from the "
+        "start of the motion to the end of the trial.</p></header>"
     )
-    head = ["channel", "mean", "median", "9 of 10", "largest", "with the time before"]
-    errors = _table([*head, "statics, not seen", "statics, fitted to all"], [channel_cells(c) for c in report["channels"]])
+    head = ["channel", "mean", "median", "90th percentile", "maximum", "including the time before"]
+    errors = _table(
+        [*head, "statics, held out", "statics, fitted to all trials"], [channel_cells(c) for c in report["channels"]]
+    )
     drawn = "".join(
         f'<figure><img alt="{path.stem}" src="data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"></figure>'
         for path in pictures
@@ -189,14 +191,14 @@ def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> st
     decays = _table(["trial, channel", *head], swings) if swings else ""
     head = ["number", "value", "deviation", "from scatter between trials", "before", "deviation before"]
     found = _table(head, [found_cells(f) for f in report["found"]])
-    weak = _listed(f"{text} (information {x:.2f} of the prior information)" for x, text in report["directions"])
+    weak = _listed(f"{text} (information relative to the prior: {x:.2f})" for x, text in report["directions"])
     pairs = _listed(f"{a} and {b}: {c:+.3f}" for a, b, c in report["correlated"])
-    weak = weak or "<p>None: the data improve on the prior in all directions.</p>"
+    weak = weak or "<p>None: the data add more information than the prior in all directions.</p>"
     pairs = f"<p>Correlations above 0.9:</p>{pairs}" if pairs else "<p>No correlation is above 0.9.</p>"
     white = [
         [w[0], f"{unit_of(w[0])[0] * w[1]:.3g} {unit_of(w[0])[1]}", f"{w[2]:.2f}", f"{w[3]:.2f}"] for w in report["whiteness"]
     ]
-    residuals = _table(["channel", "rms", "correlation with the next residual", "correlation time [s]"], white)
+    residuals = _table(["channel", "rms", "correlation of consecutive residuals", "correlation time [s]"], white)
     if report["not_converged"]:
         names = html.escape(", ".join(report["not_converged"]))
         residuals += f"<p><b>Not converged:</b> {names}; the best result so far was used.</p>"

@@ -1,4 +1,4 @@
-"""Likely problems of the signals of a log, and differences of clocks."""
+"""Likely errors in the signals of a log, and clock offsets."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -9,22 +9,21 @@ import numpy as np
 from ._logs import LogFile
 
 TURNS = {"roll": 3.3, "pitch": 1.7}
-"""Maximum plausible angles [rad], of nine in ten samples; yaw may turn twice."""
+"""Maximum plausible 90th percentile of absolute angles [rad]; yaw may be up to two turns."""
 QUICK, BEYOND = 4.0, 0.3
-"""Maximum plausible speed of a joint [rad/s], and excess over its limits [rad], of nine in ten samples."""
+"""Maximum plausible 90th percentiles of joint speed [rad/s] and of the excess over joint limits [rad]."""
 FAR, RARE = 20.0, 0.05
-"""Ratio to the usual distance from the median around it above which a sample is suspect, and maximum fraction of such samples.
-"""
+"""Ratio to the median deviation from the running median that marks a suspect sample, and maximum fraction of such samples."""
 HANGS = 0.2
-"""Maximum fraction of a log over which a signal may be constant to the last digit."""
+"""Maximum fraction of the duration of a log for which a signal may be exactly constant."""
 FAST = 10.0
-"""Maximum plausible speed [m/s], of nine in ten samples."""
+"""Maximum plausible 90th percentile of speed [m/s]."""
 NEAR_DEGREES = (30.0, 110.0)
-"""Range of the ratio of rates to those of the attitude that indicates degrees per second [-]."""
+"""Range of the ratio of measured rates to attitude rates that indicates degrees per second [-]."""
 MOVES = math.radians(0.5)
-"""Minimum rate of change of the attitude at which measured rates are compared with it [rad/s]."""
+"""Minimum standard deviation of attitude rates at which measured rates are checked [rad/s]."""
 ALIKE = 0.7
-"""Minimum correlation of two signals of the same motion."""
+"""Minimum correlation of two signals of one motion."""
 
 
 def check_units(
@@ -33,10 +32,10 @@ def check_units(
     attitude: Mapping[str, np.ndarray] | None = None,
     limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> None:
-    """Reject columns, by quantity, whose numbers can hardly be in m, rad, m/s and rad/s, with their likely unit.
+    """Reject columns whose values are implausible in m, rad, m/s and rad/s, and name their likely unit.
 
-    Rates are compared with the attitude of the same instrument, roll, pitch and yaw [rad], shape (n,) each; joints with their
-    limits [rad].
+    `quantities` maps quantities to columns. Rates are compared with `attitude`, roll, pitch and yaw of the same instrument
+    [rad], shape (n,) each. Joints are compared with their `limits` [rad].
     """
     angles = dict(attitude or {})
     for quantity, name in quantities.items():
@@ -48,7 +47,7 @@ def check_units(
         elif quantity in "xyz":
             speed = _speed(log, x)
             if speed > FAST:
-                raise ValueError(f"{log.name}: {name} moves at {speed:.3g} m/s; is it in millimetres? {_remedy(name, 'mm')}")
+                raise ValueError(f"{log.name}: {name} moves at {speed:.3g} m/s; if it is in mm, {_remedy(name, 'mm')}")
     for rate, angle in (("p", "roll"), ("q", "pitch"), ("r", "yaw")):
         if rate in quantities and angle in angles:
             _check_rate(log, quantities[rate], angles[angle], quantities.get(angle, angle))
@@ -59,24 +58,23 @@ def _check_angle(log: LogFile, quantity: str, name: str, limits: tuple[float, fl
     if np.percentile(np.abs(x), 90) > TURNS.get(quantity, 4.0 * math.pi):
         why = f"is {np.abs(x).max():.4g} rad"
     elif limits is not None and np.percentile(np.maximum(limits[0] - x, x - limits[1]), 90) > BEYOND:
-        why = f"ranges from {x.min():.4g} to {x.max():.4g} rad, but its joint from {limits[0]:.4g} to {limits[1]:.4g} rad"
+        why = f"ranges from {x.min():.4g} to {x.max():.4g} rad, but the joint limits are {limits[0]:.4g} to {limits[1]:.4g} rad"
     elif quantity.startswith("joint") and _speed(log, x) > QUICK:
         why = f"turns at {_speed(log, x):.3g} rad/s"
     if why:
-        raise ValueError(f"{log.name}: {name} {why}; is it in degrees? {_remedy(name, 'deg')} ({{{name}: rad}} if it is not)")
+        raise ValueError(f"{log.name}: {name} {why}; {_remedy(name, 'deg')}, or {{{name}: rad}} to confirm rad")
 
 
 def _check_rate(log: LogFile, name: str, angle: np.ndarray, of: str) -> None:
-    """Reject a rate and an angle if only one of them is in degrees."""
+    """Reject a rate or an angle if only one of them seems to be in degrees."""
     turns, rate = float(np.std(np.gradient(angle, log.time))), float(np.std(log.column(name)))
     if NEAR_DEGREES[0] * turns < rate < NEAR_DEGREES[1] * turns and turns > MOVES:
         raise ValueError(
-            f"{log.name}: {name} is {rate / turns:.3g} times the rate of the attitude; is it in degrees per second? "
-            f"{_remedy(name, 'deg/s')}"
+            f"{log.name}: {name} is {rate / turns:.3g} times the attitude rate; if it is in deg/s, {_remedy(name, 'deg/s')}"
         )
     if NEAR_DEGREES[0] * rate < turns < NEAR_DEGREES[1] * rate and rate > MOVES:
         raise ValueError(
-            f"{log.name}: {of} turns {turns / rate:.3g} times as fast as {name}; is it in degrees? {_remedy(of, 'deg')}"
+            f"{log.name}: {of} turns {turns / rate:.3g} times as fast as {name}; if it is in degrees, {_remedy(of, 'deg')}"
         )
 
 
@@ -85,7 +83,7 @@ def _speed(log: LogFile, x: np.ndarray) -> float:
 
 
 def far_off(log: LogFile, columns: Mapping[str, str], span: float) -> tuple[str, ...]:
-    """Return notes on samples far from the median over a `span` of time [s] around them."""
+    """Return notes on samples far from the running median over `span` [s]."""
     notes = []
     for name, remedy in columns.items():
         x, off = log.column(name), log.off_median(name, span)
@@ -94,22 +92,22 @@ def far_off(log: LogFile, columns: Mapping[str, str], span: float) -> tuple[str,
         if 0 < far.sum() <= RARE * len(x):
             k = int(np.argmax(off))
             notes.append(
-                f"{log.name}: {int(far.sum())} samples of {name} deviate far from their neighbours, most at "
-                f"{log.time[k]:.2f} s by {off[k]:.3g}; are they outliers? {remedy}"
+                f"{log.name}: {int(far.sum())} samples of {name} deviate from the running median by up to {off[k]:.3g}, "
+                f"at {log.time[k]:.2f} s; if they are outliers, {remedy}"
             )
     return tuple(notes)
 
 
 def hanging(log: LogFile, columns: Iterable[str]) -> tuple[str, ...]:
-    """Return notes on signals, by column name, that are constant to the last digit for a long time, but not always."""
+    """Return notes on the named signals that are exactly constant for a long time but not always."""
     notes = []
     for name in columns:
         x = log.column(name)
         first, last = _longest_hold(x)
         if last - first + 1 < len(x) and log.time[last] - log.time[first] > HANGS * (log.time[-1] - log.time[0]):
             notes.append(
-                f"{log.name}: {name} is {x[first]:.6g} to the last digit from {log.time[first]:.2f} to {log.time[last]:.2f} s; "
-                "did the sensor hang?"
+                f"{log.name}: {name} is {x[first]:.6g} exactly from {log.time[first]:.2f} to {log.time[last]:.2f} s; "
+                "check the sensor"
             )
     return tuple(notes)
 
@@ -122,11 +120,11 @@ def _longest_hold(x: np.ndarray) -> tuple[int, int]:
 
 
 def _remedy(column: str, unit: str) -> str:
-    return f"give units: {{{column}: {unit}}} for this log"
+    return f"set units: {{{column}: {unit}}} for this log"
 
 
 def resampled(log: LogFile, rate: float) -> LogFile:
-    """Return the log with the nearest sample to each tick of a regular grid; ticks without one stay empty.
+    """Return the log with the sample nearest to each tick of a regular grid; ticks without a sample are omitted.
 
     Samples keep their measured values and times; pauses are not filled.
     """
@@ -139,14 +137,16 @@ def resampled(log: LogFile, rate: float) -> LogFile:
     had = (len(tick) - 1) / (log.time[-1] - log.time[0])
     if good.all():
         return log
-    return log.keeping(good, f"{log.name}: resampled from {had:.3g} to {rate:g} Hz; kept {int(good.sum())} of {len(good)}")
+    return log.keeping(
+        good, f"{log.name}: resampled from {had:.3g} to {rate:g} Hz; {int(good.sum())} of {len(good)} samples remain"
+    )
 
 
 def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndarray, most: float) -> tuple[LogFile, float]:
-    """Return the log on the clock of another, and its shift [s]: the one of maximum correlation of two signals.
+    """Return the log on the clock of another log, and the shift of maximum correlation between two signals [s].
 
-    One of its signals, shape (n,), and a reference of the other log, shape (m,), agree up to a constant and a factor. The
-    shift, of at most `most` [s], is found on a fine grid, and refined by a parabola.
+    A signal of the log, `column`, shape (n,), and a signal of the other log, `reference`, shape (m,), agree up to a
+    constant and a factor. The shift, at most `most` [s], is located on a fine grid and refined by a parabola.
     """
     h = 0.5 * min(float(np.median(np.diff(log.time))), float(np.median(np.diff(other.time))))
     k = max(1, int(np.ceil(most / h)))
@@ -155,20 +155,23 @@ def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndar
     grid = np.arange(start, end, h)
     if len(grid) < 10:
         raise ValueError(
-            f"{log.name} and {other.name} share {max(0.0, end - start + 2 * most):.2f} s, which is too short to align clocks"
+            f"{log.name} and {other.name} overlap by {max(0.0, end - start + 2 * most):.2f} s, "
+            "too short to align clocks; remove align"
         )
     r = np.interp(grid, other.time, reference)
     alike = np.array([_correlation(np.interp(grid - s, log.time, column), r) for s in shifts])
     if not np.isfinite(alike).any() or np.nanmax(np.abs(alike)) < ALIKE:
-        raise ValueError(f"{log.name} and {other.name} do not show the same motion: correlation {np.nanmax(np.abs(alike)):.2f}")
+        raise ValueError(
+            f"{log.name} and {other.name} correlate by {np.nanmax(np.abs(alike)):.2f}, below {ALIKE}; align other signals"
+        )
     best = int(np.nanargmax(np.abs(alike)))
     shift = float(shifts[best])
     if best in (0, 2 * k):
-        raise ValueError(f"the clocks of {log.name} and {other.name} differ by {most:g} s or more; increase the range of align")
+        raise ValueError(f"the clocks of {log.name} and {other.name} differ by {most:g} s or more; increase align.most")
     a, b, c = alike[best - 1 : best + 2]
     bend = a - 2.0 * b + c
     shift += 0.5 * h * float((a - c) / bend) if bend else 0.0
-    note = f"{log.name}: its clock was shifted by {shift:+.4f} s to that of {other.name} (correlation {alike[best]:.3f})"
+    note = f"{log.name}: the clock was shifted by {shift:+.4f} s to the clock of {other.name} (correlation {alike[best]:.3f})"
     return replace(log, time=log.time + shift, notes=(*log.notes, note)), shift
 
 

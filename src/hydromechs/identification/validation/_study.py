@@ -1,4 +1,4 @@
-"""A validation study and its file: model, logs, unknowns, and the evaluated channels."""
+"""Validation study and its file: model, logs, unknowns and evaluated channels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FAMILIES = Families(
         )
     ]
 )
-"""All families of a validation file."""
+"""All families of a validation file, keyed by name."""
 AboveZero = Annotated[float, Bound(above=0.0)]
 Unit = Literal["rad", "rad/s", "m", "m/s", "s", "deg", "deg/s", "mm", "cm", "mm/s", "cm/s", "ms", "us", "ns"]
 LogName = Annotated[str, Ref("log")]
@@ -57,191 +57,191 @@ LogName = Annotated[str, Ref("log")]
 
 @dataclass(frozen=True, kw_only=True)
 class Alignment(Checked):
-    """Signals by which the clock of a log is shifted to that of another."""
+    """Signals that align the clock of a log with the clock of another log."""
 
     to: LogName
-    """Log with the correct clock."""
+    """Log with the reference clock."""
     column: str
-    """Signal of this log: a column, or roll, pitch or yaw of its instrument."""
+    """Signal of this log: a column, or roll, pitch or yaw of the instrument."""
     reference: str
-    """The same signal of the other log."""
+    """Corresponding signal of the reference log."""
     most: AboveZero = 1.0
-    """Maximum difference of the clocks [s]."""
+    """Maximum difference between the clocks [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LogSource(Checked):
-    """File of a log, the names of its columns, and its processing."""
+    """File of a log, its column names, and its processing."""
 
     file: str
-    """Name of its file in the data folder; {trial} is the name of the trial, {number} the name without its leading letters."""
+    """File name in the data folder. {trial} is replaced by the trial name, {number} by the name without leading letters."""
     time: str = ""
-    """Column with the times [s]; for messages a path such as header.stamp, or the logging time if omitted."""
+    """Name of the time column [s]. For messages, a path such as header.stamp; if omitted, the logging time."""
     topic: str = ""
     """Topic of the messages of an MCAP file or a bag."""
     columns: dict[str, str] = field(default_factory=dict)
-    """Names of columns used here, with their names in the file; for messages, paths such as orientation.x."""
+    """Column names in the file, keyed by the names used in the study; for messages, paths such as orientation.x."""
     units: dict[str, Unit] = field(default_factory=dict)
-    """Units of columns, and of "time", that are not m, rad and s. Columns listed here are not checked for likely units."""
+    """Units of "time" and of columns, if not s, m and rad. Listed columns are excluded from unit checks."""
     rate: NotNegative = 0.0
-    """Rate to which it is resampled [Hz]; 0 for all samples."""
+    """Rate to which the log is resampled [Hz]; 0 to keep all samples."""
     align: Alignment | None = None
-    """Alignment of its clock with that of another log; optional."""
+    """Alignment of the clock with another log; optional."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MotionStart:
-    """File that contains the time at which the motion of a trial starts."""
+    """File with the time at which the motion of a trial starts."""
 
     file: str
-    """Name of a YAML file, with {trial} and {number} as in a log."""
+    """Name of a YAML file, with placeholders {trial} and {number} as in a log."""
     key: str
-    """Key under which the file has the time [s]."""
+    """Key of the start time [s] in the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitOnly(Checked):
-    """Records without motion that every fit uses and no prediction covers, for example those of the drifting vehicle."""
+    """Records without motion, for example of the drifting vehicle, used by every fit and never predicted."""
 
     names: str
     """Pattern of the record names, for example "baseline*"."""
     last: AboveZero = 20.0
-    """Length of the section used at the end of the record [s]."""
+    """Length of the section used from the end of the record [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialFiles:
-    """Names of the trials."""
+    """Trials of a study: file names and starts of the motions."""
 
     names: str
     """Pattern of the trial names, for example "traj*"."""
     find: LogName
-    """Log whose files list the trials."""
+    """Log whose files define the list of trials."""
     group: str = "-"
-    """Separator after the part of a name that trials of one motion share."""
+    """Separator in trial names; trials of one motion share the part before the separator."""
     begins: MotionStart
-    """Start of the motion; a prediction may use everything before it."""
+    """Start of the motion. A prediction may use all measurements before this time."""
     fit_only: FitOnly | None = None
-    """Records without motion that every fit uses; optional."""
+    """Records without motion used by every fit; optional."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedJoint(Checked):
-    """The recorded motion of a joint."""
+    """Recorded motion of a joint."""
 
     log: LogName
-    """Log with its positions."""
+    """Log that contains the positions."""
     column: str
-    """Column with its positions."""
+    """Column that contains the positions."""
     scale: Finite = 1.0
     """Factor applied to the positions [-]."""
     offset: Annotated[Finite, Degrees()] = 0.0
-    """Offset added to the positions [rad]."""
+    """Offset added to the scaled positions [rad]."""
     outliers: NotNegative = 0.0
-    """Maximum distance of a position from the median around it; samples beyond it are ignored. 0 keeps all."""
+    """Maximum deviation of a position from the running median [rad]; other samples are ignored. 0 keeps all samples."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedChannel(Checked):
-    """A measured quantity: its column and its errors. Angles and their rates can be in degrees."""
+    """Measured quantity: column and error model. Angles and their rates may be in degrees."""
 
     column: str = ""
-    """Column; defaults to the quantity. Roll, pitch and yaw of a quaternion are also columns."""
+    """Column; defaults to the quantity. Roll, pitch and yaw of a quaternion are available as columns."""
     deviation: Annotated[AboveZero, Degrees()]
-    """Standard deviation of its errors [m, m/s, rad, rad/s]."""
+    """Standard deviation of the errors [m, m/s, rad, rad/s]."""
     offset: Annotated[NotNegative, Degrees()] = 0.0
-    """Standard deviation of a constant error in each trial, in the same unit."""
+    """Standard deviation of a constant error in each trial [m, m/s, rad, rad/s]."""
     correlation: NotNegative = 0.0
     """Correlation time of the errors [s]."""
     outlier: Limit = math.inf
-    """Number of deviations beyond which errors count linearly; optional."""
+    """Number of deviations above which errors count linearly instead of squared; optional."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedInstrument(Checked):
-    """An instrument on a body, and its log."""
+    """Instrument on a body, and its log."""
 
     log: LogName
     """Log of the instrument."""
     body: str
-    """Body to which it is fixed."""
+    """Body to which the instrument is fixed."""
     quaternion: tuple[str, str, str, str] | None = None
-    """Columns x, y, z, w of its orientation, body to world; optional."""
+    """Columns x, y, z and w of the orientation quaternion, body to world; optional."""
     channels: dict[str, LoggedChannel]
-    """Measured quantities: roll, pitch, yaw, x, y, z, u, v, w, p, q, r."""
+    """Measured quantities, keyed by roll, pitch, yaw, x, y, z, u, v, w, p, q or r."""
     turn: Annotated[NotNegative, Degrees()] = 0.0
-    """Standard deviation of its rotation about z on the body [rad]."""
+    """Standard deviation of the instrument's rotation about z of the body [rad]."""
     place: NotNegative = 0.0
-    """Standard deviation of its position on the body [m]."""
+    """Standard deviation of the instrument's position on the body [m]."""
     delay: NotNegative = 0.0
-    """Standard deviation of the delay of its samples [s]."""
+    """Standard deviation of the sample delay [s]."""
     outliers: dict[str, AboveZero] = field(default_factory=dict)
-    """Maximum distance of a column from the median around it; samples beyond it are ignored."""
+    """Maximum deviation from the running median, keyed by column; other samples are ignored."""
     every: Annotated[int, Bound(whole=True, least=1)] = 1
-    """Use every n-th sample."""
+    """Thinning factor: every n-th sample is used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartDeviations(Checked):
-    """Standard deviations of the free body's initial state, estimated from the instruments."""
+    """Standard deviations of the free body's initial state, which is estimated from the instruments."""
 
     position: NotNegative
-    """Position [m]."""
+    """Standard deviation of the position [m]."""
     attitude: Annotated[NotNegative, Degrees()]
-    """Attitude [rad]."""
+    """Standard deviation of the attitude [rad]."""
     velocity: NotNegative
-    """Velocity [m/s]."""
+    """Standard deviation of the velocity [m/s]."""
     rates: Annotated[NotNegative, Degrees()]
-    """Angular rates [rad/s]."""
+    """Standard deviation of the angular rates [rad/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationStudy(Checked):
-    """Study in which a model is fitted to some trials and predicts others that were held out."""
+    """Validation study: a model is fitted to some trials and predicts held-out trials."""
 
     name: str
     """Name of the study."""
     title: str = ""
-    """Title in one line."""
+    """One-line title."""
     model: str
-    """Library model, or path of a model file relative to this file, with one free body."""
+    """Library model, or path of a model file relative to the study file. The model has exactly one free body."""
     data: str = ""
-    """Folder with the logs, relative to this file; the option --data overrides it."""
+    """Folder with the logs, relative to the study file; the option --data overrides it."""
     trials: TrialFiles
-    """Names of the trials."""
+    """Names of the trials and starts of their motions."""
     logs: dict[str, LogSource]
-    """Logs of a trial, by name."""
+    """Logs of each trial, keyed by name."""
     joints: dict[str, RecordedJoint]
-    """Joints whose motion was recorded, by name."""
+    """Recorded joint motions, keyed by joint name."""
     smoothing: NotNegative = 0.0
-    """Period of a sine whose amplitude the smoothing of joint motions halves [s], see `motions.Recorded.of`."""
+    """Period at which the smoothing of joint motions halves the amplitude of a sine [s]; see `motions.Recorded.of`."""
     instruments: dict[str, LoggedInstrument]
-    """Instruments, by name."""
+    """Instruments, keyed by name."""
     line: LiftedLine | None = None
-    """A lifted tether; optional."""
+    """End of a slack tether that hangs from the vehicle; optional."""
     unknowns: tuple[Unknown, ...]
-    """Unknown numbers."""
+    """Unknown parameters of the model and the instruments."""
     start: StartDeviations
-    """Standard deviations of the initial states."""
+    """Standard deviations of the initial state of the free body."""
     window: AboveZero = 4.0
-    """Maximum time before the motion that is used [s]."""
+    """Maximum duration of the measurements used before the motion [s]."""
     step: AboveZero = 0.05
-    """Step of the integration [s]."""
+    """Integration step [s]."""
     judged: tuple[Annotated[str, Ref("channel")], ...]
     """Evaluated channels, for example "imu.roll"."""
     baseline: tuple[Annotated[str, Ref("channel")], ...] = ()
     """Roll and pitch channels to compare with a quasi-static balance; optional."""
     variant: Variant | None = None
-    """Changes of the model; optional."""
+    """Changes to the model; optional."""
     variants: dict[str, Variant] = field(default_factory=dict)
-    """Other models whose predictions are compared with those of the study, by description."""
+    """Alternative models, keyed by description, whose predictions are compared with those of the study."""
     code: Annotated[bool, Hidden()] = False
-    """True if the Python code that its model names may run; set by the caller who loads the study, not by the file."""
+    """True if Python code named by the model may run; set by the caller who loads the study, not by the file."""
 
     def varied(self, name: str) -> ValidationStudy:
-        """Return the study with a variant by name, without the quasi-static balance, which is the same for all of them."""
+        """Return the study with the named variant, without the quasi-static balance, which does not depend on variants."""
         if name not in self.variants:
-            raise ValueError(f"{self.name} has no variant {name!r}{nearest(name, self.variants)}")
+            raise ValueError(f"{self.name} has no variant named {name!r}{nearest(name, self.variants)}")
         variant = self.variants[name]
         named = {_identity(u): u for u in variant.unknowns}
         kept = [
@@ -249,12 +249,14 @@ class ValidationStudy(Checked):
         ]
         if named:
             absent = next(iter(named.values()))
-            raise ValueError(f"variant {name!r} of {self.name}: the study has no unknown {absent.name!r}; list it under `more`")
+            raise ValueError(
+                f"variant {name!r} of {self.name}: unknown {absent.name!r} is not in the study; list it under `more`"
+            )
         moving = {joint: how for joint, how in self.joints.items() if joint not in variant.without}
         return replace(self, variant=variant, unknowns=(*kept, *variant.more), joints=moving, baseline=())
 
     def measuring(self) -> list[Instrument]:
-        """Return the instruments, for `Problem`."""
+        """Return the instruments with their error models, for `Problem`."""
         out = []
         for name, x in self.instruments.items():
             errors = {quantity: asdict(c) for quantity, c in x.channels.items()}
@@ -264,18 +266,18 @@ class ValidationStudy(Checked):
 
 
 def _identity(unknown: Unknown) -> tuple[Any, ...]:
-    """Return the identity of an unknown: its type, name and index."""
+    """Return the identity of an unknown: type, name and index."""
     return type(unknown), unknown.name, getattr(unknown, "index", ())
 
 
 def validation_json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of the validation file, for editors and other programs."""
+    """Return the JSON Schema (2020-12) of validation files, for editors and other programs."""
     return KIND.json_schema(ValidationStudy, FAMILIES)
 
 
 @files.one_load()
 def load_validation_study(path: str | Path, *, code: bool = False) -> ValidationStudy:
-    """Load a validation study; all errors are listed in one `ValidationStudyError`; `code` permits custom joints."""
+    """Load a validation study. One `ValidationStudyError` lists all errors; `code` permits custom joints."""
     document = read_document(path, "validation", ValidationStudyError)
     reader = Reader(FAMILIES, document.line, document.problems, source=str(path), folder=Path(path).parent)
     study = reader.file(ValidationStudy, document.data, KIND.key, KIND.version)
@@ -285,7 +287,7 @@ def load_validation_study(path: str | Path, *, code: bool = False) -> Validation
         if quantity not in CHANNELS:
             at, must = ("instruments", name, "channels", quantity), f"must be one of {', '.join(CHANNELS)}"
             reader.add(
-                at, f"{reader.label(at)}: no quantity {quantity!r}{suggestion(quantity, CHANNELS)}, {must}", quantity, must
+                at, f"{reader.label(at)}: unknown quantity {quantity!r}{suggestion(quantity, CHANNELS)}; {must}", quantity, must
             )
             channels += [f"{name}.{known}" for known in CHANNELS]  # one of them is intended
     logs = document.data.get("logs")
@@ -301,7 +303,7 @@ def load_validation_study(path: str | Path, *, code: bool = False) -> Validation
 
 
 def _channels(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return instrument and quantity of each channel of a file, as far as they can be read."""
+    """Return instrument and quantity of each readable channel of a file."""
     instruments = data.get("instruments")
     rows = instruments.items() if isinstance(instruments, dict) else ()
     channels = [(name, x.get("channels") if isinstance(x, dict) else None) for name, x in rows]

@@ -1,7 +1,7 @@
 """Cross-validation: a model fitted to all other motions predicts each motion.
 
-A prediction uses the joint angles of its trial, and the measurements before the motion, which determine its start and the
-constant offsets of its instruments. Nothing else of a trial enters its prediction.
+The prediction of a trial uses its joint angles and the measurements before the motion, which determine the initial state and
+the constant offsets of the instruments. It uses no other data of the trial.
 """
 
 import os
@@ -27,7 +27,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 OFTEN = 0.25
-"""Time between two checks of the progress of processes [s]."""
+"""Interval between checks of the progress of worker processes [s]."""
 
 
 class Iteration(NamedTuple):
@@ -35,21 +35,22 @@ class Iteration(NamedTuple):
 
     fit: str
     number: int
-    """Completed iterations."""
+    """Number of completed iterations."""
     cost: float
-    """Half the sum of squares."""
+    """Half the sum of squares of residuals and priors."""
 
 
 Progress = Callable[[Iteration], None]
-"""Receiver of the progress of a fit."""
+"""Callback for the progress of a fit."""
 
 
 def in_processes(
     work: Callable[[Job, Progress], Result], jobs: Sequence[Job], count: int, progress: Progress
 ) -> Iterator[tuple[Job, Result]]:
-    """Yield jobs and their results as they complete; after a failure, jobs that have not started are dropped.
+    """Yield jobs with results as they complete; after a failure, jobs that have not started are dropped.
 
-    `work` is a module-level function, as other processes need it; with a `count` of one, all work runs in this process.
+    `work` must be a module-level function, so that worker processes can import it. With a `count` of one, all work runs in
+    this process.
     """
     if count == 1:
         for job in jobs:
@@ -78,73 +79,73 @@ def _drain(updates: Any, progress: Progress) -> None:
 
 
 ITERATIONS, GAIN = 30, 1e-3
-"""Maximum number of iterations of a fit, and the minimum predicted gain of another step."""
+"""Maximum number of iterations of a fit, and minimum relative cost reduction predicted for another iteration."""
 TOLD = 20
-"""Maximum number of notes on logs that are reported before the fits."""
+"""Maximum number of notes on logs printed before the fits."""
 
 
 class Predicted(NamedTuple):
-    """Predicted trial."""
+    """Prediction of one trial, with errors."""
 
     trial: str
     group: str
-    """Its motion, held out of the fit."""
+    """Motion of the trial, held out of the fit."""
     begins: float
-    """Start time of its motion [s]."""
+    """Start time of the motion [s]."""
     errors: dict[str, float]
-    """Root mean square error of each judged channel from then to its end, in the channel's unit."""
+    """Root mean square error of each judged channel from the start of the motion, in the unit of the channel."""
     whole: dict[str, float]
-    """The same including the time before the motion, to which the start was fitted."""
+    """Root mean square error of each judged channel over the whole trial, including the fitted time before the motion."""
     static: dict[str, float]
-    """Errors of the quasi-static balance, fitted to the same trials as the model, with offsets from before the motion."""
+    """Errors of the quasi-static balance fitted to the same trials; offsets are estimated before the motion."""
     simulated: dict[str, ChannelSamples]
-    """Predictions by channel, with the offsets of the instruments."""
+    """Predicted channels, including the offsets of the instruments."""
     measured: dict[str, ChannelSamples]
     still: float
     """Time at which the last joint stops [s]."""
     end: float
-    """End time [s]."""
+    """End time of the trial [s]."""
 
     def decays(self, channel: str) -> tuple[Decay, Decay] | None:
-        """Oscillation of a channel after the joints have stopped, measured and predicted; None if not detected."""
+        """Return the measured and predicted oscillation of a channel after the joints have stopped; None if not detected."""
         measured = decay_of(self.measured[channel], self.still, self.end)
         predicted = decay_of(self.simulated[channel], self.still, self.end)
         return (measured, predicted) if measured and predicted and measured.detected else None
 
 
 class Fitted(NamedTuple):
-    """Result of a fit to some trials."""
+    """Result of one fit."""
 
     left_out: str
-    """Held-out motion; empty for a fit to all."""
+    """Held-out motion; empty for a fit to all trials."""
     found: tuple[Found, ...]
     iterations: int
     reason: str
-    """Reason why it stopped."""
+    """Reason why the search stopped."""
     converged: bool
-    """True if it converged."""
+    """True if the search converged."""
     seconds: float
-    """Computing time [s]."""
+    """Computing time of the fit [s]."""
     details: dict[str, Any]
-    """Directions that the data cannot determine, whiteness and correlations, of a fit to all."""
+    """Undetermined directions, residual whiteness, correlations and values; only for a fit to all trials."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Validation:
-    """Results of a study."""
+    """Results of a validation study."""
 
     study: ValidationStudy
     data: str
     """Folder of the logs."""
     predicted: tuple[Predicted, ...]
-    """All trials, each predicted by a fit without its motion."""
+    """Predictions of all trials, each by a fit without its motion."""
     fits: tuple[Fitted, ...]
-    """The fits, each without one motion; the last one is to all trials."""
+    """Fits without one motion each; the last fit uses all trials."""
     static_all: dict[str, float]
-    """Mean error of the quasi-static balance fitted to all trials, over whole trials, without offsets."""
+    """Mean errors, over whole trials, of the quasi-static balance fitted to all trials without offsets."""
     notes: tuple[str, ...]
     seconds: float
-    """Computing time [s]."""
+    """Computing time of the study [s]."""
 
     def mean(self, channel: str, of: str = "errors") -> float:
         """Return the mean error of a channel over all trials; `of` is "errors", "whole" or "static"."""
@@ -159,19 +160,19 @@ def validate(
     on_message: Callable[[str], None] = lambda text: None,
     progress: Progress = lambda iteration: None,
 ) -> Validation:
-    """Predict each motion by a fit to all others; then fit to all motions.
+    """Predict each motion with a fit to all other motions; then fit all motions.
 
-    `data`: folder of the logs; `workers`: processes that share the fits; defaults to the number of processors;
-    `on_message`: called with lines of progress; `progress`: called after each iteration of a fit.
+    `data`: folder of the logs; `workers`: number of parallel processes, by default the number of processors;
+    `on_message`: callback for progress messages; `progress`: callback after each iteration of a fit.
     """
     began = time.perf_counter()
     campaign = read_campaign(study, data)
     groups = campaign.groups
     if len(groups) < 2:
-        raise ValueError(f"{data} has trials of one motion, {groups[0]}; holding one out needs two")
+        raise ValueError(f"{data} contains only one motion, {groups[0]}; add trials of another motion")
     on_message(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
     notes = campaign.notes
-    for note in (*notes[:TOLD], *([f"and {len(notes) - TOLD} more notes on logs, in the report"] if len(notes) > TOLD else [])):
+    for note in (*notes[:TOLD], *([f"{len(notes) - TOLD} more notes on logs are in the report"] if len(notes) > TOLD else [])):
         on_message(note)
     campaign.problem_of(campaign.trials[:1]).compile()  # once, for all workers
     on_message(f"compiled after {time.perf_counter() - began:.0f} s")
@@ -212,7 +213,7 @@ def _fold_alone(study: ValidationStudy, data: str, group: str, progress: Progres
 
 
 def _fold(campaign: Campaign, group: str, progress: Progress) -> tuple[Fitted, list[Predicted]]:
-    """Fit to all trials except those of one motion; return the fit and its predictions of these."""
+    """Fit all trials except those of one motion; return the fit and predictions of these trials."""
     began = time.perf_counter()
     known = [r for r in campaign.trials if r.group != group]
     unseen = [r for r in campaign.trials if r.group == group]
@@ -239,10 +240,10 @@ def fit(
     own: np.ndarray | None = None,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
-    """Fit some trials and the records that every fit uses: first the initial states, from before the motion, then all unknowns.
+    """Fit trials and the records used by every fit: first their initial states before the motion, then all unknowns.
 
-    The search starts at the unknowns `shared` by all and `own` of each trial. They default to prior values, and to a fit to the
-    data before the motion. `progress` is called after each iteration with its number, the cost and the damping.
+    The search starts at `shared`, the unknowns shared by all trials, and `own`, the unknowns of each trial. They default to
+    prior values and to a fit to the data before the motion. `progress` receives iteration number, cost and damping.
     """
     fitted = [*known, *campaign.fit_only]
     problem = campaign.problem_of(fitted)
@@ -253,7 +254,7 @@ def fit(
 
 
 def _correlated(found: Identification) -> list[tuple[str, str, float]]:
-    """Return pairs of free coordinates that compensate each other, |correlation| above 0.9."""
+    """Return pairs of free coordinates with an absolute correlation above 0.9, strongest first."""
     c, labels = found.correlations, found.problem.labels
     pairs = [(labels[i], labels[j], float(c[i, j])) for i in range(len(c)) for j in range(i) if abs(c[i, j]) > 0.9]
     return sorted(pairs, key=lambda p: -abs(p[2]))
@@ -262,7 +263,7 @@ def _correlated(found: Identification) -> list[tuple[str, str, float]]:
 def predictions(
     campaign: Campaign, known: Sequence[RecordedTrial], unseen: Sequence[RecordedTrial], shared: np.ndarray
 ) -> list[Predicted]:
-    """Predict held-out trials from the `shared` unknowns of a fit, and from a quasi-static balance of the fitted trials."""
+    """Predict held-out trials from the `shared` unknowns of a fit and from a quasi-static balance fitted to the same trials."""
     study = campaign.study
     problem = campaign.problem_of([blinded(r) for r in unseen])
     own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).at.own
@@ -287,7 +288,7 @@ def predictions(
 
 
 def channels_of(problem: Problem, j: int, values: np.ndarray, own: np.ndarray) -> dict[str, ChannelSamples]:
-    """Return the simulated channels of a trial, with the offsets of the instruments."""
+    """Return the simulated channels of a trial, including the offsets of the instruments."""
     out, ns = {}, len(problem.free_start)
     grid = problem.trials[j].start + problem.h * np.arange(problem.timeline.steps[j] + 1)
     for c, name in enumerate(problem.outputs.names):
@@ -303,7 +304,7 @@ def errors_of(study: ValidationStudy, r: RecordedTrial, simulated: dict[str, Cha
 
 
 def _error(r: RecordedTrial, name: str, simulated: ChannelSamples) -> ChannelSamples:
-    """Return simulated minus measured values of a channel within the trial, at the times of the samples."""
+    """Return simulated minus measured values of a channel at the sample times within the trial."""
     t, x = r.trial.samples[name]
     within = (t >= r.trial.start) & (t <= r.trial.end)
     error = np.interp(t[within], *simulated) - x[within]
@@ -313,7 +314,7 @@ def _error(r: RecordedTrial, name: str, simulated: ChannelSamples) -> ChannelSam
 
 
 def blinded(r: RecordedTrial) -> RecordedTrial:
-    """Return the trial without measurements after the start of its motion; its joint angles remain."""
+    """Return the trial without measurements after the start of the motion; joint angles remain."""
     samples = {}
     for name, (times, values) in r.trial.samples.items():
         before = (times >= r.trial.start) & (times <= r.begins)

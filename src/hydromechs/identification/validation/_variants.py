@@ -1,4 +1,4 @@
-"""Variants: models simpler than that of a study, or different, whose prediction errors are compared with it."""
+"""Variants of a study's model, whose prediction errors are compared with those of the study."""
 
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -13,60 +13,60 @@ from hydromechs.values import Checked, Finite, NotNegative, Positive, nearest
 from .. import Unknown
 
 NEXT_TO_NOTHING = 1e-9
-"""Mass [kg] and moment of inertia [kg·m²] of a body that contributes only weight and buoyancy."""
+"""Mass [kg] and moment of inertia [kg·m²] of a body of which only weight and buoyancy remain."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Strip(Checked):
-    """A cylinder along an axis of a body, for drag by strips."""
+    """Cylinder along a body axis, for strip drag."""
 
     axis: Literal["x", "y", "z"]
-    """Axis of the body."""
+    """Body axis of the cylinder."""
     start: Finite
-    """Start on the axis [m]."""
+    """Start coordinate on the axis [m]."""
     end: Finite
-    """End on the axis [m]."""
+    """End coordinate on the axis [m]."""
     radius: Positive
-    """Radius [m]."""
+    """Radius of the cylinder [m]."""
     coefficient: NotNegative
-    """Drag coefficient on the projected area [-]."""
+    """Drag coefficient of the side on its projected area [-]."""
     end_coefficient: NotNegative | None = None
-    """Drag coefficient of the end faces on their area [-]; defaults to that of the side."""
+    """Drag coefficient of the end faces on their area [-]; defaults to the coefficient of the side."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """Changes of a study's model, by body names, and of its unknowns."""
+    """Changes to the model of a study, by body name, and to its unknowns."""
 
     strips: dict[str, Strip] = field(default_factory=dict)
-    """Bodies whose drag is replaced by strip drag of a cylinder."""
+    """Bodies whose drag is replaced by strip drag of a cylinder, keyed by body name."""
     no_drag: tuple[str, ...] = ()
     """Bodies without drag."""
     no_added_mass: tuple[str, ...] = ()
     """Bodies without added mass."""
     averaged_added_mass: tuple[str, ...] = ()
-    """Bodies whose added mass is the same in all directions."""
+    """Bodies with isotropic added mass."""
     only_weight: tuple[str, ...] = ()
-    """Bodies that contribute only weight and buoyancy, without inertia, added mass or drag."""
+    """Bodies with weight and buoyancy only, without inertia, added mass or drag."""
     without: tuple[str, ...] = ()
-    """Bodies that are removed, with their joints and unknowns."""
+    """Bodies to remove together with their joints and unknowns."""
     unknowns: tuple[Unknown, ...] = ()
-    """Unknowns that replace those of the study with the same type, name and index."""
+    """Unknowns that replace the study's unknowns of equal type, name and index."""
     more: tuple[Unknown, ...] = ()
-    """Additional unknowns."""
+    """Unknowns added to those of the study."""
 
     @property
     def bodies(self) -> list[str]:
-        """All bodies that it names."""
+        """Names of all bodies that the variant changes."""
         lists = (self.strips, self.no_drag, self.no_added_mass, self.averaged_added_mass, self.only_weight, self.without)
         return [name for names in lists for name in names]
 
 
 def varied(model: Model, variant: Variant) -> Model:
-    """Return the model of the study with a variant's changes."""
+    """Return the model of the study with the changes of a variant."""
     for name in variant.bodies:
         if name not in model.body_names:
-            raise ValueError(f"{model.name} has no body {name!r}{nearest(name, model.body_names)}")
+            raise ValueError(f"{model.name} has no body named {name!r}{nearest(name, model.body_names)}")
     return replace(model, bodies=tuple(_changed(b, variant, model) for b in model.bodies if b.name not in variant.without))
 
 
@@ -96,32 +96,32 @@ def _changed(body: Body, variant: Variant, model: Model) -> Body:
 
 @dataclass(frozen=True)
 class OnlyWeight:
-    """Weight and buoyancy of a body, as forces on its carrier."""
+    """Weight and buoyancy of a body, applied to its carrier."""
 
     mass: float
-    """[kg]"""
+    """Mass [kg]."""
     com: tuple[float, ...]
     """Centre of mass [m], shape (3,)."""
     volume: float
-    """[m³]"""
+    """Displaced volume [m³]."""
     center: tuple[float, ...]
     """Centre of buoyancy [m], shape (3,)."""
 
     def added_mass(self, body: Body, motion: Any) -> np.ndarray:
-        """Zero, shape (6, 6)."""
+        """Return zero added mass, shape (6, 6)."""
         return np.zeros((6, 6))
 
     def wrench(self, body: Body, motion: Any) -> np.ndarray:
-        """Weight and buoyancy about the body origin [N, N·m], shape (6,)."""
+        """Return weight and buoyancy about the body origin [N, N·m], shape (6,)."""
         weight, lift = -self.mass * motion.a_fg, motion.density * self.volume * motion.a_fg
         turning = cross(np.array(self.com), weight) + cross(np.array(self.center), lift)
         return np.concatenate([weight + lift, turning])
 
 
 def averaged(matrix: np.ndarray) -> np.ndarray:
-    """Return an isotropic added mass: means over translation and over rotation about its centre.
+    """Return an isotropic added mass: the means of translation and of rotation about the centre of added mass.
 
-    The centre is the point about which translation and rotation couple least. Both matrices are about the body's origin,
+    The centre is the point of minimum coupling between translation and rotation. Argument and result are about the body origin,
     linear first [kg, kg·m, kg·m²], shape (6, 6).
     """
     A, C, J = matrix[:3, :3], matrix[:3, 3:], matrix[3:, 3:]
