@@ -93,7 +93,7 @@ def test_blocks_beside_a_scenario():
         ("device: gyrocompass", "device: gyrocompas", "(did you mean 'gyrocompass'?)"),
         ("joints: [shoulder, upper_arm", "joints: [sholder, upper_arm", "sensor 'encoders': no joint 'sholder'"),
         ("  depth: {device", "  dvl: {device", "the key 'dvl' appears twice"),
-        ("period: 0.1", "period: 0.05", "controller.period is 0.05 s, must be an integer number of periods of the fastest sensor, 0.02 s: try 0.04 s"),
+        ("period: 0.1", "period: 0.05", "controller.period is 0.05 s, must be an integer number of periods of the fastest sensor, 0.02 s; use 0.04 s"),
         ("step: 0.002, record: 0.05", "step: 0.003, record: 0.06", "sensors: 1/rate of the fastest is 0.02 s, must be an integer number of steps of 0.003 s"),
         ("frame: vehicle, rate: 50", "frame: vehicle, rate: 50, latency: 0.1", "must have no latency and the highest rate"),
         ("device: fog_imu", "device: bar30", "needs exactly one Imu among the sensors, got none"),

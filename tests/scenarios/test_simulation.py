@@ -398,7 +398,7 @@ def test_nan_of_a_controller_names_the_actuator():
 
 def test_construction_errors():
     model = rover()
-    with pytest.raises(ValueError, match=r"record is 0\.015 s, must be an integer number of steps of 0\.01 s: try 0\.02 s"):
+    with pytest.raises(ValueError, match=r"record is 0\.015 s, must be an integer number of steps of 0\.01 s; use 0\.02 s"):
         hm.Simulation(model, step=0.01, record=0.015)
     with pytest.raises(ValueError, match=r"period is 0\.015 s, must be an integer number of steps"):
         hm.Simulation(model, step=0.01, controller=lambda s: None, period=0.015)
@@ -524,7 +524,7 @@ def test_diverged_run_keeps_its_recording_and_says_why():
     ds = caught.value.recording
     assert ds.attrs["finished"] == 0
     assert len(ds.time) > 3 and ds.time.values[-1] <= caught.value.state.t + 1e-9
-    assert "'rod'" in str(caught.value) and "take a step below" in str(caught.value)
+    assert "'rod'" in str(caught.value) and "use a step below" in str(caught.value)
     assert np.isfinite(caught.value.state.q).all()
 
 

@@ -89,11 +89,11 @@ def test_names():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: method_named("b5pc5"), "points is 5 with order 5: a block of p points needs p below its order"),
-        (lambda: method_named("b0pc5"), "points is 0, must be at least 1"),
-        (lambda: SlidingBlock(order=11, points=1), "order is 11, must be 2 to 10"),
-        (lambda: SlidingBlock(points=2.5), "points is 2.5, must be an integer"),
-        (lambda: SlidingBlock(points=4, tasks=3), "tasks is 3, must divide the 4 points"),
+        (lambda: method_named("b5pc5"), "points is 5 with order 5; this leaves no old derivative"),
+        (lambda: method_named("b0pc5"), "points is 0; use at least 1"),
+        (lambda: SlidingBlock(order=11, points=1), "order is 11; use 2 to 10"),
+        (lambda: SlidingBlock(points=2.5), "points is 2.5; enter an integer"),
+        (lambda: SlidingBlock(points=4, tasks=3), "tasks is 3; use a divisor of the 4 points"),
         (lambda: method_named("b5"), "no integrator 'b5'"),
     ],
 )

@@ -459,7 +459,7 @@ def test_what_a_filter_cannot_use_is_named(sensors, words):
 
 
 def test_periods_that_do_not_fit_are_named():
-    with pytest.raises(ValueError, match=r"period of FollowPath is 0.05 s, must be an integer.*0.04 s: try 0.04 s"):
+    with pytest.raises(ValueError, match=r"period of FollowPath is 0.05 s, must be an integer.*0.04 s; use 0.04 s"):
         sensed(FollowPath(waypoints=[{"position": (0, 0, 1)}], period=0.05), sensors=SENSORS)
 
 

@@ -1,4 +1,4 @@
-"""Integrators on the manifold of configurations: methods, block methods, and their steps in machine code."""
+"""Integrators on the configuration manifold: one-step methods, block methods, and their steps in machine code."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

@@ -1,17 +1,17 @@
-"""Sliding-block predictor-corrector methods (thesis ch. 3) for several points in time at once, on the lanes of one core.
+"""Sliding-block predictor-corrector methods (thesis ch. 3), which compute several points in time on the lanes of one core.
 
-A block method of order k with p points knows the newest state y_0 and the derivatives f_i at the last k points, i = 1 − k ...
-0. For the next p points, j = 1 ... p, it
+A block method of order k with p points starts from the newest state y_0 and the derivatives f_i at the last k points, i = 1 − k
+... 0. For the next p points, j = 1 ... p, it
 
     predicts y_j = y_0 + h Σ_i a_ji f_i with the k old derivatives, evaluates all p derivatives f_j = f(t_j, y_j) side by side,
     corrects    y_j = y_0 + h Σ_i b_ji f_i      with the k − p newest old derivatives and the p predicted ones,
     evaluates   f_j                             once more, and advances by p points.
 
-With p = 1 it is the classical Adams-Bashforth-Moulton PECE method.
+For p = 1 this is the classical Adams-Bashforth-Moulton PECE method.
 
-The state here is on a manifold. A block works in the chart around its newest configuration, q_0 ⊕ u (see `dynamics.retract`);
-the old points are expressed in that chart first: u_i = q_i ⊖ q_0, and u̇_i from the velocity there. Derivatives of velocities
-and of internal states are the same in every chart.
+The configuration is on a manifold. A block is computed in the chart around its newest configuration, q_0 ⊕ u (see
+`dynamics.retract`). The old points are first expressed in this chart: u_i = q_i ⊖ q_0, with u̇_i from the velocity at point i.
+Derivatives of velocities and internal states are equal in all charts.
 """
 
 import math
@@ -30,14 +30,14 @@ from hydromechs.values import Array, Scalar
 from ._integrator import Integrator
 
 LARGEST_ORDER = 10
-"""Order above which the region of stability of Adams methods is almost empty."""
+"""Maximum order; above it the stability region of Adams methods is almost empty."""
 
 
 @cache
 def integration_weights(nodes: tuple[int, ...], end: int) -> tuple[Fraction, ...]:
-    """Return w with ∫_0^end f = Σ w_i f(node_i) for every polynomial f with a degree below the number of nodes.
+    """Return w with ∫_0^end f = Σ w_i f(node_i) for every polynomial f of degree below the number of nodes.
 
-    The weight of a node is the integral of its Lagrange polynomial, in exact fractions.
+    Each weight is the integral of the node's Lagrange polynomial, as an exact fraction.
     """
     out = []
     for node in nodes:
@@ -53,47 +53,48 @@ def integration_weights(nodes: tuple[int, ...], end: int) -> tuple[Fraction, ...
 
 
 def predictor_weights(order: int, points: int) -> list[tuple[Fraction, ...]]:
-    """a_ji for the points j = 1 ... p of derivatives at the nodes 1 − k ... 0, one row for each point."""
+    """Return the predictor weights a_ji of the derivatives at the nodes 1 − k ... 0, one row for each point j = 1 ... p."""
     return [integration_weights(tuple(range(1 - order, 1)), j) for j in range(1, points + 1)]
 
 
 def corrector_weights(order: int, points: int) -> list[tuple[Fraction, ...]]:
-    """b_ji for the points j = 1 ... p of derivatives at the nodes p + 1 − k ... p, one row for each point."""
+    """Return the corrector weights b_ji of the derivatives at the nodes p + 1 − k ... p, one row for each point j = 1 ... p."""
     return [integration_weights(tuple(range(points + 1 - order, points + 1)), j) for j in range(1, points + 1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlidingBlock(Integrator):
-    """PECE method of order k that computes p points in time at once; "b4pc5" has p = 4 and k = 5.
+    """PECE method of order k that computes p points in time per block; "b4pc5" has p = 4 and k = 5.
 
-    It starts, and restarts after every jump of the inputs, with Dormand-Prince steps of the same length.
+    The method starts with Dormand-Prince steps of the same length, and restarts after every jump of the inputs.
     """
 
     steps = "BlockSteps"
-    impact = 0.02  # a block would continue with derivatives from before the jump of the force
+    impact = 0.02  # a block would reuse derivatives from before the jump of the force
     order: int = 5  # a field that replaces the interface's property
-    """k: 2 to 10, order of predictor and corrector [-]."""
+    """Order k of predictor and corrector, 2 to 10 [-]."""
     points: int = 4
-    """p: points of a block, below k [-]."""
+    """Number p of points of a block, below k [-]."""
     tasks: int | None = None
-    """Points that are evaluated side by side, a divisor of p (p̃ of the thesis) [-]; all if None, 1 for one after another."""
+    """Number of points evaluated in parallel, a divisor of p (p̃ of the thesis) [-]; all p if None, 1 for sequential
+    evaluation."""
 
     def __post_init__(self) -> None:
         for name in ("order", "points"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise ValueError(f"integrator.{name} is {value!r}, must be an integer")
+                raise ValueError(f"integrator.{name} is {value!r}; enter an integer")
         if not 2 <= self.order <= LARGEST_ORDER:
-            raise ValueError(f"integrator.order is {self.order}, must be 2 to {LARGEST_ORDER}")
+            raise ValueError(f"integrator.order is {self.order}; use 2 to {LARGEST_ORDER}")
         if self.points < 1:
-            raise ValueError(f"integrator.points is {self.points}, must be at least 1")
+            raise ValueError(f"integrator.points is {self.points}; use at least 1")
         if self.points >= self.order:
             raise ValueError(
-                f"integrator.points is {self.points} with order {self.order}: a block of p points needs p below its order, "
-                f"otherwise no old derivative remains for the corrector; use at most {self.order - 1} points"
+                f"integrator.points is {self.points} with order {self.order}; this leaves no old derivative for the corrector; "
+                f"use at most {self.order - 1} points or a higher order"
             )
         if self.tasks is not None and (self.tasks not in range(1, self.points + 1) or self.points % self.tasks):
-            raise ValueError(f"integrator.tasks is {self.tasks!r}, must divide the {self.points} points of a block")
+            raise ValueError(f"integrator.tasks is {self.tasks!r}; use a divisor of the {self.points} points of a block")
 
     @property
     def name(self) -> str:
@@ -101,7 +102,7 @@ class SlidingBlock(Integrator):
 
     @property
     def stages(self) -> int:
-        """Evaluations per point: one to predict, one to correct."""
+        """Evaluations of the dynamics per point: one for the predictor and one for the corrector."""
         return 2
 
     def longest_step(self, frequency: float, decay: float) -> float:
@@ -116,39 +117,39 @@ class SlidingBlock(Integrator):
 
     @property
     def substeps(self) -> int:
-        """Number of Dormand-Prince substeps at the start: their error must be negligible against that of orders above 5."""
+        """Number of Dormand-Prince substeps per step at the start, so that their error is negligible for orders above 5."""
         return 2 ** max(0, self.order - 5)
 
     @property
     def stability(self) -> float:
-        """Maximum |h λ| for a decaying mode λ < 0 at which a block is stable."""
+        """Maximum |h λ| of a decaying mode λ < 0 for which a block is stable."""
         return _stable_until(self.order, self.points, -1.0, 0.0)
 
     @property
     def oscillation(self) -> float:
-        """Maximum h ω for an undamped oscillation ω that does not grow by more than 1e-3 in a block."""
+        """Maximum h ω of an undamped oscillation ω whose amplitude grows by at most 1e-3 in a block."""
         return _stable_until(self.order, self.points, 1.0j, 1e-3)
 
 
 def block_named(name: str) -> SlidingBlock | None:
-    """Return the method of a name like "b4pc5" (points 4, order 5), or None if the name does not have that form."""
+    """Return the block method for a name such as "b4pc5" (4 points, order 5), or None if the name has another form."""
     found = re.fullmatch(r"b(\d+)pc(\d+)", name) if isinstance(name, str) else None
     return SlidingBlock(points=int(found[1]), order=int(found[2])) if found else None
 
 
 def amplification(order: int, points: int, z: complex) -> np.ndarray:
-    """Effect of a block on (y_0, h f_{1−k}, ..., h f_0) of the linear equation ẏ = λ y with z = h λ, shape (k + 1, k + 1)."""
+    """Return the matrix of a block for ẏ = λ y with z = h λ, shape (k + 1, k + 1); it acts on (y_0, h f_{1−k}, ..., h f_0)."""
     k, p = order, points
     A, B = (np.array(w(k, p), dtype=float) for w in (predictor_weights, corrector_weights))
     predicted = z * np.column_stack([np.ones(p), A])
-    known = np.vstack([np.eye(k + 1)[1 + p :], predicted])  # the derivatives of the corrector
+    known = np.vstack([np.eye(k + 1)[1 + p :], predicted])  # derivatives that the corrector uses
     corrected = np.eye(1, k + 1) + B @ known
     return np.vstack([corrected[-1:], np.eye(k + 1)[1 + p :], z * corrected])
 
 
 @cache
 def _stable_until(order: int, points: int, direction: complex, growth: float) -> float:
-    """Return the maximum r such that z = r · direction and all smaller r have at most this `growth` in a block."""
+    """Return the largest r for which all z from 0 to r · direction have at most this `growth` in a block."""
 
     def stable(r: float) -> bool:
         return bool(np.abs(np.linalg.eigvals(amplification(order, points, r * direction))).max() <= 1.0 + growth + 1e-9)
@@ -169,19 +170,20 @@ class BlockSystem(NamedTuple):
     nv: int
     """Degrees of freedom."""
     rates: Callable[..., Array]
-    """Return u̇ of the old points in the chart around q, (k, nv), of q, configurations (k, nq) and velocities (k, nv)."""
+    """Function of q, configurations (k, nq) and velocities (k, nv) that returns u̇ of the old points in the chart around q,
+    shape (k, nv)."""
     predict: Callable[..., Array]
-    """Return ẏ, (p, n), at y_0 + h W F, of times (p,), q, x, h, derivatives F (k, n) and weights W (p, k)."""
+    """Function of times (p,), q, x, h, derivatives F (k, n) and weights W (p, k) that returns ẏ (p, n) at y_0 + h W F."""
     correct: Callable[..., tuple[Array, Array, Array]]
-    """Return q, x and ẋ, (p, ...) each, at y_0 + h W F, from the same arguments."""
+    """Function of the arguments of `predict` that returns q, x and ẋ at y_0 + h W F, shape (p, ...) each."""
 
 
 def block_step(
     method: SlidingBlock, system: BlockSystem, t: Scalar, Q: Array, X: Array, D: Array, h: Scalar
 ) -> tuple[Array, Array, Array]:
-    """Return the last k points of the trajectory after p more; `t` is the time of the newest [s].
+    """Return the last k points of the trajectory after a block of p points; `t` is the time of the newest given point [s].
 
-    Points are configurations `Q` (k, nq), velocities with internal states `X` (k, nv + nz) and their derivatives `D`.
+    Points consist of configurations `Q` (k, nq), velocities and internal states `X` (k, nv + nz), and derivatives `D` of `X`.
     """
     k, p = method.order, method.points
     q, x = Q[-1], X[-1]

@@ -1,4 +1,4 @@
-"""Block methods in machine code: the start by Dormand-Prince steps, then a march of blocks."""
+"""Block methods in machine code: a start by Dormand-Prince steps, followed by a march of blocks."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ._methods import embedded_step
 from ._stepper import Stepper
 
 CHUNK = 4096
-"""Number of blocks recorded at once."""
+"""Number of blocks recorded per call."""
 
 
 class BlockSteps(Propagator):
-    """Steps of one stepper whose method is a `SlidingBlock`."""
+    """Steps of a stepper whose method is a `SlidingBlock`."""
 
     def __init__(self, stepper: Stepper) -> None:
         if not isinstance(stepper.method, SlidingBlock):
-            raise TypeError(f"{stepper.method.name} is not a block method")
+            raise TypeError(f"{stepper.method.name} is not a block method; use the propagator of the method")
         self.stepper, self.method = stepper, stepper.method
 
     # -- compiled programs ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def start(self) -> March:
-        """Dormand-Prince steps: state (n, q, x, ẋ), time t = offset + n h; inputs h, offset, those of the derivative."""
+        """March of Dormand-Prince steps with the state (n, q, x, ẋ) and the time t = offset + n h."""
         s, nx = self.stepper, self.stepper.n - self.stepper.model.nv
 
         def one(
@@ -50,7 +50,7 @@ class BlockSteps(Propagator):
 
     @cached_property
     def blocks(self) -> March:
-        """Blocks: state (n, Q, X, D) with n of the newest point; inputs as for `start`."""
+        """March of blocks: state (n, Q, X, D), where n is the index of the newest point; inputs as for `start`."""
         s, k, p = self.stepper, self.method.order, self.method.points
         nx = s.n - s.model.nv
 
@@ -70,7 +70,7 @@ class BlockSteps(Propagator):
         return March(Recipe(f"{s.name}_{name}", one, arguments, state, identity), s.lanes, s.threads)
 
     def system(self, inputs: dict[str, Array]) -> BlockSystem:
-        """Programs called by a block; each point's work is one program, called on lanes."""
+        """Return the programs called by a block; the work of each point is one program, called on lanes."""
         s, p = self.stepper, self.method.points
         model, nv = s.model, s.model.nv
         held = [np.broadcast_to(value, (p, *np.shape(value))) for value in inputs.values()]
@@ -108,7 +108,7 @@ class BlockSteps(Propagator):
         return points if self.method.tasks is None else min(self.method.tasks, points)
 
     def _on_lanes(self, program: compiler.Program, *arrays: Array) -> list[Array]:
-        """Return results at points, with as many at once as the method has tasks."""
+        """Return results at several points, evaluated in parallel in groups of the method's `tasks`."""
         n = len(arrays[0])
         tasks = self._tasks(n)
         parts = [compiler.call_on_lanes(program, *(a[j : j + tasks] for a in arrays)) for j in range(0, n, tasks)]
@@ -116,7 +116,7 @@ class BlockSteps(Propagator):
 
     @cached_property
     def _turning(self) -> tuple[list[int], list[int]]:
-        """Entries of q and v of joints with an orientation or a custom chart: these depend on the chart."""
+        """Indices into q and v of joints with an orientation or a custom chart, whose coordinates depend on the chart."""
         at_q: list[int] = []
         at_v: list[int] = []
         for step in dynamics.moving_steps(self.stepper.model):
@@ -127,7 +127,7 @@ class BlockSteps(Propagator):
 
     @cached_property
     def _rate_program(self) -> compiler.Program:
-        """u̇ of one old point in the chart around q, for the joints with an orientation."""
+        """Program for u̇ of one old point in the chart around q, for joints with an orientation or a custom chart."""
         model, (at_q, at_v) = self.stepper.model, self._turning
 
         def rate(q: Array, q_old: Array, v_old: Array) -> Array:
@@ -154,7 +154,7 @@ class BlockSteps(Propagator):
         return (f,) if what == "predict" else (dynamics.retract(s.model, q, y[:nv]), y[nv:], f[nv:])
 
     def _point_program(self, what: str) -> compiler.Program:
-        """`_point` as a program."""
+        """Return `_point` as a program."""
         s, k = self.stepper, self.method.order
         shapes = {"t": (), "q": (s.model.nq,), "x": (s.n - s.model.nv,), "h": (), "F": (k, s.n), "w": (k,)}
         shapes |= {a.name: a.shape for a in s.inputs}
@@ -167,7 +167,7 @@ class BlockSteps(Propagator):
     # -- running ------------------------------------------------------------------------------------------------------------
 
     def _run(self, stretch: Stretch) -> Paths:
-        """Take steps with held inputs, all worlds at the same time: a start, then an integer number of blocks."""
+        """Take steps with held inputs, all worlds in parallel: a start, then complete blocks."""
         offset, n, q, x, inputs, h, steps, record = stretch
         k, p = self.method.order, self.method.points
         blocks = max(0, (steps - (k - 1)) // p)
@@ -199,7 +199,7 @@ class BlockSteps(Propagator):
     def _started(
         self, n: float | np.ndarray, offset: float, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the first `steps` points from the given one on: Q, X, D, (worlds, steps + 1, ...) each, and good."""
+        """Return the points from the given one to `steps` steps later: Q, X, D (worlds, steps + 1, ...), and good (worlds,)."""
         worlds, m = len(q), self.method.substeps
         state = [np.zeros(worlds), q, x, np.zeros_like(x)]
         # a step of zero length keeps the state and returns its derivative
@@ -216,18 +216,18 @@ class BlockSteps(Propagator):
         for given, argument in zip(stretch.inputs, self.stepper.inputs, strict=True):
             if given.ndim > 1 + len(argument.shape):
                 raise ValueError(
-                    f"{argument.name} changes with every step, but {self.method.name} builds on earlier derivatives and needs "
-                    "inputs without jumps: hold it constant, split the rollout at its changes, or use rk4"
+                    f"{argument.name} changes with every step, but {self.method.name} uses earlier derivatives and requires "
+                    "inputs without jumps; hold it constant, split the rollout at its changes, or use rk4"
                 )
         first = float(np.max(stretch.n, initial=0.0))
         if np.any(stretch.n != first):
             raise ValueError(
-                f"{self.method.name} builds on earlier derivatives, so all worlds must be at one time; reset all, or use rk4"
+                f"{self.method.name} uses earlier derivatives, so all worlds must have equal times; reset all worlds or use rk4"
             )
         return self._run(stretch._replace(n=first))
 
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
-        """See `Propagator.advance`: one Dormand-Prince step to the grid, blocks on it, one step from it to the end."""
+        """Implement `Propagator.advance`: one Dormand-Prince step to the grid, blocks on the grid, one step to the end."""
         n = round(at.t / h)
         if abs(at.t - n * h) > slack(at.t, h):
             at = self._short_step(at, inputs, min(next_multiple(at.t, h, h), t_end), h)

@@ -1,4 +1,4 @@
-"""Interface of integrators, and of propagators that advance a state with one."""
+"""Interfaces of integrators and of propagators, which advance a state with an integrator."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ def rounding(t: float) -> float:
 
 
 def slack(t: float, step: float) -> float:
-    """Return the distance from a multiple of the step within which a time counts as equal [s]."""
+    """Return the distance from a multiple of the step within which two times count as equal [s]."""
     return max(1e-6 * step, rounding(t))
 
 
 def reached(t: float, t_end: float, step: float) -> bool:
-    """True if a time has been reached, up to less than a meaningful step [s]."""
+    """Return True if a time has reached `t_end`, except for a remainder shorter than a meaningful step [s]."""
     return t >= t_end - max(min(1e-6 * step, 1e-10), rounding(t_end))
 
 
 def is_multiple(t: float, period: float, step: float) -> bool:
-    """True if a time is a multiple of a period, within rounding and a millionth of a step [s]."""
+    """Return True if a time is a multiple of a period, within rounding and a millionth of a step [s]."""
     return abs(t - round(t / period) * period) <= slack(t, step)
 
 
 def next_multiple(t: float, period: float, step: float) -> float:
-    """Return the first multiple of a period after a time, excluding times that count as equal [s]."""
+    """Return the first multiple of a period after a time, excluding multiples that count as equal to the time [s]."""
     return (math.floor((t + slack(t, step)) / period) + 1) * period
 
 
 def whole_steps(value: float, step: float, name: str, of: str = "steps of", remedy: str = "another step") -> int:
-    """Return the number of steps in a time [s]; `ValueError` with `name`, `of` and `remedy` if it is not an integer."""
+    """Return the number of steps in a time [s]; raise `ValueError` with `name`, `of` and `remedy` if it is not an integer."""
     if value > MOST_STEPS * step:
         raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s; use longer steps")
     n = max(1, round(value / step))
     if abs(value / step - n) > 1e-6 * n:
-        raise ValueError(f"{name} is {value:g} s, must be an integer number of {of} {step:g} s: try {n * step:g} s or {remedy}")
+        raise ValueError(f"{name} is {value:g} s, must be an integer number of {of} {step:g} s; use {n * step:g} s or {remedy}")
     return n
 
 
 class Point(NamedTuple):
-    """Point of a trajectory."""
+    """Time and state of one point of a trajectory."""
 
     t: float
     """Time [s]."""
@@ -67,38 +67,38 @@ class Point(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Equal steps in many worlds."""
+    """Several steps of equal length in many worlds."""
 
     t: float
     """Time of point 0 [s]."""
     n: int | float | np.ndarray
-    """Index of the first point: it starts at t + n h; for one-step methods optionally one for each world, shape (worlds,)."""
+    """Index of the first point, whose time is t + n h; for one-step methods optionally one index per world, shape (worlds,)."""
     q: np.ndarray
     """Configurations, shape (worlds, nq)."""
     x: np.ndarray
     """Velocities and internal states, shape (worlds, nv + nz)."""
     inputs: list[np.ndarray]
-    """Shape (worlds or 1, ...) each, held, or (worlds or 1, steps, ...), one for each step."""
+    """Inputs: constant ones of shape (worlds or 1, ...), or one value per step, shape (worlds or 1, steps, ...)."""
     h: float
-    """Step [s]."""
+    """Step length [s]."""
     steps: int
     record: int
-    """Steps from one recorded state to the next."""
+    """Number of steps from one recorded state to the next."""
 
 
 class Paths(NamedTuple):
-    """Result of steps of many worlds."""
+    """Recorded states after steps of many worlds."""
 
     q: np.ndarray
     """Configurations after every `record` steps, shape (worlds, rows, nq)."""
     x: np.ndarray
-    """Velocities and internal states there, shape (worlds, rows, nv + nz)."""
+    """Velocities and internal states at the same points, shape (worlds, rows, nv + nz)."""
     good: np.ndarray
     """Number of steps with finite results, shape (worlds,)."""
 
 
 class NotFinite(ArithmeticError):
-    """Raised if the next step is not finite or impossible; `at` is the last valid point."""
+    """Error raised if the next step is not finite or impossible; `at` is the last valid point."""
 
     def __init__(self, at: Point, reason: str) -> None:
         self.at, self.reason = at, reason
@@ -106,28 +106,28 @@ class NotFinite(ArithmeticError):
 
 
 class Integrator(abc.ABC):
-    """Integration method."""
+    """Abstract integration method."""
 
     __slots__ = ()
     adaptive: ClassVar[bool] = False
-    """True if it selects its steps."""
+    """True if the method selects its step lengths."""
     restarts_at_stops: ClassVar[bool] = True
-    """True if its steps depend on earlier ones, so that it restarts whenever a run stops, for example at samples."""
+    """True if steps depend on earlier steps, so that the method restarts whenever a run stops, for example at samples."""
     many_worlds: ClassVar[bool] = True
-    """True if it can roll out many worlds; a third-party engine holds one."""
+    """True if the method can roll out many worlds; third-party engines simulate one world."""
     controlled: ClassVar[bool] = False
-    """True if it keeps its error within a tolerance for any step."""
+    """True if the method keeps its error within a tolerance for every step length."""
     other: ClassVar[str] = "use the integrator linearly_implicit"
-    """Description of alternatives for a system too stiff for its step; empty for none."""
+    """Alternative to name in messages if a system is too stiff for the step; empty if there is none."""
     steps: ClassVar[str] = "FixedSteps"
-    """Name of its `Propagator` in this package."""
+    """Class name of the method's `Propagator` in this package."""
     impact: ClassVar[float] = 3.0
-    """Maximum step through the start of a contact, times the |λ| of its mode."""
+    """Maximum step at the start of a contact, multiplied by |λ| of the contact's mode [-]."""
 
     @property
     @abc.abstractmethod
     def name(self) -> str:
-        """Name in files."""
+        """Name of the method in files."""
 
     @property
     @abc.abstractmethod
@@ -137,24 +137,24 @@ class Integrator(abc.ABC):
     @property
     @abc.abstractmethod
     def stages(self) -> int:
-        """Evaluations of the dynamics in one step."""
+        """Number of evaluations of the dynamics per step."""
 
     @abc.abstractmethod
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0 [1/s, rad/s]; infinite if all are stable."""
+        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0, infinity if every step is stable."""
 
     def remedy(self, step: float) -> str:
         """Return advice for a run with this step [s] whose state or energy has diverged."""
         if self.adaptive:
-            return "tighten its tolerances, or find the quantity that grows without limit"
-        return f"take a step below {step:g} s{', or ' if self.other else ''}{self.other}"
+            return "tighten the tolerances of the integrator, or find the quantity that grows without limit"
+        return f"use a step below {step:g} s{', or ' if self.other else ''}{self.other}"
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
-        """Return the longest stable step for a mode whose deflection x is an internal state."""
+        """Return the longest stable step [s] for a mode whose deflection x is an internal state."""
         return self.longest_step(frequency, decay)
 
     def propagator(self, stepper: Stepper) -> Propagator:
-        """Return the propagator that advances a state in time with this method: `steps` of the compiled system."""
+        """Return the propagator that advances the stepper's system in time with this method."""
         from hydromechs import integrators  # loads CasADi and LLVM
 
         made: Propagator = getattr(integrators, self.steps)(stepper)
@@ -162,36 +162,37 @@ class Integrator(abc.ABC):
 
 
 class OneStep(Integrator):
-    """A method that needs only the current state."""
+    """Integration method that uses only the current state."""
 
     __slots__ = ()
 
     @abc.abstractmethod
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """Return the state after one step from (q, x) at time t over h."""
+        """Return (q, x) after one step of length h from (q, x) at time t."""
 
 
 class FixedStep(OneStep):
-    """A one-step method with steps of equal length."""
+    """One-step method with steps of equal length."""
 
     __slots__ = ()
     restarts_at_stops = False
 
 
 class Propagator(abc.ABC):
-    """Advances states in time with one method on one system."""
+    """Method bound to one system; advances states in time."""
 
     @abc.abstractmethod
     def compile(self) -> None:
-        """Compile the machine code for one world now."""
+        """Compile the machine code for one world immediately."""
 
     @abc.abstractmethod
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
-        """Advance from a point to the time t_end [s], exactly, with held inputs, shape (nu,); raise `NotFinite`.
+        """Advance exactly from a point to the time t_end [s] with held inputs, shape (nu,); raise `NotFinite`.
 
-        A pure function of its arguments: a resumed run takes the same steps. `h` is the step, or the first attempt [s].
+        The result depends only on the arguments, so that a resumed run takes the same steps. `h` is the step length [s];
+        adaptive methods use it for the first attempt.
         """
 
     @abc.abstractmethod
     def march(self, stretch: Stretch) -> Paths:
-        """Take a `stretch` of equal steps in many worlds without returning to Python."""
+        """Take the steps of a `stretch` in many worlds without returning to Python."""

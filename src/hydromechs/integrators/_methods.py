@@ -1,7 +1,7 @@
-"""One-step methods on the manifold of configurations. A method's step is traced like any equation.
+"""One-step methods on the configuration manifold; the step of a method is traced like any other equation.
 
-The state is (q, x) with x = (v, z). A step works in the chart around q (see `dynamics.retract`): y = (u, v, z) starts at (0, x)
-and lives in a vector space, so that the classical methods keep their order even for quaternions.
+The state is (q, x) with x = (v, z). A step is computed in the chart around q (see `dynamics.retract`): y = (u, v, z) starts at
+(0, x) and is an element of a vector space. The classical methods therefore keep their order even for quaternions.
 """
 
 import math
@@ -20,36 +20,36 @@ from ._integrator import FixedStep, Integrator, OneStep
 
 
 class System(NamedTuple):
-    """Equations to integrate, as functions of floats or symbols."""
+    """Equations of a system to integrate, as functions of floats or symbols."""
 
     nv: int
-    """Number of degrees of freedom: u and v have as many entries."""
+    """Number of degrees of freedom, the length of u and v."""
     derivative: Callable[..., Array]
-    """ẏ = f(t, q, y), shape (n,)."""
+    """Derivative ẏ = f(t, q, y), shape (n,)."""
     jacobian: Callable[..., Array]
-    """∂f/∂y (t, q, y) of all but the work integrals, shape (n − work_count, n − work_count)."""
+    """Jacobian ∂f/∂y (t, q, y) without the work integrals, shape (n − work_count, n − work_count)."""
     solve: Callable[..., Array]
-    """x = A⁻¹ b of (A, b)."""
+    """Linear solver (A, b) → x = A⁻¹ b."""
     retract: Callable[..., Array]
-    """q ⊕ u of (q, u)."""
+    """Retraction (q, u) → q ⊕ u."""
     rate: Callable[..., Array]
-    """u̇ of (q, v) at u = 0."""
+    """Chart rate (q, v) → u̇ at u = 0."""
     work_count: int = 0
-    """Number of integrals at the end of y, such as work: no rate depends on them, and their error is ignored."""
+    """Number of integrals at the end of y, such as work: no rate depends on these, and their error is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Euler(FixedStep):
-    """Explicit Euler: order 1. It is for comparison only, because it adds energy to oscillations."""
+    """Explicit Euler method of order 1, for comparison only, because it adds energy to oscillations."""
 
     name = "euler"
     order = 1
     stages = 1
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² if it oscillates, else 2/|λ|.
+        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0: d/ω² for oscillations, else 2/|λ|.
 
-        No undamped mode is stable; with 0.01/ω an amplitude grows by 0.5 % per radian.
+        Undamped modes are never stable; with a step of 0.01/ω the amplitude grows by 0.5 % per radian.
         """
         if decay < 2.0 * frequency:
             return max(decay / frequency / frequency, 0.01 / frequency)
@@ -63,7 +63,7 @@ class Euler(FixedStep):
 
 @dataclass(frozen=True, slots=True)
 class SemiImplicitEuler(FixedStep):
-    """Semi-implicit (symplectic) Euler: first the velocity, then the position with the new velocity; order 1."""
+    """Semi-implicit (symplectic) Euler method of order 1: the velocity advances first and moves the position."""
 
     name = "semi_implicit_euler"
     order = 1
@@ -76,11 +76,11 @@ class SemiImplicitEuler(FixedStep):
         return 4.0 / (math.hypot(decay, 2.0 * frequency) + decay)
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
-        """Return the longest stable step of Euler's method: internal states advance with the old velocity."""
+        """Return the longest stable step [s] of Euler's method, because internal states advance with the old velocity."""
         return Euler().longest_step(frequency, decay)
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """x' = x + h ẋ(q, x),  q' = q ⊕ h u̇(q, v')."""
+        """Return x' = x + h ẋ(q, x) and q' = q ⊕ h u̇(q, v')."""
         y = _start(system, x)
         x = x + h * system.derivative(t, q, y)[system.nv :]
         return system.retract(q, h * system.rate(q, x[: system.nv])), x
@@ -88,7 +88,7 @@ class SemiImplicitEuler(FixedStep):
 
 @dataclass(frozen=True, slots=True)
 class RungeKutta4(FixedStep):
-    """The classical Runge-Kutta method of order 4: four evaluations per step. The default."""
+    """Classical Runge-Kutta method of order 4 with four evaluations per step (the default)."""
 
     name = "rk4"
     order = 4
@@ -99,7 +99,7 @@ class RungeKutta4(FixedStep):
         return 2.6 / max(fastest_root(frequency, decay), 1e-300)
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """k_1 = f(y), k_2 = f(y + h/2 k_1), k_3 = f(y + h/2 k_2), k_4 = f(y + h k_3);  y + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)."""
+        """Return y + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)."""
         y, f, half = _start(system, x), system.derivative, 0.5 * h
         k1 = f(t, q, y)
         k2 = f(t + half, q, y + half * k1)
@@ -113,9 +113,9 @@ class DormandPrince(OneStep):
     """Adaptive Runge-Kutta method of order 5 with an error estimate of order 4 (Dormand and Prince 1980)."""
 
     relative: Positive = 1e-6
-    """Allowed error of a step, relative to the size of velocities and internal states, or to 1 m or 1 rad [-]."""
+    """Allowed error per step, relative to the size of velocities and internal states, or to 1 m or 1 rad [-]."""
     absolute: Positive = 1e-9
-    """Allowed error of a step where these are small [SI]."""
+    """Allowed error per step if these quantities are small [SI]."""
     largest: Positive = 0.1
     """Longest step [s]."""
     name = "dormand_prince"
@@ -126,7 +126,7 @@ class DormandPrince(OneStep):
     steps = "AdaptiveSteps"
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Return infinity: the method selects its step automatically."""
+        """Return infinity, because the method selects its step automatically."""
         return np.inf
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
@@ -138,10 +138,11 @@ class DormandPrince(OneStep):
 
 @dataclass(frozen=True, slots=True)
 class LinearlyImplicit(OneStep):
-    """Rosenbrock method ROS2 with the exact Jacobian: order 2, L-stable, for stiff contact and drives (Verwer et al. 1999).
+    """Rosenbrock method ROS2 of order 2 with the exact Jacobian, L-stable, for stiff contacts and drives (Verwer et al. 1999).
 
-    Its order does not depend on the Jacobian, so parts of the Jacobian (tables, waves) may be held constant. A step with too
-    large an estimated error (a landing, the end of a slide) is divided; see `implicit_step` and `ImplicitSteps`.
+    The order does not depend on the Jacobian, so that parts of the Jacobian (tables, waves) may be held constant. A step is
+    divided if the estimated error is too large, for example at touchdown or at the end of sliding; see `implicit_step` and
+    `ImplicitSteps`.
     """
 
     name = "linearly_implicit"
@@ -159,17 +160,17 @@ class LinearlyImplicit(OneStep):
 
 
 RELATIVE = 1e-3
-"""Allowed error of a part of a linearly implicit step, relative to the size of the integrated quantity."""
+"""Allowed error per part of a linearly implicit step, relative to the size of the integrated quantity [-]."""
 ABSOLUTE = 1e-5
-"""Allowed error where velocities are small [m/s, rad/s]."""
+"""Allowed error if velocities are small [m/s, rad/s]."""
 GROWTH_LIMIT = 0.1
-"""Ratio of error to allowed error below which the next part is larger; doubling the part quadruples the error."""
+"""Ratio of estimated to allowed error below which the next part is longer [-]; doubling a part quadruples its error."""
 LASTING = 0.1
-"""Time in which the error of an internal state may change a velocity by `ABSOLUTE` [s]."""
+"""Period over which the error of an internal state may change a velocity by `ABSOLUTE` [s]."""
 
 
 def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array, Scalar]:
-    """Return a ROS2 step: new q and x, and the estimated error over the allowed one. With W = 1 − γ h J, γ = 1 − 1/√2:
+    """Return a ROS2 step: new q and x, and the ratio of the estimated to the allowed error.
 
         W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2),   error h/2 (k_1 + k_2)
 
@@ -207,21 +208,21 @@ def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> t
 
 
 SMALLEST = 2.0**-30
-"""Minimum fraction of a step."""
+"""Minimum length of a part as a fraction of a step."""
 
 
 def implicit_part(
     system: System, n: Scalar, part: Scalar, size: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, last: Scalar
 ) -> tuple[Scalar, Scalar, Scalar, Array, Array]:
-    """Return the result of one attempt at a part of a linearly implicit step: n, part, size, q and x after it.
+    """Return the result of one attempt at a part of a linearly implicit step: new n, part, size, q and x.
 
     A full step is tried first. If the error is too large, the step is halved repeatedly; parts are 1/2ᵏ of a step and start at
-    multiples of their size. If the error is small, the next part is twice as large, provided it starts at a multiple of its
-    size. The next step is again tried in full, so it depends only on the state. The result is not finite if
-    parts become too small.
+    multiples of their size. If the error is small, the next part is twice as long, provided that it starts at a multiple of its
+    size. Every step starts with a full attempt and thus depends only on the state. The result is not finite if parts become too
+    small.
 
-    `n` is the index of the point before the step, `last` that of the final point; `part`, 0 to 1, is the completed fraction of
-    the step, and `size` the fraction to try.
+    `n` is the index of the point before the step, and `last` the index of the final point. `part`, 0 to 1, is the completed
+    fraction of the step, and `size` the fraction to try.
     """
     q1, x1, error = implicit_step(system, offset + (n + part) * h, q, x, size * h)
     goes = n < last
@@ -245,20 +246,20 @@ def implicit_part(
 METHODS: dict[str, type[OneStep]] = {
     m.name: m for m in (Euler, SemiImplicitEuler, RungeKutta4, DormandPrince, LinearlyImplicit)
 }
-"""Integrators by name."""
+"""Integrators, keyed by name."""
 EQUAL_STEPS = f"use {', '.join(name for name, m in METHODS.items() if not m.adaptive)}, or a block method such as b1pc5"
-"""Remedy if equal steps are required."""
+"""Fix stated in messages if a method with equal steps is required."""
 
 
 def method_named(name: str | Integrator) -> Integrator:
-    """Return a method by its name, or the method itself."""
+    """Return the method with a given name, or the method itself."""
     if isinstance(name, Integrator):
         return name
     block = block_named(name)
     if block is not None:
         return block
     if name not in METHODS:
-        raise ValueError(f"no integrator {name!r}; available: {', '.join(METHODS)}, and block methods such as b4pc5")
+        raise ValueError(f"there is no integrator {name!r}; available: {', '.join(METHODS)}, and block methods such as b4pc5")
     return METHODS[name]()
 
 
@@ -272,7 +273,7 @@ def _end(system: System, q: Array, y: Array) -> tuple[Array, Array]:
 
 GAMMA = 1.0 - np.sqrt(0.5)
 TINY = 1e-12
-"""Keeps quotients finite."""
+"""Offset that keeps quotients finite."""
 
 
 NODES = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
@@ -286,7 +287,7 @@ STAGES = (
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-"""Fifth-order minus fourth-order weights."""
+"""Difference of the fifth-order and fourth-order weights."""
 
 
 def embedded_step(
@@ -294,7 +295,7 @@ def embedded_step(
 ) -> tuple[Array, Array, Array, Array]:
     """Return a Dormand-Prince step: new q and x, the estimated error of y (n,), and the stages (7, n).
 
-    The last stage is the first of the next step: `first`, if known, saves an evaluation.
+    The last stage equals the first stage of the next step. Passing it as `first` saves one evaluation.
     """
     y = _start(system, x)
     k: list[Array] = [] if first is None else [first]

@@ -18,21 +18,22 @@ from ._methods import System, embedded_step, implicit_part
 
 
 class Stepper:
-    """One method on one system, compiled: a march of many steps, or single steps with an error estimate.
+    """Compiled combination of one method and one system: a march of many steps, or single steps with an error estimate.
 
     Args:
-        model: The mechanism, whose chart is used.
-        derivative: ẏ = f(t, q, y, *inputs), traceable, shape (2 nv + nz,).
+        model: The mechanism, which defines the chart.
+        derivative: Traceable function ẏ = f(t, q, y, *inputs), shape (2 nv + nz,).
         nz: Number of internal states.
         inputs: Additional arguments of the derivative.
         name: Name of the programs.
         identity: Text that determines the derivative together with the package's source, or None.
-        counted: 1 for the entries of y = (u, v, z) whose error counts for adaptive steps, else 0, shape (n,); defaults to all.
-        differentiable: The derivative without calls, for its Jacobian: calls count as constant there; optional.
-        loops: Builds the derivative of a large system as loops; steps are then also loops over the entries of its state. None
-            to trace `derivative`.
-        at_points: v̇ at several points of a block at once, of times (p,), q (p, nq), v (p, nv) and the inputs, shape (p, nv);
-            of block methods without internal states; optional.
+        counted: 1 for entries of y = (u, v, z) whose error adaptive steps control, else 0, shape (n,); defaults to all entries.
+        differentiable: The derivative without calls of compiled functions, for the Jacobian, which treats results of calls as
+            constant; optional.
+        loops: Function that builds the derivative of a large system as loops, so that steps are also loops over the entries of
+            the state. None to trace `derivative`.
+        at_points: Function of times (p,), q (p, nq), v (p, nv) and the inputs that returns v̇ at several points of a block,
+            shape (p, nv). Optional, for block methods without internal states.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Stepper:
 
     @cached_property
     def derivative_program(self) -> compiler.Program | Rolled:
-        """ẏ as a program, or as loops."""
+        """Derivative ẏ as a program or as loops."""
         if self.loops is not None:
             return self.loops()
         shapes = {"t": (), "q": (self.model.nq,), "y": (self.n,), **{a.name: a.shape for a in self.inputs}}
@@ -80,7 +81,7 @@ class Stepper:
 
     @cached_property
     def _loops(self) -> tuple[Rolled, Rolled]:
-        """q ⊕ u and u̇ as loops."""
+        """Loops for q ⊕ u and for u̇."""
         return retract_loop(self.model), chart_rate_loop(self.model)
 
     def _recipe(
@@ -93,7 +94,7 @@ class Stepper:
 
     @cached_property
     def jacobian_program(self) -> compiler.Program:
-        """∂ẏ/∂y of all but the work integrals, as a program."""
+        """Program for ∂ẏ/∂y without the work integrals."""
         n, work_count = self.n - self.work_count, np.zeros(self.work_count)
         shapes = {"t": (), "q": (self.model.nq,), "y": (n,), **{a.name: a.shape for a in self.inputs}}
 
@@ -104,7 +105,7 @@ class Stepper:
         return compiler.jacobian_program(program, ("y",))
 
     def _jacobian(self, t: Scalar, q: Array, y: Array, *inputs: Array) -> Array:
-        """Call of the Jacobian; constant entries, most of them 0, are numbers."""
+        """Return a call of the Jacobian; constant entries, most of which are 0, are numbers."""
         program, n = self.jacobian_program, self.n - self.work_count
         J = np.array(compiler.call(program, t, q, y[:n], *inputs)[0], dtype=object).ravel()
         for k, place in enumerate(program.results[0]):
@@ -113,7 +114,7 @@ class Stepper:
         return J.reshape(n, n)
 
     def system(self, inputs: dict[str, Array]) -> System:
-        """The system as calls of compiled functions, for a trace with the given inputs."""
+        """Return the system as calls of compiled functions, for a trace with the given inputs."""
         model, held = self.model, list(inputs.values())
         return System(
             model.nv,
@@ -132,7 +133,7 @@ class Stepper:
         return dynamics.chart_rate(self.model, q, np.zeros(self.model.nv), v)
 
     def reference(self, inputs: dict[str, Array]) -> System:
-        """The system in plain NumPy, uncompiled: for checks."""
+        """Return the system in uncompiled NumPy operations, for checks."""
         return System(
             self.model.nv,
             lambda t, q, y: self.differentiable(t=t, q=q, y=y, **inputs),
@@ -149,14 +150,14 @@ class Stepper:
 
     @cached_property
     def march(self) -> March:
-        """Many steps: state (n, q, x) with the time t = offset + n h, inputs h, offset and those of the derivative."""
+        """March of many steps: state (n, q, x), time t = offset + n h, inputs h, offset and those of the derivative."""
         method = self.method
         if not isinstance(method, OneStep):
-            raise TypeError(f"{method.name} needs more than the current state; use its propagator")
+            raise TypeError(f"{method.name} uses more than the current state; use its propagator")
 
         def one(n: Scalar, q: Array, x: Array, h: Scalar, offset: Scalar, **inputs: Array) -> tuple[Scalar, Array, Array]:
             system = self.system(inputs)
-            if method.stages == 1 and self.loops is None:  # one evaluation, at u = 0: written out, most of the chart vanishes
+            if method.stages == 1 and self.loops is None:  # one evaluation, at u = 0: without a call most of the chart vanishes
                 system = system._replace(derivative=lambda t, q, y: self.derivative(t=t, q=q, y=y, **inputs))
             q, x = method.step(system, offset + n * h, q, x, h)
             return n + 1.0, q, x
@@ -167,10 +168,10 @@ class Stepper:
 
     @cached_property
     def attempts(self) -> March:
-        """Many attempts at parts of linearly implicit steps, see `implicit_part`.
+        """March of many attempts at parts of linearly implicit steps; see `implicit_part`.
 
-        State (n, part, size, q, x) with the time t = offset + (n + part) h; inputs h, offset, the index of the last point, and
-        those of the derivative.
+        The state is (n, part, size, q, x) and the time t = offset + (n + part) h. The inputs are h, offset, the index of the
+        last point, and those of the derivative.
         """
 
         def one(
@@ -185,7 +186,7 @@ class Stepper:
 
     @cached_property
     def embedded(self) -> Compiled:
-        """One Dormand-Prince step: (t, q, x, h, inputs) to (q, x, error, stages)."""
+        """Compiled Dormand-Prince step: (t, q, x, h, inputs) → (q, x, error, stages)."""
 
         def one(t: Scalar, q: Array, x: Array, h: Scalar, **inputs: Array) -> tuple[Array, Array, Array, Array]:
             return embedded_step(self.system(inputs), t, q, x, h)
@@ -201,22 +202,22 @@ class Stepper:
 
     @cached_property
     def propagator(self) -> Propagator:
-        """Advance states in time with the method."""
+        """Propagator that advances states in time with the method."""
         return self.method.propagator(self)
 
 
 def retract_loop(model: Model) -> Rolled:
-    """q ⊕ u of (q, u)."""
+    """Return loops for the retraction (q, u) → q ⊕ u."""
     return _loop(model, "retract", ("q", "u"), "q")
 
 
 def chart_rate_loop(model: Model) -> Rolled:
-    """u̇ of (q, u, v)."""
+    """Return loops for the chart rate (q, u, v) → u̇."""
     return _loop(model, "chart_rate", ("q", "u", "v"), "u")
 
 
 def _loop(model: Model, name: str, inputs: tuple[str, ...], like: str) -> Rolled:
-    """Apply a method of all moving steps to their slices of the arrays; the result has the shape of one of these."""
+    """Return loops that apply a method of all moving steps to their slices of the arrays."""
     kinds: dict[Any, int] = {}
     programs, rows = [], []
     for step in dynamics.moving_steps(model):

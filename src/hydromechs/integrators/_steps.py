@@ -14,24 +14,24 @@ from ._stepper import Stepper
 
 
 class BoundSteps(Protocol):
-    """Steps of one world in compiled code, in the form of `compiler.BoundMarch`."""
+    """Steps of one world in compiled code, with the interface of `compiler.BoundMarch`."""
 
     state: list[np.ndarray]
-    """Index of the point, configuration, velocity and internal states, shape (1, ...) each."""
+    """Index of the point, configuration, and velocity with internal states, shape (1, ...) each."""
     inputs: list[np.ndarray]
-    """Step, time of point 0, inputs, shape (1, ...) each."""
+    """Step length, time of point 0, and inputs, shape (1, ...) each."""
 
     def run(self, steps: int) -> float:
-        """Take steps; return their number."""
+        """Take a number of steps; return the number of completed steps."""
 
 
 def numbers(n: float | np.ndarray, worlds: int) -> np.ndarray:
-    """Index of the first point in each world, shape (worlds,)."""
+    """Return the index of the first point in each world, shape (worlds,)."""
     return np.array(np.broadcast_to(n, worlds), dtype=float)
 
 
 class FixedSteps(Propagator):
-    """Steps of a one-step method on the grid of multiples of the step; to a time off the grid, one shorter step."""
+    """Steps of a one-step method on the grid of multiples of the step length, with shorter steps to times off the grid."""
 
     def __init__(self, stepper: Stepper) -> None:
         self.stepper = stepper
@@ -52,7 +52,7 @@ class FixedSteps(Propagator):
         return at
 
     def _some(self, at: Point, inputs: np.ndarray, t_end: float, h: float) -> Point:
-        """Advance towards a time: steps on the grid, or one shorter step to it or to the end."""
+        """Advance towards a time: several steps on the grid, or one shorter step to the next grid point or the end."""
         n = round(at.t / h)
         offset = 0.0 if abs(at.t - n * h) <= rounding(at.t) else at.t - n * h
         steps = math.floor((t_end - at.t + slack(t_end, h)) / h)
@@ -82,21 +82,21 @@ class FixedSteps(Propagator):
 
 
 PATIENCE = 200_000
-"""Maximum number of attempts at one step."""
+"""Maximum number of attempts per step."""
 
 
 class ImplicitSteps(FixedSteps):
-    """Steps on the grid of multiples of the step, each of one or more parts by `LinearlyImplicit`; see `implicit_part`."""
+    """Steps on the grid of multiples of the step length, each divided into parts by `LinearlyImplicit`; see `implicit_part`."""
 
     @cached_property
     def _bound(self) -> BoundSteps:
         return _DividedSteps(self.stepper.attempts)
 
     def _reason(self) -> str:
-        return "the error estimate requires too small parts of a step; smooth forces that jump, or use rk4 with a short step"
+        return "the error estimate requires too small a step; smooth forces that jump, or use rk4 with a short step"
 
     def march(self, stretch: Stretch) -> Paths:
-        """See `Propagator.march`. At records and at changes of inputs, all worlds wait for the one with the most parts."""
+        """Implement `Propagator.march`; at records and input changes, worlds wait for the world with the most parts."""
         t, n, q, x, inputs, h, steps, record = stretch
         attempts, worlds = self.stepper.attempts, len(q)
         changing = [a.ndim == len(b.shape) + 2 for a, b in zip(inputs, self.stepper.inputs, strict=True)]
@@ -127,7 +127,7 @@ def _reach(
     last: np.ndarray,
     alive: np.ndarray,
 ) -> np.ndarray:
-    """Advance worlds to a point, in place; return a mask of the live worlds that arrive, shape (worlds,)."""
+    """Advance worlds to a point, in place; return a mask of the live worlds that reach the point, shape (worlds,)."""
     alive = alive.copy()
     tried = 0
     while True:
@@ -142,7 +142,7 @@ def _reach(
 
 
 class _DividedSteps:
-    """One world that takes full steps in parts, see `Stepper.attempts`, with the interface of full steps."""
+    """Full steps of one world that are divided into parts (see `Stepper.attempts`), with the interface `BoundSteps`."""
 
     def __init__(self, attempts: March) -> None:
         self._march = attempts.bound()
@@ -151,14 +151,14 @@ class _DividedSteps:
         self.state, self.inputs = [n, q, x], [h, offset, *inputs]
 
     def run(self, steps: int) -> float:
-        """Take full steps; return their number, with a fraction if it stops within one."""
+        """Take full steps; return the number of completed steps, including the fraction of an incomplete step."""
         n = self.state[0]
         first = float(n[0])
         self._part[0], self._size[0] = 0.0, 1.0
         return float(steps) if self._reach(first + steps) else float(n[0] + self._part[0]) - first
 
     def _reach(self, last: float) -> bool:
-        """Advance to a point; return True if it arrives."""
+        """Advance to a point; return True if the point is reached."""
         n, tried = self.state[0], 0
         self._last[0] = last
         while (left := int(last - n[0])) > 0:
@@ -171,7 +171,7 @@ class _DividedSteps:
 
 
 SMALLEST = 1e-10
-"""Minimum step [s]; the method gives up below it."""
+"""Minimum step [s], below which the method stops with an error."""
 
 
 class AdaptiveSteps(Propagator):
@@ -179,7 +179,7 @@ class AdaptiveSteps(Propagator):
 
     def __init__(self, stepper: Stepper) -> None:
         if not isinstance(stepper.method, DormandPrince):
-            raise TypeError(f"{stepper.method.name} does not estimate its error")
+            raise TypeError(f"{stepper.method.name} does not estimate its error; use its propagator")
         self.stepper, self.method = stepper, stepper.method
 
     def compile(self) -> None:
@@ -208,13 +208,13 @@ class AdaptiveSteps(Propagator):
         return Point(t, q, x)
 
     def march(self, stretch: Stretch) -> Paths:
-        raise ValueError(f"{self.method.name} selects its steps, but many worlds share equal steps; {EQUAL_STEPS}")
+        raise ValueError(f"{self.method.name} selects its steps, but many worlds require equal steps; {EQUAL_STEPS}")
 
 
 def _reason(norm: float) -> str:
     if np.isfinite(norm):
         return (
-            f"the error requires a step below {SMALLEST:g} s: a force jumps there, or the tolerances are too tight; smooth the "
+            f"the error requires a step below {SMALLEST:g} s, because a force jumps or tolerances are too tight; smooth the "
             "force, loosen relative and absolute, or use rk4"
         )
     return "the next step is not finite"
