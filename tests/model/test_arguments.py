@@ -104,7 +104,7 @@ def test_custom_hydrodynamics_of_wrong_shape(added, wrench, words):
 
 
 def test_class_instead_of_an_object():
-    with pytest.raises(hm.ModelError, match="must be a Hydro or an object with the methods"):
+    with pytest.raises(hm.ModelError, match="must be a Hydro, or an object with the methods"):
         hm.Model(bodies=[hm.Body(name="b", inertia=hm.Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0)), hydro=Odd)])
 
 
@@ -129,5 +129,5 @@ def test_energy_of_custom_hydrodynamics():
 
 
 def test_tensor_as_a_matrix():
-    with pytest.raises(ValueError, match=r"must have six numbers, xx yy zz xy xz yz, got shape \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"must be six numbers, xx yy zz xy xz yz; got shape \(3, 3\)"):
         hm.Inertia(mass=30, tensor=np.eye(3))

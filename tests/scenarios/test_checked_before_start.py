@@ -194,7 +194,7 @@ def test_a_good_one_is_good(run_check):
             "volume: 24.5",
             "volume is 24.5 m³, which displaces 1046 times its mass; in litres it would be 0.0245",
         ),
-        ("mass: 24,", "mass: 24000,", "9.8e+05 kg/m³, denser than any metal; in grams it would be 24 kg"),
+        ("mass: 24,", "mass: 24000,", "9.8e+05 kg/m³, denser than any metal; in grams, the mass would be 24 kg"),
         ("size: [0.6, 0.4, 0.3]", "size: [600, 400, 300]", "lighter than air"),
         (
             "xyz: [0, 0, 0]",

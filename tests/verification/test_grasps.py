@@ -467,9 +467,9 @@ def test_unknown_names():
 
 
 def test_grasps_that_hold_nothing():
-    with pytest.raises(ValueError, match="holds nothing: all six directions are free"):
+    with pytest.raises(ValueError, match="constrains nothing because all six directions are free"):
         Grasp(name="g", holder="a", held="b", free=("x", "y", "z", "rx", "ry", "rz"))
-    with pytest.raises(ValueError, match="free has 'roll', must be of x, y, z, rx, ry, rz"):
+    with pytest.raises(ValueError, match="free has 'roll', must be one of x, y, z, rx, ry, rz"):
         Grasp(name="g", holder="a", held="b", free=("roll",))
     with pytest.raises(ValueError, match="stabilisation is -1"):
         Grasp(name="g", holder="a", held="b", stabilisation=-1)

@@ -3,9 +3,10 @@
 All matrices are 6×6, linear first, about the body origin, positive. Formulas by shape:
 
 * sphere: half the displaced mass, no added inertia in rotation (Lamb).
-* ellipsoid: Lamb, Hydrodynamics, arts. 114-115. With α₀ = abc ∫₀^∞ dλ/((a²+λ)Δ) and so on, along x
-  m_A = m α₀/(2 − α₀) and about x  I_A = m/5 (b²−c²)² (γ₀−β₀) / (2(b²−c²) + (b²+c²)(β₀−γ₀)), m the displaced mass.
-* cylinder: strips of ρπr² per length across the axis; along the axis the 8/3 ρr³ of a thin disc, half at each end.
+* ellipsoid: Lamb, Hydrodynamics, arts. 114-115. With α₀ = abc ∫₀^∞ dλ/((a²+λ)Δ) and so on, and the displaced mass m,
+  the added mass along x is m_A = m α₀/(2 − α₀), and
+  the added inertia about x is I_A = m/5 (b²−c²)² (γ₀−β₀) / (2(b²−c²) + (b²+c²)(β₀−γ₀)).
+* cylinder: strips with ρπr² per length across the axis; along the axis 8/3 ρr³, the value of a thin disc, half at each end.
 * box: published coefficients, see `box_coefficients`.
 """
 
@@ -25,12 +26,12 @@ from . import added_mass
 
 @singledispatch
 def added_mass_matrix(element: Any, density: Scalar) -> Array:
-    """Return the added mass of an element of `hydromechs.added_mass` in water of `density` [kg/m³], shape (6, 6)."""
+    """Return the added mass of an element of `hydromechs.added_mass` in water with a density [kg/m³], shape (6, 6)."""
     raise TypeError(f"{element!r} is not an element of hydromechs.added_mass")
 
 
 def total_added_mass(elements: Iterable[Any], density: Scalar) -> Array:
-    """Return the sum over elements of `hydromechs.added_mass`, shape (6, 6)."""
+    """Return the summed added mass of several elements of `hydromechs.added_mass`, shape (6, 6)."""
     return sum((added_mass_matrix(element, density) for element in elements), np.zeros((6, 6)))
 
 
@@ -62,11 +63,12 @@ def _(element: added_mass.ShapeAddedMass, density: Scalar) -> Array:
 
 
 def added_mass_strips(solid: Placed, density: Scalar, count: int = 1, *, points: int = 1) -> list[Array]:
-    """Return the added mass of equal segments of a cylinder, starting at its lower end; they sum to that of the whole.
+    """Return the added mass of equal segments of a cylinder, starting at the lower end.
 
-    With two points each segment becomes two masses at ±1/√12 of its length from its middle, which keep its moment of inertia.
-    The end discs belong to the first and the last. The density is in kg/m³; matrices are about the body origin in body axes,
-    linear first [kg, kg·m, kg·m²], shape (6, 6) each.
+    The matrices sum to the added mass of the whole cylinder. With two points, each segment becomes two masses at ±1/√12 of
+    the segment length from the middle of the segment, which preserves the moment of inertia. The first and the last segment
+    include the end discs. The density is in kg/m³. Matrices are about the body origin in body axes, linear first [kg, kg·m,
+    kg·m²], shape (6, 6) each.
     """
     assert isinstance(solid.shape, Cylinder)
     R, foot, start, end = axis_frame(*solid.ends)
@@ -95,7 +97,7 @@ def _moved(matrix: Array, R: Array, p: Array | Sequence[float]) -> Array:
 
 
 def ellipsoid_coefficients(axes: Sequence[float]) -> np.ndarray:
-    """Added mass along and inertia about the axes of an ellipsoid in a fluid of density 1 [m³, m⁵], shape (6,)."""
+    """Return added mass along and inertia about the axes of an ellipsoid, in a fluid of density 1 [m³, m⁵], shape (6,)."""
     from scipy.special import elliprd  # scipy is slow to import, and few models need it
 
     s = np.array(axes, dtype=float) ** 2
@@ -115,32 +117,33 @@ PLATE = (
     (0.0, 1 / 8, 1 / 5, 1 / 4, 1 / 3.17, 1 / 2, 1 / 1.59, 1 / 1.25, 1.0),
     (1.0, 0.934, 0.897, 0.872, 0.840, 0.757, 0.704, 0.642, 0.579),
 )
-"""Rectangular plate, short over long side a/b, and added mass over ρ π/4 a² b (DNV-RP-C205 App.
+"""Rectangular plate: ratio a/b of short to long side, and added mass divided by ρ π/4 a² b (DNV-RP-C205 App.
 
 D; these and the prisms agree with another program's transcription of DNV-RP-H103 table A-2; the original was not
 available).
 """
 PRISM = ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0), (0.579 * np.pi / 4, 0.68, 0.72, 0.72, 0.76, 0.75, 0.77))
-"""Square prism, length b along the motion over side a, and added mass over ρ a³ (DNV-RP-H103 App.
+"""Square prism: length along the motion divided by the side a, and added mass divided by ρ a³ (DNV-RP-H103 App.
 
-A; 0 is the plate; the entry at 6 is omitted because copies of the standard disagree on it).
+A; a length of 0 is the plate; the entry at 6 is omitted because copies of the standard disagree on it).
 """
 SECTION = ((0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), (1.0, 1.14, 1.21, 1.36, 1.51, 1.70, 1.98, 2.23))
-"""Long beam, depth along the motion over width, and added mass per length over ρ π (width/2)² (DNV-RP-C205 App. D; boundary
-elements in the plane agree to 1 %)."""
+"""Long beam: depth along the motion divided by width, and added mass per length divided by ρ π (width/2)² (DNV-RP-C205
+App. D; two-dimensional boundary elements agree to 1 %)."""
 ROTATION = ((0.0, 0.1, 0.2, 0.5, 1.0), (0.125, 0.147, 0.15, 0.15, 0.234))
-"""Rotating rectangle, short over long half side b/a, and added inertia per length over ρ π a⁴ (DNV-RP-C205 App. D; boundary
-elements in the plane agree to 3 %)."""
+"""Rotating rectangle: ratio b/a of short to long half side, and added inertia per length divided by ρ π a⁴ (DNV-RP-C205
+App. D; two-dimensional boundary elements agree to 3 %)."""
 
 
 def box_coefficients(size: Sequence[float]) -> np.ndarray:
-    """Added mass along and inertia about the axes of a box in a fluid of density 1 [m³, m⁵], shape (6,).
+    """Return added mass along and inertia about the axes of a box, in a fluid of density 1 [m³, m⁵], shape (6,).
 
-    Along an axis: the plate of the face that meets the flow (sides a ≤ b), PLATE(a/b) π/4 a² b, times its growth with the
-    depth h of the box along the motion. A square face grows as a square prism, a long one as a two-dimensional
-    section, and between them the growth is interpolated with a/b; so the published values come out for plates,
-    square prisms and long beams. About an axis: two-dimensional sections across it, ROTATION(b/a) π a⁴ per length,
-    without a correction for the ends, which is large only for short boxes.
+    The added mass along an axis is that of a plate with the sides a ≤ b of the face across the axis, PLATE(a/b) π/4 a² b,
+    times a growth factor for the depth h of the box along the motion. A square face grows as a square prism, and a long
+    face as a two-dimensional section. Between them, the growth is interpolated with a/b. Published values for plates,
+    square prisms and long beams are therefore reproduced. The added inertia about an axis is that of two-dimensional
+    sections across the axis, ROTATION(b/a) π a⁴ per length, without a correction for the ends, which is large only for
+    short boxes.
     """
     out = np.zeros(6)
     for k in range(3):

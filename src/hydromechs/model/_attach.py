@@ -19,19 +19,19 @@ from .joints import Composite, Fixed, Free, Joint
 def attach(
     vehicle: Model, part: Model, *, frame: str, at: Origin | None = None, prefix: str | None = None, name: str | None = None
 ) -> Model:
-    """Mount a model on a frame of another: an arm on a vehicle, a tool on an arm, a payload, an imported robot.
+    """Mount a model on a frame of another model: an arm on a vehicle, a tool on an arm, a payload or an imported robot.
 
-    A part with a free root is fixed by its root, whose axes are aligned with the frame. A part that is fixed in its world keeps
-    its pose there: the origin of that world is aligned with the frame. Bodies, joints, frames and numbers do not change.
+    The free root of a part becomes a fixed joint, and the root axes are aligned with the frame. For a part that is fixed in
+    its world, the world origin of the part is aligned with the frame. Bodies, joints, frames and numbers do not change.
 
     Args:
         vehicle: The model that carries the part.
-        part: The model to mount; its world (axes, gravity and water density) must be the same.
+        part: The model to mount; axes, gravity and water density must equal those of the vehicle.
         frame: Frame or body of the vehicle.
         at: Pose of the part in that frame. Defaults to the frame itself.
-        prefix: Prefix of all names of the part, with a dot: "left" gives "left.elbow". Defaults to none, or to the name of the
-            part if one of its names is in use on the vehicle.
-        name: Name of the new model. Defaults to both names, for example "rov_arm".
+        prefix: Prefix of all names of the part, separated by a dot: "left" gives "left.elbow". Defaults to the name of the
+            part if the vehicle already has one of the names of the part, and to no prefix otherwise.
+        name: Name of the new model. Defaults to the names of vehicle and part, for example "rov_arm".
 
     Returns:
         The combined model.
@@ -71,13 +71,13 @@ def attach(
 
 
 def mount_point(vehicle: Model, frame: str) -> tuple[str, Origin]:
-    """Return the body of a frame or body of a model, and the pose of the frame on it."""
+    """Return the body that carries a frame or is named `frame`, and the pose of the frame on that body."""
     body = vehicle.bodies[vehicle.locate(frame).body].name
     return body, vehicle.frames[frame][1].origin if frame in vehicle.frames else Origin()
 
 
 def mount_problem(part: Model) -> str:
-    """Return the reason why a model cannot be mounted; empty if it can."""
+    """Return the reason why a model cannot be mounted; empty if mounting is possible."""
     roots = [body for body in part.bodies if body.parent is None]
     if len(roots) < 2 or not any(isinstance(root.joint, Free) for root in roots):
         return ""
@@ -86,7 +86,7 @@ def mount_problem(part: Model) -> str:
 
 
 def mounted_bodies(part: Model, before: str, carrier: str, mount: Origin) -> list[Body]:
-    """Return the bodies of a model mounted at a pose on a body of another, with prefixed names."""
+    """Return the bodies of a model that is mounted on another model, with prefixed names."""
     stand = f"{before}{part.name}.mount"
     mounted = [_renamed(body, before) for body in part.bodies]
     extra: list[Body] = []
@@ -100,7 +100,7 @@ def mounted_bodies(part: Model, before: str, carrier: str, mount: Origin) -> lis
 
 
 def _check_worlds(vehicle: Model, part: Model) -> None:
-    """Raise `ValueError` if two models are not in the same world."""
+    """Raise `ValueError` if the worlds of two models differ."""
     both = ((what, getattr(part.world, what), getattr(vehicle.world, what)) for what in ("axes", "gravity", "water_density"))
     other = [f"{what} {mine}, {vehicle.name} {theirs}" for what, mine, theirs in both if mine != theirs]
     if not other:
@@ -112,7 +112,7 @@ def _check_worlds(vehicle: Model, part: Model) -> None:
 
 
 def _prefix(vehicle: Model, part: Model, prefix: str | None) -> str:
-    """Return the prefix of all names of the part; raise `ValueError` if a prefixed name is in use."""
+    """Return the prefix of all names of the part; raise `ValueError` if the vehicle already has a prefixed name."""
     if prefix is not None and (not isinstance(prefix, str) or not prefix.strip()):
         raise ValueError(f"attach: prefix is {prefix!r}, must be a text; remove it to keep the names")
     taken = {*vehicle.body_names, *vehicle.frames, "world"}
@@ -133,7 +133,7 @@ def _renamed(body: Body, before: str) -> Body:
 
 
 def _on(mount: Origin, joint: Joint | Composite) -> Joint | Composite | None:
-    """Return the joint of a root on its mount; None if one joint cannot express it."""
+    """Return the joint between a root and its mount; None if one joint cannot express it."""
     if isinstance(joint, Free):
         return Fixed(placement=mount)
     first = joint.parts[0]
@@ -145,7 +145,7 @@ def _on(mount: Origin, joint: Joint | Composite) -> Joint | Composite | None:
 
 
 def _composed(a: Origin, b: Origin) -> Origin:
-    """Return the pose b composed with the pose a; exact if one of them does not rotate."""
+    """Return the pose b composed with the pose a; exact if either pose does not rotate."""
     if not any(a.rpy):
         x, y, z = (p + q for p, q in zip(a.xyz, b.xyz, strict=True))
         return Origin((x, y, z), b.rpy)

@@ -1,4 +1,4 @@
-"""Mode shapes of a beam clamped at its root, by Ritz's method with polynomials (s = x/length from 0 to 1)."""
+"""Mode shapes of a beam clamped at its root, by the Ritz method with polynomials in s = x/length from 0 to 1."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,39 +10,39 @@ from numpy.polynomial import Polynomial
 from hydromechs.values import Array
 
 SPARE = 6
-"""Number of polynomials in addition to the requested shapes: the highest shape is then exact to about 1e-4."""
+"""Number of polynomials in addition to the requested shapes; makes the highest shape exact to about 1e-4."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
 S, W = 0.5 * (NODES + 1.0), 0.5 * WEIGHTS
-"""Points of the integrals and their weights."""
+"""Nodes and weights of the Gauss quadrature over s."""
 
 
 class BeamShape(NamedTuple):
-    """One shape, with a maximum of 1."""
+    """Mode shape, with a maximum of 1."""
 
     polynomial: Polynomial
-    """Shape over s."""
+    """Mode shape as a polynomial in s."""
     stiffness: float
     """Modal stiffness [N/m or N·m/rad]."""
     mass: float
     """Modal mass [kg or kg·m²]."""
 
     def at(self, s: float) -> float:
-        """Value."""
+        """Return the value of the shape at s."""
         return float(self.polynomial(s))
 
     def slope(self, s: float) -> float:
-        """Derivative by s."""
+        """Return the derivative of the shape with respect to s."""
         return float(self.polynomial.deriv()(s))
 
     def shortening(self, other: "BeamShape", s: float) -> float:
-        """Return the integral from 0 to s of the product of both slopes."""
+        """Return the integral from 0 to s of the product of the slopes of two shapes."""
         return float((self.polynomial.deriv() * other.polynomial.deriv()).integ()(s))
 
 
 def bending_shapes(
     n: int, length: float, mass: Callable[[Array], Array], stiffness: Callable[[Array], Array], tip_mass: float
 ) -> list[BeamShape]:
-    """Return n shapes of bending, for mass [kg/m] and E·I [N·m²] along s, and a load at the tip [kg]."""
+    """Return n bending modes for mass per length [kg/m] and stiffness E·I [N·m²] along s, and a tip load [kg]."""
     basis = [Polynomial([0.0, 0.0, 1.0]) * _legendre(k) for k in range(n + SPARE)]
     bent, values = (np.array([p(S) for p in row]) for row in ([p.deriv(2) for p in basis], basis))
     tips = np.array([p(1.0) for p in basis])
@@ -54,7 +54,7 @@ def bending_shapes(
 def twist_shapes(
     n: int, length: float, inertia: Callable[[Array], Array], stiffness: Callable[[Array], Array]
 ) -> list[BeamShape]:
-    """Return n shapes of twist, for the moment of inertia per length [kg·m] and G·J [N·m²] along s."""
+    """Return n torsion modes for moment of inertia per length [kg·m] and stiffness G·J [N·m²] along s."""
     basis = [Polynomial([0.0, 1.0]) * _legendre(k) for k in range(n + SPARE)]
     slopes, values = (np.array([p(S) for p in row]) for row in ([p.deriv() for p in basis], basis))
     K = (slopes * (W * stiffness(S))) @ slopes.T / length
@@ -63,7 +63,7 @@ def twist_shapes(
 
 
 def _legendre(k: int) -> Polynomial:
-    """Legendre polynomial on [0, 1]: their products are nearly orthogonal, so that K and M stay well conditioned."""
+    """Return the Legendre polynomial of order k on [0, 1]; near-orthogonality keeps K and M well conditioned."""
     return np.polynomial.Legendre.basis(k, domain=[0.0, 1.0]).convert(kind=Polynomial, domain=[-1.0, 1.0], window=[-1.0, 1.0])
 
 

@@ -35,7 +35,7 @@ class Inertia:
     def __post_init__(self) -> None:
         shape = np.shape(np.array(self.tensor, dtype=object))
         if len(shape) > 1:
-            raise FieldError("inertia.tensor", self.tensor, f"must have six numbers, xx yy zz xy xz yz, got shape {shape}")
+            raise FieldError("inertia.tensor", self.tensor, f"must be six numbers, xx yy zz xy xz yz; got shape {shape}")
         convert_fields(self, "inertia")
 
     @property
@@ -46,20 +46,20 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hydro:
-    """Hydrodynamic data of a body: buoyancy, added mass, drag. The equations are in `hydromechs.hydro`."""
+    """Hydrodynamic data of a body: buoyancy, added mass and drag. The equations are in `hydromechs.hydro`."""
 
     volume: NotNegative = 0.0
     """Displaced volume [m³]; buoyancy = water density · volume · gravity."""
     buoyancy_center: Vector3 = (0.0, 0.0, 0.0)
     """Centre of buoyancy from the body origin, in body axes [m], shape (3,)."""
     added_mass: tuple[AddedMassElement, ...] = ()
-    """Added mass: elements whose matrices are summed [kg, kg·m, kg·m²]."""
+    """Elements of added mass, whose matrices are summed [kg, kg·m, kg·m²]."""
     drag: tuple[DragElement, ...] = ()
-    """Drag and damping: elements whose wrenches are summed [N, N·m]."""
+    """Elements of drag and damping, whose wrenches are summed [N, N·m]."""
     buoyancy: tuple[str, ...] = ()
-    """Names of the body's shapes that displace water, in place of `volume` and `buoyancy_center`; overlaps count twice."""
+    """Names of the shapes of the body that displace water, in place of `volume` and `buoyancy_center`; overlaps count twice."""
     derived: Annotated[bool, Hidden()] = field(default=False, repr=False, compare=False)
-    """True if volume and centre follow from `buoyancy`; set by the body."""
+    """True if volume and centre of buoyancy follow from `buoyancy`; set by the body."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "hydro")
@@ -68,19 +68,19 @@ class Hydro:
             elements = tuple(value) if isinstance(value, list | tuple) else (value,)
             for element in elements:
                 if not isinstance(element, kinds):
-                    raise ValueError(f"hydro.{name} takes elements of hydromechs.{name}, got {element!r}")
+                    raise ValueError(f"hydro.{name} contains {element!r}; use elements of hydromechs.{name}")
             object.__setattr__(self, name, elements)
         names = (self.buoyancy,) if isinstance(self.buoyancy, str) else tuple(self.buoyancy)
         object.__setattr__(self, "buoyancy", names)
 
     @property
     def own_shapes(self) -> dict[str, Placed]:
-        """Inline shapes of elements, by the element's path, such as "drag.0"."""
+        """Inline shapes of elements, keyed by the path of the element, such as "drag.0"."""
         elements = [(f"{key}.{k}", e) for key in ("added_mass", "drag") for k, e in enumerate(getattr(self, key))]
         return {key: e.shape for key, e in elements if isinstance(getattr(e, "shape", None), Placed)}
 
     def on(self, shapes: Iterable[BodyShape]) -> Hydro:
-        """Return the data with references resolved to shapes of a body; unknown names stay unresolved."""
+        """Return the data with shape references resolved to the shapes of a body; unknown names stay unresolved."""
         known = {shape.name: Placed(shape=shape.shape, origin=shape.origin) for shape in shapes}
         new: dict[str, Any] = {}
         for name in ("added_mass", "drag"):
@@ -97,23 +97,23 @@ class Hydro:
 
 @runtime_checkable
 class HydroModel(Protocol):
-    """Custom hydrodynamics of a `Body` that replace `Hydro`; NumPy operations on a `hydromechs.hydro.WetMotion`."""
+    """Custom hydrodynamics of a `Body` in place of `Hydro`, written in NumPy operations on a `hydromechs.hydro.WetMotion`."""
 
     def added_mass(self, body: Body, motion: Any) -> np.ndarray:
-        """Added mass about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6), symmetric."""
+        """Return the added mass about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6), symmetric."""
 
     def wrench(self, body: Body, motion: Any) -> np.ndarray:
-        """Return all other hydrodynamic forces about the body origin in body axes [N, N·m], shape (6,)."""
+        """Return the wrench of all other hydrodynamic forces about the body origin, in body axes [N, N·m], shape (6,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A named frame on a body: an end effector, a sensor, a thruster mount."""
+    """A named frame on a body, such as an end effector, a sensor or a thruster mount."""
 
     name: str
     """Name, unique in the model."""
     origin: Annotated[Origin, Inline()] = field(default_factory=Origin)
-    """Pose on the body."""
+    """Pose of the frame on the body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,25 +125,25 @@ class Body:
     parent: Annotated[str, Ref("body")] | None = None
     """Name of the parent body; the world if omitted or "world"."""
     joint: Annotated[Joint | Composite, Required()] = None  # type: ignore[assignment]  # None becomes a joint in __post_init__
-    """Motion of the body on its parent."""
+    """Joint between the body and its parent."""
     inertia: Inertia = field(default_factory=lambda: Inertia(mass=0.0))
-    """Mass properties; omit them for a massless body that only carries others."""
+    """Mass properties; omitted for a massless body that only carries other bodies."""
     hydro: Hydro | HydroModel | None = None
-    """Hydrodynamics; a dry body if omitted."""
+    """Hydrodynamics; the body is dry if omitted."""
     frames: tuple[Frame, ...] = ()
-    """Frames on the body by name, unique in the model [m, rad]."""
+    """Frames on the body, with names unique in the model [m, rad]."""
     shapes: tuple[BodyShape, ...] = ()
-    """Shapes by name, each with its roles: contact, wetting, appearance."""
+    """Shapes keyed by name, each with roles: contact, wetting, appearance."""
 
     flexible: Beam | ModalLink | None = None
-    """Flexible link on the body, with bodies for its sections and its tip, "NAME.tip"; a rigid body if omitted."""
+    """Flexible link on the body; sections and the tip, "NAME.tip", become bodies. The body is rigid if omitted."""
 
     def __post_init__(self) -> None:
         if self.parent == "world":
             object.__setattr__(self, "parent", None)
         if self.joint is None:
             if self.parent is not None:
-                raise ValueError(f"body {self.name!r} has a parent, so it needs a joint; set one of hydromechs.joints")
+                raise ValueError(f"body {self.name!r} has a parent but no joint; set one of hydromechs.joints")
             object.__setattr__(self, "joint", Free())
         for name in ("frames", "shapes"):
             value = getattr(self, name)

@@ -1,4 +1,4 @@
-"""Shapes of a body, each with its roles: contact, wetting, appearance; elements that refer to them."""
+"""Shapes of a body, each with roles (contact, wetting, appearance), and elements that refer to shapes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -11,11 +11,11 @@ from hydromechs.values import Bound, check_fields
 from ._text import SEEN
 
 Color = Annotated[tuple[float, float, float], Bound(least=0.0, most=1.0, size=3)]
-"""Red, green and blue."""
+"""Colour as red, green and blue, each from 0 to 1 [-]."""
 Part = Annotated[float, Bound(least=0.0, most=1.0)]
-"""A number from 0 to 1."""
+"""Number from 0 to 1."""
 Role = Literal["contact", "wetting", "appearance"]
-"""Use of a shape: contact, wetting (the free surface cuts it), or appearance."""
+"""Role of a shape: contact, wetting (intersected by the free surface) or appearance."""
 Style = Literal[
     "hull",
     "float",
@@ -31,10 +31,8 @@ Style = Literal[
     "propeller",
     "placeholder",
 ]
-"""Kind of part; the viewer has a colour for each.
-
-A propeller is drawn in a duct of the size of its cylinder, and rotates. A placeholder replaces a missing mesh; its size
-is not used in estimates.
+"""Kind of part, which selects the colour in the viewer. A propeller is drawn in a duct of the size of its cylinder, and
+rotates. A placeholder replaces a missing mesh; its size is not used in estimates.
 """
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -46,13 +44,13 @@ class BodyShape(Placed):
     name: str = ""
     """Name, unique on the body; defaults to its type."""
     roles: tuple[Role, ...] = ROLES
-    """Uses: `contact`, `wetting` (the free surface cuts it) and `appearance`; all of them by default."""
+    """Roles: `contact`, `wetting` (intersected by the free surface) and `appearance`; all three by default."""
     color: Color | None = field(default=None, metadata=SEEN)
-    """Red, green, blue, each 0 to 1 [-], shape (3,); that of the style or of the mesh if omitted."""
+    """Red, green and blue, each 0 to 1 [-], shape (3,); defaults to the colour of the style or of the mesh."""
     opacity: Part = field(default=1.0, metadata=SEEN)
-    """0 is invisible, 1 is solid [-]."""
+    """Opacity, from 0 (invisible) to 1 (solid) [-]."""
     style: Style = field(default="hull", metadata=SEEN)
-    """Kind of part; gives its colour."""
+    """Kind of part, which selects the colour."""
 
     def __post_init__(self) -> None:
         Placed.__post_init__(self)
@@ -62,19 +60,19 @@ class BodyShape(Placed):
         roles = (self.roles,) if isinstance(self.roles, str) else tuple(self.roles)
         for role in roles:
             if role not in ROLES:
-                raise FieldError("shape.roles", list(roles), f"must be some of {', '.join(ROLES)}")
+                raise FieldError("shape.roles", list(roles), f"must be a list of {', '.join(ROLES)}")
         if not roles or len(set(roles)) < len(roles):
-            raise FieldError("shape.roles", list(roles), f"must be some of {', '.join(ROLES)}, each once")
+            raise FieldError("shape.roles", list(roles), f"must contain each of {', '.join(ROLES)} at most once")
         object.__setattr__(self, "roles", tuple(role for role in ROLES if role in roles))
 
     @property
     def contact(self) -> bool:
-        """True if the shape takes part in contact."""
+        """True if the shape has the role contact."""
         return "contact" in self.roles
 
     @property
     def wetting(self) -> bool:
-        """True if the free surface cuts the shape."""
+        """True if the shape has the role wetting, so that the free surface intersects it."""
         return "wetting" in self.roles
 
     @property
@@ -84,7 +82,7 @@ class BodyShape(Placed):
 
 
 def named_shapes(given: Iterable[Any]) -> tuple[BodyShape, ...]:
-    """Return shapes as those of a body: plain ones at its origin, unnamed ones named after their type."""
+    """Return the shapes of a body: plain shapes at the body origin, unnamed shapes named after their type."""
     out = []
     for thing in given:
         if isinstance(thing, Shape):
@@ -105,7 +103,7 @@ def named_shapes(given: Iterable[Any]) -> tuple[BodyShape, ...]:
 
 
 def own_shape(given: Any, owner: str) -> str | Placed:
-    """Return a shape name unchanged, or the element's own shape with its pose; without a pose it is at the body's origin."""
+    """Return a shape name unchanged, and an inline shape with its pose, by default at the body origin."""
     if isinstance(given, Shape):
         return Placed(shape=given)
     if isinstance(given, Placed):
@@ -116,14 +114,14 @@ def own_shape(given: Any, owner: str) -> str | Placed:
 
 
 def solid_of(element: Any) -> Placed:
-    """Return the shape of an element, placed on its body."""
+    """Return the shape of an element, placed on the body."""
     found = element.shape if isinstance(element.shape, Placed) else element.placed
     if found is None:
-        raise ValueError(f"shape {element.shape!r} is a name; use the element in the hydro of a body with this shape")
+        raise ValueError(f"shape {element.shape!r} is unresolved; use the element in the hydro of a body with this shape")
     return found
 
 
 def element_word(element: Any) -> str:
-    """Return the name of an element in messages: that of its shape, or of its class."""
+    """Return the name of an element in messages: the name of the shape, or of the class of the element."""
     found = getattr(element, "solid", None)
     return type(element).__name__.lower() if found is None else found.shape.word

@@ -1,4 +1,4 @@
-"""Errors of a model description, each with body or joint, value and fix; the order of bodies, parents first."""
+"""Errors of a model description, each with body or joint, value and fix; topological order of bodies."""
 
 from collections import Counter
 from dataclasses import replace
@@ -18,10 +18,10 @@ from ._placement import Mdh
 from .joints import TYPES, Composite, Fixed, Joint
 
 ADDED_MASS_SIGN = "added mass is positive here (Fossen's X_u̇ < 0 changes sign)"
-"""Usual cause of negative added mass."""
+"""Usual cause of negative added mass, as a hint in messages."""
 LARGEST = 1e100
-"""Maximum entry of an inertia; larger ones are typing errors, and their products may not be finite."""
-TOO_LARGE = f"too large to compute with (entries of an inertia reach {LARGEST:g} at most); is a number mistyped?"
+"""Maximum entry of an inertia; larger entries are typing errors, and products of them may overflow."""
+TOO_LARGE = f"too large (the maximum entry of an inertia is {LARGEST:g}); correct the number"
 
 
 def header_faults(model: Any) -> list[Fault]:
@@ -37,7 +37,7 @@ def header_faults(model: Any) -> list[Fault]:
 
 
 def world_faults(world: object) -> list[Fault]:
-    """Check the world."""
+    """Check axes, gravity and water of the world."""
     if not all(hasattr(world, name) for name in ("axes", "gravity", "water_density")):
         return [Fault(("world",), f"world is {world!r}, must be a World", world, "must be a World")]
     remedies = {"gravity": "the axes define the vertical"}
@@ -45,7 +45,7 @@ def world_faults(world: object) -> list[Fault]:
 
 
 def _value_fault(path: tuple, name: str, thing: Any, label: str, must: str, remedies: dict[str, str], which: int = 0) -> Fault:
-    """Describe an invalid field; the unit is from its docstring (`which` selects one of several)."""
+    """Describe an invalid field; the unit is read from the docstring of the field (`which` selects one of several units)."""
     value = getattr(thing, name)
     kind: Any = type(thing)
     unit = (unit_in(field_texts(kind).get(name, "")).split(" or ") * 2)[which]
@@ -63,18 +63,18 @@ class _Collector:
         self.found.append(Fault(("bodies", self.index, *path), f"body {self.name!r}: {text}"))
 
     def fault(self, path: tuple, value: object, must: str, remedy: str = "") -> None:
-        """Record an error for an invalid value."""
+        """Record an error about an invalid value."""
         text = f"body {self.name!r}: {_dotted(path)} is {plain(value)}, {must}{'; ' if remedy else ''}{remedy}"
         self.found.append(Fault(("bodies", self.index, *path), text, value, must, remedy))
 
     def fields(self, path: tuple, thing: object, remedies: dict[str, str] | None = None, which: int = 0) -> None:
-        """Require the fields of a dataclass to match their annotations; `remedies` are by field or requirement."""
+        """Check the fields of a dataclass against their annotations; `remedies` are keyed by field or requirement."""
         for name, _, must in field_faults(thing):
             label = f"body {self.name!r}: {_dotted((*path, name))}"
             self.found.append(_value_fault(("bodies", self.index, *path), name, thing, label, must, remedies or {}, which))
 
     def placement(self, path: tuple, placement: object, kinds: tuple[type, ...] = (Origin,)) -> None:
-        """Require a placement to be one of `kinds`, of finite numbers."""
+        """Check that a placement is an instance of one of `kinds`, with finite numbers."""
         if isinstance(placement, kinds):
             self.fields(path, placement)
         else:
@@ -88,50 +88,50 @@ def _dotted(path: tuple) -> str:
 
 @np.errstate(over="ignore", invalid="ignore")
 def body_faults(index: int, body: Any) -> list[Fault]:
-    """Return the errors of one body; `index` is its position in the file."""
+    """Return the errors of one body; `index` is the position of the body in the file."""
     if not isinstance(body, Body):
         return [Fault(("bodies", index), f"bodies[{index}] is {body!r}, must be a Body")]
     c = _Collector(index, body)
     if not isinstance(body.name, str) or not body.name.strip() or body.name != body.name.strip() or body.name == "world":
-        c.add(("name",), "the name must be a text without blanks at its ends, and not 'world'")
+        c.add(("name",), "the name must be a text without leading or trailing blanks, and must not be 'world'")
     _joint(c, ("joint",), body.joint)
     _inertia(c, body.inertia)
     if isinstance(body.hydro, Hydro):
         carried = isinstance(body.joint, Fixed)  # counts as part of its carrier
         _hydro(c, body.hydro, None if carried else body.inertia, [shape.name for shape in body.shapes])
     elif body.hydro is not None and (isinstance(body.hydro, type) or not isinstance(body.hydro, HydroModel)):
-        c.add(("hydro",), f"hydro is {body.hydro!r}, must be a Hydro or an object with the methods added_mass and wrench")
+        c.add(("hydro",), f"hydro is {body.hydro!r}, must be a Hydro, or an object with the methods added_mass and wrench")
     for i, frame in enumerate(body.frames):
         if not isinstance(frame, Frame) or not isinstance(frame.name, str) or frame.name.strip() in ("", "world"):
-            c.add(("frames", i), f"frame {frame!r} must be a Frame with a name, and not 'world'")
+            c.add(("frames", i), f"frame {frame!r} must be a Frame with a name other than 'world'")
         else:
             c.placement(("frames", frame.name), frame.origin)
     for shape in body.shapes:
         c.placement(("shapes", shape.name, "origin"), shape.origin)
     for name in [name for name, n in Counter(shape.name for shape in body.shapes).items() if n > 1]:
-        c.add(("shapes", name), f"shapes: the name {name!r} is used twice; names must be unique on a body")
+        c.add(("shapes", name), f"shapes: the name {name!r} is used twice; rename one of the shapes")
     return c.found
 
 
 def _joint(c: _Collector, path: tuple, joint: Any) -> None:
     if isinstance(joint, Composite):
         if path != ("joint",):
-            c.add(path, f"{_dotted(path)}: a composite joint cannot be a part of another; list its parts there")
+            c.add(path, f"{_dotted(path)}: a composite joint cannot be a part of another; list its parts directly")
             return
         if not joint.parts:
-            c.add(path, "a composite joint needs at least one part; use type 'fixed' for none")
+            c.add(path, "a composite joint has no parts; add one, or use type 'fixed'")
         for i, part in enumerate(joint.parts):
             _joint(c, (*path, "parts", i), part)
         total = sum(p.nv for p in joint.parts if isinstance(p, Joint))
         if total > 6:
-            c.add(path, f"the parts of the joint have {total} degrees of freedom, at most 6 can be independent")
+            c.add(path, f"the parts of the joint have {total} degrees of freedom, the maximum is 6; remove parts")
         return
     if not isinstance(joint, Joint):
         known = ", ".join(kind.__name__ for kind in TYPES.values())
         c.add(path, f"{_dotted(path)} is {joint!r}, must be {known}, Composite or derived from hydromechs.joints.Joint")
         return
     if isinstance(joint, Fixed) and path != ("joint",):
-        c.add(path, f"{_dotted(path)}: a fixed joint cannot be a part; give the next part an origin instead")
+        c.add(path, f"{_dotted(path)}: a fixed joint cannot be a part; set the origin of the next part instead")
     c.placement((*path, "placement"), joint.placement, (Origin, Mdh))
     before = len(c.found)
     c.fields(path, joint, which=1 if joint.unit == "m" else 0)
@@ -156,12 +156,12 @@ def _inertia(c: _Collector, inertia: Any) -> None:
     a, b, d = np.linalg.eigvalsh(tensor_matrix(inertia.tensor))
     moments = f"principal moments {a:.4g}, {b:.4g}, {d:.4g} kg·m² of the tensor"
     if a < -1e-9 * max(abs(d), abs(a)):
-        c.add(("inertia", "tensor"), f"{moments} must be ≥ 0")
+        c.add(("inertia", "tensor"), f"{moments} must be ≥ 0; correct the tensor")
     elif a + b < d * (1 - 1e-9):
         c.add(
             ("inertia", "tensor"),
             f"{moments} break the triangle inequality (the two smaller must sum to the largest); "
-            "is the order xx yy zz xy xz yz, and is it about the centre of mass?",
+            "use the order xx yy zz xy xz yz, about the centre of mass",
         )
     elif inertia.mass == 0 and d > 0:
         c.add(("inertia", "tensor"), f"the mass is 0 but the tensor is not ({moments}); give the mass, or omit both")
@@ -216,7 +216,7 @@ def is_small(I: np.ndarray) -> bool:
 
 
 def _element(c: _Collector, path: tuple, element: Any, remedies: dict[str, str] | None = None) -> None:
-    """Check the common parts of added mass and drag elements: their fields, and an origin or a shape."""
+    """Check the fields that all added mass and drag elements share, and their origin or shape."""
     c.fields(path, element, remedies)
     if hasattr(element, "origin"):
         c.placement((*path, "origin"), element.origin)
@@ -226,7 +226,7 @@ def _element(c: _Collector, path: tuple, element: Any, remedies: dict[str, str] 
             c.placement((*path, "shape", "origin"), element.shape.origin)
         any_shape = isinstance(element, drag.SurfaceDrag)
         if solid is not None and not any_shape and not isinstance(solid.shape, Box | Sphere | Cylinder | Ellipsoid):
-            must = "must be a box, sphere, cylinder or ellipsoid; give the element a separate shape"
+            must = "must be a box, sphere, cylinder or ellipsoid; set a separate shape for the element"
             c.add((*path, "shape"), f"{_dotted((*path, 'shape'))} is a {solid.shape.word}, {must}")
 
 
@@ -239,7 +239,7 @@ def _added_mass(c: _Collector, path: tuple, element: object) -> None:
             c.add(
                 (*path, "matrix"),
                 f"added mass is not symmetric: entry ({i + 1}, {j + 1}) is {A[i, j]:.6g}, entry ({j + 1}, {i + 1}) is "
-                f"{A[j, i]:.6g}; use their mean if one is a typing error",
+                f"{A[j, i]:.6g}; correct one, or use their mean",
             )
 
 
@@ -248,9 +248,10 @@ MANY = 40
 
 
 def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
-    """Return the errors of names and parents.
+    """Return the errors of body names, parents and frame names.
 
-    Links are (name, parent) of each body; None for unreadable values and for the world as parent; `frames` are names by body.
+    `links` contains (name, parent) of each body, with None for unreadable values and for the world as parent. `frames`
+    contains the frame names of each body.
     """
     out = []
     if not links:
@@ -263,7 +264,7 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
         if not isinstance(name, str):
             continue
         if name in seen:
-            out.append(Fault(("bodies", i, "name"), f"body {name!r}: the name is used twice; names must be unique"))
+            out.append(Fault(("bodies", i, "name"), f"body {name!r}: the name is used twice; rename one of the bodies"))
         seen.add(name)
         if parent is not None and parent not in there:
             text = f"body {name!r}: its parent {parent!r} does not exist; bodies are {known}"
@@ -272,7 +273,7 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
     for i, body_frames in enumerate(frames):
         for frame in body_frames:
             if frame in seen or frame in frame_names:
-                text = f"body {links[i][0]!r}: frame {frame!r} has the name of a body or another frame; names must be unique"
+                text = f"body {links[i][0]!r}: frame {frame!r} has the name of a body or another frame; rename it"
                 out.append(Fault(("bodies", i, "frames"), text))
             frame_names.add(frame)
     return out + _rings(links)
@@ -297,7 +298,7 @@ def _rings(links: list[tuple]) -> list[Fault]:
 
 
 def topological_order(links: list[tuple[str, str | None]]) -> list[int]:
-    """Return the indices of the bodies with parents first, otherwise in order."""
+    """Return the indices of the bodies with parents first, otherwise in their original order."""
     index = {name: i for i, (name, _) in enumerate(links)}
     order: list[int] = []
     done: set[int] = set()

@@ -1,4 +1,4 @@
-"""Types of a model file: the name of each class by family. Joints, drag elements and shapes have rows in their packages."""
+"""Types of a model file: the class of each name, by family. Packages of joints, drag and shapes list their own types."""
 
 from hydromechs.geometry import SHAPES, Box, Cylinder, Ellipsoid, Origin, Placed, Sphere, shape_family
 from hydromechs.registry import Families, Family
@@ -22,7 +22,7 @@ FAMILIES = Families(
             base=joints.Joint,
             table={key: cls for key, cls in joints.TYPES.items() if key != "fixed"},
             open_to_users=True,
-            note=" (not fixed: give the next part a placement; not composite: list its parts)",
+            note=" (not fixed: set the placement of the next part instead; not composite: list the parts directly)",
         ),
         Family(name="placement", base=Origin | Mdh, table={"origin": Origin, "mdh": Mdh}, default="origin"),
         Family(name="hydro", base=Hydro | HydroModel, table={"elements": Hydro}, default="elements"),
@@ -40,4 +40,4 @@ FAMILIES = Families(
         shape_family("solid", str | Placed, Box, Sphere, Cylinder, Ellipsoid),
     ]
 )
-"""All families of a model file."""
+"""All families of classes in a model file."""

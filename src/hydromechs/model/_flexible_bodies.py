@@ -1,4 +1,4 @@
-"""Bodies of flexible links: sections that share modal coordinates."""
+"""Bodies of flexible links: sections with shared modal coordinates."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def is_section(body: object, bodies: Sequence[object]) -> bool:
 
 
 def with_sections(bodies: Sequence[Body], density: float) -> tuple[dict[int, list[Body]], list[Fault]]:
-    """Return each body by its index, with the sections of its flexible link after it, and errors.
+    """Return each body by index, followed by the sections of its flexible link, and errors.
 
-    Sections that `bodies` contains are replaced.
+    Existing sections in `bodies` are replaced.
     """
     out: dict[int, list[Body]] = {}
     faults = []
@@ -54,7 +54,7 @@ def with_sections(bodies: Sequence[Body], density: float) -> tuple[dict[int, lis
 
 
 def sorted_groups(groups: Mapping[int, list[Body]]) -> list[int]:
-    """Return the indices of bodies with parents first; what a tip carries counts as carried by its link."""
+    """Return the indices of bodies with parents first; a body carried by a tip or section counts as carried by its link."""
     carrier = {b.name: group[0].name for group in groups.values() for b in group}
     links = [(group[0].name, carrier.get(group[0].parent or "")) for group in groups.values()]
     keys = list(groups)
@@ -88,7 +88,7 @@ def _inertia(section: Section) -> Inertia:
 
 
 def _wet(body: Body, section: Section, link: FlexibleLink, density: float) -> Body:
-    """Return a section with its water, a cylinder of its length."""
+    """Return a section with hydrodynamics and the shape of a cylinder with the length of the section."""
     if link.water is None or not section.length:
         return body
     strip, length = link.water, section.length

@@ -1,4 +1,4 @@
-"""Loops: connections of bodies in addition to the joints of the tree, and states in which all loops are closed."""
+"""Loop constraints: connections of bodies in addition to the joints of the tree, and states in which all loops are closed."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ if TYPE_CHECKING:
     from ._model import Model
 
 Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
-"""A relative direction of two frames: along or about an axis."""
+"""Relative direction of two frames: along or about an axis."""
 DIRECTIONS: tuple[Direction, ...] = ("x", "y", "z", "rx", "ry", "rz")
-"""All relative directions, in the order of rows."""
+"""All relative directions, in the order of the constraint rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """A frame of one body joined to a frame of another: a joint that closes a chain of bodies."""
+    """Loop closure: a joint between frames of two bodies that closes a chain of bodies."""
 
     name: str
     """Name, unique among the loops."""
     holder: str
-    """Frame or body that holds; directions are along its axes."""
+    """Frame or body whose axes define the directions."""
     held: str
-    """Frame or body that is held; the two frames coincide except in the free directions."""
+    """Second frame or body; the two frames coincide except in the free directions."""
     free: tuple[Direction, ...] = ()
-    """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint, ("rx", "ry") a
-    universal joint about x of the holder and y of what it holds."""
+    """Unconstrained directions, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint, ("rx", "ry") a
+    universal joint about x of the holder and y of the held frame.
+    """
     stabilisation: NotNegative = 20.0
-    """Rate α at which drift decays [1/s]: error'' + 2 α error' + α² error = 0."""
+    """Decay rate α of the constraint drift [1/s]: error'' + 2 α error' + α² error = 0."""
     tolerance: NotNegative = 1e-6
-    """Distance and angle within which the frames must meet when a run starts [m, rad]."""
+    """Maximum distance and angle between the frames at the start of a run [m, rad]."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "free", tuple(self.free))
@@ -48,41 +49,41 @@ class Loop:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Held directions, as indices into x, y, z, rx, ry, rz."""
+        """Constrained directions, as indices into x, y, z, rx, ry, rz."""
         return held_rows(self.free)
 
     def renamed(self, before: str) -> Loop:
-        """Return the loop of a model whose names have a prefix such as "arm."."""
+        """Return a copy whose names have a prefix such as "arm."."""
         return replace(self, name=before + self.name, holder=before + self.holder, held=before + self.held)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coupling:
-    """A joint whose coordinate follows that of another, as in a gear train:  q = c_0 + c_1 q_of + c_2 q_of² + ..."""
+    """Coupling of two joints, as in a gear train:  q = c_0 + c_1 q_of + c_2 q_of² + ..."""
 
     name: str
     """Name, unique among the loops."""
     joint: str
-    """Joint that follows, with one coordinate."""
+    """Dependent joint, with one coordinate q."""
     of: str
-    """Joint that it follows, with one coordinate."""
+    """Independent joint, with one coordinate q_of."""
     coefficients: tuple[float, ...] = (0.0, 1.0)
     """Coefficients c_0, c_1, ... [m, rad]."""
     stabilisation: NotNegative = 20.0
-    """Rate α at which drift decays [1/s]."""
+    """Decay rate α of the constraint drift [1/s]."""
     tolerance: NotNegative = 1e-6
-    """Misfit of q allowed when a run starts [m, rad]."""
+    """Maximum error of q at the start of a run [m, rad]."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "coefficients", tuple(self.coefficients))
         check_fields(self, f"coupling {self.name!r}")
 
     def renamed(self, before: str) -> Coupling:
-        """Return the coupling of a model whose names have a prefix such as "arm."."""
+        """Return a copy whose names have a prefix such as "arm."."""
         return replace(self, name=before + self.name, joint=before + self.joint, of=before + self.of)
 
     def values(self, q_of: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """Return the coordinate, and its first and second derivative with respect to the other joint's coordinate."""
+        """Return q and its first and second derivatives with respect to q_of."""
         value: Scalar = 0.0
         slope: Scalar = 0.0
         curvature: Scalar = 0.0
@@ -94,32 +95,33 @@ class Coupling:
 
 
 def check_free(free: Sequence[str], who: str) -> None:
-    """Raise `ValueError` for unknown directions, and if no direction remains held."""
+    """Raise `ValueError` if a direction is unknown, or if all directions are free."""
     for direction in free:
         if direction not in DIRECTIONS:
-            raise ValueError(f"{who}: free has {direction!r}, must be of {', '.join(DIRECTIONS)}")
+            raise ValueError(f"{who}: free has {direction!r}, must be one of {', '.join(DIRECTIONS)}")
     if len(set(free)) == 6:
-        raise ValueError(f"{who} holds nothing: all six directions are free")
+        raise ValueError(f"{who} constrains nothing because all six directions are free; remove a direction from free")
 
 
 def held_rows(free: Sequence[str]) -> tuple[int, ...]:
-    """Return the directions that are not free, as indices into x, y, z, rx, ry, rz."""
+    """Return the constrained directions, as indices into x, y, z, rx, ry, rz."""
     return tuple(k for k, name in enumerate(DIRECTIONS) if name not in free)
 
 
 def _only_turn(rows: Sequence[int]) -> tuple[int, int, int] | None:
-    """Return the only held rotation k and the free ones before it in R = R_i R_j R_k: i, j, k; None for other numbers."""
+    """Return i, j, k of R = R_i R_j R_k if only rotation k is constrained; None for other numbers of rotations."""
     turns = [k for k in range(3) if k + 3 in rows]
     return ((turns[0] + 1) % 3, (turns[0] + 2) % 3, turns[0]) if len(turns) == 1 else None
 
 
 def frame_error(p: Array, T: Array, rows: Sequence[int]) -> tuple[Array, Scalar]:
-    """Return the error of two joined frames in the holder's axes (6,), and the cosine of its angle.
+    """Return the closure error of two frames in the axes of the holder (6,), and the cosine of the error angle.
 
-    With position p (3,) and axes T (3, 3) of the held frame in the holder's. Rotations all held: the vector part of T,
-    (T − Tᵀ)/2. For a hinge: z_A × z_B of its axes, which is independent of its rotation. Both are the rotation vector to
-    second order. One rotation held, as about z: −x_A · y_B, as in a universal joint that rotates about x of the holder, then
-    about y of the held frame; axes follow each other as x y z x y.
+    The held frame has position p (3,) and axes T (3, 3) relative to the holder. If all rotations are constrained, the
+    rotation error is the vector part of T, (T − Tᵀ)/2. For a hinge it is z_A × z_B, which is independent of the hinge
+    angle. Both equal the rotation vector to second order. If one rotation is constrained, such as rz, the error is −x_A ·
+    y_B: this is a universal joint that rotates about x of the holder, then about y of the held frame. Other axes follow by
+    cyclic permutation.
     """
     alone = _only_turn(rows)
     if alone is not None:
@@ -134,11 +136,13 @@ def frame_error(p: Array, T: Array, rows: Sequence[int]) -> tuple[Array, Scalar]
 
 
 def held_directions(T: Array, w: Array, rows: Sequence[int]) -> tuple[Array, Array]:
-    """Directions D of velocities and forces that are held (c, 6), and Ḋ V (c,), in the holder's axes.
+    """Return constrained directions D of velocities and forces (c, 6), and Ḋ V (c,), in the axes of the holder.
 
-    Unit vectors, except for a rotation held alone, whose rate is −d/dt (x_A · y_B) = (x_A × y_B) · ω.
+    The rows of D are unit vectors, except for a single constrained rotation, whose rate is −d/dt (x_A · y_B) = (x_A × y_B)
+    · ω.
 
-    `T`: axes of the held frame in the holder's, shape (3, 3); `w`: its angular velocity relative to the holder, shape (3,).
+    `T`: axes of the held frame relative to the holder, shape (3, 3); `w`: angular velocity of the held frame relative to
+    the holder, shape (3,).
     """
     D: Array = np.eye(6)[list(rows)]
     rate: Array = np.zeros(len(rows))
@@ -155,18 +159,18 @@ def held_directions(T: Array, w: Array, rows: Sequence[int]) -> tuple[Array, Arr
 
 
 class _Rows(NamedTuple):
-    """A loop at one configuration, for floats."""
+    """Constraint rows of a loop at one configuration, as floats."""
 
     error: np.ndarray
-    """Misfit of each held direction [m, rad], shape (c,)."""
+    """Closure error in each constrained direction [m, rad], shape (c,)."""
     J: np.ndarray
-    """Its rate per velocity, shape (c, nv)."""
+    """Jacobian of the closure error with respect to v, shape (c, nv)."""
     facing: float
-    """Cosine of its angle: if negative, the frames face away from each other."""
+    """Cosine of the error angle; negative if the frames point in opposite directions."""
 
 
 def loop_faults(model: Model) -> list[Fault]:
-    """Errors of loops: names, references, and loops that cannot be closed."""
+    """Return the errors of loops: names, references, and loops that cannot be closed."""
     found: list[Fault] = []
     seen: set[str] = set()
     for k, loop in enumerate(model.loops):
@@ -175,7 +179,7 @@ def loop_faults(model: Model) -> list[Fault]:
             found.append(Fault(at, f"loops[{k}] is {loop!r}, must be a Loop or a Coupling"))
             continue
         if loop.name in seen:
-            found.append(Fault((*at, "name"), f"two loops are named {loop.name!r}; names must differ"))
+            found.append(Fault((*at, "name"), f"two loops are named {loop.name!r}; rename one of them"))
         seen.add(loop.name)
         text = _reference_fault(model, loop)
         if text:
@@ -203,15 +207,15 @@ def _reference_fault(model: Model, loop: Loop | Coupling) -> str:
 
 
 def _open_loops(model: Model) -> list[tuple[int, str]]:
-    """Return the indices of loops that no configuration near the initial one closes, each with a message."""
+    """Return the indices of loops that cannot be closed near the initial configuration, each with a message."""
     q, v = model.joint_start()
     q, _ = closed_state(model, q, v)
     out = []
     for k, (loop, rows) in enumerate(zip(model.loops, _rows(model, q), strict=True)):
         if isinstance(loop, Coupling):
             if not abs(rows.error[0]) <= loop.tolerance:
-                away = f"the nearest that {loop.joint!r} comes to its value is {rows.error[0]:.3g} from it"
-                out.append((k, f"coupling {loop.name!r} cannot hold with the other loops: {away}; correct its coefficients"))
+                away = f"the smallest error of {loop.joint!r} is {rows.error[0]:.3g}"
+                out.append((k, f"coupling {loop.name!r} contradicts other loops: {away}; correct the coefficients"))
             continue
         misfit = dict(zip([DIRECTIONS[i] for i in loop.rows], rows.error, strict=True))
         far = {name: x for name, x in misfit.items() if abs(x) > loop.tolerance}
@@ -220,30 +224,30 @@ def _open_loops(model: Model) -> list[tuple[int, str]]:
             out.append(
                 (
                     k,
-                    f"loop {loop.name!r}: {loop.holder!r} and {loop.held!r} cannot meet; the smallest misfit is {shown}; "
-                    "correct lengths, axes or initial positions, or free directions that joints already hold",
+                    f"loop {loop.name!r}: {loop.holder!r} and {loop.held!r} cannot meet; the smallest error is {shown}; "
+                    "correct lengths, axes or initial positions, or add directions to free that joints already constrain",
                 )
             )
     return out
 
 
 ROUNDS = 100
-"""Maximum steps to a closed configuration; from within one revolution of it, 5 to 10 are enough."""
+"""Maximum number of Gauss-Newton steps; 5 to 10 are enough from within one revolution of the closed configuration."""
 LONGEST = 0.5
-"""Maximum length of one of these steps [m, rad]."""
+"""Maximum length of a Gauss-Newton step [m, rad]."""
 SINGULAR = 1e-6
-"""Ratio of singular values below which rows of loops count as redundant: rounded axes of files differ by less."""
+"""Ratio of singular values below which constraint rows count as redundant; rounded axes in files differ by less."""
 MET = 1e-12
-"""Misfit below which a loop is closed [m, rad]."""
+"""Closure error below which a loop is closed [m, rad]."""
 
 
 def closed_state(model: Model, q: np.ndarray, v: np.ndarray, held: Collection[int] = ()) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest configuration (nq,) that closes all loops, and the nearest velocity (nv,) that keeps them closed.
 
-    Gauss-Newton steps of minimum length in the joints' own coordinates [m, rad]. Loops that cannot be closed stay open with
-    minimum error.
+    The solver takes Gauss-Newton steps of minimum length in joint coordinates [m, rad]. Loops that cannot be closed stay open
+    with minimum error.
 
-    `held`: indices in v of fixed coordinates.
+    `held`: indices in v of coordinates that stay fixed.
     """
     moving = np.array([float(k not in held) for k in range(model.nv)])
     for _ in range(ROUNDS):
@@ -275,7 +279,7 @@ def _rows(model: Model, q: np.ndarray) -> list[_Rows]:
 
 
 def _placed_bodies(model: Model, q: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return axes (3, 3) and origin (3,) of each body in the world, and J with V = J v in its axes, shape (6, nv)."""
+    """Return axes (3, 3) and origin (3,) of each body in the world, and J of V = J v in body axes, shape (6, nv)."""
     out: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for parent, steps, at_v in zip(model.parent, model.steps, model.v_slices, strict=True):
         R_p, p_p, J_p = (np.eye(3), np.zeros(3), np.zeros((6, model.nv))) if parent < 0 else out[parent]

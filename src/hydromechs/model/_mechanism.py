@@ -1,4 +1,4 @@
-"""Checks of complete mechanisms: inertia that is not positive, joints that move no inertia, dependent motions."""
+"""Checks of complete mechanisms: indefinite inertia, joints that move no inertia, dependent motions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @np.errstate(over="ignore", invalid="ignore")
 def mechanism_faults(model: Model) -> list[Fault]:
-    """Return the errors that only the complete mechanism reveals, so that all accelerations are defined later."""
+    """Return the errors that only the complete mechanism reveals and that would make accelerations undefined."""
     inertia = _total_inertias(model)
     faults = _negative_inertias(model, inertia)
     configurations = _configurations(model)
@@ -39,9 +39,9 @@ def mechanism_faults(model: Model) -> list[Fault]:
 
 
 def dry_faults(model: Model) -> list[Fault]:
-    """Return the joints that move added mass but no rigid mass: out of the water their accelerations are undefined.
+    """Return errors about joints that move added mass but no rigid mass: out of the water, their accelerations are undefined.
 
-    A model is accepted if rigid and added inertia together are positive definite, since a model does not specify a free
+    A model is accepted if the sum of rigid and added inertia is positive definite, because a model does not specify a free
     surface. With a free surface, bodies can leave the water, and the rigid inertia alone must be positive definite.
     """
     inertia = [np.zeros((6, 6)) if rigid is None else rigid.matrix for rigid in model.rigid]
@@ -57,9 +57,10 @@ def dry_faults(model: Model) -> list[Fault]:
 
 
 def _total_inertias(model: Model) -> list[np.ndarray]:
-    """Return rigid and added inertia of each moving body with those fixed to it; zero for fixed bodies, shape (6, 6) each.
+    """Return the sum of rigid and added inertia of each moving body with all bodies fixed to it, shape (6, 6) each.
 
-    Custom hydrodynamics counts as a unit inertia, because its value is unknown here.
+    The matrix of a fixed body is zero. Custom hydrodynamics counts as a unit inertia, because its value is unknown before a
+    run.
     """
     total = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
     for i in reversed(range(model.nb)):
@@ -76,11 +77,11 @@ def _total_inertias(model: Model) -> list[np.ndarray]:
 
 
 def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
-    """Return the bodies whose sum of rigid and added inertia is not positive semidefinite."""
+    """Return errors about bodies whose sum of rigid and added inertia is not positive semidefinite."""
     out = []
     for i, (body, I) in enumerate(zip(model.bodies, inertia, strict=True)):
         if not is_small(I):
-            out.append(Fault(("bodies", i), f"body {body.name!r}: its inertia with added mass is {TOO_LARGE}"))
+            out.append(Fault(("bodies", i), f"body {body.name!r}: the sum of its inertia and added mass is {TOO_LARGE}"))
             continue
         lowest = float(np.linalg.eigvalsh(I)[0])
         if lowest < -1e-9 * np.abs(I).max():
@@ -93,7 +94,7 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
 
 
 def _configurations(model: Model) -> dict[str, np.ndarray]:
-    """Return the configurations at which accelerations must be defined, by name, shape (nq,) each."""
+    """Return the configurations at which accelerations must be defined, keyed by name, shape (nq,) each."""
     rng = np.random.default_rng(0)  # a generic configuration
     own = [body for i, body in enumerate(model.bodies) if model.owner[i] == i]
     general = [p.random_q(rng, 1)[0] for body in own for p in body.joint.parts]
@@ -101,7 +102,7 @@ def _configurations(model: Model) -> dict[str, np.ndarray]:
 
 
 def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
-    """Return the composite joints whose parts do not move the body independently."""
+    """Return errors about composite joints whose parts do not move the body independently."""
     out = []
     for i, (body, steps) in enumerate(zip(model.bodies, model.steps, strict=True)):
         if isinstance(body.joint, Composite):
@@ -117,10 +118,10 @@ def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
 
 
 def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
-    """Return the outermost joint that moves no inertia at a configuration, in one pass from the leaves to the roots.
+    """Return an error about the outermost joint that moves no inertia at a configuration; empty if there is none.
 
-    M is singular where D = Sᵀ A S of a joint is, with the articulated inertia A of what it carries (M = Lᵀ D L); it is compared
-    with Sᵀ C S, the inertia C of all that it carries.
+    One pass runs from the leaves to the roots. M = Lᵀ D L is singular if a block D = Sᵀ A S is singular, where A is the
+    articulated inertia of the subtree. D is compared with Sᵀ C S, where C is the composite inertia of the subtree.
     """
     articulated, composite = list(inertia), list(inertia)
     shared: dict[int, tuple] = {}
@@ -146,7 +147,7 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
                 return [Fault(("bodies", i, "joint"), f"body {body.name!r}: the inertia that its joint moves is {TOO_LARGE}")]
             D = S.T @ A @ S
             if _relative_lowest(D, np.diag(carried)) <= 1e-13:
-                remedy = "give the body or what it carries a mass and a tensor, or make the joint fixed"
+                remedy = "set mass and tensor of the body or of a body that it carries, or make the joint fixed"
                 text = (
                     f"body {body.name!r}: its {body.joint.kind} joint moves no inertia (mass {plain(body.inertia.mass)} kg), "
                     f"so its acceleration is undefined; {remedy}"
@@ -161,7 +162,7 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
 
 
 def _relative_lowest(M: np.ndarray, diagonal: np.ndarray) -> float:
-    """Return the smallest eigenvalue of M scaled so that `diagonal` becomes 1; 0 if one of its entries is not positive."""
+    """Return the smallest eigenvalue of M scaled to a unit `diagonal`; 0 if an entry of `diagonal` is not positive."""
     if diagonal.min(initial=1.0) <= 0:
         return 0.0
     scale = 1.0 / np.sqrt(diagonal)
@@ -169,7 +170,7 @@ def _relative_lowest(M: np.ndarray, diagonal: np.ndarray) -> float:
 
 
 def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
-    """Return warnings: added mass that is not positive semidefinite, and likely unit mistakes."""
+    """Return warnings about added mass that is not positive semidefinite, and about likely unit mistakes."""
     out = []
     for body in bodies:
         if isinstance(body.hydro, Hydro):

@@ -27,14 +27,14 @@ from .joints._moving import free_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """Axes, gravity and water."""
+    """World of a model: axes, gravity and water."""
 
     axes: Literal["NED", "ENU"] = "NED"
     """World axes: NED (z down) or ENU (z up)."""
     gravity: NotNegative = 9.81
-    """Acceleration of gravity, along "down" of the axes [m/s²]."""
+    """Gravitational acceleration, along the down direction of the axes [m/s²]."""
     water_density: NotNegative = 1025.0
-    """Density of the water [kg/m³]."""
+    """Water density [kg/m³]."""
     kinematic_viscosity: Positive = 1.0e-6
     """Kinematic viscosity of the water, for Reynolds numbers [m²/s]; 1.8e-6 in sea water at 0 °C."""
 
@@ -54,7 +54,7 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class State:
-    """Complete data to restart a run. Two states are equal if all their numbers are."""
+    """Complete data to restart a run. Two states are equal if all numbers are equal."""
 
     t: float = 0.0
     """Time [s]."""
@@ -63,22 +63,21 @@ class State:
     v: np.ndarray
     """Velocity, shape (nv,)."""
     internal: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Internal states of the components, and the work done so far, shape (nz,)."""
+    """Internal states of the components, and the accumulated work, shape (nz,)."""
     command: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Commands of the actuators, shape (na,)."""
+    """Actuator commands, shape (na,)."""
     held: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Inputs that events and the caller set, such as external wrenches and switches, shape (nh,)."""
+    """Inputs set by events and by the caller, such as external wrenches and switches, shape (nh,)."""
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Memory of the controller, shape (nm,)."""
+    """Controller memory, shape (nm,)."""
     signal: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Signals of the controller at its last call, NaN before the first, shape (ns,)."""
+    """Controller signals at its last call; NaN before the first call; shape (ns,)."""
     parameters: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Concatenated values of the model's open parameters, shape (np,)."""
+    """Concatenated values of the open parameters of the model, shape (np,)."""
     control: float = 1.0
-    """1 while the controller is on, 0 after an event has turned it off [-]."""
+    """1 while the controller is on, 0 after an event has turned the controller off [-]."""
     energy_ledger: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Initial values of the energy balance of the recording: each stored energy, then the earlier work of each cause [J].
-
+    """Initial values of the energy balance of the recording: each stored energy, then the accumulated work of each cause [J].
     Empty before the first run; if omitted, the balance restarts.
     """
 
@@ -91,66 +90,66 @@ class State:
 
 
 class Place(NamedTuple):
-    """A frame on a body."""
+    """Frame resolved to a body."""
 
     body: int
     """Index of the body."""
     p: np.ndarray
-    """Origin of the frame in the body's axes, from the body's origin [m], shape (3,)."""
+    """Origin of the frame from the body origin, in body axes [m], shape (3,)."""
     R: np.ndarray
     """Axes of the frame, expressed in body axes, shape (3, 3)."""
 
 
 class JointPart(NamedTuple):
-    """A moving joint, or one part of a composite joint."""
+    """Moving joint, or one part of a composite joint."""
 
     name: str
-    """Name of the body that it carries; with ".1", ".2", ... for the parts of a composite."""
+    """Name of the body carried by the joint; with the suffix ".1", ".2", ... for the parts of a composite joint."""
     body: int
-    """Index of that body."""
+    """Index of the body carried by the joint."""
     joint: Joint
-    """The joint."""
+    """Joint data."""
     q: slice
-    """Its slice of q."""
+    """Slice of the joint in q."""
     v: slice
-    """Its slice of v."""
+    """Slice of the joint in v."""
 
 
 SINGLE_WARNINGS = 4
-"""Maximum number of a model's warnings that are issued one by one; if there are more, similar ones are grouped."""
+"""Maximum number of warnings of one model that are issued individually; above it, similar warnings are grouped."""
 
 
 class RigidBody(NamedTuple):
-    """Inertia of a body with all bodies that are fixed to it, about its origin in its axes."""
+    """Inertia of a body with all bodies that are fixed to it, about the body origin in body axes."""
 
     mass: float
     """Mass m [kg]."""
     first_moment: np.ndarray
-    """h = m s [kg·m], shape (3,)."""
+    """First moment of mass h = m s [kg·m], shape (3,)."""
     matrix: np.ndarray
     """6×6 inertia [kg, kg·m, kg·m²], shape (6, 6)."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Model:
-    """Immutable description of a mechanism: bodies in a forest, each on its parent by a joint.
+    """Immutable description of a mechanism: bodies in a forest, each connected to its parent by a joint.
 
-    Construction finds all errors and lists them in one `ModelError`. Bodies are sorted so that parents come first
-    and otherwise keep their order.
+    Construction collects all errors in one `ModelError`. Bodies are sorted with parents first, and otherwise keep their
+    order.
     """
 
     name: Annotated[str, Required()] = "model"
     """Name of the model."""
     bodies: tuple[Body, ...]
-    """Bodies by name, in any order; at least one."""
+    """Bodies keyed by name, in any order; at least one."""
     loops: tuple[Loop | Coupling, ...] = ()
-    """Loops that close chains of bodies, and joints that follow others."""
+    """Loop closures of body chains, and couplings of joints."""
     world: World = field(default_factory=World)
     """Axes, gravity and water."""
     description: str = ""
     """Free-text description."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Sources of the numbers, by item."""
+    """Sources of the numbers, keyed by item."""
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -193,13 +192,13 @@ class Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of 16 characters, of all numbers and texts of the model; "own classes" with custom classes."""
+        """Fingerprint of all numbers and texts of the model, 16 characters; "own classes" for a model with custom classes."""
         text = definition(self)
         return "own classes" if text is None else hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def nb(self) -> int:
-        """Number of bodies, fixed ones included."""
+        """Number of bodies, including fixed bodies."""
         return len(self.bodies)
 
     @cached_property
@@ -214,7 +213,7 @@ class Model:
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
-        """Names of the bodies, in order."""
+        """Names of the bodies, in model order."""
         return tuple(b.name for b in self.bodies)
 
     @cached_property
@@ -225,7 +224,7 @@ class Model:
 
     @cached_property
     def owner(self) -> tuple[int, ...]:
-        """Index of the body whose joint has the coordinates of each body's joint: itself, except in flexible links."""
+        """Index of the body that owns the coordinates of each body's joint; the body itself, except in flexible links."""
         first: dict[tuple[int, str], int] = {}
         out = []
         for i, (body, parent) in enumerate(zip(self.bodies, self.parent, strict=True)):
@@ -234,7 +233,7 @@ class Model:
 
     @cached_property
     def sections(self) -> dict[int, tuple[int, ...]]:
-        """Bodies with shared coordinates by the index of their owner, which is the first of them."""
+        """Bodies with shared coordinates, keyed by the index of the owner, which is the first of these bodies."""
         out: dict[int, tuple[int, ...]] = {}
         for i, first in enumerate(self.owner):
             if self.bodies[i].joint.shared:
@@ -243,7 +242,7 @@ class Model:
 
     @property
     def own_bodies(self) -> tuple[Body, ...]:
-        """Bodies without the sections of flexible links, which follow from their data."""
+        """Bodies of the description, without the derived sections of flexible links."""
         return tuple(b for b in self.bodies if not is_section(b, self.bodies))
 
     def _shared_slices(self, sizes: list[int]) -> tuple[slice, ...]:
@@ -262,18 +261,18 @@ class Model:
 
     @cached_property
     def steps(self) -> tuple[tuple, ...]:
-        """Steps from the parent's frame to each body's frame."""
+        """Steps from the parent frame to the frame of each body."""
         starts = zip(self.bodies, self.q_slices, self.v_slices, strict=True)
         return tuple(b.joint.steps(q.start, v.start) for b, q, v in starts)
 
     @cached_property
     def free_rows(self) -> tuple[tuple[int, ...] | None, ...]:
-        """Components of each body's motion that are its joint's velocities; None if the subspace is general."""
+        """Components of each body's motion that equal joint velocities; None if the motion subspace is general."""
         return tuple(free_rows(steps) for steps in self.steps)
 
     @cached_property
     def rigid(self) -> tuple[RigidBody | None, ...]:
-        """Inertia of each moving body with those fixed to it; None for a fixed body."""
+        """Inertia of each moving body with all bodies fixed to it; None for a fixed body."""
         total = [b.inertia.matrix for b in self.bodies]
         for i in reversed(range(self.nb)):
             if self.bodies[i].joint.nv == 0 and self.parent[i] >= 0:
@@ -294,7 +293,7 @@ class Model:
 
     @cached_property
     def scenery(self) -> tuple[bool, ...]:
-        """True for each body of a tree without moving bodies, if other trees have some."""
+        """True for each body of a tree without moving bodies, if other trees have moving bodies."""
         roots: list[int] = []
         for i, parent in enumerate(self.parent):
             roots.append(i if parent < 0 else roots[parent])
@@ -308,11 +307,11 @@ class Model:
 
     @cached_property
     def frames(self) -> dict[str, tuple[int, Frame]]:
-        """Named frames: name to (body index, frame)."""
+        """Named frames, as pairs of body index and frame, keyed by name."""
         return {f.name: (i, f) for i, b in enumerate(self.bodies) for f in b.frames}
 
     def locate(self, name: str) -> Place:
-        """Return the body of a frame or body name, and the pose on that body."""
+        """Return the body of a frame or body name, and the pose of the frame on that body."""
         if name not in self._places:
             raise KeyError(f"no frame or body {name!r} in {self.name}{nearest(name, [*self.frames, *self.body_names])}")
         return self._places[name]
@@ -327,7 +326,7 @@ class Model:
 
     @cached_property
     def joint_parts(self) -> dict[str, JointPart]:
-        """Moving joints by the name of the body that they carry; "body.1", "body.2", ... for the parts of a composite."""
+        """Moving joints keyed by the name of the carried body; "body.1", "body.2", ... for the parts of a composite joint."""
         out = {}
         for i, body in enumerate(self.bodies):
             if self.owner[i] != i:
@@ -342,7 +341,7 @@ class Model:
         return out
 
     def joint_part(self, name: str) -> JointPart:
-        """Return the joint, or part of a composite joint, named `name`; see `joint_parts`."""
+        """Return the joint, or the part of a composite joint, named `name`; see `joint_parts`."""
         if name not in self.joint_parts:
             raise KeyError(f"no joint {name!r} in {self.name}{nearest(name, self.joint_parts)}")
         return self.joint_parts[name]
@@ -363,12 +362,12 @@ class Model:
             raise KeyError(f"no body {name!r} in {self.name}; bodies are {', '.join(self.body_names)}") from None
 
     def path_items(self) -> list[Item]:
-        """Items at which paths to numbers start: the world and the bodies."""
+        """Return the items at which paths to numbers start: the world and the bodies."""
         bodies = [Item("models", name, (("bodies", i),)) for i, name in enumerate(self.body_names)]
         return [Item("models", "world", (("world",),)), *bodies]
 
     def neutral(self) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration with all joints at zero (quaternions at identity) and zero velocity: q (nq,), v (nv,)."""
+        """Return the configuration with all joints at zero (quaternions at identity) and zero velocity: q (nq,), v (nv,)."""
         return np.array([x for joint in self._own_joints for x in joint.neutral_q]), np.zeros(self.nv)
 
     def initial(self) -> State:
@@ -377,7 +376,7 @@ class Model:
         return State(q=q.copy(), v=v.copy())
 
     def on_loops(self, state: State, held: Collection[int] = ()) -> State:
-        """Return the nearest state in which all loops are closed; coordinates at the indices `held` of v are fixed."""
+        """Return the nearest state in which all loops are closed; coordinates at the indices `held` of v stay fixed."""
         if not self.loops:
             return state
         q, v = closed_state(self, state.q, state.v, held)
@@ -399,7 +398,7 @@ class Model:
 
 
 def _moved(fault: Fault, origins: Sequence[int]) -> Fault:
-    """Return an error of a body of the model at the body of the description from which it follows."""
+    """Move an error about a section of a flexible link to the body of the description that has the link."""
     return replace(fault, path=("bodies", origins[fault.path[1]], *fault.path[2:])) if len(fault.path) > 1 else fault
 
 

@@ -1,4 +1,4 @@
-"""The current instant for components: frames, joints and water, and forces on them."""
+"""The current instant for components: frames, joints and water, and forces on frames and joints."""
 
 from __future__ import annotations
 
@@ -14,104 +14,104 @@ from ._model import JointPart, Model
 
 
 class Wrench(NamedTuple):
-    """A wrench on one body."""
+    """Wrench on one body."""
 
     body: int
     """Index of the body."""
     F_Bo_B: Array
-    """Wrench about the body's origin in its axes [N, N·m], shape (6,)."""
+    """Wrench about the body origin in body axes [N, N·m], shape (6,)."""
 
 
 class JointForce(NamedTuple):
-    """A generalised force in one joint."""
+    """Generalised force in one joint."""
 
     dofs: slice
-    """Its indices in v."""
+    """Indices of the joint in v."""
     tau: Array
-    """Force dual to these velocities [N, N·m], shape (n,)."""
+    """Force dual to the joint velocities [N, N·m], shape (n,)."""
 
 
 class FrameNow:
-    """A frame of the mechanism at the current instant."""
+    """Frame of the mechanism at the current instant."""
 
     def __init__(self, now: Now, name: str) -> None:
         self.now, self.name = now, name
         place = now.model.locate(name)
         self.body = place.body
-        """Index of its body."""
+        """Index of the body of the frame."""
         self.p_B = place.p
-        """Its origin on the body [m], shape (3,)."""
+        """Origin of the frame from the body origin, in body axes [m], shape (3,)."""
         self.R_B = place.R
-        """Its axes in the body's, shape (3, 3)."""
+        """Axes of the frame, expressed in body axes, shape (3, 3)."""
 
     @property
     def p(self) -> Array:
-        """Its origin in the world [m], shape (3,)."""
+        """Origin of the frame in world axes [m], shape (3,)."""
         return self.now.p_WB[self.body] + self.now.R_WB[self.body] @ self.p_B
 
     @property
     def R(self) -> Array:
-        """Its axes in the world's, shape (3, 3)."""
+        """Axes of the frame, expressed in world axes, shape (3, 3)."""
         return self.now.R_WB[self.body] @ self.R_B
 
     @property
     def v_B(self) -> Array:
-        """Velocity of its origin in the body's axes [m/s], shape (3,)."""
+        """Velocity of the frame origin in body axes [m/s], shape (3,)."""
         V = self.now.V[self.body]
         return V[:3] + cross(V[3:], self.p_B)
 
     @property
     def v(self) -> Array:
-        """Velocity of its origin in world axes [m/s], shape (3,)."""
+        """Velocity of the frame origin in world axes [m/s], shape (3,)."""
         return self.now.R_WB[self.body] @ self.v_B
 
     @property
     def w(self) -> Array:
-        """Angular velocity of its body in world axes [rad/s], shape (3,)."""
+        """Angular velocity of the body in world axes [rad/s], shape (3,)."""
         return self.now.R_WB[self.body] @ self.now.V[self.body][3:]
 
     @property
     def v_water(self) -> Array:
-        """Velocity of the undisturbed water there, in world axes [m/s], shape (3,)."""
+        """Velocity of the undisturbed water at the frame origin, in world axes [m/s], shape (3,)."""
         return self.now.water.on_body(self.body, self.p_B).velocity
 
     @property
     def depth(self) -> Scalar | None:
-        """Depth below the free surface [m]; None without a surface."""
+        """Depth of the frame origin below the free surface [m]; None without a surface."""
         return self.now.water.on_body(self.body, self.p_B).depth
 
     def force(self, f: Array, torque: Array | None = None) -> Wrench:
-        """Return a force at its origin [N], and optionally a torque [N·m], on its body, both in world axes, shape (3,)."""
+        """Return the wrench of a force [N] at the frame origin and an optional torque [N·m], in world axes, shape (3,) each."""
         R = self.now.R_WB[self.body]
         return self.force_B(R.T @ f, None if torque is None else R.T @ torque)
 
     def force_B(self, f: Array, torque: Array | None = None) -> Wrench:
-        """Return the same as `force`, with arguments in the axes of its body."""
+        """Return the wrench of a force [N] at the frame origin and an optional torque [N·m], in body axes, shape (3,) each."""
         moment = np.cross(self.p_B, f)
         return Wrench(self.body, np.concatenate([f, moment if torque is None else moment + torque]))
 
 
 class JointNow(NamedTuple):
-    """A joint of the mechanism at the current instant."""
+    """Joint of the mechanism at the current instant."""
 
     part: JointPart
     q: Array
-    """Its position: angle [rad], displacement [m], or quaternion, shape (nq,)."""
+    """Joint position: angle [rad], displacement [m], or quaternion, shape (nq,)."""
     v: Array
-    """Its velocity [rad/s, m/s], shape (nv,)."""
+    """Joint velocity [rad/s, m/s], shape (nv,)."""
 
     def force(self, tau: Array) -> JointForce:
-        """Return a force in the joint, dual to its velocity [N·m, N], shape (nv,)."""
+        """Return a force dual to the joint velocity [N·m, N], shape (nv,)."""
         return JointForce(self.part.v, tau)
 
 
 class WaterPoint(NamedTuple):
-    """The undisturbed water at a point of the world."""
+    """Undisturbed water at a point of the world."""
 
     velocity: Array
     """Velocity in world axes [m/s], shape (3,)."""
     acceleration: Array
-    """Acceleration of water particles, in world axes [m/s²], shape (3,)."""
+    """Acceleration of the water particles, in world axes [m/s²], shape (3,)."""
     depth: Scalar | None
     """Depth of the point below the free surface [m]; None without a surface."""
     rise: Scalar
@@ -121,16 +121,16 @@ class WaterPoint(NamedTuple):
 
 
 class WaterNow(Protocol):
-    """The undisturbed water at the current instant."""
+    """Undisturbed water at the current instant."""
 
     def point(self, p: Array) -> WaterPoint:
-        """Return the water at any point p in world axes [m], shape (3,)."""
+        """Return the water at a point p in world axes [m], shape (3,)."""
 
     def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
-        """Return the wave elevation above the mean surface at a point p (3,) [m], and its rate [m/s]."""
+        """Return the wave elevation [m] above the mean surface at a point p (3,), and its rate [m/s]."""
 
     def on_body(self, body: int, p_B: Array) -> WaterPoint:
-        """Return the water at a point p_B of a body, in its axes [m], shape (3,)."""
+        """Return the water at a point p_B of a body, in body axes [m], shape (3,)."""
 
 
 class StillWater:
@@ -177,24 +177,24 @@ class Now:
 
     @property
     def R_WB(self) -> Sequence[Array]:
-        """Axes of all bodies in the world's, shape (3, 3) each."""
+        """Axes of all bodies, expressed in world axes, shape (3, 3) each."""
         return self.kin.R_WB
 
     @property
     def p_WB(self) -> Sequence[Array]:
-        """Origins of all bodies in the world [m], shape (3,) each."""
+        """Origins of all bodies in world axes [m], shape (3,) each."""
         return self.kin.p_WB
 
     @property
     def V(self) -> Sequence[Array]:
-        """Velocities of all bodies in their axes [m/s, rad/s], shape (6,) each."""
+        """Velocities of all bodies in body axes [m/s, rad/s], shape (6,) each."""
         return self.kin.V
 
     def frame(self, name: str) -> FrameNow:
-        """Return a frame, or a body's own frame, by name."""
+        """Return the frame or body named `name`; a body has a frame at its origin."""
         return FrameNow(self, name)
 
     def joint(self, name: str) -> JointNow:
-        """Return a joint by name, see `Model.joint_parts`."""
+        """Return the joint named `name`, see `Model.joint_parts`."""
         part = self.model.joint_part(name)
         return JointNow(part, self.q[part.q], self.v[part.v])

@@ -1,4 +1,4 @@
-"""Complete description without visuals, as a text: objects with the same text behave identically."""
+"""Complete description of an object without visuals, as a text; objects with equal texts behave identically."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 SEEN = {"seen": True}
 """Metadata of a purely visual field, which does not affect any computation."""
 GIVEN = {"given": True}
-"""Metadata of a field that is an input of programs, and not part of compiled code."""
+"""Metadata of a field that is an input of programs, and is not a constant in compiled code."""
 
 
 def definition(thing: Any) -> str | None:
-    """Return classes and values of all relevant fields (`compare`) of a model, of a part, or of objects built on models.
+    """Return classes and values of all relevant fields (`compare`) of a model, a part, or objects built on models.
 
-    Visuals, and data that are inputs of programs, are ignored. Returns None for objects with a class from outside this package,
-    whose behaviour a text cannot capture.
+    Visuals, and data that are inputs of programs, are ignored. The text is None for objects with a class from outside this
+    package, because a text cannot capture their behaviour.
     """
     if thing is None or type(thing) in (bool, int, float, str):
         return repr(thing)

@@ -11,17 +11,17 @@ from ._placement import Mdh
 from .joints import Fixed, Revolute
 
 TURNS = 2.0
-"""Travel of a joint in either direction above which integer limits are reported as degrees [turns]."""
+"""Joint travel in either direction above which integer limits are reported as degrees [turns]."""
 LIGHT = 100.0
-"""Displaced mass over mass of a body above which its volume is reported as litres; foam has 10 to 30."""
+"""Ratio of displaced mass to mass of a body above which the volume is reported as litres; foam has 10 to 30 [-]."""
 DENSEST = 25_000.0
 """Density above which the mass of a body is reported as grams; osmium has 22,600 [kg/m³]."""
 LIGHTEST = 0.01
-"""Density below which the lengths of a body are reported as millimetres, a hundredth of that of air [kg/m³]."""
+"""Density below which the lengths of a body are reported as millimetres, one hundredth of the density of air [kg/m³]."""
 
 
 def unit_mistakes(body: Body, density: float) -> list[str]:
-    """Return warnings about likely unit mistakes in a valid body, in water of a density [kg/m³]."""
+    """Return warnings about likely unit mistakes in a valid body; the water density is in kg/m³."""
     out, mass = [], body.inertia.mass
     for part in body.joint.parts:
         if isinstance(part, Revolute) and part.limits is not None:
@@ -34,7 +34,7 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
         out.append(f"its volume is {body.hydro.volume:g} m³, {ratio}; in litres it would be {body.hydro.volume / 1e3:g} m³")
     if isinstance(body.hydro, Hydro) and mass > DENSEST * body.hydro.volume > 0.0:
         dense = f"{mass / body.hydro.volume:.3g} kg/m³, denser than any metal"
-        meant = f"in grams it would be {mass / 1e3:g} kg; is the volume in m³?"
+        meant = f"in grams, the mass would be {mass / 1e3:g} kg; check the mass, and the volume in m³"
         out.append(f"its mass of {plain(mass)} kg in a volume of {body.hydro.volume:g} m³ is {dense}; {meant}")
     solids = [s.shape for s in body.shapes if s.contact or s.wetting]
     if isinstance(body.hydro, Hydro):
@@ -43,12 +43,12 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
         volume = solid.volume if solid.bounded and not isinstance(solid, Mesh) else 0.0
         if volume * LIGHTEST > mass:
             what = f"its {solid.word} of {volume:.3g} m³ and its mass of {plain(mass)} kg"
-            out.append(f"{what} make it lighter than air; are lengths in metres?")
+            out.append(f"{what} make it lighter than air; use lengths in metres")
     return out
 
 
 def limits_mistake(what: str, limits: tuple[float, ...]) -> str:
-    """Return a warning about limits of an angle [rad] that look like degrees, or nothing. Infinite limits count as none."""
+    """Return a warning if finite limits of an angle [rad] look like degrees; empty otherwise."""
     turns = max((abs(x) for x in limits if math.isfinite(x)), default=0.0) / (2.0 * math.pi)
     if turns <= TURNS or not all(x.is_integer() and abs(x) <= 360.0 for x in limits if math.isfinite(x)):
         return ""
@@ -57,17 +57,17 @@ def limits_mistake(what: str, limits: tuple[float, ...]) -> str:
 
 
 FULL_TURN = 2.0 * math.pi * 1.001
-"""Angle above which it is reported as degrees [rad]."""
+"""Magnitude above which an angle is reported as degrees [rad]."""
 FAR = 30.0
-"""Distance from a body's origin, in lengths of the largest body, above which it is reported as millimetres."""
+"""Distance from the body origin, in lengths of the largest body, above which a position is reported as millimetres [-]."""
 NEAR = 10.0
-"""Distance below which it is never reported as millimetres [m]."""
+"""Distance below which a position is never reported as millimetres [m]."""
 DENSITY = 1000.0
 """Density assumed for a body without a shape [kg/m³]."""
 
 
 def placement_mistakes(bodies: Sequence[Body]) -> list[str]:
-    """Return warnings about likely unit mistakes in the poses of valid bodies."""
+    """Return warnings about likely unit mistakes in the poses on valid bodies."""
     size = max(map(_size, bodies), default=0.0)
     out = []
     for body in bodies:
@@ -77,7 +77,7 @@ def placement_mistakes(bodies: Sequence[Body]) -> list[str]:
 
 
 def angle_mistake(what: str, angles: tuple[float, ...]) -> str:
-    """Return a warning about angles [rad], such as "frame 'camera' rpy", if one exceeds a full turn; empty if none does."""
+    """Return a warning about angles [rad] such as "frame 'camera' rpy" if an angle exceeds a full turn; empty otherwise."""
     most = max(map(abs, angles))
     if most <= FULL_TURN:
         return ""
@@ -110,7 +110,7 @@ def _angle_mistakes(body: Body) -> list[str]:
 
 
 def _length_mistakes(body: Body, size: float) -> list[str]:
-    """Return warnings about positions far from the body's origin; positions in the world are not limited."""
+    """Return warnings about positions far from the body origin; positions in the world are not limited."""
     if not size or (body.parent is None and isinstance(body.joint, Fixed)):
         return []
     places: list[tuple[str, tuple[float, ...]]] = [("inertia.com", body.inertia.com)]
@@ -137,7 +137,7 @@ def _length_mistakes(body: Body, size: float) -> list[str]:
 
 
 def _size(body: Body) -> float:
-    """Return the size of a body: of its shapes, its hydrodynamic elements, or a cube of its volume or mass [m]."""
+    """Return the size of a body, from its shapes, its hydrodynamic elements, or a cube of its volume or mass [m]."""
     mass = body.inertia.mass
     lengths = [math.cbrt(mass / DENSITY)]
     if mass:

@@ -1,4 +1,4 @@
-"""Added mass of a body, as a matrix or from shapes. This module has the data; the formulas are in `hydromechs.hydro`."""
+"""Added mass of a body, as a matrix or from shapes. This module contains the data; the formulas are in `hydromechs.hydro`."""
 
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -14,7 +14,7 @@ __all__ = ["Diagonal", "Matrix", "ShapeAddedMass"]
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A full symmetric 6×6 added mass about `origin`, in its axes, positive, linear first."""
+    """Full symmetric 6×6 added mass about `origin`, in its axes, positive, linear first."""
 
     matrix: Matrix6
     """Symmetric added mass, positive, linear first: 6 rows of 6 [kg, kg·m, kg·m²], shape (6, 6)."""
@@ -27,7 +27,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """A diagonal added mass about `origin`, in its axes, positive, linear first."""
+    """Diagonal added mass about `origin`, in its axes, positive, linear first."""
 
     diagonal: Vector6
     """Diagonal of the added mass, positive, linear first [kg, kg·m²], shape (6,)."""
@@ -61,4 +61,4 @@ class ShapeAddedMass:
 
 
 AddedMassElement = Matrix | Diagonal | ShapeAddedMass
-"""An element of added mass."""
+"""Element of added mass."""

@@ -1,8 +1,8 @@
-"""Components: the common interface of thrusters, drives, friction, stops, contacts, and custom classes.
+"""Components: the common interface of thrusters, drives, friction, stops, contacts and custom classes.
 
 A component is a frozen dataclass with a method `act`, written in NumPy operations so that it can be traced. It receives the
-current instant (`Now`) and its own states and inputs by name, and returns an `Action`; omitted entries of an action are zero.
-Plant, recording, energy audit and file format use only this interface of components.
+current instant (`Now`) and its own states and inputs by name, and returns an `Action`; omitted entries of an `Action` are
+zero. Plant, recording, energy audit and file format use components only through this interface.
 """
 
 from __future__ import annotations
@@ -47,77 +47,80 @@ __all__ = [
 ]
 
 Values: TypeAlias = Mapping[str, Scalar]
-"""States or inputs of one component, by name."""
+"""States or inputs of one component, keyed by name."""
 
 
 class Slot(NamedTuple):
-    """A number that a component stores (a state) or receives (an input)."""
+    """Scalar state or scalar input of one component."""
 
     name: str
-    """Name within the component; empty for an input with the component's name."""
+    """Name within the component; empty for an input with the same name as the component."""
     start: float | Callable[[Now], float] = 0.0
-    """Initial value, or a function of the initial instant that returns it."""
+    """Initial value, or a function of the initial instant that returns the value."""
     unit: str = "1"
     """Unit, such as "N"."""
     setting: bool = False
-    """True for an input that is set by name and is not a command (a switch, an external force, the rate of a target)."""
+    """True for an input that is set by name and is not a command, such as a switch, an external force or the rate of a
+    target."""
     limits: tuple[float, float] = (-math.inf, math.inf)
-    """Minimum and maximum of an input; values outside are rejected, and commands of a controller are reported."""
+    """Minimum and maximum of an input; values outside the limits are rejected, and commands of a controller are reported."""
     frozen_in_trim: bool = False
-    """True if it is part of the configuration, which `trim` does not change, such as the length of a line on a winch."""
+    """True for a state or input that `trim` does not change because it is part of the configuration, such as a winched line
+    length."""
 
     def full_name(self, component: str) -> str:
-        """Name in a plant: the component's name and its own."""
+        """Return the full name in a plant, from the name of the component and the name of the slot."""
         return f"{component}.{self.name}" if self.name else component
 
     def value_at(self, now: Now) -> float:
-        """Return its initial value, at the given instant."""
+        """Return the initial value at the given instant."""
         return self.start(now) if callable(self.start) else self.start
 
 
 class Output(NamedTuple):
-    """A variable of the recording; each component that records it is one entry along the dimension `Component.kind`."""
+    """Variable of the recording; each component that records the variable is one entry along the dimension `Component.kind`."""
 
     name: str
     """Name of the variable."""
     units: str
     """Unit, such as "N"; "1" for dimensionless numbers."""
     long_name: str
-    """Description."""
+    """Description of the variable."""
     labels: tuple[str, ...] = ()
-    """Names of the entries of one component's value; empty for a number."""
+    """Names of the entries of a vector value of one component; empty for a scalar."""
     dimension: str = ""
-    """Name of their dimension."""
+    """Name of the dimension of `labels`."""
     dtype: str = "float64"
-    """Type of the stored numbers."""
+    """NumPy data type of the stored numbers."""
 
 
 class Constraint(NamedTuple):
-    """Rows J v̇ + bias = −2 α J v − α² error that hold while `active`; forces λ act along Jᵀ."""
+    """Constraint rows J v̇ + bias = −2 α J v − α² error, imposed while `active`; forces λ act along Jᵀ."""
 
     J: Array
-    """Shape (c, nv)."""
+    """Constraint Jacobian, shape (c, nv)."""
     bias: Array
-    """J̇ v, shape (c,)."""
+    """Velocity-product term J̇ v, shape (c,)."""
     error: Array
-    """Error [m, rad], shape (c,)."""
+    """Constraint error [m, rad], shape (c,)."""
     active: Scalar
-    """1 while the constraint is closed, else 0."""
+    """1 while the constraint is closed, 0 while it is open [-]."""
     stabilisation: float
-    """Decay rate α of errors [1/s]."""
+    """Decay rate α of the constraint error [1/s]."""
     apart: tuple[Scalar, Scalar]
     """Distance [m] and angle [rad] of the error."""
     tolerance: float
-    """Maximum distance and angle at which the constraint can close [m, rad]."""
+    """Maximum distance and angle between the frames for closing the constraint [m, rad]."""
     between: tuple[str, str]
     """Names of the joined frames."""
     dofs: tuple[int, ...] | None = None
-    """Degrees of freedom with nonzero columns of J at some configuration; None for all. Constraints on separate trees are
-    solved separately."""
+    """Degrees of freedom with nonzero columns of J at some configuration; None for all degrees of freedom. Constraints on
+    separate trees are solved separately."""
     record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
-    """Function of the forces λ, shape (c,), that returns outputs."""
+    """Function that maps the constraint forces λ, shape (c,), to outputs."""
     wrenches: Callable[[Array], Sequence[Wrench]] = lambda force: ()
-    """Return the wrenches on bodies from the forces λ, shape (c,), as measured by a sensor in a holding arm."""
+    """Function that maps the constraint forces λ, shape (c,), to wrenches on bodies, as measured by a sensor in the holding
+    arm."""
 
     def check_closure(self, t: float, component: Component) -> None:
         """Raise `ValueError` if the joined frames are too far apart to close; `component` owns the constraint."""
@@ -131,14 +134,14 @@ class Constraint(NamedTuple):
 
 
 class MovedJoint(NamedTuple):
-    """A joint with prescribed acceleration; the required force is computed."""
+    """Joint with prescribed acceleration; the required force is computed."""
 
     dofs: slice
-    """Its indices in v."""
+    """Indices of the joint in v."""
     vdot: Array
-    """Its acceleration [m/s², rad/s²], shape (n,)."""
+    """Prescribed acceleration [m/s², rad/s²], shape (n,)."""
     record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
-    """Function of the joint force, without those of other components [N, N·m], shape (n,), that returns outputs."""
+    """Function that maps the joint force, without forces of other components [N, N·m], shape (n,), to outputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,78 +153,78 @@ class Action:
     joint_forces: Sequence[JointForce] = ()
     """Forces in joints."""
     armature: Sequence[tuple[slice, float]] = ()
-    """Additional constant inertia of degrees of freedom, such as that of geared rotors: index in v, inertia ≥ 0 [kg·m² or
-    kg]."""
+    """Additional constant inertia of degrees of freedom, such as the inertia of geared rotors: slice of v, inertia ≥ 0
+    [kg·m² or kg]."""
     constraints: Sequence[Constraint] = ()
     """Constraint rows, solved together with the dynamics."""
     motions: Sequence[MovedJoint] = ()
-    """Joints with prescribed acceleration; all velocities of a body's joint, or none."""
+    """Joints with prescribed acceleration; a body's joint has prescribed acceleration in all velocities or in none."""
     rates: Mapping[str, Scalar] = field(default_factory=dict)
-    """Rates of the component's states, by name [unit/s]; all of them."""
+    """Rates of all states of the component, keyed by name [unit/s]."""
     record: Mapping[str, Scalar | Array] = field(default_factory=dict)
-    """Values of the component's outputs, by name."""
+    """Values of the outputs of the component, keyed by name."""
     energy: Scalar | None = None
-    """Energy stored in the component [J]; None if it stores none."""
+    """Energy stored in the component [J]; None for a component without energy storage."""
     power: Scalar | None = None
     """Power supplied to the mechanism, excluding the change of stored energy: Σ F·V + d(energy)/dt [W]; losses are negative.
-    Required if energy is stored; otherwise it defaults to Σ F·V."""
+    Required if the component stores energy; defaults to Σ F·V otherwise."""
 
 
 class FastMode(NamedTuple):
-    """A fast mode of a component: m ẍ + c ẋ + k x = 0, or a lag."""
+    """Fast mode of a component: m ẍ + c ẋ + k x = 0, or a first-order lag."""
 
     name: str
     """Description, such as "servo of joint 'elbow'"."""
     frequency: float
-    """√(k/m) [rad/s]; 0 for a lag."""
+    """Undamped natural frequency √(k/m) [rad/s]; 0 for a lag."""
     decay: float
-    """c/m, or 1/T of a lag [1/s]."""
+    """Decay rate c/m, or 1/T of a lag [1/s]."""
     meets: bool = False
-    """True if the mode starts with an impact, as in contacts and stops."""
+    """True if the mode starts with an impact, as for contacts and stops."""
     internal: bool = False
-    """True if the spring's deflection is an internal state, as for friction and the oil of a drive."""
+    """True if the deflection of the spring is an internal state, as for friction and the oil of a drive."""
     remedy: str = "soften it"
-    """Advice for slowing the mode down, as text."""
+    """Advice on slowing down the mode, as an imperative."""
 
     @property
     def fastest(self) -> float:
-        """Maximum |λ| of λ² + decay λ + frequency² = 0 [1/s]."""
+        """Maximum |λ| of the roots of λ² + decay λ + frequency² = 0 [1/s]."""
         return fastest_root(self.frequency, self.decay)
 
 
 def fastest_root(frequency: float, decay: float) -> float:
-    """Maximum |λ| of λ² + decay λ + frequency² = 0, decay [1/s], frequency [rad/s], [1/s]; huge numbers do not overflow."""
+    """Return the maximum |λ| of the roots of λ² + decay λ + frequency² = 0 [1/s]; huge numbers do not overflow."""
     if decay <= 2.0 * frequency:
         return frequency
     return 0.5 * decay * (1.0 + math.sqrt(1.0 - (2.0 * frequency / decay) ** 2))
 
 
 def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False, internal: bool = False) -> FastMode:
-    """Return the mode of a stiffness [N/m or N·m/rad] and a damping [N·s/m or N·m·s/rad] on an inertia, see `FastMode`.
+    """Return the `FastMode` of a stiffness k [N/m or N·m/rad] and a damping c [N·s/m or N·m·s/rad] on an inertia.
 
-    The mobility is the acceleration per force of that inertia [1/kg or 1/(kg·m²)].
+    The mobility is the inverse of the inertia [1/kg or 1/(kg·m²)].
     """
     return FastMode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets, internal)
 
 
 class Mobility(Protocol):
-    """Mobility of a mechanism at the points where components act, for floats."""
+    """Mobility of a mechanism at the points of action of components, as floats."""
 
     def joint(self, dofs: slice) -> float:
-        """Maximum acceleration per force in a joint [1/kg or 1/(kg·m²)]."""
+        """Return the maximum acceleration per force in a joint [1/kg or 1/(kg·m²)]."""
 
     def together(self, k: Array) -> float:
-        """Largest eigenvalue of M⁻¹ diag(k), with a stiffness or damping of each degree of freedom, shape (nv,)."""
+        """Return the largest eigenvalue of M⁻¹ diag(k) for a stiffness or damping k of each degree of freedom, shape (nv,)."""
 
     def point(self, body: int, p: Array) -> float:
-        """Maximum acceleration per force at a point of a body, p in its axes [1/kg]."""
+        """Return the maximum acceleration per force at a point p of a body, in body axes [1/kg]."""
 
     def turn(self, body: int) -> float:
-        """Maximum angular acceleration per torque on a body [1/(kg·m²)]."""
+        """Return the maximum angular acceleration per torque on a body [1/(kg·m²)]."""
 
 
 class Order(enum.IntEnum):
-    """Order of components in a plant; components of the same rank follow the order of the model's joints, or of the list."""
+    """Order of components in a plant. Components of equal rank follow the order of the joints in the model, or of the list."""
 
     THRUSTER = 0
     DRIVE = 1
@@ -234,7 +237,7 @@ class Order(enum.IntEnum):
     OTHER = 8
 
     def of_joint(self, model: Model, joint: str) -> tuple[int, int]:
-        """Return the order of a component that acts in a joint."""
+        """Return the rank of a component in a joint, and the first index of the joint in v."""
         return self, model.joint_parts[joint].v.start if joint in model.joint_parts else 0
 
 
@@ -249,21 +252,22 @@ def _kind_of(name: str) -> str:
 
 
 class Component(abc.ABC):
-    """A force or actuator. Derive a frozen dataclass from it and define `act`."""
+    """A force or actuator. Derive a frozen dataclass from this class and define `act`."""
 
     __slots__ = ()
     name: str
     """Name in files and recordings, unique in a plant."""
     kind: ClassVar[str] = "component"
-    """Dimension of its entry in the recording; defaults to the class name, for example spring_line for SpringLine."""
+    """Dimension of the component in the recording; defaults to the class name, for example spring_line for SpringLine."""
     cause: ClassVar[str] = "component"
-    """Cause of its work in the energy audit; defaults to its kind."""
+    """Cause to which the energy audit assigns the work of the component; defaults to the kind."""
     label: ClassVar[str] = "component"
-    """The sum of its wrenches on bodies is recorded as force_<label>; defaults to its kind."""
+    """Suffix of the recorded variable force_<label>, the sum of the wrenches on bodies; defaults to the kind."""
     outputs: ClassVar[tuple[Output, ...]] = ()
-    """Recorded outputs."""
+    """Outputs that the component records."""
     refers: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Fields that hold names of the model, with the kind of object: "frame", "body", "joint" or "frame or body"."""
+    """Fields that contain names of objects in the model, with the kind of object: "frame", "body", "joint" or "frame or
+    body"."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -274,7 +278,7 @@ class Component(abc.ABC):
                 setattr(cls, name, cls.kind)
 
     def unknown_names(self, model: Model) -> list[tuple[str, str]]:
-        """Return the fields with names that are missing from the model, each with a message."""
+        """Return the fields that contain unknown names, each with a message."""
         out = []
         for key, what in self.refers.items():
             given, known = getattr(self, key), _names_of(model, what)
@@ -286,7 +290,7 @@ class Component(abc.ABC):
         return out
 
     def renamed(self, before: str) -> Component:
-        """Return the component for a model whose names have a prefix such as "rov.", in a scenario of several models."""
+        """Return a copy for a scenario with several models, in which names have a prefix such as "rov."."""
         if not before or not self.refers:
             return self
         own = ("name",) if "name" in {f.name for f in fields(self)} else ()  # type: ignore[arg-type]  # a dataclass
@@ -295,56 +299,56 @@ class Component(abc.ABC):
         return replace(self, **values)  # type: ignore[type-var]  # a dataclass
 
     def states(self, model: Model) -> Sequence[Slot]:
-        """Its internal states; none by default."""
+        """Return the internal states of the component; none by default."""
         return ()
 
     def inputs(self, model: Model) -> Sequence[Slot]:
-        """Its inputs: commands, switches; none by default."""
+        """Return the inputs of the component, such as commands and switches; none by default."""
         return ()
 
     @property
     def timed(self) -> Sequence[str]:
-        """Names of additional numbers that change at known times; none by default."""
+        """Names of additional numbers that change at specified times; none by default."""
         return ()
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
-        """Return the numbers in `timed` from a time on, and the time until which they hold [s]."""
+        """Return the numbers in `timed` at a time, and the time at which the numbers change next [s]."""
         return (), math.inf
 
     def initial(self, model: Model, t: float) -> Sequence[tuple[JointPart, Array, Array]]:
-        """Return joints whose initial state it overrides, with their q and v; none by default."""
+        """Return joints whose initial state the component overrides, with their q and v; none by default."""
         return ()
 
     @property
     def acts(self) -> bool:
-        """False for a part from which components are derived, such as terrain, and for one that disables a default."""
+        """False for an object from which components are derived, such as terrain, and for an object that disables a default."""
         return True
 
     @property
     def replaces(self) -> Sequence[str]:
-        """Names of derived components that it replaces, such as "elbow.stops", in addition to its own name."""
+        """Names of derived components that this component replaces, such as "elbow.stops", in addition to its own name."""
         return ()
 
     @property
     def rotors(self) -> Mapping[str, float]:
-        """Return the inertia of its rotors by joint [kg·m² or kg]; none by default."""
+        """Inertia of the rotors by joint [kg·m² or kg]; none by default."""
         return {}
 
     @property
     def external_body(self) -> str | None:
-        """Body on which its held inputs act as a wrench, by name; None by default."""
+        """Name of the body on which setting inputs of the component act as a wrench; None by default."""
         return None
 
     def as_force(self, given: bool) -> Component:
-        """Return a copy whose command is its force, to find an equilibrium; by default the component itself.
+        """Return a copy whose command is its force, for the computation of an equilibrium; by default the component itself.
 
-        Limits apply to given commands, not to sought ones.
+        Limits apply to given commands, not to the unknown commands of an equilibrium.
         """
         return self
 
     @property
     def opens_at(self) -> tuple[str, float] | None:
-        """Return its recorded quantity, and the level above which its switch opens; None if only events open it."""
+        """Recorded quantity and level of that quantity above which the switch opens; None if only events open the switch."""
         return None
 
     def closing(self, model: Model, kin: Any) -> str | None:
@@ -352,84 +356,84 @@ class Component(abc.ABC):
         return None
 
     def order(self, model: Model) -> tuple[int, int]:
-        """Return its position in a plant, which determines the order of commands, states and sums; see `Order`."""
+        """Return the position in a plant, which determines the order of commands, states and sums; see `Order`."""
         return Order.OTHER, 0
 
     def owns(self, model: Model, component: Component) -> bool:
-        """True if a component of a plant is this one, or derived from it."""
+        """True if a component of a plant is this component, or was derived from it."""
         return component is self
 
     def check_beside(self, parts: Sequence[Component]) -> None:  # noqa: B027  nothing to check is the usual case
-        """Raise `ValueError` if it conflicts with other parts, such as a prescribed motion with a drive."""
+        """Raise `ValueError` if the component conflicts with other components, such as a prescribed motion with a drive."""
 
     @abc.abstractmethod
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return its effects at one instant, in NumPy operations; `z`: states, `u`: inputs and `timed` numbers, by name."""
+        """Return the effects at one instant, in NumPy operations; `z`: states, `u`: inputs and `timed` numbers, by name."""
 
     @property
     def alike(self) -> Hashable:
-        """Key shared by components that `act_together` handles at once; None for separate evaluation."""
+        """Key shared by components that `act_together` evaluates together; None for separate evaluation."""
         return None
 
     @classmethod
     def act_together(cls, components: Sequence[Component], now: Now, z: Sequence[Values], u: Sequence[Values]) -> list[Action]:
-        """Return the same effects as `act` for components with the same key, with less code."""
+        """Return the effects that `act` returns for each of several components with equal keys, with less code."""
         return [c.act(now, own, given) for c, own, given in zip(components, z, u, strict=True)]
 
     def entries(self, model: Model) -> Sequence[str]:
-        """Its names along the dimension `kind` of the recording: its name, unless it records several values of a kind."""
+        """Return the names along the dimension `kind` of the recording; by default the name of the component."""
         return (self.name,)
 
     def check(self, model: Model) -> None:  # noqa: B027  nothing to check is the usual case
-        """Raise `ValueError` or `KeyError` if it does not fit a model; by default `act` must do so."""
+        """Raise `ValueError` or `KeyError` if the component does not match a model; by default, `act` raises them."""
 
     def check_start(self, now: Now) -> None:  # noqa: B027  as above
-        """Raise `ValueError` if a run cannot start at an instant with its initial states."""
+        """Raise `ValueError` if a run cannot start at an instant with the initial states of the component."""
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return its fast modes, for advice on the step; none by default."""
+        """Return the fast modes of the component, for advice on the step size; none by default."""
         return ()
 
     @property
     def notes(self) -> Sequence[str]:
-        """Return notes for a run, such as assumed values; none by default."""
+        """Notes for a run, such as assumed values; none by default."""
         return ()
 
 
 class Law(NamedTuple):
-    """Force and energy in one of many joints."""
+    """Force, energy and power of a component in one of several joints."""
 
     tau: Array
-    """Force in the joint, dual to its velocity [N·m, N], shape (nv,)."""
+    """Force dual to the joint velocity [N·m, N], shape (nv,)."""
     energy: Scalar
-    """Energy stored there [J]."""
+    """Energy stored in the joint [J]."""
     power: Scalar
-    """As in `Action` [W]."""
+    """Power supplied to the mechanism, see `Action.power` [W]."""
 
 
 class InJoints(Component):
-    """A component with the same law in many joints. Simulations of large trees run its law in a loop.
+    """A component with the same law in many joints. Simulations of large trees evaluate the law in a loop.
 
-    This requires joints with equally many coordinates, each named once, and a class without its own `act`, states, inputs or
-    outputs. Otherwise the component is evaluated like any other.
+    The loop requires joints with equal numbers of coordinates, each named once, and a class that does not override `act`,
+    states, inputs or outputs. Otherwise the component is evaluated like any other component.
     """
 
     __slots__ = ()
 
     @abc.abstractmethod
     def joint_names(self, model: Model) -> Sequence[str]:
-        """Names of the joints."""
+        """Return the names of the joints."""
 
     @abc.abstractmethod
     def numbers(self, model: Model) -> Array:
-        """Parameters in which the joints differ, shape (joints, n)."""
+        """Return the parameters that differ between the joints, shape (joints, n)."""
 
     @abc.abstractmethod
     def law(self, q: Array, v: Array, numbers: Array) -> Law:
-        """Return force and energy in a joint from its parameters (n,), in NumPy operations."""
+        """Return force, energy and power in a joint from the parameters of the joint (n,), in NumPy operations."""
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return the law in all joints."""
+        """Return the forces in all joints, and the sums of energy and power."""
         names, forces = self.joint_names(now.model), []
         energy: Scalar = 0.0
         power: Scalar = 0.0

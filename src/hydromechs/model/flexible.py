@@ -1,8 +1,8 @@
 """Flexible links by assumed modes: beams with section data, and links with modes from a file.
 
-A flexible link is a row of thin rigid sections whose poses on the body are functions of a few modal amplitudes. They are
-exact to second order in the deflection (shortening included), so that the equations of motion are exact to first order,
-with all inertial couplings. The sections are bodies of the model, with mass, added mass, drag and buoyancy.
+A flexible link is a row of thin rigid sections whose poses on the body are functions of a few modal amplitudes. The poses
+are exact to second order in the deflection, including shortening. The equations of motion are therefore exact to
+first order, with all inertial couplings. The sections are bodies of the model, with mass, added mass, drag and buoyancy.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ._beam_modes import BeamShape, bending_shapes, twist_shapes
 __all__ = ["Beam", "FlexibleLink", "ModalLink", "WetSection"]
 
 AlongBeam = NotNegative | Annotated[tuple[float, ...], Bound(least=0.0, size=0)]
-"""One number, or numbers at equal distances from the root to the tip, interpolated linearly."""
+"""One number, or numbers at equal distances from the root to the tip with linear interpolation."""
 ModeCounts = Annotated[tuple[int, int, int], Bound(least=0, most=8, size=3, whole=True)]
-"""Number of modes of bending along y, of bending along z, and of twist."""
+"""Numbers of modes in bending along y, bending along z, and twist."""
 MAX_MODES, MAX_NODES = 24, 500
 """Maximum number of modes and nodes of a mode file; each node is a body."""
 Sections = Annotated[int, Bound(least=2, most=64, whole=True)]
@@ -43,11 +43,11 @@ class WetSection:
     radius: Positive
     """Outer radius [m]."""
     added_mass: NotNegative = 1.0
-    """Added mass across the link, over the mass of the water in the outer circle [-]."""
+    """Ratio of the added mass across the link to the mass of water in the outer circle [-]."""
     drag: NotNegative = 1.1
-    """Drag coefficient across the link, on diameter times length [-]."""
+    """Drag coefficient across the link, based on diameter times length [-]."""
     area: NotNegative | None = None
-    """Area that displaces water [m²]; defaults to the whole circle, smaller for a flooded tube."""
+    """Area that displaces water [m²]; defaults to the outer circle; smaller for a flooded tube."""
 
     def __post_init__(self) -> None:
         check_fields(self, "strip")
@@ -58,27 +58,27 @@ class WetSection:
         return math.pi * self.radius**2 if self.area is None else self.area
 
     def added(self, density: float) -> float:
-        """Added mass per length across the link [kg/m]."""
+        """Return the added mass per length across the link [kg/m]."""
         return self.added_mass * density * math.pi * self.radius**2
 
 
 class LinkModes(NamedTuple):
-    """The modes of a link, and its sections from the root to the tip; the tip itself is the last, without mass or length."""
+    """Modes of a link, and sections from the root to the tip; the last section is the tip, without mass or length."""
 
     names: tuple[str, ...]
     """Names of the modes."""
     units: tuple[str, ...]
-    """Units of their amplitudes."""
+    """Units of the modal amplitudes."""
     stiffness: Array
-    """Modal stiffness, shape (n,)."""
+    """Modal stiffness [N/m or N·m/rad], shape (n,)."""
     damping: Array
-    """Modal damping, shape (n,)."""
+    """Modal damping [N·s/m or N·m·s/rad], shape (n,)."""
     sections: tuple[Section, ...]
-    """The sections."""
+    """Sections from the root to the tip."""
 
 
 class Section(NamedTuple):
-    """A thin section of a link at rest, in the axes of the link."""
+    """Thin section of an undeformed link, in the axes of the link."""
 
     p: Array
     """Position [m], shape (3,)."""
@@ -89,23 +89,23 @@ class Section(NamedTuple):
     length: float
     """Length along the link [m]."""
     translation: Array
-    """Displacement per amplitude [m], shape (n, 3)."""
+    """Displacement per modal amplitude [m], shape (n, 3)."""
     rotation: Array
-    """Rotation per amplitude [rad], shape (n, 3)."""
+    """Rotation per modal amplitude [rad], shape (n, 3)."""
     shortening: Array
-    """See `joints.ModalJoint`, shape (3, n, n)."""
+    """Second-order shortening, see `joints.ModalJoint`, shape (3, n, n)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlexibleLink(abc.ABC):
-    """Fields of all flexible links."""
+    """Common fields of all flexible links."""
 
     origin: Origin = field(default_factory=Origin)
-    """Root of the link on the body [m, rad]."""
+    """Pose of the root of the link on the body [m, rad]."""
     damping_ratio: NotNegative = 0.01
-    """Damping ratio of each mode of the link alone [-]."""
+    """Damping ratio of each mode of the isolated link [-]."""
     water: WetSection | None = None
-    """Cross-section in water; a dry link if omitted."""
+    """Cross-section in water; the link is dry if omitted."""
     position: Row = ()
     """Initial amplitudes, in the order of the modes [m or rad]; zero if omitted."""
 
@@ -116,10 +116,10 @@ class FlexibleLink(abc.ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beam(FlexibleLink):
-    """A slender straight beam along x of its origin: Euler-Bernoulli bending along y and z, and twist.
+    """A slender straight beam along x of `origin`: Euler-Bernoulli bending along y and z, and twist.
 
-    Its shapes are the modes of the beam clamped at the root, in water if it has a cross-section there; an amplitude of 1 has
-    the largest deflection 1 m, or twist 1 rad. Properties along the beam are one number, or several at equal distances.
+    Mode shapes are those of the beam clamped at the root, with added mass if `water` is set. An amplitude of 1 has a maximum
+    deflection of 1 m, or a maximum twist of 1 rad. A property along the beam is one number, or several at equal distances.
     """
 
     length: Positive
@@ -127,17 +127,18 @@ class Beam(FlexibleLink):
     mass: AlongBeam
     """Mass per length [kg/m]."""
     bending_y: AlongBeam = (0.0,)
-    """Bending stiffness E·I of deflections along y [N·m²]."""
+    """Bending stiffness E·I for deflections along y [N·m²]."""
     bending_z: AlongBeam = (0.0,)
-    """Bending stiffness E·I of deflections along z [N·m²]."""
+    """Bending stiffness E·I for deflections along z [N·m²]."""
     torsion: AlongBeam = (0.0,)
     """Torsional stiffness G·J [N·m²]."""
     twist_inertia: AlongBeam = (0.0,)
-    """Moment of inertia about the axis per length [kg·m]."""
+    """Moment of inertia about the axis, per length [kg·m]."""
     counts: ModeCounts = (2, 2, 0)
-    """Number of modes of bending along y, along z, and of twist [-]; 0 for none."""
+    """Numbers of modes in bending along y, bending along z, and twist [-]; each may be 0."""
     tip_mass: NotNegative = 0.0
-    """Load at the tip for which the shapes are computed [kg]; it adds no mass, the body that carries it does."""
+    """Tip load assumed in the mode shapes [kg]. It adds no mass to the model; the mass is that of the body carried by the
+    tip."""
     section_count: Sections = 8
     """Number of sections, at Gauss points [-]."""
 
@@ -154,7 +155,7 @@ class Beam(FlexibleLink):
                 remedy = "" if name == "mass" else "; set it, or set the number of these modes in counts to 0"
                 raise FieldError(f"beam.{name}", getattr(self, name), f"must be > 0{remedy}")
         if not any(self.counts):
-            raise FieldError("beam.counts", self.counts, "must have at least one mode; a beam without modes is a rigid body")
+            raise FieldError("beam.counts", self.counts, "must have at least one mode; increase a count, or use a rigid body")
 
     def along(self, name: str, s: Array) -> Array:
         """Return a property at s = x/length, interpolated."""
@@ -162,7 +163,7 @@ class Beam(FlexibleLink):
         return np.interp(s, np.linspace(0.0, 1.0, len(given)), given) if len(given) > 1 else np.full(np.shape(s), given[0])
 
     def modes(self, density: float) -> LinkModes:
-        """Return shapes and sections at Gauss points, which integrate products of shapes exactly."""
+        """Return mode shapes and sections at Gauss points, which integrate products of shapes exactly."""
         check_amplitudes(self, sum(self.counts))
         added = 0.0 if self.water is None else self.water.added(density)
         mass = lambda s: self.along("mass", s) + added  # noqa: E731
@@ -203,10 +204,11 @@ class Beam(FlexibleLink):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModalLink(FlexibleLink):
-    """A link with modes from a file, such as those of a finite-element model.
+    """A link with modes from a file, for example modes of a finite-element model.
 
-    The file has a row for each node from the root to the tip: x, y, z and mass, then for each mode the displacement x, y, z and
-    the rotation x, y, z for an amplitude of 1, separated by commas or blanks; lines that begin with # are comments.
+    The file has a row for each node from the root to the tip: x, y, z and mass, then for each mode the displacement x, y, z
+    and the rotation x, y, z for an amplitude of 1. Commas or blanks separate the numbers; lines that begin with # are
+    comments.
     """
 
     file: str
@@ -214,22 +216,22 @@ class ModalLink(FlexibleLink):
     frequencies: Annotated[tuple[float, ...], Bound(above=0.0, size=0)]
     """Natural frequencies of the modes of the clamped link [rad/s]."""
     folder: Annotated[str, Hidden()] = field(default="", compare=False)
-    """Base folder of the path; for a loaded model, that of its file."""
+    """Base folder of the path; for a loaded model, the folder of the model file."""
 
     def __post_init__(self) -> None:
         check_fields(self, "modes")
         if not 1 <= len(self.frequencies) <= MAX_MODES:
             raise FieldError(
-                "modes.frequencies", self.frequencies, f"must contain one frequency per mode, for 1 to {MAX_MODES} modes"
+                "modes.frequencies", self.frequencies, f"must be one frequency per mode, for 1 to {MAX_MODES} modes"
             )
 
     @property
     def path(self) -> Path:
-        """Path of the file."""
+        """Path of the mode file."""
         return Path(self.folder) / self.file
 
     def table(self) -> Array:
-        """Return the rows of the file; `ValueError` if their number or length is wrong, shape (nodes, 4 + 6 n)."""
+        """Return the rows of the mode file, shape (nodes, 4 + 6 n); raise `ValueError` for a wrong number or length of rows."""
         lines = files.read_text(self.path).splitlines()
         texts = [(k, line.replace(",", " ").split()) for k, line in enumerate(lines, 1) if line.split("#")[0].strip()]
         width, n, rows = 4 + 6 * len(self.frequencies), len(self.frequencies), []
@@ -249,7 +251,7 @@ class ModalLink(FlexibleLink):
         out = np.array(rows)
         if len(rows) < 2 or not np.isfinite(out).all() or (out[:, 3] < 0.0).any() or not out[:, 3].any():
             raise ValueError(
-                f"mode file {self.file!r}: {len(rows)} nodes; it needs two or more, of finite numbers, with masses ≥ 0"
+                f"mode file {self.file!r}: {len(rows)} nodes; use at least two nodes, with finite numbers and masses ≥ 0"
             )
         return out
 
@@ -262,7 +264,7 @@ class ModalLink(FlexibleLink):
         steps = np.linalg.norm(np.diff(at, axis=0), axis=1)
         if not (steps > 0.0).all():
             k = int(np.argmin(steps))
-            raise ValueError(f"mode file {self.file!r}: nodes {k + 1} and {k + 2} are at one place; remove one")
+            raise ValueError(f"mode file {self.file!r}: nodes {k + 1} and {k + 2} coincide; remove one of them")
         lengths = np.concatenate([[0.5 * steps[0]], 0.5 * (steps[1:] + steps[:-1]), [0.5 * steps[-1]]])
         if self.water is not None:  # of the wet section, so that damping has the wet modal mass
             masses = masses + self.water.added(density) * lengths
@@ -282,6 +284,6 @@ class ModalLink(FlexibleLink):
 
 
 def check_amplitudes(link: FlexibleLink, n: int) -> None:
-    """Raise `FieldError` if the initial amplitudes of a link with n modes have another number."""
+    """Raise `FieldError` unless a link with n modes has n initial amplitudes, or none."""
     if link.position and len(link.position) != n:
-        raise FieldError("flexible.position", link.position, f"must have {n} numbers, one for each mode")
+        raise FieldError("flexible.position", link.position, f"must be {n} numbers, one for each mode")

@@ -1,4 +1,4 @@
-"""Drag, damping and lift elements of a body, one file each: data, equations, checks.
+"""Drag, damping and lift elements of a body. Each file contains the data, equations and checks of one element.
 
 Positions and directions are in body axes from the body origin unless an element has its own `origin`.
 """
@@ -43,4 +43,4 @@ TYPES: Mapping[str, type[DragElement]] = {
     "wave_drift": WaveDriftDamping,
     "vortex": VortexDamping,
 }
-"""Elements by their names in files."""
+"""Types of drag elements, keyed by name in files."""

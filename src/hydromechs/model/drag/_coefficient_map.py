@@ -1,4 +1,4 @@
-"""Force and moment from tables over angle of attack and sideslip, as measured in tunnels or computed."""
+"""Force and moment from tables over angle of attack and sideslip angle, measured in tunnels or computed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,20 +19,20 @@ Angles = Annotated[tuple[float, ...], Bound(least=-4.0, most=4.0, size=0, rising
 """Angles in increasing order [rad]."""
 Six = tuple[float, float, float, float, float, float]
 NOISE = 0.01
-"""Maximum coefficient of a force along the motion, over the largest coefficient: the scatter of measurements."""
+"""Maximum driving coefficient along the motion, divided by the largest coefficient; allows for scatter of measurements."""
 TINY = 1e-150
-"""Speed far below all others whose square is still a number [m/s]."""
+"""Smoothing speed, far below all relevant speeds but with a representable square [m/s]."""
 MAX_ENTRIES = 2000
-"""Pairs of angles of a map."""
+"""Maximum number of pairs of angles in a map."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoefficientMap(DragElement):
-    """Hydrodynamic map: six coefficients over angle of attack α and sideslip β, interpolated linearly.
+    """Hydrodynamic map: six coefficients over angle of attack α and sideslip β, with linear interpolation.
 
-    (F, M) = ½ ρ A U² (C_X, C_Y, C_Z, l C_K, l C_M, l C_N), with tan α = w/u and sin β = v/U of the velocity (u, v, w) through
-    the water at `origin`, in its axes. Beyond the table, the nearest angle applies and runs warn, since these coefficients can
-    drive the body. Rotation has no separate effect: add `damping`.
+    (F, M) = ½ ρ A U² (C_X, C_Y, C_Z, l C_K, l C_M, l C_N), with tan α = w/u and sin β = v/U of the velocity (u, v, w)
+    through the water at `origin`, in its axes. Beyond the table, the nearest angle applies and runs warn, because these
+    coefficients can drive the body. The map does not include damping of rotation: add `damping`.
     """
 
     alpha: Angles
@@ -40,7 +40,8 @@ class CoefficientMap(DragElement):
     beta: Angles
     """Angles of sideslip, increasing [rad]."""
     coefficients: tuple[tuple[Six, ...], ...]
-    """C_X, C_Y, C_Z, C_K, C_M, C_N [-]: a row for each angle of attack, six numbers for each sideslip, shape (na, nb, 6)."""
+    """C_X, C_Y, C_Z, C_K, C_M, C_N [-]: one row per angle of attack, with six numbers per angle of sideslip, shape (na,
+    nb, 6)."""
     area: Positive
     """Reference area A [m²]."""
     length: Positive = 1.0
@@ -64,7 +65,7 @@ class CoefficientMap(DragElement):
 
     @property
     def center(self) -> Array:
-        """Origin of the coefficients [m], shape (3,)."""
+        """Reference point of the coefficients [m], shape (3,)."""
         return np.array(self.origin.xyz)
 
     def numbers(self, density: Scalar) -> Any:
@@ -74,9 +75,7 @@ class CoefficientMap(DragElement):
 
     def problems(self, label: str) -> Iterator[Fault]:
         if len(self.alpha) * len(self.beta) > MAX_ENTRIES:
-            yield unfit(
-                label, "alpha", len(self.alpha), f"times {len(self.beta)} pairs of angles, must be at most {MAX_ENTRIES}"
-            )
+            yield unfit(label, "alpha", len(self.alpha), f"by {len(self.beta)} angles, must have at most {MAX_ENTRIES}")
         table = np.array(self.coefficients)
         if not np.isfinite(table).all():
             yield Fault(("coefficients",), f"{label}.coefficients must be finite")
@@ -92,12 +91,12 @@ class CoefficientMap(DragElement):
 
 
 class Map(NamedTuple):
-    """C(α, β) = Σ_ij h_i(α) h_j(β) C_ij with hat functions h, 1 at their own angle and 0 at all others."""
+    """Coefficients C(α, β) = Σ_ij h_i(α) h_j(β) C_ij with hat functions h, which are 1 at one angle and 0 at all others."""
 
     R: Array
     """Axes of the coefficients, shape (3, 3)."""
     point: Array
-    """Their point [m], shape (3,)."""
+    """Reference point of the coefficients [m], shape (3,)."""
     alpha: tuple[float, ...]
     """Angles of attack [rad]."""
     beta: tuple[float, ...]
@@ -105,10 +104,10 @@ class Map(NamedTuple):
     table: Array
     """Coefficients [-], shape (na, nb, 6)."""
     scale: Array
-    """½ ρ A (1, 1, 1, l, l, l) [kg/m, kg], shape (6,)."""
+    """Scale ½ ρ A (1, 1, 1, l, l, l) [kg/m, kg], shape (6,)."""
 
     def wrench(self, V_r: Array) -> Array:
-        """Wrench about the body origin in body axes, shape (6,)."""
+        """Return the wrench about the body origin in body axes [N, N·m], shape (6,)."""
         u, v, w = self.R.T @ shift_motion(V_r, self.point)[:3]
         # at rest and across, angles are undefined: TINY keeps their derivatives finite, which U² then cancels
         along = np.sqrt(u * u + w * w + TINY * TINY)
@@ -126,7 +125,7 @@ class Map(NamedTuple):
 
 
 def _hats(x: Scalar, nodes: tuple[float, ...]) -> list[Scalar]:
-    """Return the weight of each node for linear interpolation at x; outside, the nearest node has the weight 1."""
+    """Return the weight of each node for linear interpolation at x; outside the table, the nearest node has weight 1."""
     steps = [clamp((x - a) / (b - a), 0.0, 1.0) for a, b in pairwise(nodes)]
     rising, falling = [1.0, *steps], [*(1.0 - s for s in steps), 1.0]
     return [up * down for up, down in zip(rising, falling, strict=True)]

@@ -17,7 +17,7 @@ from ._damping import DragElement, point_velocity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foil(DragElement):
-    """Lift and drag of a thin symmetric foil at its centre of pressure."""
+    """Lift and drag of a thin symmetric foil at the centre of pressure."""
 
     area: Positive
     """Planform area [m²]."""
@@ -53,7 +53,7 @@ class Foil(DragElement):
         return Lift(c, n, self.center, slope, parallel, growth, 0.5 * density * self.area)
 
     def matrix(self, V_r: Array, density: Scalar) -> Array:
-        """½ ρ A aᵀ [[C_D U, −C_L U], [C_L U, C_D U]] a, a the directions of chord and normal: drag symmetric, lift skew."""
+        """Return ½ ρ A aᵀ [[C_D U, −C_L U], [C_L U, C_D U]] a; rows of a are chord and normal. Drag is symmetric, lift skew."""
         a = np.stack(self.directions) @ point_velocity(self.center)
         u, w = a @ V_r
         U = np.sqrt(u * u + w * w + 1e-300)  # finite at rest
@@ -81,26 +81,27 @@ class Lift(NamedTuple):
         C_L = a sin α cos α,  C_D = C_0 + (C_90 − C_0) sin² α,
         f = ½ ρ A (C_L U (w c − u n) − C_D U (u c + w n))
 
-    valid for all angles of attack, linear in small ones; lift does no work. Flow along the span is without effect.
+    The equations apply to all angles of attack, and lift is linear at small angles. Lift does no work. Flow along the span
+    has no effect.
     """
 
     chord: Array
-    """c, shape (3,)."""
+    """Unit vector c along the chord, shape (3,)."""
     normal: Array
-    """n, shape (3,)."""
+    """Unit vector n normal to the foil, shape (3,)."""
     position: Array
     """Centre of pressure [m], shape (3,)."""
     slope: Scalar
-    """a [1/rad]."""
+    """Lift slope a [1/rad]."""
     parallel: Scalar
-    """C_0 [-]."""
+    """Drag coefficient C_0 [-]."""
     growth: Scalar
-    """C_90 − C_0 [-]."""
+    """Drag coefficient difference C_90 − C_0 [-]."""
     scale: Scalar
-    """½ ρ A [kg/m]."""
+    """Scale ½ ρ A [kg/m]."""
 
     def wrench(self, V_r: Array) -> Array:
-        """Wrench about the body origin in body axes, shape (6,)."""
+        """Return the wrench about the body origin in body axes [N, N·m], shape (6,)."""
         v = shift_motion(V_r, self.position)[:3]
         u, w = self.chord @ v, self.normal @ v
         U = np.sqrt(u * u + w * w + 1e-300)  # finite at rest

@@ -1,4 +1,4 @@
-"""Potential damping: power that a body at the surface radiates as waves (Fossen 2011, sec. 6.4: D_P)."""
+"""Potential damping: power radiated as waves by a body near the surface (Fossen 2011, sec. 6.4: D_P)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,14 +15,14 @@ from ._damping import Coefficients, DragElement, Referred, to_frame, unfit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PotentialDamping(DragElement):
-    """Radiation damping F = −B V_r, with B of the frequency at which the body oscillates.
+    """Radiation damping F = −B V_r, with B at the oscillation frequency of the body.
 
-    Strip theory has b = ρ g² Ā² / ω³ per length, with Ā the amplitude of the radiated waves over that of the motion. It
+    In strip theory, b = ρ g² Ā² / ω³ per length, where Ā is the amplitude ratio of radiated waves and motion. Damping
     vanishes about half a wavelength below the surface.
     """
 
     damping: Vector6 | Matrix6
-    """B: a diagonal (6 numbers) or a symmetric matrix (6 rows of 6) [N·s/m, N·s/rad, N·m·s/rad]."""
+    """Damping B: a diagonal (6 numbers) or a symmetric matrix (6 rows of 6) [N·s/m, N·s/rad, N·m·s/rad]."""
     origin: Origin = field(default_factory=Origin)
     """Point and axes on the body to which B refers; defaults to the body frame."""
 

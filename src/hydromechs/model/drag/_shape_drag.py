@@ -1,4 +1,4 @@
-"""Pressure drag of shapes; cylinders by strips (McMillan, Orin and McGhee 1995, eqs. 17-22)."""
+"""Pressure drag of shapes; cylinders use strips (McMillan, Orin and McGhee 1995, eqs. 17-22)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ from hydromechs.values import Array, Bound, NotNegative, Scalar, floats, number,
 from ._damping import DragElement, point_velocity, unfit
 
 Coefficients = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
-"""Drag coefficients for three directions."""
+"""Drag coefficients for motion along three axes."""
 Points = Annotated[int, Bound(least=1, most=64, whole=True)]
-"""Gauss points."""
+"""Number of Gauss points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,19 +26,19 @@ class ShapeDrag(DragElement):
     """Pressure drag of a cylinder, box, sphere or ellipsoid.
 
     A cylinder is divided into strips (McMillan, Orin and McGhee 1995, eqs. 17-22), a box into pairs of faces. Spheres and
-    ellipsoids use the flow at their centre, and do not resist rotation about it.
+    ellipsoids use the velocity at the centre, and do not resist rotation about it.
     """
 
     shape: str | Placed
     """Name of a shape of the body, or an inline shape."""
     coefficient: NotNegative | Coefficients
-    """Drag coefficient on projected area [-]: for the side of a cylinder (2·radius·length) or a sphere; for a box or
-    ellipsoid one for all directions, or three for flow along x, y, z of the shape, shape (3,)."""
+    """Drag coefficient on projected area [-]: for the side of a cylinder (2·radius·length) or for a sphere, one number. For
+    a box or ellipsoid, one number for all directions, or three for motion along x, y, z of the shape, shape (3,)."""
     end_coefficient: NotNegative | None = None
-    """Drag coefficient of the end faces of a cylinder, on their area [-]; defaults to the coefficient of the side; 0 for
+    """Drag coefficient of the end faces of a cylinder, on face area [-]; defaults to the coefficient of the side; 0 for
     open ends."""
     points: Points = 4
-    """Gauss points along a cylinder, or along each edge of a face of a box, 1 to 64."""
+    """Number of Gauss points along a cylinder, or along each edge of a face of a box, 1 to 64 [-]."""
     placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
     """The shape of the body that `shape` names; set by the body."""
 
@@ -56,7 +56,7 @@ class ShapeDrag(DragElement):
 
     @property
     def coefficients(self) -> tuple[Any, Any, Any]:
-        """Coefficients for flow along x, y, z of the shape [-], shape (3,)."""
+        """Drag coefficients for motion along x, y, z of the shape [-], shape (3,)."""
         c: Any = self.coefficient
         return c if isinstance(c, tuple) else (c, c, c)
 
@@ -65,7 +65,7 @@ class ShapeDrag(DragElement):
         return np.array(self.solid.origin.xyz)
 
     def numbers(self, density: Scalar, points: int = 1) -> Any:
-        """Return the coefficients by shape, with a minimum number of Gauss points along a cylinder."""
+        """Return the coefficients of the class for the shape, with a minimum number of Gauss points along a cylinder."""
         solid = self.solid
         match shape := solid.shape:
             case Cylinder():
@@ -103,41 +103,42 @@ class ShapeDrag(DragElement):
 
 
 def number_or_row(given: Any, label: str) -> float | tuple[float, ...]:
-    """Return a number, or three, as floats."""
+    """Return one number, or a tuple of three numbers, as floats."""
     row = hasattr(given, "__len__") and not isinstance(given, str)
     return floats(given, 3, label) if row else number(given, label)
 
 
 class Strips(NamedTuple):
-    """Strip theory: the force on each disc at s along the axis e depends on its velocity normal to the axis (eqs. 17-21),
+    """Strip theory: the force on each disc at s along the axis e depends on the velocity normal to the axis (eqs. 17-21),
 
         v(s) = v_r + ω × (c + s e),   f = −ρ C_D r ∫ |vⁿ| vⁿ ds,   n = c × f − ρ C_D r ∫ |vⁿ| s e × vⁿ ds,
 
-    by Gauss quadrature, c the middle of the axis; the velocity along it acts on both end faces together,
-    f_e = −½ ρ C_e π r² |v_e| v_e (eq. 22). Shear drag is neglected, as in the papers. Gauss points lie in pairs at ±s with one
-    weight, which share s ω; their forces are added before the weight and the lever are applied.
+    by Gauss quadrature, where c is the middle of the axis. The velocity along the axis acts on both end faces together, f_e
+    = −½ ρ C_e π r² |v_e| v_e (eq. 22). Shear drag is neglected, as in the papers. Gauss points are in pairs at ±s with
+    equal weights, which share s ω. The forces of a pair are added before the weight and the lever are applied.
     """
 
     R: Array
-    """Axes of the cylinder, the third along it, shape (3, 3)."""
+    """Axes of the cylinder, the third along its length, shape (3, 3)."""
     middle: Array
-    """c [m], shape (3,)."""
+    """Middle c of the axis [m], shape (3,)."""
     stations: tuple[Scalar, ...]
-    """s of the pairs of Gauss points [m]."""
+    """Positions s of the pairs of Gauss points [m]."""
     weights: tuple[Scalar, ...]
-    """−ρ C_D r times the weight of each point of a pair [kg/m]."""
+    """Factors −ρ C_D r times the weight of each point of a pair [kg/m]."""
     levers: tuple[Scalar, ...]
-    """The same times s [kg]."""
+    """Entries of `weights` times s [kg]."""
     single: Scalar
-    """−ρ C_D r times the weight of the Gauss point in the middle, 0 if there is none [kg/m]."""
+    """Factor −ρ C_D r times the weight of the Gauss point in the middle, 0 without such a point [kg/m]."""
     face: Scalar
-    """−½ ρ C_e π r² [kg/m]."""
+    """Factor −½ ρ C_e π r² [kg/m]."""
 
     def wrench(self, V_r: Array, excess: Sequence[Array] | None = None) -> Array:
-        """Wrench about the body origin in body axes, shape (6,); V_r (6,) is relative to the mean of the water along the axis.
+        """Return the wrench about the body origin in body axes, shape (6,).
 
-        `excess` is the velocity of the water minus that mean, in the middle and at each pair of stations, first at s, then at
-        −s, in body axes [m/s], shape (3,) each; None for uniform water.
+        V_r (6,) is relative to the mean velocity of the water along the axis. `excess` is the velocity of the water minus
+        this mean, in the middle and at each pair of stations (first at s, then at −s), in body axes [m/s], shape (3,) each;
+        None for uniform water.
         """
         v = self.R.T @ shift_motion(V_r, self.middle)[:3]
         w = self.R.T @ V_r[3:]
@@ -182,7 +183,7 @@ def _strips(element: ShapeDrag, density: Scalar, count: int) -> Strips:
 
 
 def _cylinder_matrix(element: ShapeDrag, shape: Cylinder, V_r: Array, density: Scalar) -> Array:
-    """ρ C_D r ∫ |vⁿ| aᵀ a ds, a the two directions across the axis at s, and ½ ρ C_e π r² |v_e| aᵀ a along it."""
+    """Return ρ C_D r ∫ |vⁿ| aᵀ a ds plus ½ ρ C_e π r² |v_e| aᵀ a; rows of a are directions across and along the axis at s."""
     R, foot, start, end = axis_frame(*element.solid.ends)
     side: Any = element.coefficient
     total = np.zeros((6, 6))
@@ -199,25 +200,26 @@ class Faces(NamedTuple):
 
         v_k(x) = v_k + ω_i x_j − ω_j x_i,   f_k = −½ ρ C_k ∬ |v_k(x)| v_k(x) dx_i dx_j,   n = ∬ x × df,
 
-    by Gauss quadrature along the strips of both directions. As for the cylinder, only the normal velocity causes pressure drag
-    (independence principle), on one face area per pair, so C_k is the usual coefficient of a box.
+    by Gauss quadrature along the strips of both directions. As for the cylinder, only the normal velocity causes pressure
+    drag (independence principle). Each pair counts as one face area, so that C_k is the usual coefficient of a box.
     """
 
     R: Array
     """Axes of the box, shape (3, 3)."""
     center: Array
-    """Its centre [m], shape (3,)."""
+    """Centre of the box [m], shape (3,)."""
     stations: tuple[tuple[Scalar, ...], ...]
     """Gauss points along each axis [m]."""
     areas: tuple[tuple[tuple[Scalar, ...], ...], ...]
-    """Weights of the Gauss points of the faces across each axis, by the next axis and the one after [m²]."""
+    """Weights of the Gauss points of the faces across each axis, indexed by the next two axes in cyclic order [m²]."""
     scales: tuple[Scalar, ...]
-    """−½ ρ C_k [kg/m³]."""
+    """Factors −½ ρ C_k [kg/m³]."""
 
     def wrench(self, V_r: Array, gradient: Array | None = None) -> Array:
-        """Wrench about the body origin in body axes, shape (6,); V_r (6,) is relative to the water at the centre.
+        """Return the wrench about the body origin in body axes, shape (6,).
 
-        `gradient` is ∂v_i/∂x_j of the water's velocity in body axes [1/s], shape (3, 3); None for uniform water.
+        V_r (6,) is relative to the water at the centre. `gradient` is ∂v_i/∂x_j of the water velocity in body axes [1/s],
+        shape (3, 3); None for uniform water.
         """
         v = self.R.T @ shift_motion(V_r, self.center)[:3]
         w = self.R.T @ V_r[3:]
@@ -245,7 +247,7 @@ class Faces(NamedTuple):
 
 
 def _box_matrix(element: ShapeDrag, shape: Box, V_r: Array, density: Scalar) -> Array:
-    """½ ρ C_k ∬ |v_k(x)| aᵀ a dx_i dx_j of each pair of faces, a the direction across them at x."""
+    """Return ½ ρ C_k ∬ |v_k(x)| aᵀ a dx_i dx_j of each pair of faces, where a is the direction across the faces at x."""
     c, R = np.array(element.solid.origin.xyz), element.solid.origin.R
     total = np.zeros((6, 6))
     for k, face in enumerate(shape.faces(element.points)):
@@ -258,40 +260,40 @@ def _box_matrix(element: ShapeDrag, shape: Box, V_r: Array, density: Scalar) -> 
 
 
 class Round(NamedTuple):
-    """A sphere: f = −½ ρ C π r² |v| v at the centre."""
+    """Coefficients of a sphere: f = −½ ρ C π r² |v| v at the centre."""
 
     scale: Scalar
-    """−½ ρ C π r² [kg/m]."""
+    """Factor −½ ρ C π r² [kg/m]."""
     center: Array
     """Centre [m], shape (3,)."""
 
     def wrench(self, V_r: Array) -> Array:
-        """Wrench about the body origin in body axes, shape (6,)."""
+        """Return the wrench about the body origin in body axes [N, N·m], shape (6,)."""
         v = shift_motion(V_r, self.center)[:3]
         return shift_wrench(np.concatenate([self.scale * norm(v) * v, np.zeros(3)]), self.center)
 
 
 class Oval(NamedTuple):
-    """An ellipsoid: f_k = −½ ρ C_k A_k |v| v_k at the centre, with the projected areas A_x = π b c and so on."""
+    """Coefficients of an ellipsoid: f_k = −½ ρ C_k A_k |v| v_k at the centre, with projected areas A_x = π b c etc."""
 
     R: Array
     """Axes of the ellipsoid, shape (3, 3)."""
     center: Array
     """Centre [m], shape (3,)."""
     areas: Array
-    """C_k A_k [m²], shape (3,)."""
+    """Drag areas C_k A_k [m²], shape (3,)."""
     scale: Scalar
-    """−½ ρ [kg/m³]."""
+    """Factor −½ ρ [kg/m³]."""
 
     def wrench(self, V_r: Array) -> Array:
-        """Wrench about the body origin in body axes, shape (6,)."""
+        """Return the wrench about the body origin in body axes [N, N·m], shape (6,)."""
         v = self.R.T @ shift_motion(V_r, self.center)[:3]
         f = self.R @ ((self.scale * norm(v)) * (self.areas * v))
         return shift_wrench(np.concatenate([f, np.zeros(3)]), self.center)
 
 
 def _round_matrix(element: ShapeDrag, V_r: Array, density: Scalar) -> Array:
-    """½ ρ |v| aᵀ diag(C_k A_k) a of a sphere or an ellipsoid, in its axes."""
+    """Return ½ ρ |v| aᵀ diag(C_k A_k) a of a sphere or an ellipsoid, where the rows of a are the shape axes."""
     a = element.solid.origin.R.T @ point_velocity(np.array(element.solid.origin.xyz))
     areas = element.solid.shape.projected_area() * np.array(element.coefficients)
     return (0.5 * density * norm(a @ V_r)) * (a.T @ (areas[:, None] * a))

@@ -1,4 +1,4 @@
-"""Skin friction of a hull by the Reynolds number of its length (Fossen 2011, sec. 6.4: D_S)."""
+"""Skin friction of a hull from the Reynolds number of its length (Fossen 2011, sec. 6.4: D_S)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,10 +15,11 @@ from ._damping import DragElement, point_velocity, unfit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkinFriction(DragElement):
-    """Friction along the axis of a hull, laminar or turbulent by its Reynolds number.
+    """Friction along the axis of a hull, laminar or turbulent depending on the Reynolds number.
 
-    f = −½ ρ (1 + k) C_F S |u| u,  C_F = max(1.328 / √Re, 0.455 / (log₁₀ Re)^2.58 − 1700 / Re),  Re = |u| l / ν: a flat plate by
-    Blasius, and by Prandtl and Schlichting with transition at Re = 5·10⁵ (Schlichting 1979, ch. 21).
+    f = −½ ρ (1 + k) C_F S |u| u,  C_F = max(1.328 / √Re, 0.455 / (log₁₀ Re)^2.58 − 1700 / Re),  Re = |u| l / ν.
+    These are flat-plate coefficients: Blasius for laminar flow, and Prandtl and Schlichting with transition at Re = 5·10⁵
+    (Schlichting 1979, ch. 21).
     """
 
     wetted_area: Positive
@@ -48,7 +49,7 @@ class SkinFriction(DragElement):
         return Friction(axis, self.center, self.length / self.viscosity, scale)
 
     def matrix(self, V_r: Array, density: Scalar) -> Array:
-        """½ ρ (1 + k) C_F S |u| aᵀ a, a the direction of the axis at the point."""
+        """Return ½ ρ (1 + k) C_F S |u| aᵀ a, where a maps V_r to the velocity along the axis at the point."""
         numbers = self.numbers(density)
         a = numbers.axis @ point_velocity(self.center)
         return numbers.resistance(a @ V_r) * np.outer(a, a)
@@ -59,19 +60,19 @@ class SkinFriction(DragElement):
 
 
 class Friction(NamedTuple):
-    """Friction along an axis."""
+    """Coefficients of friction along an axis."""
 
     axis: Array
     """Unit vector along the flow, shape (3,)."""
     position: Array
-    """Point of attack [m], shape (3,)."""
+    """Point of action of the force [m], shape (3,)."""
     per_speed: Scalar
-    """Reynolds number per speed, l / ν [s/m]."""
+    """Reynolds number divided by speed, l / ν [s/m]."""
     scale: Scalar
-    """½ ρ (1 + k) S [kg/m]."""
+    """Factor ½ ρ (1 + k) S [kg/m]."""
 
     def resistance(self, u: Scalar) -> Scalar:
-        """Force over speed, ½ ρ (1 + k) C_F S |u| [N·s/m]."""
+        """Return force divided by speed, ½ ρ (1 + k) C_F S |u| [N·s/m]."""
         reynolds = maximum(self.per_speed * abs(u), 1e-12)
         turbulent = maximum(reynolds, 1e3)
         laminar = 1.328 / np.sqrt(reynolds)
@@ -79,6 +80,6 @@ class Friction(NamedTuple):
         return self.scale * maximum(laminar, rough) * abs(u)
 
     def wrench(self, V_r: Array) -> Array:
-        """Wrench about the body origin in body axes, shape (6,)."""
+        """Return the wrench about the body origin in body axes [N, N·m], shape (6,)."""
         u = self.axis @ shift_motion(V_r, self.position)[:3]
         return shift_wrench(np.concatenate([-self.resistance(u) * u * self.axis, np.zeros(3)]), self.position)

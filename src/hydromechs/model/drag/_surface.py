@@ -17,29 +17,30 @@ from ._damping import DragElement, point_velocity, unfit
 from ._shape_drag import Coefficients, number_or_row
 
 MAX_POINTS = 3000
-"""Points of a surface; each is about 25 operations."""
+"""Maximum number of points on a surface; each point costs about 25 operations."""
 Sides = Annotated[int, Bound(least=4, most=64, whole=True)]
-"""Sides of a round surface."""
+"""Number of sides of a round surface."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurfaceDrag(DragElement):
-    """Pressure drag of a body of any shape: the normal velocity exerts pressure on each panel that faces the flow.
+    """Pressure drag of a body of any shape: the normal velocity exerts pressure on each panel facing the flow.
 
-    Panels in the lee of other panels also count. Only the outer surface of a mesh must be closed.
+    Panels in the lee of other panels are included. Only the outer surface of a mesh must be closed.
     """
 
     shape: str | Placed
     """Name of a shape of the body, such as a mesh, or an inline shape."""
     coefficient: NotNegative | Coefficients
-    """Drag coefficient [-]; if `reference` is projected, also three for motion along x, y, z of the shape, shape (3,)."""
+    """Drag coefficient [-]; if `reference` is `projected`, optionally three numbers for motion along x, y, z of the shape,
+    shape (3,)."""
     reference: Literal["projected", "wetted"] = "projected"
-    """Area to which the coefficient refers [-]: `projected` across the motion, as in tables, or `wetted`, that of each panel,
-    as in eq. 6.22."""
+    """Area to which the coefficient refers [-]: `projected` is the area across the motion, as in tables; `wetted` is the
+    area of each panel, as in eq. 6.22."""
     sides: Sides = 16
-    """Sides of a round shape, 4 to 64 [-]; without effect on meshes."""
+    """Number of sides of a round shape, 4 to 64 [-]; no effect on meshes."""
     points: Literal[1, 3] = 3
-    """Points of each panel."""
+    """Number of points on each panel."""
     placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
     """The shape of the body that `shape` names; set by the body."""
 
@@ -55,7 +56,7 @@ class SurfaceDrag(DragElement):
 
     @property
     def center(self) -> Array:
-        """Centroid of the surface [m], shape (3,); meshes can lie far from the origin of their axes."""
+        """Centroid of the surface [m], shape (3,); meshes can be far from the origin of their axes."""
         solid = self.solid
         if not isinstance(solid.shape, Polyhedron):
             return np.array(solid.origin.xyz)
@@ -64,7 +65,7 @@ class SurfaceDrag(DragElement):
         return np.asarray(sizes @ mesh.corners.mean(axis=1) / sizes.sum())
 
     def panels(self) -> tuple[Array, Array, Array]:
-        """Points x [m] and normals in body axes, and areas times coefficients [m²], shape (n, 3), (n, 3), (n,)."""
+        """Return points x [m], normals, and areas times coefficients [m²], in body axes, shapes (n, 3), (n, 3), (n,)."""
         solid = self.solid
         mesh = solid.shape.triangulate(self.sides)
         vectors = mesh.area_vectors
@@ -77,9 +78,9 @@ class SurfaceDrag(DragElement):
         return x, np.repeat(normals @ solid.origin.R.T, self.points, axis=0), per_panel
 
     def _factors(self, normals: Array, sizes: Array) -> Array:
-        """Coefficient of each panel: C for wetted areas, else nᵀ S n.
+        """Return the coefficient of each panel: C for wetted areas, otherwise nᵀ S n.
 
-        S is diagonal, such that motion along each axis of the shape meets ½ ρ C_k A_k v², A_k the projected area.
+        S is diagonal, such that the drag along each axis of the shape is ½ ρ C_k A_k v², with the projected area A_k.
         """
         if self.reference == "wetted":
             return np.full(len(sizes), self.coefficient)
@@ -94,7 +95,7 @@ class SurfaceDrag(DragElement):
         return Panels(np.concatenate([n, np.cross(x, n)], axis=1), -0.5 * density * a)
 
     def matrix(self, V_r: Array, density: Scalar) -> Array:
-        """½ ρ C Σ A (a V)₊ aᵀ a over the panels, a = n · (velocity of the point)."""
+        """Return ½ ρ C Σ A (a V)₊ aᵀ a over the panels, with a = n · (velocity of the point)."""
         total = np.zeros((6, 6))
         for x, n, area in zip(*self.panels(), strict=True):
             a = n @ point_velocity(x)
@@ -112,30 +113,30 @@ class SurfaceDrag(DragElement):
         n = self.points * len(self.solid.shape.triangulate(self.sides).faces)
         if n > MAX_POINTS:
             remedy = "simplify the mesh, or use fewer sides or points"
-            yield Fault(("shape",), f"{label}.shape has {n} points on its surface, at most {MAX_POINTS} are possible; {remedy}")
+            yield Fault(("shape",), f"{label}.shape has {n} surface points, the maximum is {MAX_POINTS}; {remedy}")
             return
         if self.reference == "projected" and self.panels()[2].min() < 0.0:
-            yield unfit(label, "reference", self.reference, "gives this shape panels of negative drag", "use reference: wetted")
+            yield unfit(label, "reference", self.reference, "gives panels of this shape negative drag", "use reference: wetted")
 
 
 def _rule(points: int) -> Array:
-    """Barycentric coordinates of the points of a triangle, each with the same weight, shape (points, 3)."""
+    """Return barycentric coordinates of equally weighted points of a triangle, shape (points, 3)."""
     return np.full((1, 3), 1 / 3) if points == 1 else np.full((3, 3), 1 / 6) + 0.5 * np.eye(3)
 
 
 class Panels(NamedTuple):
     """The force on each point is along the normal and depends on the normal velocity v_n = n · v + (x × n) · ω:
 
-    df = −½ ρ C A (v_n)₊² n,   dn = x × df      (eqs. 6.22-6.23; (v_n)₊ = v_n where the panel moves into the water, else 0)
+    df = −½ ρ C A (v_n)₊² n,   dn = x × df      (eqs. 6.22-6.23; (v_n)₊ = v_n if the panel moves into the water, otherwise 0)
     """
 
     directions: Array
-    """(n, x × n) of each point, shape (points, 6)."""
+    """Rows (n, x × n) of all points, shape (points, 6)."""
     scales: Array
-    """−½ ρ C A [kg/m], shape (points,)."""
+    """Factors −½ ρ C A [kg/m], shape (points,)."""
 
     def wrench(self, V_r: Array) -> Array:
-        """Wrench about the body origin in body axes, shape (6,)."""
+        """Return the wrench about the body origin in body axes [N, N·m], shape (6,)."""
         total = np.zeros(6)
         for direction, scale in zip(self.directions, self.scales, strict=True):
             into = positive_part(direction @ V_r)

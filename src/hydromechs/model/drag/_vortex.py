@@ -1,4 +1,4 @@
-"""Damping by vortices that separate where the flow crosses a long hull (Fossen 2011, sec. 6.4: D_M, eqs. 6.91-6.92)."""
+"""Damping by vortices shed in the cross-flow of a long hull (Fossen 2011, sec. 6.4: D_M, eqs. 6.91-6.92)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,31 +13,31 @@ from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, Vecto
 from ._damping import DragElement, point_velocity, unfit
 
 Points = Annotated[int, Bound(least=1, most=64, whole=True)]
-"""Gauss points."""
+"""Number of Gauss points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VortexDamping(DragElement):
     """Cross-flow drag of a hull by strips, in one direction: f = −½ ρ h C ∫ |v(s)| v(s) ds along its axis.
 
-    v(s) is the velocity along `normal` at s; C is the two-dimensional coefficient of the section (Hoerner). Use one element
+    The velocity along `normal` at s is v(s); C is the two-dimensional coefficient of the section (Hoerner). Use one element
     for sway and yaw, another for heave and pitch.
     """
 
     coefficient: NotNegative
     """Two-dimensional drag coefficient C of the section [-]."""
     height: Positive
-    """Height h of the section across flow and axis, such as the draught [m]."""
+    """Height h of the section, perpendicular to the cross-flow and the axis, such as the draught [m]."""
     length: Positive
     """Length of the hull along its axis [m]."""
     axis: Vector3 = (1.0, 0.0, 0.0)
-    """Direction of the hull's axis [-], shape (3,)."""
+    """Direction of the hull axis [-], shape (3,)."""
     normal: Vector3 = (0.0, 1.0, 0.0)
     """Direction of the cross-flow, perpendicular to the axis [-], shape (3,)."""
     position: Vector3 = (0.0, 0.0, 0.0)
     """Middle of the hull [m], shape (3,)."""
     points: Points = 4
-    """Gauss points along the axis, 1 to 64."""
+    """Number of Gauss points along the axis, 1 to 64 [-]."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "drag")
@@ -49,7 +49,7 @@ class VortexDamping(DragElement):
         return np.array(self.position)
 
     def strips(self) -> tuple[Array, list[Array], Array]:
-        """Unit vector across, points [m] and lengths of the strips [m], shape (3,), (3,) each, (n,)."""
+        """Return the unit vector across the axis, strip positions [m] and strip lengths [m], shapes (3,), (n, 3), (n,)."""
         axis, normal = (np.array(x) / np.linalg.norm(x) for x in (self.axis, self.normal))
         s, weights = np.polynomial.legendre.leggauss(self.points)
         return normal, [self.center + 0.5 * self.length * k * axis for k in s], 0.5 * self.length * weights
@@ -64,7 +64,7 @@ class VortexDamping(DragElement):
         return F
 
     def matrix(self, V_r: Array, density: Scalar) -> Array:
-        """½ ρ h C ∫ |v(s)| aᵀ a ds, a the direction across the axis at s."""
+        """Return ½ ρ h C ∫ |v(s)| aᵀ a ds, where a maps V_r to the velocity across the axis at s."""
         normal, points, lengths = self.strips()
         total = np.zeros((6, 6))
         for x, length in zip(points, lengths, strict=True):
@@ -76,4 +76,4 @@ class VortexDamping(DragElement):
         axis, normal = np.array(self.axis), np.array(self.normal)
         lengths = float(np.linalg.norm(axis) * np.linalg.norm(normal))
         if not 1e-6 < lengths < 1e6 or abs(axis @ normal) > 1e-6 * lengths:
-            yield unfit(label, "normal", self.normal, f"must be perpendicular to the axis {self.axis}, and both nonzero")
+            yield unfit(label, "normal", self.normal, f"must be nonzero and perpendicular to the nonzero axis {self.axis}")

@@ -1,4 +1,4 @@
-"""Wave drift damping: the growth of the mean force of waves with speed (Fossen 2011, sec. 6.4: D_W)."""
+"""Wave drift damping: the increase of the mean wave force with forward speed (Fossen 2011, sec. 6.4: D_W)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,31 +16,31 @@ from ._damping import Coefficients, DragElement, Referred, point_velocity, unfit
 class WaveDriftDamping(DragElement):
     """Drift damping of a vessel at the surface in waves along an axis: f = −a² (ω² ∂F/∂ω + 4 ω F) / g · u (Aranha 1994).
 
-    F(ω) is the mean drift force in regular waves of unit amplitude on the vessel at rest, which speed shifts to the frequency
-    of encounter.
+    F(ω) is the mean drift force in regular waves of unit amplitude on the stationary vessel. Forward speed
+    shifts the wave frequency to the frequency of encounter.
     """
 
     drift: NotNegative
-    """Mean drift force F at the frequency over amplitude squared [N/m²]."""
+    """Mean drift force F at the wave frequency divided by amplitude squared [N/m²]."""
     slope: Finite = 0.0
-    """∂F/∂ω [N·s/(rad·m²)]."""
+    """Derivative ∂F/∂ω [N·s/(rad·m²)]."""
     frequency: Positive
-    """Frequency of the waves ω [rad/s]."""
+    """Wave frequency ω [rad/s]."""
     amplitude: NotNegative
-    """Amplitude of the waves a [m]; of a sea with significant height H, H / √8."""
+    """Wave amplitude a [m]; H / √8 for a sea state with significant wave height H."""
     axis: Vector3 = (1.0, 0.0, 0.0)
     """Direction of the motion along the waves, in body axes [-], shape (3,)."""
     position: Vector3 = (0.0, 0.0, 0.0)
     """Point at which the force acts [m], shape (3,)."""
     gravity: Positive = 9.81
-    """Acceleration of gravity g [m/s²]."""
+    """Gravitational acceleration g [m/s²]."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "drag")
 
     @property
     def damping(self) -> float:
-        """Force over speed, a² (ω² ∂F/∂ω + 4 ω F) / g [N·s/m]."""
+        """Force divided by speed, a² (ω² ∂F/∂ω + 4 ω F) / g [N·s/m]."""
         w = self.frequency
         return self.amplitude**2 * (w * w * self.slope + 4.0 * w * self.drift) / self.gravity
 

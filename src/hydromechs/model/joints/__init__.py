@@ -1,14 +1,14 @@
 """Joints: the motion of a body on its parent, and its placement.
 
-A joint is data. For the equations it becomes a sequence of *steps* from the parent's frame to the body's frame: constant
-transformations and moving ones (`MovingStep`), which store their indices in the configuration `q` and the velocity `v`. A
-composition is one joint with several moving steps and one motion subspace.
+A joint is data. For the equations, the joint becomes a sequence of *steps* from the parent frame to the body frame:
+constant transformations and moving transformations (`MovingStep`), which store their indices in the configuration `q` and
+the velocity `v`. A composition is one joint with several moving steps and one motion subspace.
 
 A joint type is one class in one file and one row of `TYPES`. It either derives from `Joint` and defines pose, motion subspace
 and chart, or derives from `SteppedJoint` and defines steps, which gives shorter programs.
 
-Damping, friction, stiffness and limits act in simulations, as friction, springs and stops; in forward dynamics the joint force
-is an input.
+Damping, friction, stiffness and limits act in simulations, as friction, springs and stops; in forward dynamics the joint
+force is an input.
 """
 
 from collections.abc import Mapping
@@ -43,4 +43,4 @@ __all__ = [
 ]
 
 TYPES: Mapping[str, type[Joint]] = {cls.kind: cls for cls in (Free, Fixed, Revolute, Prismatic, Helical, Ball)}
-"""Joint types by their name in files."""
+"""Joint types, keyed by name in files."""

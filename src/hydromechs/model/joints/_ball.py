@@ -14,30 +14,30 @@ from ._joint import Coordinates, Problem, SteppedJoint, unit_problems
 from ._moving import MovingStep, StepPlace
 
 Stiffness = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
-"""Stiffness about three axes."""
+"""Stiffness about three axes, each at least 0."""
 Angle = Annotated[float, Bound(above=0.0, below=math.pi)]
-"""An angle between 0 and π."""
+"""Angle between 0 and π."""
 UNIT = np.eye(6)
 BRACKETS = np.array([[cross(a, b) for b in np.eye(3)] for a in np.eye(3)]).transpose(2, 0, 1)
-"""[k, i, j] of e_i × e_j."""
+"""Cross products of the unit vectors: entry [k, i, j] is component k of e_i × e_j, shape (3, 3, 3)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ball(SteppedJoint):
-    """Three rotations: q = quaternion body to joint frame, v = angular velocity in body axes."""
+    """Three rotations: q is the quaternion from body to joint frame, v the angular velocity in body axes."""
 
     orientation: Vector4 = (1.0, 0.0, 0.0, 0.0)
     """Initial unit quaternion (w, x, y, z), body to joint frame, shape (4,)."""
     velocity: Vector3 = (0.0, 0.0, 0.0)
     """Initial angular velocity in body axes [rad/s], shape (3,)."""
     damping: NotNegative = 0.0
-    """Viscous friction, data for joint drives [N·m·s/rad]."""
+    """Viscous friction coefficient, used by joint friction in simulations [N·m·s/rad]."""
     friction: NotNegative = 0.0
-    """Coulomb friction, data for joint drives [N·m]."""
+    """Coulomb friction, used by joint friction in simulations [N·m]."""
     stiffness: Stiffness = (0.0, 0.0, 0.0)
-    """Stiffness of a spring about x, y and z of the body towards its zero orientation, at least 0 [N·m/rad], shape (3,)."""
+    """Spring stiffness about x, y and z of the body towards the zero orientation, at least 0 [N·m/rad], shape (3,)."""
     limit: Angle | None = None
-    """Maximum rotation from its zero orientation, above 0 and below π [rad]; none if omitted."""
+    """Maximum rotation from the zero orientation, above 0 and below π [rad]; unlimited if omitted."""
 
     kind = "ball"
     neutral_q = (1.0, 0.0, 0.0, 0.0)

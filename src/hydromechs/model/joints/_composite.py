@@ -11,7 +11,7 @@ from ._joint import Coordinates, Joint, SteppedJoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed(SteppedJoint):
-    """No motion: dynamics merge the body with its parent; it keeps its name, frame and outputs."""
+    """No motion. The dynamics merge the body with its parent; the body keeps its name, frame and outputs."""
 
     kind = "fixed"
     neutral_q = ()
@@ -33,10 +33,10 @@ class Fixed(SteppedJoint):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite:
-    """Several joints in series as one joint with one 6×n motion subspace: universal, cylindrical, planar..."""
+    """Several joints in series as one joint with one 6×n motion subspace, such as a universal, cylindrical or planar joint."""
 
     parts: tuple[Joint, ...]
-    """Joints from the parent outwards, at least one; the body's frame is that of the last part."""
+    """Joints from the parent outwards, at least one. The frame of the body is the frame of the last part."""
 
     kind = "composite"
 
@@ -45,7 +45,7 @@ class Composite:
 
     @property
     def neutral_q(self) -> tuple[float, ...]:
-        """Zero configuration, shape (nq,)."""
+        """Configuration with all parts at zero, shape (nq,)."""
         return tuple(x for part in self.parts for x in part.neutral_q)
 
     @property
@@ -70,11 +70,11 @@ class Composite:
 
     @property
     def shared(self) -> str:
-        """Empty: its coordinates are its own."""
+        """Empty text: the joint does not share its coordinates with other bodies."""
         return ""
 
     def steps(self, iq: int, iv: int) -> tuple:
-        """Transformations from the parent, see `Joint.steps`."""
+        """Return the transformations from the parent, see `Joint.steps`."""
         out: tuple = ()
         for part in self.parts:
             out += part.steps(iq, iv)

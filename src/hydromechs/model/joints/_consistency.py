@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from ._joint import Joint
 
 STEP = 1e-5
-"""Half step of the differences: rounding errors are about 1e-11, truncation errors 1e-10 of a function's size."""
+"""Half step of the differences: relative rounding errors are about 1e-11, truncation errors about 1e-10."""
 AGREE = 1e-5
-"""Relative tolerance of agreement, above the errors of differences and below typical mistakes."""
+"""Relative tolerance, above the errors of the differences and below typical mistakes."""
 RANDOM = 4
 """Number of random configurations."""
 
 
 class _Disagreement(Exception):
-    """Raised with a message about two results that differ."""
+    """Inconsistency of two results, with a message."""
 
 
 @np.errstate(all="ignore")
 def disagreements(joint: Joint) -> Iterator[str]:
-    """Return the first inconsistency of the methods of a joint with valid fields, or nothing."""
+    """Yield the first inconsistency of the methods of a joint with valid fields, if there is one."""
     kind = type(joint).__name__
     try:
         for at in (np.array(joint.initial_q), *joint.random_q(np.random.default_rng(0), RANDOM)):
@@ -39,7 +39,7 @@ def disagreements(joint: Joint) -> Iterator[str]:
 
 
 class _Checked:
-    """A joint at one configuration."""
+    """Joint at one configuration."""
 
     def __init__(self, joint: Joint, q: Array) -> None:
         self.joint, self.q = joint, q
@@ -53,7 +53,7 @@ class _Checked:
         self._shape("retract(q, u)", q, (joint.nq,))
         R, _ = self._pose(q)
         if not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0.0:
-            raise _Disagreement(f"R of pose(q) {self.where} is not a rotation: R Rᵀ must be 1, and det R = 1")
+            raise _Disagreement(f"R of pose(q) {self.where} is not a rotation; R Rᵀ must be 1 and det R must be 1")
         S = self._subspace(q)
         self._centre(u, v)
         for k, unit in enumerate(np.eye(n)):
@@ -74,7 +74,7 @@ class _Checked:
         self._chart(u, v)
         size = np.linalg.norm(S, axis=0)
         if not size.all() or np.linalg.svd(S / size, compute_uv=False)[-1] < 1e-9:
-            raise _Disagreement(f"the columns of subspace(q) {self.where} are dependent, so its acceleration is undefined")
+            raise _Disagreement(f"the columns of subspace(q) {self.where} are linearly dependent; remove a column")
 
     def _centre(self, u: Array, v: Array) -> None:
         joint, q, n = self.joint, self.q, self.joint.nv
@@ -96,14 +96,14 @@ class _Checked:
         )
 
     def _moved(self, v: Array) -> Array:
-        """Return the velocity of the pose while the joint moves with v, shape (6,)."""
+        """Return the velocity of the pose while the joint moves with velocity v, shape (6,)."""
         ahead, behind = (self._pose(self._retract(self.q, s * STEP * v)) for s in (1.0, -1.0))
         return _velocity(self._pose(self.q)[0], ahead, behind)
 
     def _pose(self, q: Array) -> tuple[Array, Array]:
         given: Any = self.joint.pose(q)
         if not isinstance(given, tuple | list) or len(given) != 2:
-            raise _Disagreement(f"pose(q) gives a {type(given).__name__}, must give axes R (3, 3) and origin p (3,)")
+            raise _Disagreement(f"pose(q) returns a {type(given).__name__}; return axes R (3, 3) and origin p (3,)")
         return self._shape("R of pose(q)", given[0], (3, 3)), self._shape("p of pose(q)", given[1], (3,))
 
     def _subspace(self, q: Array) -> Array:
@@ -133,9 +133,9 @@ class _Checked:
 
 
 def _velocity(R: Array, ahead: tuple[Array, Array], behind: tuple[Array, Array]) -> Array:
-    """Return the velocity in body axes from two poses, `STEP` before and after, shape (6,)."""
+    """Return the velocity in body axes from two poses, `STEP` before and after the instant, shape (6,)."""
     turn, way = (R.T @ (a - b) / (2.0 * STEP) for a, b in zip(ahead, behind, strict=True))
     w = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
     if np.abs(turn - skew(w)).max() > 1e-4 * max(1.0, np.abs(w).max()):
-        raise _Disagreement("R of pose(q) does not stay a rotation")
+        raise _Disagreement("R of pose(q) is not a rotation near q; correct pose")
     return np.concatenate([way, w])

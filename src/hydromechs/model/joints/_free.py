@@ -23,15 +23,15 @@ from ._joint import Coordinates, Problem, SteppedJoint, unit_problems
 from ._moving import MovingStep, StepPlace
 
 SMALL = 0.0625
-"""θ² below which the series of `TURN_SERIES` is exact up to rounding."""
+"""Limit of θ² below which the series of `TURN_SERIES` is exact up to rounding."""
 UNIT = np.eye(6)
 BRACKETS = np.array([[motion_cross(a, b) for b in UNIT] for a in UNIT]).transpose(2, 0, 1)
-"""[k, i, j] of e_i × e_j."""
+"""Cross products of the unit vectors: entry [k, i, j] is component k of e_i × e_j, shape (3, 3, 3)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Free(SteppedJoint):
-    """Six degrees of freedom: q = (position in the parent's axes, quaternion), v = velocity in body axes."""
+    """Six degrees of freedom: q is position in parent axes and quaternion, v is velocity in body axes, linear first."""
 
     position: Vector3 = (0.0, 0.0, 0.0)
     """Initial position in the joint frame [m], shape (3,)."""
@@ -96,7 +96,10 @@ class FreeStep(StepPlace, MovingStep):
         return BRACKETS
 
     def integrate(self, q: Array, v: Array, dt: Scalar) -> Array:
-        """The exponential of SE(3), p + R J_l(φ) u dt with φ = ω dt, J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃²."""
+        """Return the configuration p + R J_l(φ) u dt, R exp(φ̃) with φ = ω dt: the exponential map of SE(3).
+
+        J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃².
+        """
         u, phi = v[:3] * dt, v[3:] * dt
         turn = quaternion_exp(phi)
         # |φ|² as in `norm`, which keeps φ = 0 finite; there the two factors are 1/2 and irrelevant
@@ -109,7 +112,10 @@ class FreeStep(StepPlace, MovingStep):
         return np.concatenate([q[:3] + quaternion_matrix(q[3:]) @ moved, quaternion_product(q[3:], turn)])
 
     def displacement(self, q: Array, q_other: Array) -> Array:
-        """u = J_l⁻¹(φ) Rᵀ (p_other − p), J_l⁻¹ = 1 − ½ φ̃ + c φ̃², c = (1 − (θ/2) cot(θ/2))/θ², θ = |φ|."""
+        """Return the velocity (u, φ) with u = J_l⁻¹(φ) Rᵀ (p_other − p) and the rotation vector φ, shape (6,).
+
+        J_l⁻¹ = 1 − ½ φ̃ + c φ̃² with c = (1 − (θ/2) cot(θ/2))/θ² and θ = |φ|.
+        """
         phi, half_cot = turn_between(q[3:], q_other[3:])
         d = quaternion_matrix(q[3:]).T @ (q_other[:3] - q[:3])
         square = phi @ phi
@@ -121,15 +127,15 @@ class FreeStep(StepPlace, MovingStep):
         return np.concatenate([d - 0.5 * across + c * cross(phi, across), phi])
 
     def retract(self, q: Array, u: Array) -> Array:
-        """Move the position in the axes before the joint, and rotate the orientation by the exponential map."""
+        """Move the position in the axes before the joint, and rotate the orientation with the exponential map."""
         return np.concatenate([q[:3] + u[:3], quaternion_product(q[3:], quaternion_exp(u[3:]))])
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
-        """R (u, v, w), and the rate of exponential coordinates."""
+        """Return R (u, v, w) and the rate of the exponential coordinates, shape (6,)."""
         return np.concatenate([quaternion_matrix(q[3:]) @ v[:3], turning_rate(u[3:], v[3:])])
 
     def difference(self, q: Array, q_other: Array) -> Array:
-        """Return the displacement in the axes before the joint, and the shorter rotation."""
+        """Return the displacement in the axes before the joint, and the rotation vector of the shorter rotation, shape (6,)."""
         return np.concatenate([q_other[:3] - q[:3], turn_between(q[3:], q_other[3:])[0]])
 
     def turn(self, q: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Step of a joint given by its pose, motion subspace, subspace derivative and chart."""
+"""Step of a joint that is given by pose, motion subspace, subspace derivative and chart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _plain(given: Any) -> Array:
-    """Return the result of a joint's method as an array, of floats if all entries are numbers."""
+    """Return the result of a joint method as an array; of floats if all entries are numbers."""
     out = np.asarray(given)
     if out.dtype == object and all(isinstance(x, int | float) for x in out.ravel()):
         return out.astype(float)
@@ -27,13 +27,13 @@ def _plain(given: Any) -> Array:
 
 
 class _OfJoint(MovingStep):
-    """A step defined by the methods of a joint."""
+    """Step defined by the methods of a joint."""
 
     __slots__ = ()
     joint: Joint
 
     def _asked(self, name: str, *given: Array) -> Any:
-        """Return the result of a method of the joint; raise `UnsupportedFeature` if it fails on symbols."""
+        """Return the result of a joint method; raise `UnsupportedFeature` if the method fails on symbols."""
         try:
             return getattr(self.joint, name)(*given)
         except (TypeError, AttributeError) as e:
@@ -41,22 +41,22 @@ class _OfJoint(MovingStep):
                 raise
             remedy = "use NumPy functions, such as np.cos(q[0]), and hydromechs.spatial.where for branches"
             if isinstance(self, OpenStep):
-                remedy += ", also on its fields, which are inputs of the rolled form; or compile with form='specialised'"
+                remedy += ", also on the fields, which are inputs of the rolled form; or compile with form='specialised'"
             raise UnsupportedFeature(f"method {name} of joint type {self.joint.kind} cannot be traced: {e}; {remedy}") from e
 
     @property
     def nq(self) -> int:  # type: ignore[override]
-        """Number of its coordinates."""
+        """Number of coordinates of the joint."""
         return self.joint.nq
 
     @property
     def nv(self) -> int:  # type: ignore[override]
-        """Number of its velocities."""
+        """Number of velocities of the joint."""
         return self.joint.nv
 
     @property
     def quaternion(self) -> int | None:  # type: ignore[override]
-        """Index of the first entry of a unit quaternion in its coordinates."""
+        """Index of the first entry of a unit quaternion in the coordinates; None without a quaternion."""
         return self.joint.quaternion
 
     @property
@@ -65,7 +65,7 @@ class _OfJoint(MovingStep):
 
     @property
     def chart_key(self) -> object:
-        """Unique key of the joint, because the chart may depend on its numbers."""
+        """Unique key of the joint, because the chart may depend on the numbers of the joint."""
         return type(self), id(self.joint)
 
     def transformation(self, q: Array) -> Turn:
@@ -79,11 +79,14 @@ class _OfJoint(MovingStep):
         return _plain(self._asked("subspace_rate", q, v))
 
     def subspace_changes(self, q: Array) -> Array:
-        """Return dS/dt for one velocity at a time."""
+        """Return dS/dt for a unit rate of each velocity, shape (nv, 6, nv)."""
         return np.stack([self.subspace_rate(q, unit) for unit in np.eye(self.nv)])
 
     def brackets(self, q: Array) -> Array | None:
-        """From S c_ij = ∂_i S_j − ∂_j S_i + S_i × S_j, which holds because poses form a group; 0 for rates of coordinates."""
+        """Return the structure coefficients c_ij from S c_ij = ∂_i S_j − ∂_j S_i + S_i × S_j; None if all are 0.
+
+        The equation is valid because poses form a group. Rates of coordinates have zero coefficients.
+        """
         n = self.nv
         if n == 1 or self.joint.adds:
             return None
@@ -113,12 +116,12 @@ class _GeneralFields(NamedTuple):
 
 
 class GeneralStep(_GeneralFields, _OfJoint):
-    """Motion of a joint, with its numbers as constants."""
+    """Step of a joint, with the numbers of the joint as constants."""
 
     __slots__ = ()
 
     def opened(self) -> GeneralStep | OpenStep:
-        """Return the step with separate fields; itself if the joint stores more than its fields."""
+        """Return the step with separate fields; the step itself if the joint stores more than its fields."""
         joint = self.joint
         names = tuple(f.name for f in fields(joint) if f.name not in joint.data)
         if set(getattr(joint, "__dict__", {})) - {f.name for f in fields(joint)}:
@@ -135,13 +138,13 @@ class _OpenFields(NamedTuple):
 
 
 class OpenStep(_OpenFields, _OfJoint):
-    """The same with separate fields, which distinguishes numbers of several joints from their common parts."""
+    """Step of a joint with separate fields, so that joints with different numbers can share a structure."""
 
     __slots__ = ()
 
     @property
     def joint(self) -> Joint:  # type: ignore[override]
-        """The joint with these fields, which may be symbols; nothing is checked."""
+        """Joint with the separate fields, which may be symbols; fields are not checked."""
         out: Joint = object.__new__(self.kind)
         for name, value in zip(self.names, self.values, strict=True):
             object.__setattr__(out, name, value)

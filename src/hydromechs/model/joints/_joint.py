@@ -19,17 +19,17 @@ from ._general import GeneralStep
 from ._moving import MovingStep, motion_subspace, transformation
 
 UNIT_TOLERANCE = 1e-6
-"""Maximum deviation of the norm of a quaternion from 1; smaller deviations count as rounding and are removed."""
+"""Maximum deviation of the norm of a quaternion from 1; smaller deviations count as rounding errors and are removed."""
 
 Problem = tuple[tuple[str | int, ...], str]
-"""Path below the joint, and the message."""
+"""Path relative to the joint, and message."""
 
 
 class Coordinates(NamedTuple):
-    """Adjacent coordinates or velocities of a joint that form a group."""
+    """Group of adjacent coordinates or velocities of a joint."""
 
     names: tuple[str, ...]
-    """Suffix of each name after the joint's; empty for the joint's own name."""
+    """Suffixes of the names after the joint name; an empty suffix gives the joint name itself."""
     meaning: str
     """Description of the quantity."""
     unit: str = ""
@@ -37,36 +37,37 @@ class Coordinates(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Meaning and unit."""
+        """Meaning and unit of the quantity."""
         return f"{self.meaning} [{self.unit}]" if self.unit else self.meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint(abc.ABC):
-    """A joint between a body and its parent: derive a frozen dataclass from it, with numbers as fields and three methods.
+    """A joint between a body and its parent: derive a frozen dataclass with numbers as fields and three methods.
 
-    `q` (nq,) and `v` (nv,) are the joint's own coordinates and velocities, floats or symbols; the methods are NumPy operations
-    on them, traced and compiled with the rest. In body axes at the body's origin the joint moves with V_J = S(q) v, linear
-    first. When a model is built, pose, subspace, derivative and chart are compared at several configurations.
+    `q` (nq,) and `v` (nv,) are the coordinates and velocities of the joint, floats or symbols. The methods are NumPy
+    operations on these arrays, which are traced and compiled. The joint velocity V_J = S(q) v is in body axes at the body
+    origin, linear first. When a model is built, pose, subspace, derivative and chart are compared at several
+    configurations.
 
-    The default chart adds coordinates: there are as many coordinates as velocities, and v are their rates.
+    The default chart adds coordinates: numbers of coordinates and velocities are equal, and v contains the rates of q.
     """
 
     placement: Origin | Mdh = field(default_factory=Origin)
-    """Joint frame on the parent, before motion."""
+    """Joint frame on the parent body, at zero joint motion."""
 
     kind: ClassVar[str]
-    """Name in files and messages; defaults to that of the class."""
+    """Name of the joint type in files and messages; defaults to the class name."""
     neutral_q: ClassVar[tuple[float, ...]] = (0.0,)
-    """Configuration at zero, shape (nq,)."""
+    """Neutral configuration, shape (nq,)."""
     velocities: ClassVar[int | None] = None
-    """Number of its velocities; defaults to the number of its coordinates."""
+    """Number of velocities; defaults to the number of coordinates."""
     quaternion: ClassVar[int | None] = None
-    """Index of the first entry of a unit quaternion in its coordinates; None if there is none."""
+    """Index of the first entry of a unit quaternion in the coordinates; None without a quaternion."""
     unit: ClassVar[str] = "rad"
-    """Unit of its coordinates, "rad" or "m"; for a free or ball joint, the unit of its rotation."""
+    """Unit of the coordinates, "rad" or "m"; for a free or ball joint, the unit of the rotation."""
     data: ClassVar[tuple[str, ...]] = ("placement",)
-    """Fields on which its motion does not depend."""
+    """Fields that do not affect the joint motion."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super(Joint, cls).__init_subclass__(**options)
@@ -75,52 +76,52 @@ class Joint(abc.ABC):
 
     @abc.abstractmethod
     def pose(self, q: Array) -> tuple[Array, Array]:
-        """Axes R (3, 3) and origin p (3,) [m] of the body in the joint frame."""
+        """Return axes R (3, 3) and origin p (3,) [m] of the body in the joint frame."""
 
     @abc.abstractmethod
     def subspace(self, q: Array) -> Array:
-        """S with V_J = S v, the motion of the body on the joint frame in body axes at the body's origin, shape (6, nv)."""
+        """Return the motion subspace S, shape (6, nv): the joint velocity in body axes at the body origin is V_J = S v."""
 
     @abc.abstractmethod
     def subspace_rate(self, q: Array, v: Array) -> Array:
-        """dS/dt while it moves with v: Σ_k ∂S/∂q_k q̇_k, shape (6, nv)."""
+        """Return dS/dt while the joint moves with v, Σ_k ∂S/∂q_k q̇_k, shape (6, nv)."""
 
     def retract(self, q: Array, u: Array) -> Array:
         """Return the configuration q ⊕ u with the coordinates u (nv,) in the chart around q, shape (nq,)."""
         return q + u
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
-        """Return u̇ at the configuration q, which has the coordinates u and moves with v; v for u = 0, shape (nv,)."""
+        """Return u̇ at the configuration q with chart coordinates u and velocity v; v for u = 0; shape (nv,)."""
         return v
 
     def difference(self, q: Array, q_other: Array) -> Array:
-        """u with q ⊕ u = q_other, in the chart around q, shape (nv,)."""
+        """Return the chart coordinates u of q_other around q, so that q ⊕ u = q_other, shape (nv,)."""
         return q_other - q
 
     @property
     def shared(self) -> str:
-        """Name under which bodies of one parent share the coordinates of this joint; empty for a joint on its own."""
+        """Name under which bodies of one parent share the coordinates of this joint; empty if coordinates are not shared."""
         return ""
 
     @property
     def adds(self) -> bool:
-        """True if its chart adds coordinates: q ⊕ u = q + u."""
+        """True if the chart adds coordinates, q ⊕ u = q + u."""
         own = type(self)
         return own.retract is Joint.retract and own.chart_rate is Joint.chart_rate
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Lower and upper position of a joint with one coordinate, data for joint stops [rad or m]; None if there are none."""
+        """Lower and upper position of a joint with one coordinate, used by joint stops [rad or m]; None if unlimited."""
         return None
 
     @property
     def damping(self) -> float:
-        """Viscous friction, data for joint drives [N·m·s/rad or N·s/m]."""
+        """Viscous friction coefficient, used by joint friction in simulations [N·m·s/rad or N·s/m]."""
         return 0.0
 
     @property
     def friction(self) -> float:
-        """Coulomb friction, data for joint drives [N·m or N]."""
+        """Coulomb friction, used by joint friction in simulations [N·m or N]."""
         return 0.0
 
     @property
@@ -145,28 +146,28 @@ class Joint(abc.ABC):
 
     @property
     def parts(self) -> tuple[Joint, ...]:
-        """The joint itself, as the only part; see composite joints."""
+        """Single part, the joint itself; composite joints have several parts."""
         return (self,)
 
     @property
     def coordinates(self) -> tuple[Coordinates, ...]:
-        """Return names, meaning and unit of its coordinates."""
+        """Names, meaning and unit of the coordinates."""
         return (Coordinates(_numbered("q", self.nq), self.kind, self.unit),)
 
     @property
     def rates(self) -> tuple[Coordinates, ...]:
-        """Return names, meaning and unit of its velocities."""
+        """Names, meaning and unit of the velocities."""
         return (Coordinates(_numbered("v", self.nv), "rate", f"{self.unit}/s"),)
 
     def steps(self, iq: int, iv: int) -> tuple:
-        """Transformations from the parent's frame to the body's, constant ones and those that move (`MovingStep`).
+        """Return the constant and moving transformations (`MovingStep`) from the parent frame to the body frame.
 
-        Its coordinates start at index iq of the mechanism's q, its velocities at iv of v.
+        Coordinates of the joint start at index iq of the mechanism's q, velocities at index iv of v.
         """
         return (*self.placement.steps(2), GeneralStep(self, iq, iv))
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Return random configurations within its limits, or up to 1 from the initial one in its chart, shape (n, nq)."""
+        """Return random configurations within limits, or up to 1 from the initial configuration in its chart, shape (n, nq)."""
         if self.limits is not None and self.nq == 1:
             return rng.uniform(*self.limits, (n, 1))
         start = np.array(self.initial_q)
@@ -174,17 +175,17 @@ class Joint(abc.ABC):
         return np.array(rows).reshape(n, self.nq)
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Yield other errors of its data: path below the joint, and message with the path `where`."""
+        """Yield other errors of the joint data: path relative to the joint, and message with the path `where`."""
         if not is_dataclass(self) or "__dataclass_fields__" not in vars(type(self)):
-            yield (), f"{where}: {type(self).__name__} must be a dataclass: write @dataclass(frozen=True) before it"
+            yield (), f"{where}: {type(self).__name__} must be a dataclass; add @dataclass(frozen=True)"
             return
         many = f"{self.kind} has {self.nq} coordinates and {self.nv} velocities"
         if self.nq < 1 or not 1 <= self.nv <= 6:
             yield (), f"{where}: {many}, must have 1 to 6 velocities"
         elif self.adds and self.nq != self.nv:
-            yield (), f"{where}: {many}; write its chart, retract, chart_rate and difference"
+            yield (), f"{where}: {many}; define the chart methods retract, chart_rate and difference"
         if self.limits is not None and not self.nq == self.nv == 1:
-            yield ("limits",), f"joint limits are {plain(self.limits)}, but it has {self.nq} coordinates; remove them"
+            yield ("limits",), f"joint limits are {plain(self.limits)}, but the joint has {self.nq} coordinates; remove them"
         else:
             yield from limit_problems(self)
         if self.quaternion is not None:
@@ -193,24 +194,24 @@ class Joint(abc.ABC):
                 yield ("position",), f"the quaternion in its position has norm {length:.9g}, must be a unit quaternion"
 
     def disagreements(self) -> Iterator[str]:
-        """Return inconsistencies of its pose, subspace, derivative and chart, given valid data."""
+        """Yield inconsistencies of pose, subspace, derivative and chart, given valid data."""
         return disagreements(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomJoint(Joint):
-    """A joint with limits, friction and an initial state, for any number of coordinates; see `Joint` for its methods."""
+    """A joint with limits, friction and an initial state, for any number of coordinates; see `Joint` for the methods."""
 
     limits: Pair | None = None
-    """Lower and upper position of a joint with one coordinate, data for joint stops [rad or m]; optional."""
+    """Lower and upper position of a joint with one coordinate, used by joint stops in simulations [rad or m]; optional."""
     damping: NotNegative = 0.0
-    """Viscous friction, data for joint drives [N·m·s/rad or N·s/m]."""
+    """Viscous friction coefficient, used by joint friction in simulations [N·m·s/rad or N·s/m]."""
     friction: NotNegative = 0.0
-    """Coulomb friction, data for joint drives [N·m or N]."""
+    """Coulomb friction, used by joint friction in simulations [N·m or N]."""
     position: Row = ()
-    """Initial coordinates, a number if there is one [rad or m], shape (nq,); defaults to neutral coordinates."""
+    """Initial coordinates [rad or m], shape (nq,), or one number for one coordinate; defaults to the neutral configuration."""
     velocity: Row = ()
-    """Initial velocities, a number if there is one [rad/s or m/s], shape (nv,); defaults to zero."""
+    """Initial velocities [rad/s or m/s], shape (nv,), or one number for one velocity; defaults to zero."""
 
     data = ("placement", "limits", "damping", "friction", "position", "velocity")
 
@@ -230,7 +231,7 @@ class CustomJoint(Joint):
         return self.velocity or (0.0,) * self.nv
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Yield errors, including those of its initial state; see `Joint.problems`."""
+        """Yield errors, including errors of the initial state; see `Joint.problems`."""
         for name, n in (("position", self.nq), ("velocity", self.nv)):
             row = getattr(self, name)
             if not isinstance(row, tuple):
@@ -251,7 +252,7 @@ class SteppedJoint(Joint):
 
     @abc.abstractmethod
     def steps(self, iq: int, iv: int) -> tuple:
-        """Transformations from the parent; see `Joint.steps`."""
+        """Return the transformations from the parent; see `Joint.steps`."""
 
     def _steps(self) -> tuple:
         return replace(self, placement=Origin()).steps(0, 0)
@@ -288,7 +289,7 @@ class SteppedJoint(Joint):
 
 
 def limit_problems(joint: Joint) -> Iterator[Problem]:
-    """Yield problems of the limits of one coordinate, and of the initial position."""
+    """Yield problems of the limits of a joint with one coordinate, and of its initial position."""
     limits = joint.limits
     if limits is None or not is_finite((limits, joint.initial_q)):
         return
@@ -300,7 +301,7 @@ def limit_problems(joint: Joint) -> Iterator[Problem]:
 
 
 def unit_problems(orientation: tuple[float, ...]) -> Iterator[Problem]:
-    """Yield problems of the field `orientation` of a joint, a quaternion (w, x, y, z), shape (4,)."""
+    """Yield problems of the joint field `orientation`, a quaternion (w, x, y, z), shape (4,)."""
     length = float(np.linalg.norm(orientation))
     if is_finite(orientation) and not abs(length - 1.0) <= UNIT_TOLERANCE:
         text = f"orientation {plain(orientation)} has norm {length:.9g}, must be a unit quaternion (w, x, y, z)"
@@ -308,5 +309,5 @@ def unit_problems(orientation: tuple[float, ...]) -> Iterator[Problem]:
 
 
 def _numbered(letter: str, n: int) -> tuple[str, ...]:
-    """Return the names of n coordinates or velocities: empty for one, "q1", "q2", ... for several."""
+    """Return suffixes for n coordinates or velocities: an empty suffix for one, "q1", "q2", ... for several."""
     return ("",) if n == 1 else tuple(f"{letter}{k + 1}" for k in range(n))

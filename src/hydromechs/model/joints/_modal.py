@@ -15,32 +15,32 @@ from ._joint import Coordinates, Joint, Problem, limit_problems
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModalJoint(Joint):
-    """A section of a flexible link on its undeformed place. All sections of a link share the amplitudes q of its modes.
+    """A section of a flexible link, placed at the undeformed position. All sections of a link share the modal amplitudes q.
 
         p = Tᵀ q − ½ (qᵀ G_c q)_c,    R = rotation with the Gibbs vector g = ½ Ψᵀ q
 
-    with a row of T (n, 3) [m] and Ψ (n, 3) [rad] for each mode, per unit of q. G_c, c = x, y, z, is the shortening of second
-    order from slopes: without it, forces along a link would lack their effect of first order on its deflection.
+    Each mode has a row of T (n, 3) [m] and Ψ (n, 3) [rad] per unit of q. G_c, c = x, y, z, is the second-order shortening
+    from slopes. Without shortening, the first-order effect of axial forces on the deflection would be missing.
     """
 
     link: str
-    """Name of the flexible link; sections of one parent and one link share their coordinates."""
+    """Name of the flexible link; sections with equal parents and links share their coordinates."""
     names: tuple[str, ...]
     """Names of the modes, length n."""
     units: tuple[str, ...]
-    """Units of their amplitudes, "m" or "rad", length n."""
+    """Units of the modal amplitudes, "m" or "rad", length n."""
     translation: tuple[tuple[float, ...], ...]
-    """T, displacement per unit amplitude, in the axes of the undeformed section, shape (n, 3)."""
+    """Displacement T per unit amplitude, in the axes of the undeformed section, shape (n, 3)."""
     rotation: tuple[tuple[float, ...], ...]
-    """Ψ, rotation per unit amplitude [rad], shape (n, 3)."""
+    """Rotation Ψ per unit amplitude [rad], shape (n, 3)."""
     shortening: tuple[tuple[tuple[float, ...], ...], ...]
-    """G, symmetric, shape (3, n, n)."""
+    """Second-order shortening G, symmetric matrices for x, y, z, shape (3, n, n)."""
     stiffness: tuple[float, ...]
     """Modal stiffness [N/m or N·m/rad], length n."""
     mode_damping: tuple[float, ...]
     """Modal damping [N·s/m or N·m·s/rad], length n."""
     position: tuple[float, ...] = ()
-    """Initial amplitudes [m or rad], length n; zero if omitted."""
+    """Initial modal amplitudes [m or rad], length n; zero if omitted."""
 
     kind = "modal"
     unit = "m"
@@ -66,7 +66,7 @@ class ModalJoint(Joint):
         return tuple(Coordinates((n,), "rate of a mode", f"{u}/s") for n, u in zip(self.names, self.units, strict=True))
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Return deflections and rotations up to about 0.1, shape (n, nq)."""
+        """Return random configurations with deflections and rotations up to about 0.1 [m, rad], shape (n, nq)."""
         largest = max(1e-9, float(np.abs([*self.translation, *self.rotation]).max(initial=0.0)))
         return rng.uniform(-0.1, 0.1, (n, self.nq)) / largest
 
@@ -74,7 +74,7 @@ class ModalJoint(Joint):
         return 0.5 * np.array(self.rotation).T @ x
 
     def _bent(self, x: Array) -> Array:
-        """Rows G_c x of the components with a shortening, zeros for the others, shape (3, n)."""
+        """Return the rows G_c x, with zeros for components without shortening, shape (3, n)."""
         return np.stack([np.array(G) @ x if np.any(G) else np.zeros(self.nv) for G in self.shortening])
 
     @property
@@ -99,7 +99,7 @@ class ModalJoint(Joint):
         return np.concatenate([self._axes(q).T @ linear, self._spin(q)])
 
     def _spin(self, q: Array) -> Array:
-        """Angular velocity per rate in axes of the section: ω = 2 (ġ − g × ġ)/(1 + g²), shape (3, n)."""
+        """Return the angular velocity per rate in section axes, ω = 2 (ġ − g × ġ)/(1 + g²), shape (3, n)."""
         g, half = self._gibbs(q), 0.5 * np.array(self.rotation).T
         return (2.0 / (1.0 + g @ g)) * (half - skew(g) @ half)
 

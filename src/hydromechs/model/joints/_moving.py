@@ -1,4 +1,4 @@
-"""The interface of a moving step: transformation, motion subspace and chart; the same for a sequence of steps."""
+"""The interface of a moving step: transformation, motion subspace and chart; functions for sequences of steps."""
 
 from __future__ import annotations
 
@@ -13,73 +13,73 @@ from hydromechs.values import Array, Scalar
 
 
 class StepPlace(NamedTuple):
-    """Indices of a step without numbers: the start of its coordinates and velocities."""
+    """Indices of a step without numbers: the first index of its coordinates and of its velocities."""
 
     iq: int
     iv: int
 
 
 class MovingStep(abc.ABC):
-    """A moving step of a joint: equations use only this interface of joints.
+    """Moving step of a joint. The equations use joints only through this interface.
 
-    `q` (nq,), `v` (nv,) and `u` (nv,) are its own coordinates, velocities and chart coordinates, floats or symbols. In axes of
-    the frame after the step, V_J = S(q) v, so that V = X V_before + S v.
+    `q` (nq,), `v` (nv,) and `u` (nv,) are coordinates, velocities and chart coordinates of the step, floats or symbols. The
+    joint velocity V_J = S(q) v is in axes of the frame after the step, so that V = X V_before + S v.
     """
 
     __slots__ = ()
 
     iq: int
-    """Index of its first coordinate in the mechanism's q."""
+    """Index of the first coordinate in the mechanism's q."""
     iv: int
-    """Index of its first velocity in the mechanism's v."""
+    """Index of the first velocity in the mechanism's v."""
     nq: int
-    """Number of its coordinates."""
+    """Number of coordinates."""
     nv: int
-    """Number of its velocities."""
+    """Number of velocities."""
     rows: tuple[int, ...] | None = None
-    """Components of V_J that are its velocities up to sign; None if the subspace is general."""
+    """Components of V_J that equal the velocities up to sign; None if the motion subspace is general."""
     quaternion: int | None = None
-    """Index of the first entry of a unit quaternion in its coordinates; None without one."""
+    """Index of the first entry of a unit quaternion in the coordinates; None without a quaternion."""
     turning: tuple[int, ...] = ()
-    """Coordinates on which the rate of its chart depends; none if chart coordinates add."""
+    """Coordinates that affect the chart rate; empty if the chart adds coordinates."""
 
     @property
     def at_q(self) -> slice:
-        """Its slice of the mechanism's q."""
+        """Slice of the step in the mechanism's q."""
         return slice(self.iq, self.iq + self.nq)
 
     @property
     def at_v(self) -> slice:
-        """Its slice of the mechanism's v."""
+        """Slice of the step in the mechanism's v."""
         return slice(self.iv, self.iv + self.nv)
 
     @property
     def chart_key(self) -> object:
-        """Key that is equal for steps with the same chart."""
+        """Key that is equal for steps with equal charts."""
         return type(self)
 
     @abc.abstractmethod
     def transformation(self, q: Array) -> Any:
-        """From the frame before it to the frame after it: a `Screw`, `Shift` or `Turn`."""
+        """Return the transformation from the frame before the step to the frame after it: a `Screw`, `Shift` or `Turn`."""
 
     @abc.abstractmethod
     def subspace(self, q: Array) -> Array:
-        """S, shape (6, nv)."""
+        """Return the motion subspace S, shape (6, nv)."""
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """V_J = S v, shape (6,)."""
+        """Return the joint velocity V_J = S v, shape (6,)."""
         return self.subspace(q) @ v
 
     def subspace_rate(self, q: Array, v: Array) -> Array | None:
-        """dS/dt while it moves with v, shape (6, nv); None if S is constant."""
+        """Return dS/dt while the step moves with v, shape (6, nv); None if S is constant."""
         return None
 
     def subspace_changes(self, q: Array) -> Array | None:
-        """∂_k S along its velocities, [k, :, :], shape (nv, 6, nv); None if S is constant."""
+        """Return the derivatives ∂_k S along the velocities, indexed [k, :, :], shape (nv, 6, nv); None if S is constant."""
         return None
 
     def brackets(self, q: Array) -> Array | None:
-        """c with [e_i, e_j] = Σ_k c^k_ij e_k of the motions of its velocities, [k, i, j], shape (nv, nv, nv); None for 0."""
+        """Return c^k_ij of the Lie brackets [e_i, e_j] = Σ_k c^k_ij e_k as [k, i, j], shape (nv, nv, nv); None if zero."""
         return None
 
     def integrate(self, q: Array, v: Array, dt: Scalar) -> Array:
@@ -87,35 +87,35 @@ class MovingStep(abc.ABC):
         return self.retract(q, v * dt)
 
     def displacement(self, q: Array, q_other: Array) -> Array:
-        """Return the velocity that leads from `q` to `q_other` in unit time, shape (nv,)."""
+        """Return the constant velocity that moves `q` to `q_other` in unit time, shape (nv,)."""
         return self.difference(q, q_other)
 
     def retract(self, q: Array, u: Array) -> Array:
-        """q ⊕ u, shape (nq,)."""
+        """Return the configuration q ⊕ u, shape (nq,)."""
         return q + u
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
-        """u̇ at the configuration `q`, which has the chart coordinates `u` and moves with `v`, shape (nv,)."""
+        """Return u̇ at the configuration `q` with chart coordinates `u` and velocity `v`, shape (nv,)."""
         return v
 
     def difference(self, q: Array, q_other: Array) -> Array:
-        """u with q ⊕ u = q_other, shape (nv,)."""
+        """Return the chart coordinates u with q ⊕ u = q_other, shape (nv,)."""
         return q_other - q
 
     def turn(self, q: Array) -> Array | None:
-        """Unit quaternions (4, n) of its rotation, smooth in the configuration, at coordinates (nq, n); None if unknown."""
+        """Return unit quaternions (4, n) of the rotation, smooth in the coordinates (nq, n); None if unavailable."""
         return None
 
     def opened(self) -> MovingStep:
-        """Return the step with its numbers separate from its structure, so that loops over joints can share a program."""
+        """Return the step with numbers separate from the structure, so that loops over joints can share a program."""
         return self
 
     def without_axis(self) -> tuple[tuple, MovingStep, tuple]:
-        """Return the same motion without a coordinate axis in its structure: constant, moving and constant steps."""
+        """Return constant, moving and constant steps with the same motion, whose structure has no coordinate axis."""
         return (), self, ()
 
     def without_offset(self) -> tuple[MovingStep, float]:
-        """Return the step without its constant angle, and the offset of its coordinate that replaces it."""
+        """Return the step without its constant angle, and the offset of its coordinate that replaces this angle."""
         return self, 0.0
 
 
@@ -125,7 +125,7 @@ def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
 
 
 def motion_subspace(steps: Sequence[Any], transformations: Sequence[Any], q: Array | Sequence[Scalar]) -> Array:
-    """S in V = X V_parent + S v of steps with their transformations, in axes of the body at its origin, shape (6, n)."""
+    """Return S of V = X V_parent + S v for a sequence of steps, in body axes at the body origin, shape (6, n)."""
     columns: list = []
     for step, X in zip(steps, transformations, strict=True):
         columns = [Path((X,)).motion(c) for c in columns]
@@ -135,7 +135,7 @@ def motion_subspace(steps: Sequence[Any], transformations: Sequence[Any], q: Arr
 
 
 def free_rows(steps: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return the components of the body's motion that equal joint velocities up to sign; None if the subspace is general."""
+    """Return the components of the body velocity that equal joint velocities up to sign; None if the subspace is general."""
     moving = [s for s in steps if isinstance(s, MovingStep)]
     if not moving:
         return ()

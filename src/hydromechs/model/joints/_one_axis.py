@@ -18,16 +18,16 @@ from ._moving import MovingStep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneAxis(SteppedJoint):
-    """A joint with one coordinate along or about an axis."""
+    """Joint with one coordinate along or about an axis."""
 
     axis: Vector3 = (0.0, 0.0, 1.0)
-    """Axis in the joint frame, of any nonzero length; z with Denavit-Hartenberg parameters [-], shape (3,)."""
+    """Axis in the joint frame, of any nonzero length; must be z with Denavit-Hartenberg parameters [-], shape (3,)."""
     limits: Pair | None = None
-    """Lower and upper position, data for joint stops [rad or m]; none if omitted."""
+    """Lower and upper position, used by joint stops in simulations [rad or m]; unlimited if omitted."""
     damping: NotNegative = 0.0
-    """Viscous friction, data for joint drives [N·m·s/rad or N·s/m]."""
+    """Viscous friction coefficient, used by joint friction in simulations [N·m·s/rad or N·s/m]."""
     friction: NotNegative = 0.0
-    """Coulomb friction, data for joint drives [N·m or N]."""
+    """Coulomb friction, used by joint friction in simulations [N·m or N]."""
     position: Finite = 0.0
     """Initial position [rad or m]."""
     velocity: Finite = 0.0
@@ -57,14 +57,14 @@ class OneAxis(SteppedJoint):
         return (Coordinates(("",), "speed" if self.unit == "m" else "rate", f"{self.unit}/s"),)
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Return random positions within limits, or within one revolution or 1 m of zero; see `Joint.random_q`."""
+        """Return random positions within limits, or within one revolution or 1 m of zero, shape (n, 1)."""
         most = 1.0 if self.unit == "m" else math.pi
         return rng.uniform(*(self.limits or (-most, most)), (n, 1))
 
     def problems(self, where: str) -> Iterator[Problem]:
         length = float(np.linalg.norm(self.axis))
         if is_finite(self.axis) and not 1e-6 < length < 1e6:
-            yield ("axis",), f"joint axis {plain(self.axis)} must be finite and not zero (its length from 1e-6 to 1e6)"
+            yield ("axis",), f"joint axis {plain(self.axis)} must be finite, with a length from 1e-6 to 1e6"
         elif isinstance(self.placement, Mdh) and self.axis != (0.0, 0.0, 1.0):
             remedy = "omit axis or use origin"
             yield ("axis",), f"joint axis is {plain(self.axis)}, but a joint placed by mdh moves about z; {remedy}"
@@ -79,13 +79,13 @@ def axis_turn(axis: int, angle: Array) -> Array:
 
 
 def coordinate_axis(axis: tuple[float, float, float]) -> tuple[int, float] | None:
-    """Return index and sign if `axis` lies along a coordinate axis."""
+    """Return index and sign of the coordinate axis parallel to `axis`; None if no coordinate axis is parallel."""
     nonzero = [k for k in range(3) if axis[k] != 0.0]
     return (nonzero[0], math.copysign(1.0, axis[nonzero[0]])) if len(nonzero) == 1 else None
 
 
 def split_last(steps: tuple, axis: int) -> tuple[tuple, Screw]:
-    """Remove a final screw about `axis` from the constant steps, so that a moving one can absorb it."""
+    """Remove a final screw about `axis` from the constant steps, so that a moving step can include it."""
     if steps and isinstance(steps[-1], Screw) and steps[-1].axis == axis:
         return steps[:-1], steps[-1]
     return steps, Screw(axis, 0.0, 1.0, 0.0)
@@ -98,7 +98,7 @@ def _frame_with_z(z: np.ndarray) -> np.ndarray:
 
 
 def about_axis(joint: OneAxis) -> tuple[tuple, int, float, Screw, tuple]:
-    """Return the motion about a joint's axis: steps before, coordinate axis, sign, constant screw to absorb, steps after."""
+    """Return the motion about a joint axis: steps before, coordinate axis, sign, constant screw, steps after."""
     along = coordinate_axis(joint.axis)
     if along is not None:
         k, sign = along
@@ -117,16 +117,16 @@ UNIT = np.eye(6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Helical(OneAxis):
-    """Rotation about an axis of the joint frame that advances along it like a screw: q = angle [rad]."""
+    """Screw motion: rotation about an axis of the joint frame with proportional translation along the axis; q = angle [rad]."""
 
     pitch: Finite
-    """Advance along the axis per turn [m]; negative for a left-hand thread."""
+    """Translation along the axis per turn [m]; negative for a left-hand thread."""
 
     kind = "helical"
 
     @property
     def advance(self) -> float:
-        """Advance along the axis per angle [m/rad]."""
+        """Translation along the axis per angle [m/rad]."""
         return self.pitch / (2.0 * math.pi)
 
     def steps(self, iq: int, iv: int) -> tuple:
@@ -145,7 +145,7 @@ class _Helical(NamedTuple):
 
 
 class HelicalStep(_Helical, MovingStep):
-    """Screw about coordinate `axis` by `angle + sign · q`, along it by `distance + sign · advance · q`."""
+    """Screw about coordinate `axis` by `angle + sign · q`, and along this axis by `distance + sign · advance · q`."""
 
     __slots__ = ()
     nq = nv = 1
@@ -156,7 +156,7 @@ class HelicalStep(_Helical, MovingStep):
         return Screw(self.axis, self.advance * turned + self.distance, np.cos(angle), np.sin(angle))
 
     def subspace(self, q: Array) -> Array:
-        """Rotations about the axis with translation along it."""
+        """Return the motion subspace of rotation about and translation along the axis, shape (6, 1)."""
         along, about = UNIT[self.axis].tolist(), UNIT[3 + self.axis].tolist()
         return np.array([[self.sign * (self.advance * x + y)] for x, y in zip(along, about, strict=True)])
 

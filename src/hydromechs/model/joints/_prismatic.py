@@ -41,14 +41,14 @@ class _Prismatic(NamedTuple):
 
 
 class PrismaticStep(_Prismatic, MovingStep):
-    """Screw along coordinate `axis` by `distance + sign · q`, about it by a constant angle."""
+    """Screw along coordinate `axis` by `distance + sign · q`, and about this axis by a constant angle."""
 
     __slots__ = ()
     nq = nv = 1
 
     @property
     def rows(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Translation along the axis."""
+        """Index in V_J of the linear velocity along the axis."""
         return (self.axis,)
 
     def transformation(self, q: Array) -> Screw:
@@ -64,7 +64,7 @@ class PrismaticStep(_Prismatic, MovingStep):
         return axis_turn(self.axis, np.full(q.shape[1], np.arctan2(self.sin, self.cos)))
 
     def without_axis(self) -> tuple[tuple, MovingStep, tuple]:
-        """Return a slide along a vector after the constant screw."""
+        """Return the constant screw, followed by a translation along a vector."""
         direction = tuple((self.sign * np.eye(3)[self.axis]).tolist())
         return (Screw(self.axis, self.distance, self.cos, self.sin),), SlideStep(direction, self.iq, self.iv), ()
 

@@ -36,14 +36,14 @@ class _Revolute(NamedTuple):
 
 
 class RevoluteStep(_Revolute, MovingStep):
-    """Screw about coordinate `axis` by `angle + sign · q`, along it by `distance`."""
+    """Screw about coordinate `axis` by `angle + sign · q`, and along this axis by `distance`."""
 
     __slots__ = ()
     nq = nv = 1
 
     @property
     def rows(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Rotations about the axis."""
+        """Index in V_J of the angular velocity about the axis."""
         return (3 + self.axis,)
 
     def transformation(self, q: Array) -> Screw:
