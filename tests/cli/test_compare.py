@@ -94,7 +94,7 @@ def test_command(run, scenario, tmp_path):
     for out, seed in ((a, 1), (b, 1), (c, 2)):
         run("run", scenario(), "--out", out, "--no-pictures", "--seed", seed)
     code, text, err = run("compare", a, b, "--tolerance", 0)
-    assert (code, err) == (0, "") and "identical to the last bit" in text and "maximum" not in text
+    assert (code, err) == (0, "") and "variables are bit-identical" in text and "maximum" not in text
     code, text, _ = run("compare", a, c, "--out", tmp_path / "both.png")
     assert code == 0 and "position" in text and "float" in text and (tmp_path / "both.png").stat().st_size > 10_000
     code, _, _ = run("compare", a, c, "--tolerance", 1e-9, "--quantity", "depth.float", "--out", tmp_path / "depth.png")

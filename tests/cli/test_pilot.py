@@ -50,7 +50,7 @@ def test_options_of_the_link():
     assert link_of(None, 3000.0, 0.5, 0.1).delay == 2.0 and link_of(2.0, None, 0.5, 0.1).loss == 0.1
     with pytest.raises(ValueError, match="--delay 2 and --distance 3000"):
         link_of(2.0, 3000.0, 0.0, 0.0)
-    with pytest.raises(ValueError, match="need --delay"):
+    with pytest.raises(ValueError, match="require --delay"):
         link_of(None, None, 0.0, 0.1)
 
 
@@ -60,5 +60,5 @@ def test_a_vehicle_of_the_library_is_flown_in_still_water(tmp_path):
     flown = configured(catalog(file), Path(file).stem)
     assert flown.scenario.parts(Thruster) and "Pilot" in flown.text
     Path(file).write_text("mine")
-    with pytest.raises(ValueError, match=r"dual_arm_rov_still_water\.yaml is a different file"):
+    with pytest.raises(ValueError, match=r"dual_arm_rov_still_water\.yaml exists with other contents"):
         vehicle_file("dual_arm_rov", tmp_path)

@@ -144,7 +144,7 @@ def test_a_run_resumes_from_the_state_of_another_to_the_last_bit(run, scenario, 
     code, _, _ = run("run", scenario(duration=2.0), "--out", second, "--no-pictures", "--resume", first / "state.json")
     assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
     code, text, err = run("compare", whole, second, "--tolerance", 0)
-    assert (code, err) == (0, "") and "variables are identical" in text
+    assert (code, err) == (0, "") and "variables are bit-identical" in text
     summaries = [json.loads((folder / "summary.json").read_text()) for folder in (whole, first, second)]
     whole_work, *works = (summary["audit"] for summary in summaries)
     for cause, work in whole_work.items():  # a summary counts from the first sample of its own recording
@@ -170,7 +170,7 @@ def test_a_resumed_run_keeps_the_seed_of_the_first(run, scenario, tmp_path):
     run("run", scenario(duration=1.0), "--out", first, "--no-pictures", "--seed", 9)
     code, text, _ = run("run", scenario(duration=1.0), "--out", second, "--no-pictures", "--resume", first)
     assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
-    assert "continues from t = 1 s for 1 s, with seed 9 as before (the scenario has 3)" in text
+    assert "continuing from t = 1 s for 1 s, with seed 9 of the earlier run (the scenario has seed 3)" in text
     code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--seed", 4)
     assert code == 1 and "has seed 9, this run has 4" in err and "omit --seed" in err and not third.exists()
     code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--engine", "mujoco")

@@ -29,7 +29,7 @@ def test_picture_of_a_model(run, tmp_path):
     assert code == 0 and "load.png" in text
     assert matplotlib.image.imread(tmp_path / "load.png").shape[:2] == (720, 960)
     code, _, error = run("picture", "held_load", "--at", 1.0)
-    assert code == 1 and "held_load is a model; times are for runs" in error
+    assert code == 1 and "--at 1 applies only to runs, but held_load is a model" in error
 
 
 def test_a_run_in_pictures_and_in_one_file(run, folder, tmp_path):
@@ -37,12 +37,12 @@ def test_a_run_in_pictures_and_in_one_file(run, folder, tmp_path):
     code, *_ = run("picture", folder, "--at", 0.0, "--at", 0.5, "--out", tmp_path / "two.png")
     assert code == 0 and (tmp_path / "two.png").stat().st_size > 5000
     code, _, error = run("picture", folder, "--at", 0.0, "--at", 0.5, "--chromium", "--out", tmp_path / "none.png")
-    assert code == 1 and "--chromium draws one moment, but --at gives 2" in error
+    assert code == 1 and "--chromium draws one time, but --at is given 2 times" in error
     code, _, error = run("picture", folder, "--layers", "bodies,currents", "--out", tmp_path / "none.png")
     assert code == 1 and "no layer 'currents'; available:" in error
     for t in (100, -1, "nan"):
         code, _, error = run("picture", folder, "--at", 0.2, "--at", t, "--out", tmp_path / "none.png")
-        assert code == 1 and f"--at {t}: " in error and "has times from 0 to 0.5 s" in error
+        assert code == 1 and f"--at {t} s is outside" in error and "from 0 to 0.5 s" in error
     assert not (tmp_path / "none.png").exists()
     code, text, _ = run("replay", folder, "--html", tmp_path / "replay.html")
     assert code == 0 and "11 of 11 samples" in text
@@ -53,7 +53,7 @@ def test_a_run_as_a_video(run, folder, tmp_path):
     code, text, _ = run("replay", folder, "--video", tmp_path / "a.gif", "--fps", 10, "--size", "96x54", "--to", 0.3)
     assert code == 0 and "a.gif: 4 frames" in text and (tmp_path / "a.gif").stat().st_size > 500
     for options, words in (
-        (("--size", "big"), "--size big: write it as 640x360"),
+        (("--size", "big"), "--size big is not of the form WIDTHxHEIGHT"),
         (("--camera", "boat"), "no body 'boat' to follow"),
         (("--from", 3), "the run has times from 0 to 0.5 s"),
     ):
@@ -118,14 +118,14 @@ def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("picture", "held_load", "--out", "c.jpg"), "--out c.jpg: pictures are PNG files; use the suffix .png"),
+        (("picture", "held_load", "--out", "c.jpg"), "--out c.jpg is not a PNG file; use the suffix .png"),
         (("view", "held_load", "--port", 99999), "port 99999 is outside 1 to 65535"),
-        (("replay", "RUN", "--video", "a.gif", "--speed", "nan"), "--speed nan: must be above 0"),
-        (("replay", "RUN", "--html", "."), "--html .: it is a folder; give the name of a file"),
-        (("replay", "RUN", "--html", "mission.yaml"), "mission.yaml: replays are HTML files"),
+        (("replay", "RUN", "--video", "a.gif", "--speed", "nan"), "--speed nan is not finite and > 0"),
+        (("replay", "RUN", "--html", "."), "--html . is a folder; give the name of a file"),
+        (("replay", "RUN", "--html", "mission.yaml"), "mission.yaml has the suffix '.yaml'; use the suffix .html"),
         (("replay", "RUN", "--html", "b.html", "--speed", 4, "--camera", "x"), "--speed, --camera"),
-        (("compare", "RUN", "RUN", "--tolerance", -1), "--tolerance -1: must be at least 0"),
-        (("plot", "RUN", "q", "--out", "q.xyz"), "--out q.xyz: a plot ends in .png, .svg, .pdf, .jpg"),
+        (("compare", "RUN", "RUN", "--tolerance", -1), "--tolerance -1 is not a number of at least 0"),
+        (("plot", "RUN", "q", "--out", "q.xyz"), "--out q.xyz is not a plot file; use one of the suffixes .png, .svg, .pdf, .jpg"),
     ],
     ids=lambda x: x[0] if isinstance(x, tuple) else "",
 )

@@ -1,4 +1,4 @@
-"""`python -m hydromechs.cli` is the command `hydromechs`."""
+"""Run the command `hydromechs` by `python -m hydromechs.cli`."""
 
 from hydromechs.cli import main
 

@@ -1,4 +1,4 @@
-"""The commands `hydromechs bench dynamics` and `worlds`, and their tables."""
+"""Commands `hydromechs bench dynamics` and `hydromechs bench worlds`, and the tables that they print."""
 
 from typing import Annotated, Any
 
@@ -11,18 +11,18 @@ from ._console import Console
 from ._options import CODE, JSON
 from ._tables import print_heading, print_report, table_of
 
-MODEL = Annotated[str, typer.Option(help="A library model or the path of a model file.")]
+MODEL = Annotated[str, typer.Option(help="Name of a library model, or path of a model file.")]
 WHERE = "; ".join(f"{name}: {backend.about}" for name, backend in TARGETS.items()) + "."
-"""Targets of worlds."""
+"""Help text that lists the targets on which many worlds run."""
 
 
 def bench_dynamics(
     model: MODEL = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, as a quick test.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run only a few repetitions for a quick, approximate result.")] = False,
     as_json: JSON = False,
     code: CODE = False,
 ) -> None:
-    """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
+    """Measure the time of forward dynamics: HydroMechs in water, Pinocchio and MuJoCo without water."""
     from hydromechs.bench import measure_dynamics
     from hydromechs.library import load
 
@@ -32,11 +32,13 @@ def bench_dynamics(
 def bench_worlds(
     model: MODEL = "tiburon_titan2",
     target: Annotated[str, typer.Option(help=WHERE)] = NATIVE.target,
-    quick: Annotated[bool, typer.Option("--quick", help="Few worlds and repetitions, as a quick test.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run only a few worlds and repetitions for a quick, approximate result.")
+    ] = False,
     as_json: JSON = False,
     code: CODE = False,
 ) -> None:
-    """Measure whole steps per second of many worlds: ours in water, MuJoCo's rollout dry."""
+    """Measure integration steps per second of many worlds: HydroMechs in water, MuJoCo's rollout without water."""
     from hydromechs.bench import measure_worlds
     from hydromechs.library import load
 
@@ -44,18 +46,18 @@ def bench_worlds(
 
 
 SHORT = {"semi_implicit_euler": "Euler", "rk4": "RK4"}
-"""Names of integrators in a table."""
+"""Short names of the integrators, for tables."""
 
 
 def print_dynamics(report: dict[str, Any], console: Console) -> None:
-    """Print a report of `measure_dynamics` as tables."""
+    """Print the report of `measure_dynamics` as tables."""
     print_heading(report, console)
     m = report["model"]
     console.print(
         Text(
             f"Forward dynamics of {m['name']}: {m['bodies']} bodies, {m['degrees_of_freedom']} degrees of freedom; "
             f"[M, A] {list(m['operations'])} in moving water, {list(m['operations_dry'])} dry.\n"
-            f"Minimum and median of {report['rounds']} rounds; ratios of minima."
+            f"Times are the minimum and median of {report['rounds']} rounds; ratios use the minima."
         )
     )
     rows: list[tuple[str, ...]] = [
@@ -67,13 +69,21 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
         )
         for row in report["times"].values()
     ]
-    columns: tuple[str, ...] = ("", "", ">minimum\nns", ">median\nns", ">time / ours\non one lane", ">threads", ">batch")
+    columns: tuple[str, ...] = (
+        "",
+        "",
+        ">minimum\nns",
+        ">median\nns",
+        ">time relative to\nHydroMechs, one lane",
+        ">threads",
+        ">batch",
+    )
     console.print(table_of(*columns, rows=rows))
     print_peers(report, console)
     parts = {
-        "single_s": "from hm.compile to the first result of one state",
-        "batch_s": f"then until the first result of a batch, {report['machine']['native_lanes']} lanes",
-        "import_compiler_s": "import of CasADi and LLVM before that",
+        "single_s": "hm.compile and the first result for one state",
+        "batch_s": f"first result for a batch after that ({report['machine']['native_lanes']} lanes)",
+        "import_compiler_s": "import of CasADi and LLVM before compilation",
         "load_model_s": "import of hydromechs and loading of the model",
     }
     rows = [(what, *(f"{report['compile'][when][key]:.3f}" for when in ("cold", "cached"))) for key, what in parts.items()]
@@ -82,23 +92,23 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
 
 
 def print_peers(report: dict[str, Any], console: Console) -> None:
-    """Print missing third-party codes, and the differences of the others from ours."""
+    """Print which third-party codes are missing, and how far the installed ones differ from HydroMechs."""
     for name in report["missing"]:
-        console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
+        console.print(Text(f"{name} is not installed; install it with: pip install 'hydromechs[dev]'"))
     for name, difference in report["relative_difference_to_ours_dry"].items():
-        console.print(Text(f"{name} differs from ours dry by {difference:.1e} of the largest acceleration"))
+        console.print(Text(f"without water, {name} and HydroMechs differ by {difference:.1e} of the largest acceleration"))
 
 
 def print_worlds(report: dict[str, Any], console: Console) -> None:
-    """Print a report of `measure_worlds` as tables."""
+    """Print the report of `measure_worlds` as tables."""
     print_heading(report, console)
     m = report["model"]
     counts = ", ".join(f"{method} {count}" for method, count in m["operations"].items())
     console.print(
         Text(
-            f"Whole steps of {m['name']}, {m['degrees_of_freedom']} degrees of freedom; operations of one: {counts}.\n"
-            "Euler is semi-implicit. Steps of all worlds together, measured alternately. A step is 1 ms, so that\n"
-            "a thousandth of the rate is the real-time factor."
+            f"Integration steps of {m['name']}, {m['degrees_of_freedom']} degrees of freedom; operations per step: {counts}.\n"
+            "Euler is semi-implicit. Rates count the steps of all worlds; programs are measured alternately. The time\n"
+            "step is 1 ms, so the real-time factor is a thousandth of the rate."
         )
     )
     rows: list[tuple[Any, ...]] = []
@@ -111,7 +121,11 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
     columns = ("", "", ">steps per second\nbest", ">\nmedian", ">worlds", ">bytes\nper world", ">share\nof peak")
     console.print(table_of(*columns, rows=rows))
     if "peak_per_core" in report["device"]:
-        console.print(Text(f"Peak of a core, by multiply-adds alone: {report['device']['peak_per_core']:.3g} per second."))
+        console.print(
+            Text(
+                f"Peak rate of one core with multiply-adds only: {report['device']['peak_per_core']:.3g} operations per second."
+            )
+        )
     kernels = [row for row in report["rows"] if "registers" in row]
     if kernels:
         rows = []
@@ -119,5 +133,5 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
             apart = "" if row["difference_to_cpu"] is None else f"{row['difference_to_cpu']:.1e}"
             sizes = (row["worlds"], row["registers"], row["local_bytes"], f"{row['compile_s']:.2f}", apart, row["frozen"])
             rows.append((f"{row['what']}, {SHORT[row['method']]}, {row['precision']}", *sizes))
-        columns = ("kernel", ">worlds", ">registers", ">local\nbytes", ">set up\ns", ">difference\nto CPU", ">frozen")
+        columns = ("kernel", ">worlds", ">registers", ">local\nbytes", ">setup\ns", ">difference\nto CPU", ">frozen")
         console.print(table_of(*columns, rows=rows))

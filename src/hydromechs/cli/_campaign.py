@@ -1,4 +1,4 @@
-"""`hydromechs campaign`: runs missions with different seeds into a folder, prints results, and replays a world."""
+"""Command `hydromechs campaign`: run a mission with many seeds, print the results, and replay a world."""
 
 from __future__ import annotations
 
@@ -23,42 +23,54 @@ if TYPE_CHECKING:
     from hydromechs.sweeps import CampaignProgress, CampaignResults, Executor
 
 SAME = 1e-9
-"""Largest difference between a world and its replay on another processor or target [1 + |value|]."""
+"""Largest accepted difference between a world and its replay on another processor or target, relative to 1 + |value|."""
 
 
 def campaign(
     scenario: Annotated[
-        str, typer.Argument(help="A library scenario (see `hydromechs scenarios`) or the path of a scenario file.")
+        str, typer.Argument(help="Name of a library scenario (see `hydromechs scenarios`), or path of a scenario file.")
     ],
-    worlds: Annotated[int, typer.Option(help="Number of missions.")] = 1000,
+    worlds: Annotated[int, typer.Option(help="Number of worlds; each flies the mission once.")] = 1000,
     out: Annotated[
-        str, typer.Option(help="Folder for the results. Defaults to campaigns/NAME; an unfinished campaign there is resumed.")
+        str,
+        typer.Option(
+            help="Folder for the results. Defaults to campaigns/NAME. An unfinished campaign in the folder is resumed."
+        ),
     ] = "",
     seed: Annotated[
-        int | None, typer.Option(help="Seed from which each world derives its own. Defaults to the scenario's.")
+        int | None,
+        typer.Option(
+            help="Seed of the campaign, from which each world derives its own seed. Defaults to the seed of the scenario."
+        ),
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Number of threads. Defaults to one per core.")] = None,
     chunk: Annotated[
         int | None,
-        typer.Option(help="Number of worlds that run together and share a file. Defaults to the number that fits into memory."),
+        typer.Option(help="Number of worlds that run together and share a file. Defaults to the number that fits in memory."),
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Duration of each mission [s]. Defaults to the scenario's.")] = None,
+    duration: Annotated[
+        float | None, typer.Option(help="Duration of each mission [s]. Defaults to the duration of the scenario.")
+    ] = None,
     watch: Annotated[
-        list[str] | None, typer.Option(help="A quantity whose statistics are stored in addition to the checks; repeatable.")
+        list[str] | None, typer.Option(help="Quantity to store statistics of, in addition to the checks; repeatable.")
     ] = None,
-    target: Annotated[str, typer.Option(help="cpu, or cuda for a GPU.")] = "cpu",
-    device: Annotated[int, typer.Option(help="Number of the GPU.")] = 0,
+    target: Annotated[str, typer.Option(help="Processor that runs the worlds: cpu, or cuda for a GPU.")] = "cpu",
+    device: Annotated[int, typer.Option(help="Index of the GPU, from 0.")] = 0,
     executor: Annotated[
-        str, typer.Option(help="threads (of this process), local (processes), dask (a cluster) or serial (this process).")
+        str,
+        typer.Option(help="Executor: threads (of this process), local (processes), dask (a cluster) or serial (one thread)."),
     ] = "threads",
-    workers: Annotated[int | None, typer.Option(help="Number of workers. Defaults to one per core.")] = None,
-    address: Annotated[str, typer.Option(help="Address of a Dask scheduler. Defaults to a cluster on this machine.")] = "",
+    workers: Annotated[int | None, typer.Option(help="Number of worker processes. Defaults to one per core.")] = None,
+    address: Annotated[str, typer.Option(help="Address of a Dask scheduler. Defaults to a new cluster on this machine.")] = "",
     settings: SET = None,
     code: CODE = False,
 ) -> None:
-    """Fly a mission many times with different seeds. Report success rates, the worst worlds and a page of distributions.
+    """Fly a mission many times with different seeds.
 
-    Ctrl-C and SIGTERM keep all finished chunks; the same command resumes. `hydromechs run FOLDER --world K` replays a world.
+    The results are success rates, the worst worlds and a page with distributions.
+
+    After Ctrl-C or SIGTERM, run the same command again to resume; finished chunks are kept.
+    `hydromechs run FOLDER --world K` replays a world.
     """
     from hydromechs import files
     from hydromechs.library import load_scenario, scenario_file
@@ -104,30 +116,33 @@ def campaign(
         except KeyboardInterrupt as stop:
             bars.stop()
             console.print(
-                Text(f"interrupted; finished worlds are in {folder}; the same command resumes", "yellow"), soft_wrap=True
+                Text(f"interrupted; finished worlds are in {folder}; run the same command again to resume", "yellow"),
+                soft_wrap=True,
             )
             raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None
     print_campaign(results, console)
     console.print(Text(f"report: {write_page(results)}", "bold"), soft_wrap=True)
-    console.print(Text(f"replay a world: hydromechs run {folder} --world {_first_worst(results)}"), soft_wrap=True)
+    console.print(Text(f"to replay a world: hydromechs run {folder} --world {_first_worst(results)}"), soft_wrap=True)
 
 
 def chosen_executor(name: str, workers: int | None, address: str) -> Executor | None:
-    """Return the executor with a name, with its options; None for threads of this process."""
+    """Return the named executor with the given options, or None for threads of this process."""
     if name != "threads":
         return named_executor(name, workers, address, ("threads", *EXECUTORS))
     if address or workers is not None:
-        raise ValueError("--address needs --executor dask; --workers needs --executor dask or local")
+        raise ValueError(
+            "--address and --workers do not apply to threads; use --executor dask for --address, dask or local for --workers"
+        )
     return None
 
 
 def print_campaign(results: CampaignResults, console: Console) -> None:
-    """Print success rates, values of checks, the worst worlds, and why worlds ended."""
+    """Print success rates, values of checks, the worst worlds, and the reasons why worlds ended early."""
     print_rates(results.success, results.checks, "worlds", console)
     if results.identical:
         text = (
-            "all worlds are identical: nothing in the mission depends on the seed, so more worlds tell no more than one; add "
-            "gusts, irregular waves or sensor noise, or vary numbers with `hydromechs sweep`"
+            "all worlds are identical, because nothing in the mission depends on the seed; add gusts, irregular waves or "
+            "sensor noise, or vary numbers with `hydromechs sweep`"
         )
         console.print(Text(text, "yellow"), soft_wrap=True)
     if capsized := results.capsized:
@@ -135,17 +150,19 @@ def print_campaign(results: CampaignResults, console: Console) -> None:
         console.print(Text(text, "yellow"))
     for reason, worlds in results.ended.items():
         more = ", ..." if len(worlds) > WORST else ""
-        console.print(Text(f"{len(worlds)} ended: {reason} (worlds {', '.join(map(str, worlds[:WORST]))}{more})", "yellow"))
+        console.print(
+            Text(f"{len(worlds)} worlds ended early: {reason} (worlds {', '.join(map(str, worlds[:WORST]))}{more})", "yellow")
+        )
 
 
 def _first_worst(results: CampaignResults) -> int:
-    """Number of the world with the smallest margin of the check that fewest worlds pass."""
+    """Return the number of the world with the smallest margin in the check that the fewest worlds pass."""
     hardest = min(results.checks, key=lambda c: c.rate.count, default=None)
     return hardest.worst(1)[0][0] if hardest is not None and hardest.rate.worlds else 0
 
 
 def write_page(results: CampaignResults) -> Path:
-    """Write the page with distributions into the folder of a campaign."""
+    """Write the page with distributions to the folder of a campaign; return its path."""
     from hydromechs.viewer import Distribution, write_distributions
 
     about, success = results.about, results.success
@@ -176,32 +193,35 @@ def write_page(results: CampaignResults) -> Path:
 
 
 class WorldRun(NamedTuple):
-    """Instructions for running one world of a campaign."""
+    """Settings that repeat one world of a campaign, and results to compare the replay with."""
 
     source: str
-    """Library name or path of the scenario."""
+    """Library name or file path of the scenario."""
     duration: float
-    """Duration [s]."""
+    """Simulated duration [s]."""
     seed: int
     """Seed of the world."""
     settings: dict[str, Any]
-    """Numbers that replace those of the scenario."""
+    """Numbers replaced in the scenario, keyed by path."""
     name: str
-    """Name of the folder of the run, unless another is given."""
+    """Default name of the run folder."""
     lanes: int
-    """Worlds per vector operation in the campaign."""
+    """Number of worlds per SIMD vector in the campaign."""
     target: str
-    """Machine on which it runs: that of the campaign if it is here, otherwise the CPU."""
+    """Target on which the replay runs: the target of the campaign if available, otherwise the CPU."""
     digest: int
-    """Digest of its final state in the campaign."""
+    """Digest of the world's final state in the campaign."""
     values: dict[str, float]
-    """Values of its checks in the campaign."""
+    """Values of the world's checks in the campaign, keyed by name."""
 
 
 def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
-    """Return how to run a world of a campaign; raise `ValueError` if its scenario has changed since.
+    """Return the settings that repeat a world of a campaign; raise `ValueError` if the scenario has changed since.
 
-    `folder`: folder of the campaign; `world`: number of the world; `code`: permission to run the code that the scenario names.
+    Args:
+        folder: Folder of the campaign.
+        world: Number of the world, from 0.
+        code: Allow execution of Python code named in the scenario.
     """
     from hydromechs.compiler import NATIVE, TARGETS
     from hydromechs.library import load_scenario
@@ -212,7 +232,7 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
     results = load_campaign(folder)
     about = results.about
     if not about["source"]:
-        raise ValueError(f"{folder} was created by a program without a scenario file; run the scenario with the world's seed")
+        raise ValueError(f"{folder} was created by a program and has no scenario file; run the scenario in that program")
     settings = {path: tuples(value) for path, value in about["settings"].items()}
     seed, digest, values = world_of(results, world)
     loaded = with_settings(load_scenario(about["source"], code=code), settings)
@@ -221,9 +241,9 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
             f"scenario {about['source']} has changed since the campaign in {folder}, or its models or code have; "
             "restore it (its text is in campaign.json), or fly the campaign again"
         )
-    missing = TARGETS[about["target"]].unavailable() if about["target"] in TARGETS else "the target is unknown here"
+    missing = TARGETS[about["target"]].unavailable() if about["target"] in TARGETS else "this version does not know the target"
     if missing:
-        Console().print(Text(f"the campaign ran on {about['target']}, but its replay runs on the CPU: {missing}", "yellow"))
+        Console().print(Text(f"the campaign ran on {about['target']}; the replay runs on the CPU: {missing}", "yellow"))
     name, target = f"{loaded.name}-world-{world}", NATIVE.target if missing else about["target"]
     return WorldRun(
         about["source"], float(about["duration"]), seed, settings, name, int(about["lanes"]), target, digest, values
@@ -231,12 +251,12 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
 
 
 def print_agreement(replay: WorldRun, result: RunResult, console: Console) -> None:
-    """Compare the end of a replay with the campaign: the state to the last bit, or else the values of checks."""
+    """Print whether a replay reproduces the final state of the world bit for bit, or else the values of its checks."""
     from hydromechs.sweeps import digest
 
     state = result.state
     if digest(state.q, state.v, state.internal) == replay.digest:
-        console.print(Text("the final state is that of the campaign to the last bit"))
+        console.print(Text("the final state is bit-identical to the one in the campaign"))
         return
     off = {}
     for check in result.summary.checks:
@@ -245,9 +265,9 @@ def print_agreement(replay: WorldRun, result: RunResult, console: Console) -> No
         off[check.name] = 0.0 if both else abs(check.value - before) / (1.0 + abs(before))
     worst = max(off, key=lambda name: math.inf if math.isnan(off[name]) else off[name], default="no check")
     most = off.get(worst, 0.0)
-    text = f"the final state differs from that of the campaign; checks differ by {most:.3g} of 1 + |value| at most ({worst})"
+    text = f"the final state differs from the campaign; checks differ by at most {most:.3g} of 1 + |value| ({worst})"
     if most <= SAME:
-        console.print(Text(f"{text}, within {SAME:g}"))
+        console.print(Text(f"{text}, within the tolerance of {SAME:g}"))
     else:
-        reason = "another version, processor or target, and a motion that amplifies rounding"
-        console.print(Text(f"warning: {text}, above {SAME:g}: {reason}", "yellow"))
+        reason = "a likely cause is another version, processor or target, with a motion that amplifies rounding errors"
+        console.print(Text(f"warning: {text}, above the tolerance of {SAME:g}; {reason}", "yellow"))

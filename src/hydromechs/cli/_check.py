@@ -1,4 +1,4 @@
-"""`hydromechs check`: errors and warnings of model, scenario, sweep and validation files."""
+"""Command `hydromechs check`: report errors and warnings about model, scenario, sweep and validation files."""
 
 import warnings
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from ._settings import SettingError, with_settings
 def check_file(
     file: str, console: Console, settings: Mapping[str, Any] = MappingProxyType({}), *, code: bool = False, **options: Any
 ) -> bool:
-    """Print the errors and warnings of a file or library name to stderr, or that it has none; return True if it can be run."""
+    """Print errors and warnings about a file or library item to stderr; return True if there are no errors."""
     from hydromechs.formats import is_robot_file
 
     errors = Console(stderr=True, soft_wrap=True)
@@ -29,7 +29,7 @@ def check_file(
             good = checked_file(file, settings, code, options if is_robot_file(file) else {})
         except CodeNotAllowed as error:
             listed = "".join(f"\n  - {item}" for item in error.items)
-            good = f"{file}: no errors found; Python code and the parts that depend on it are checked only with --code:{listed}"
+            good = f"{file}: no errors found, but Python code and parts that depend on it are checked only with --code:{listed}"
         except (ModelError, ScenarioError, SweepError, ValidationStudyError, SettingError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
@@ -43,7 +43,7 @@ def check_file(
 
 
 def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: dict[str, Any]) -> str:
-    """Return a description of a valid file; raise the errors of an invalid one."""
+    """Return a one-line description of a valid file; raise an error that lists the problems of an invalid one."""
     from hydromechs.formats import FILE_KINDS, is_robot_file, is_scenario_file, located
     from hydromechs.library import load, load_scenario, scenario_names
     from hydromechs.scenario import buoyancy_mistakes, contact_warnings, trial_faults, unit_mistakes
@@ -64,7 +64,7 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
         return f"{file}: no errors; only `hydromechs validate` reads its logs"
     if not kinds and Path(file).suffix.lower() in (".yaml", ".yml") and Path(file).is_file():
         firsts = ", ".join(f"'{kind.first}'" for kind in FILE_KINDS.values())
-        raise ModelError(file, [f"line 1: no key states the kind of this file; begin it with one of {firsts}"])
+        raise ModelError(file, [f"line 1: the file has no key that states its kind; add one of {firsts} as the first line"])
     if file not in scenario_names() and not is_scenario_file(file):
         model = with_settings(load(file, code=code, **options), settings)
         for text in (*buoyancy_mistakes(model, dry=is_robot_file(file)), *drawing_notes(model)):

@@ -1,4 +1,4 @@
-"""The commands `crosscheck`, `export`, `count` and `papers`, and their tables."""
+"""Commands `crosscheck`, `export`, `count` and `papers`, and the tables that they print."""
 
 import statistics
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from ._kinds import expect
 from ._options import CODE, JSON, robot_command
 from ._tables import print_heading, print_report, table_of
 
-SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
+SOURCE = Annotated[str, typer.Argument(help="Name of a library model (see `hydromechs models`), or path of a model file.")]
 
 WRITTEN = "; ".join(f"{key}: {b.about}" for key, b in BACKENDS.items() if b.exports) + "."
-"""Formats of `export`."""
+"""Help text that lists the formats of `export`."""
 
 
 def crosscheck(
     trees: Annotated[int, typer.Option(min=1, help="Number of random trees.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random trees.")] = 0,
 ) -> None:
-    """Compare the equations with those of other engines.
+    """Compare the dynamics of random trees with other codes.
 
-    The engines are DART, Pinocchio and MuJoCo, which pip install 'hydromechs[dev]' installs. The models are random trees.
+    The codes are DART, Pinocchio and MuJoCo; install them with: pip install 'hydromechs[dev]'
     """
     from rich.progress import track
 
@@ -46,20 +46,23 @@ def crosscheck(
 @robot_command
 def export(
     model: SOURCE,
-    out: Annotated[str, typer.Option(help="Output folder. Defaults to the model's name.")] = "",
+    out: Annotated[str, typer.Option(help="Output folder. Defaults to the name of the model.")] = "",
     format: Annotated[str, typer.Option(help=WRITTEN)] = "c",
     functions: Annotated[
-        str, typer.Option(help="Names separated by commas; an unknown name lists all.")
+        str, typer.Option(help="Functions to export, separated by commas; an unknown name lists all functions.")
     ] = "forward_dynamics,inverse_dynamics,mass_matrix,kinematics",
     code: CODE = False,
     **options: Any,
 ) -> None:
-    """Write a model's equations as source code for an embedded target, with a test program."""
+    """Write the equations of a model as source code.
+
+    The code is suitable for embedded targets; a test program checks it.
+    """
     from hydromechs.equations import FORMATS, export_source
     from hydromechs.library import load
 
     if format not in FORMATS:
-        raise typer.BadParameter(f"{format!r} is not a format; choose one of {', '.join(FORMATS)}", param_hint="--format")
+        raise typer.BadParameter(f"unknown format {format!r}; choose one of {', '.join(FORMATS)}", param_hint="--format")
     expect(model, "export", "model")
     mechanism = load(model, code=code, **options)
     try:
@@ -73,12 +76,12 @@ def export(
 
 @robot_command
 def count(
-    model: Annotated[str, typer.Argument(help="A library model or the path of a model file.")],
+    model: Annotated[str, typer.Argument(help="Name of a library model, or path of a model file.")],
     as_json: JSON = False,
     code: CODE = False,
     **options: Any,
 ) -> None:
-    """Count multiplications and additions of the algorithms for a model."""
+    """Count the operations of dynamics algorithms for a model."""
     from hydromechs import bench
     from hydromechs.library import load
 
@@ -92,23 +95,27 @@ def papers(
     what: Annotated[
         str,
         typer.Argument(
-            help="counts: operations; lines: line by line; lift: the thesis' experiment; if omitted, all tables and figures."
+            help="counts (operation counts), lines (each line of the tables) or lift (lifting experiment of the thesis). "
+            "If omitted, lists all tables and figures."
         ),
     ] = "",
-    quick: Annotated[bool, typer.Option("--quick", help="Run few repetitions of the lift; times are approximate.")] = False,
-    picture: Annotated[Path | None, typer.Option(help="File for Fig. 14 of the lift.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run only a few repetitions of the lift; times are approximate.")
+    ] = False,
+    picture: Annotated[Path | None, typer.Option(help="File for Fig. 14 of the lifting experiment.")] = None,
     as_json: JSON = False,
 ) -> None:
-    """List every table and figure of the papers with the command that shows ours, or reproduce tables.
+    """List or reproduce tables of the reference papers.
 
-    The lift takes about four minutes: four arms lift a load with block methods, one evaluation after another and on SIMD lanes.
+    The list contains each table and figure with the command that reproduces it. The lift takes about four
+    minutes: four arms lift a load with block methods, one evaluation at a time and on SIMD lanes.
     """
     from hydromechs import bench
 
     if what not in ("", "counts", "lines", "lift"):
-        raise typer.BadParameter(f"{what!r} is unknown; give counts, lines or lift, or omit it for the list")
+        raise typer.BadParameter(f"unknown argument {what!r}; use counts, lines or lift, or omit it for the list")
     if what != "lift" and (quick or picture):
-        raise typer.BadParameter("--quick and --picture belong to `hydromechs papers lift`")
+        raise typer.BadParameter("--quick and --picture apply only to `hydromechs papers lift`")
     if what == "lift":
         report = bench.measure_lift(quick=quick, report=Console(stderr=True).print)
         print_report(report, print_lift, as_json)
@@ -130,7 +137,7 @@ def papers(
 
 
 def print_counts(model: Model, console: Console) -> None:
-    """Print the operation counts of a model: a column for each algorithm, a row for each kind of operation."""
+    """Print the operation counts of a model, with a column per algorithm and a row per kind of operation."""
     counts = [operation_count(model, name) for name in ALGORITHMS]
     table = table_of("", *(f">{name}\n{what.replace('poses and ', '')}" for name, what in ALGORITHMS.items()))
     for kind in KINDS:
@@ -139,16 +146,18 @@ def print_counts(model: Model, console: Console) -> None:
     where = "in moving and accelerating water" if model.wet else "without water"
     console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
     console.print(table)
-    console.print(Text("[M, A] as in the papers: multiplications include divisions and roots; sines and cosines do not count"))
+    console.print(
+        Text("[M, A] as in the papers: multiplications include divisions and roots; sines and cosines are not counted")
+    )
 
 
 def print_papers(counted: dict[str, Any], console: Console) -> None:
-    """Print comparisons, with one table per section, arms of many joints, claims and misprints, given as plain data."""
+    """Print the comparison with the papers: a table per section, arms with many joints, claims and misprints."""
     console.print(
         Text(
-            "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
-            "angles, offsets, centres of mass and inertias; in water also full added mass, buoyancy and strip drag on all\n"
-            "bodies, and the water moves and accelerates. Our counts are those of the traced programs."
+            "[M, A]: M counts multiplications, divisions and square roots; A counts additions and subtractions. Chains have\n"
+            "general angles, offsets, centres of mass and inertias. In moving, accelerating water, all bodies also have full\n"
+            "added mass, buoyancy and strip drag. The counts of HydroMechs are counts of the traced programs."
         )
     )
     comparisons = counted["comparisons"]
@@ -156,27 +165,27 @@ def print_papers(counted: dict[str, Any], console: Console) -> None:
         found = [c for c in comparisons if c["section"] == section]
         before = [f"{[*c['before']]} {c['before_source']}" if c["before"] else "" for c in found]
         rows = [(c["what"], c["source"], [*c["papers"]], [*c["ours"]], b) for c, b in zip(found, before, strict=True)]
-        columns = ("what", "where", ">papers", ">ours", "before the papers")
+        columns = ("what", "where", ">papers", ">HydroMechs", "before the papers")
         used = len(columns) if any(before) else len(columns) - 1
         console.print(Text(f"\n{section}", "bold"))
         console.print(table_of(*columns[:used], rows=[row[:used] for row in rows]))
     console.print(Text("\nTwo arms of N joints on a load", "bold"))
     rows = [(N, *([*pair] for pair in pairs)) for N, *pairs in counted["long_arms"]]
-    console.print(table_of(">N", ">Lilly and Orin", ">thesis", ">ours, mass matrix", ">ours, recursion", rows=rows))
+    console.print(table_of(">N", ">Lilly and Orin", ">thesis", ">HydroMechs, mass matrix", ">HydroMechs, recursion", rows=rows))
     console.print(Text("\nClaims: savings and increases in M + A", "bold"))
     rows = [(c["what"], c["source"], c["stated"], *(f"{c[key]:.1f}" for key in ("papers", "ours"))) for c in counted["claims"]]
-    console.print(table_of("claim", "where", ">stated", ">by the papers' counts", ">by ours", rows=rows))
+    console.print(table_of("claim", "where", ">stated", ">from counts in the papers", ">from our counts", rows=rows))
     console.print(Text("\nMisprints", "bold"))
     for where, what in counted["misprints"].items():
         console.print(Text(f"{where}: {what}"))
 
 
 def print_lines(lines: Sequence[dict[str, Any]], console: Console) -> None:
-    """Print the lines of the papers' tables, given as plain data, a table per pair of columns."""
+    """Print the lines of the tables in the papers, with one table per column of counts."""
     for source, column in dict.fromkeys((line["table"], line["column"]) for line in lines):
         rows = [(x["name"], [*x["papers"]], [*x["ours"]]) for x in lines if (x["table"], x["column"]) == (source, column)]
         console.print(Text(f"\n{source}: {column}", "bold"))
-        console.print(table_of("line", ">papers", ">ours", rows=rows))
+        console.print(table_of("line", ">papers", ">HydroMechs", rows=rows))
 
 
 def print_index(rows: Sequence[dict[str, Any]], console: Console) -> None:
@@ -191,7 +200,7 @@ def print_index(rows: Sequence[dict[str, Any]], console: Console) -> None:
 
 
 def print_lift(report: dict[str, Any], console: Console) -> None:
-    """Print Tables 3 to 6 of the thesis from a report of `measure_lift`."""
+    """Print Tables 3 to 6 of the thesis from the report of `measure_lift`."""
     from hydromechs.bench import lift_columns
 
     print_heading(report, console)
@@ -201,13 +210,13 @@ def print_lift(report: dict[str, Any], console: Console) -> None:
 
 
 def print_crosscheck(result: Crosscheck, console: Console) -> None:
-    """Print the largest differences from third-party codes."""
+    """Print the largest difference from each third-party code."""
     rows = []
     for (code, quantity), differences in result.found.items():
         worst = max(differences, key=lambda d: d.relative)
         median = statistics.median(d.relative for d in differences)
         good = "yes" if worst.relative <= CROSSCHECK_TOLERANCE else "NO"
         rows.append((code, quantity, f"{worst.relative:.2e}", f"{median:.1e}", f"{worst.condition:.1e}", good))
-    console.print(Text(f"{result.trees} random trees of up to 12 bodies, all joint types"))
+    console.print(Text(f"{result.trees} random trees of up to 12 bodies with all joint types"))
     columns = ("code", "quantity", ">largest difference", ">median", ">condition number there")
     console.print(table_of(*columns, f"within {CROSSCHECK_TOLERANCE:g}", rows=rows))

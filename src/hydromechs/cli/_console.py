@@ -1,4 +1,4 @@
-"""The console of all commands: texts of untrusted files do not control the terminal."""
+"""Console used by all commands; text from untrusted files cannot control the terminal."""
 
 from collections.abc import Iterable
 
@@ -9,9 +9,9 @@ from hydromechs.files import printable
 
 
 class Console(console.Console):
-    """Prints control characters as "�": those of a name in a file could hide output or write into the clipboard."""
+    """Console that prints control characters as "�", because they could hide output or write to the clipboard."""
 
     def render(self, renderable: console.RenderableType, options: console.ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments of printed text."""
+        """Yield the segments of a renderable without control characters."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)

@@ -1,4 +1,4 @@
-"""`hydromechs convert`, and the notes of an import."""
+"""Command `hydromechs convert`, and printing of import notes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 
 @robot_command
 def convert(
-    source: Annotated[str, typer.Argument(help="A robot description (URDF, SDF, MJCF, .dm), a model file or a library model.")],
-    out: Annotated[str, typer.Argument(help="The file to write; the suffix selects the format: .yaml, .urdf, ...")],
+    source: Annotated[
+        str, typer.Argument(help="Robot description (URDF, SDF, MJCF, .dm), model file or name of a library model.")
+    ],
+    out: Annotated[str, typer.Argument(help="File to write; its suffix selects the format, such as .yaml or .urdf.")],
     code: CODE = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     **options: Any,
 ) -> None:
     """Write a model in another format.
 
-    Thrusters and drives of a robot description are written to a second file, NAME_plant.yaml, for `plant:` in a scenario. The
-    command lists everything that it ignored, assumed or repaired, and everything that the new format cannot store, such as
-    springs. The first comment of the new file repeats this list.
+    Thrusters and drives of a robot description are written to a second file, NAME_plant.yaml, for the key `plant` of a
+    scenario. The command lists all elements that it ignored, assumed or repaired, and elements that the new format cannot
+    store, such as springs. A comment at the top of the new file repeats this list.
     """
     from hydromechs.formats import check_target, convert_file, is_robot_file, save
 
@@ -53,7 +55,7 @@ def convert(
 
 
 def print_notes(imported: Imported, console: Console) -> None:
-    """Print the notes of an import."""
+    """Print the notes of an import: elements that were ignored, assumed or repaired."""
     if not imported.notes:
         console.print(Text("nothing was ignored, assumed or repaired"))
         return

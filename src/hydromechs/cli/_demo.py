@@ -1,4 +1,4 @@
-"""`hydromechs demo`: a first example."""
+"""Command `hydromechs demo`: run a first example."""
 
 from typing import Annotated
 
@@ -8,13 +8,18 @@ from rich.text import Text
 from ._console import Console
 
 DEMO = "station_keeping"
-"""The scenario of the demo."""
+"""Name of the library scenario that the demo runs."""
 
 
 def demo(
-    out: Annotated[str, typer.Option(help=f"Folder for the run. Defaults to runs/{DEMO}, or runs/{DEMO}-2, ...")] = "",
+    out: Annotated[
+        str, typer.Option(help=f"Run folder. Defaults to the first unused one of runs/{DEMO}, runs/{DEMO}-2, ...")
+    ] = "",
 ) -> None:
-    """Simulate a 3.8-tonne vehicle that holds station in a current while its arm moves; open its report."""
+    """Simulate a vehicle that holds station while its arm moves.
+
+    The 3.8-tonne vehicle is exposed to a current. The report opens in a browser if there is a display.
+    """
     from ._run import run
     from ._show import own_command
 
@@ -22,4 +27,7 @@ def demo(
     if not run(DEMO, console, out=out, show=True):
         raise typer.Exit(1)
     command = own_command()
-    console.print(Text(f"next: {command} scenarios, or fly it yourself: {command} pilot pick_and_release"), soft_wrap=True)
+    console.print(
+        Text(f"next: list scenarios with `{command} scenarios`, or fly a vehicle with `{command} pilot pick_and_release`"),
+        soft_wrap=True,
+    )

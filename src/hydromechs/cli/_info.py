@@ -1,4 +1,4 @@
-"""Print a model or scenario as tables: tree, totals, centres, commands."""
+"""Tables that describe a model or scenario: tree of bodies, totals, centres of mass and buoyancy, commands."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,17 @@ def info(
     code: bool = False,
     **options: Any,
 ) -> None:
-    """Print a description of a model or scenario, or its numbers by path; with `water`, after `add_water`."""
+    """Print a description of a model or scenario.
+
+    Args:
+        source: Library name or file path.
+        console: Console to print on.
+        sources: Also list the sources of the numbers.
+        water: First estimate hydrodynamics with `add_water`.
+        parameters: Instead, list all numbers by path.
+        code: Allow execution of Python code named in the file.
+        options: Options of `import_file` for robot descriptions.
+    """
     from hydromechs.formats import import_file, is_robot_file, is_scenario_file
     from hydromechs.library import load, load_scenario, names, scenario_names
 
@@ -63,7 +73,7 @@ def info(
 
 
 def print_numbers(thing: Any, console: Console) -> None:
-    """Print path, value and unit of every number of a model or scenario, one per line."""
+    """Print the path, value and unit of each number in a model or scenario, one per line."""
     for number in registry.paths(thing):
         shown = json.dumps(number.value) if np.size(number.value) <= SHOWN else f"{np.shape(number.value)} numbers"
         console.print(Text(f"{number.path} = {shown}{f' {number.unit}' if number.unit else ''}"), soft_wrap=True)
@@ -78,11 +88,17 @@ def print_info(
     sources: bool = False,
     headlines: Iterable[str] = (),
 ) -> None:
-    """Print the warnings about a model, its tree as a table, the totals of its parts and, if asked for, their sources.
+    """Print warnings, the tree of bodies, the totals of each part and, on request, the sources of the numbers.
 
-    Parts are models by name: one model alone, or several with bodies named `name.body`. The configuration, shape (nq,), is
-    that of the start of a scenario; None for the model's initial one. User text is printed as `Text`, so that `[m]` or `:x:` is
-    not interpreted as markup.
+    User text is printed as `Text`, so that `[m]` or `:x:` is not interpreted as markup.
+
+    Args:
+        model: The assembled model.
+        parts: Models that were assembled, keyed by name; bodies of several models are named `name.body`.
+        console: Console to print on.
+        q: Configuration, shape (nq,). Defaults to the initial configuration of the model.
+        sources: Also list the sources of the numbers.
+        headlines: Additional warnings, printed first.
     """
     several = len(parts) > 1
     summary = Table(show_header=False, box=None, pad_edge=False)
@@ -116,7 +132,7 @@ def print_water(report: WaterReport, console: Console) -> None:
     if report.kept:
         console.print(Text(f"unchanged: {', '.join(report.kept)}"))
     if report.dry:
-        console.print(Text(f"dry, because they have no shapes: {', '.join(report.dry)}"))
+        console.print(Text(f"still dry, because they have no shapes: {', '.join(report.dry)}"))
     for note in report.notes:
         console.print(Text(f"note: {note}"))
 
@@ -140,8 +156,8 @@ def _add_totals(summary: Table, model: Model, t: Hydrostatics) -> None:
     weight, net, share = t.mass * model.world.gravity, t.net_weight, ""
     if weight and t.displaced_mass:
         part = abs(net) / weight
-        share = f", {part:.2%} of the weight, it {'sinks' if net > 0.0 else 'floats'}" if part > NEUTRAL else ", neutral"
-    summary.add_row("net weight", f"{0.0 if share == ', neutral' else net:.5g} N{share}")
+        share = f" ({part:.2%} of the weight, {'sinks' if net > 0.0 else 'floats'})" if part > NEUTRAL else " (neutral)"
+    summary.add_row("net weight", f"{0.0 if share == ' (neutral)' else net:.5g} N{share}")
     summary.add_row("centre of mass", _vector(t.com))
     if t.displaced_mass:
         summary.add_row(
@@ -151,10 +167,10 @@ def _add_totals(summary: Table, model: Model, t: Hydrostatics) -> None:
 
 
 def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
-    """Print the commands of a plant: unit, range, and value at rest in a configuration, shape (nq,)."""
+    """Print the commands of a plant with unit, range and initial value; `q` is the configuration, shape (nq,)."""
     layout = plant.layout
     slots = layout.input_slots[: len(layout.commands)]
-    table = table_of("command of", "unit", ">lowest", ">at rest", ">highest")
+    table = table_of("command of", "unit", ">minimum", ">initial", ">maximum")
     values = layout.start(slots, InitialInstant(plant, 0.0, q, np.zeros(plant.model.nv), {}))
     for name, slot, value in zip(layout.commands, slots, values, strict=True):
         lowest, highest = ("–" if np.isinf(x) else f"{x:g}" for x in slot.limits)
@@ -177,7 +193,7 @@ def _vector(a: np.ndarray) -> str:
 
 
 def print_models(console: Console) -> None:
-    """List the models of the library."""
+    """Print a table of the models in the library."""
     from hydromechs.library import load, names
 
     rows = ((m.name, m.nb, m.nv, m.description.split(". ")[0].strip()) for m in map(load, names()))

@@ -1,4 +1,4 @@
-"""Kinds of command arguments: model, scenario, sweep, validation study, run or campaign, and the command for each."""
+"""Kinds of command arguments, such as model, scenario, sweep, run or campaign, and advice on the commands for each kind."""
 
 import re
 import stat
@@ -10,22 +10,22 @@ from typer.core import TyperCommand
 from hydromechs.values import is_path, nearest
 
 HEAD = 65_536
-"""Number of bytes at the start of a file that are searched to recognise its kind."""
+"""Number of bytes at the start of a file that are searched for its kind."""
 USES = {
     "vehicle": "fly it with `hydromechs pilot {0}`, show it with `hydromechs view {0}`, or name it in a scenario file",
     "campaign": "replay a world with `hydromechs run {0} --world 0`",
     "run": "show it with `hydromechs replay {0}`, or continue it with `hydromechs run SCENARIO --resume {0}`",
 }
-"""Advice for an argument that is not a YAML file; `FILE_KINDS` has advice for YAML files."""
+"""Advice for arguments that are not YAML files; `FILE_KINDS` has the advice for YAML files."""
 TEXTS = {"model": "a model", "vehicle": "a model", "scenario": "a scenario", "sweep": "a sweep"}
 TEXTS |= {"validation": "a validation study", "run": "the folder of a run or a recording"}
 TEXTS |= {"campaign": "the folder of a campaign"}
 
 
 def kinds_of(source: str) -> set[str]:
-    """Return the kinds that a name or path can have: "model", "vehicle", "scenario", "sweep", "validation", "run", "campaign".
+    """Return the possible kinds of a name or path: "model", "vehicle", "scenario", "sweep", "validation", "run", "campaign".
 
-    Nothing is loaded. Names are looked up in the library; files are recognised by their first bytes.
+    Names are looked up in the library, and files are recognised by their first bytes; nothing is loaded.
     """
     from hydromechs.library import names, plant_names, scenario_names, sweep_names
 
@@ -60,7 +60,10 @@ def _kind_of_file(path: Path) -> set[str]:
 
 
 def expect(source: str, command: str, *wanted: str) -> None:
-    """Reject an argument of another kind with the command for it; arguments of unknown kind fail where they are loaded."""
+    """Raise an error that names the right command if an argument is of another kind.
+
+    Arguments of unknown kind pass; they fail when loaded.
+    """
     from hydromechs.formats import FILE_KINDS
 
     found = kinds_of(source)
@@ -68,18 +71,18 @@ def expect(source: str, command: str, *wanted: str) -> None:
         kind = "vehicle" if "vehicle" in found else sorted(found)[0]
         takes = " or ".join(dict.fromkeys(TEXTS[w] for w in wanted))
         use = USES[kind] if kind in USES else FILE_KINDS[kind].use
-        raise ValueError(f"{source} is {TEXTS[kind]}; `hydromechs {command}` takes {takes}: {use.format(source)}")
+        raise ValueError(f"{source} is {TEXTS[kind]}, but `hydromechs {command}` requires {takes}; {use.format(source)}")
     if not found and wanted == ("run",) and not Path(source).exists():
         runs = sorted(str(p.parent) for p in Path("runs").glob("*/recording.zarr"))
         hint = nearest(str(Path("runs") / source), runs) if runs else "; simulate a scenario first: hydromechs run NAME"
-        raise FileNotFoundError(f"no run at {source}: the path does not exist{hint}")
+        raise FileNotFoundError(f"path {source} does not exist; give the folder of a run{hint}")
 
 
 class SuggestingCommand(TyperCommand):
-    """A command that reports an unknown option with the closest match and the list of all options."""
+    """Command that reports an unknown option with the closest match and the list of all options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments."""
+        """Parse the arguments; replace the error about an unknown option."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
@@ -87,5 +90,5 @@ class SuggestingCommand(TyperCommand):
             if name is None or not hasattr(error, "possibilities") or not hasattr(error, "message"):
                 raise
             known = [o for p in self.get_params(ctx) for o in (*p.opts, *p.secondary_opts) if o.startswith("--")]
-            error.message, error.possibilities = f"no option {name} in `{ctx.command_path}`{nearest(name, known)}", None
+            error.message, error.possibilities = f"`{ctx.command_path}` has no option {name}{nearest(name, known)}", None
             raise

@@ -1,4 +1,4 @@
-"""Commands of `hydromechs`; each command has its own module."""
+"""Registration of all commands of `hydromechs`; larger commands have modules of their own."""
 
 import warnings
 from collections.abc import Callable
@@ -32,7 +32,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # help texts are plain: [dev] is not markup
-    help="HydroMechs: simulation of mechanisms that move in water.",
+    help="HydroMechs simulates mechanisms that move in water.",
 )
 
 
@@ -52,14 +52,22 @@ app.command()(modes)
 @app.command()
 @robot_command
 def info(
-    source: Annotated[str, typer.Argument(help="A library model or scenario, or the path of a model or scenario file.")],
-    sources: Annotated[bool, typer.Option(help="List the sources of the numbers.")] = False,
-    water: Annotated[bool, typer.Option(help="Estimate hydrodynamics for dry bodies first, and list the estimates.")] = False,
-    parameters: Annotated[bool, typer.Option("--parameters", help="List the path, value and unit of every parameter.")] = False,
+    source: Annotated[str, typer.Argument(help="Name of a library model or scenario, or path of a model or scenario file.")],
+    sources: Annotated[bool, typer.Option(help="List the sources of the numbers in the model.")] = False,
+    water: Annotated[
+        bool, typer.Option(help="First estimate the hydrodynamics of dry bodies, and list the estimates.")
+    ] = False,
+    parameters: Annotated[
+        bool, typer.Option("--parameters", help="List the path, value and unit of every number instead.")
+    ] = False,
     code: CODE = False,
     **options: Any,
 ) -> None:
-    """Show a model: warnings, tree, masses, hydrodynamics, totals. For a scenario: the same at its start, and its commands."""
+    """Print a description of a model or scenario.
+
+    It contains warnings, the tree of bodies, masses, hydrodynamics and totals. For a scenario, these are values at its start,
+    followed by the commands of its actuators.
+    """
     from ._info import info as print_info
 
     expect(source, "info", "model", "scenario")
@@ -71,29 +79,42 @@ def run(
     scenario: Annotated[
         str,
         typer.Argument(
-            help="A library scenario (see `hydromechs scenarios`), the path of a scenario file, or with --world the "
-            "folder of a campaign."
+            help="Name of a library scenario (see `hydromechs scenarios`), path of a scenario file or, with --world, folder "
+            "of a campaign."
         ),
     ],
-    out: Annotated[str, typer.Option(help="Folder of the run. Defaults to runs/NAME, or runs/NAME-2, ...")] = "",
+    out: Annotated[str, typer.Option(help="Run folder. Defaults to the first unused one of runs/NAME, runs/NAME-2, ...")] = "",
     duration: Annotated[
-        float | None, typer.Option(help="Duration [s], after the resumed state. Defaults to the scenario's.")
+        float | None,
+        typer.Option(
+            help="Duration to simulate [s], from the resumed state with --resume. Defaults to the value in the scenario."
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of gusts, waves, sensors. Defaults to the resumed run's or scenario's.")
+        int | None,
+        typer.Option(
+            help="Seed of gusts, waves and sensors. Defaults to the seed of the resumed run, otherwise of the scenario."
+        ),
     ] = None,
-    engine: Annotated[str, typer.Option(help="Engine: hydromechs, mujoco, dart or bullet. Defaults to the scenario's.")] = "",
-    resume: Annotated[str, typer.Option(help="Continue from the state of an earlier run: its folder, or a state.json.")] = "",
-    world: Annotated[int | None, typer.Option(help="World to replay, if SCENARIO is a campaign folder.")] = None,
-    real_time: Annotated[bool, typer.Option("--real-time", help="Run in real time; count missed deadlines.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
-    pictures: Annotated[bool, typer.Option(help="Write the report with replay and plots.")] = True,
+    engine: Annotated[
+        str, typer.Option(help="Physics engine: hydromechs, mujoco, dart or bullet. Defaults to the value in the scenario.")
+    ] = "",
+    resume: Annotated[
+        str, typer.Option(help="Continue from the final state of an earlier run, given its folder or a state.json.")
+    ] = "",
+    world: Annotated[int | None, typer.Option(help="Number of the world to replay if SCENARIO is a campaign folder.")] = None,
+    real_time: Annotated[bool, typer.Option("--real-time", help="Run in real time and count missed deadlines.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the same folder.")] = False,
+    pictures: Annotated[bool, typer.Option(help="Write a report with a replay and plots.")] = True,
     show: Annotated[bool, typer.Option("--show", help="Open the report in a browser if there is a display.")] = False,
     settings: SET = None,
     code: CODE = False,
-    traceback: Annotated[bool, typer.Option("--traceback", help="Show tracebacks of errors in custom code.")] = False,
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show full tracebacks of errors in custom code.")] = False,
 ) -> None:
-    """Simulate a scenario: recording and interactive report in a folder. Status 1 if it diverges or a check fails."""
+    """Simulate a scenario; write a recording and a report.
+
+    The exit status is 1 if the simulation diverges or a check fails.
+    """
     from ._run import own_lines
     from ._run import run as run_scenario
     from ._settings import parsed_settings
@@ -105,7 +126,9 @@ def run(
         expect(scenario, "run --world", "campaign")
         fixed = {"--seed": seed, "--duration": duration, "--engine": engine, "--resume": resume, "--set": settings}
         for option in (name for name, value in fixed.items() if value not in (None, "", [])):
-            raise ValueError(f"{option} is given, but a replay of a world has the settings of its campaign; remove {option}")
+            raise ValueError(
+                f"{option} cannot be combined with --world, because a replay uses the settings of its campaign; remove {option}"
+            )
         replay = world_run(scenario, world, code=code)
         scenario, duration, seed, replaced = replay.source, replay.duration, replay.seed, replay.settings
         how = dict(name=replay.name, lanes=replay.lanes, target=replay.target)
@@ -128,7 +151,7 @@ def run(
 
 @app.command()
 def scenarios() -> None:
-    """List the scenarios of the library."""
+    """List the scenarios in the library."""
     from ._run import print_scenarios
 
     print_scenarios(Console())
@@ -145,23 +168,34 @@ def pilot(
     scenario: Annotated[
         str,
         typer.Argument(
-            help="A library scenario with a vehicle, the path of such a file, or a library vehicle (placed in still water)."
+            help="Name of a library scenario with a vehicle, path of a scenario file, or name of a library vehicle "
+            "(placed in still water)."
         ),
     ] = "pick_and_release",
-    again: Annotated[str, typer.Option(help="Folder of a piloted run, to simulate again from its recorded inputs.")] = "",
+    again: Annotated[str, typer.Option(help="Simulate a piloted run again from its recorded inputs, given its folder.")] = "",
     share: Annotated[bool, typer.Option(help="Accept connections from other machines that have the URL.")] = False,
-    out: Annotated[str, typer.Option(help="Parent folder of the run folders.")] = "runs",
-    lost_after: Annotated[float, typer.Option(help="Time without the pilot after which the vehicle holds station [s].")] = 2.0,
-    delay: Annotated[float | None, typer.Option(help="One-way delay of the link [s]; shows a predicted ghost.")] = None,
-    distance: Annotated[float | None, typer.Option(help="Acoustic path length at 1500 m/s [m], instead of --delay.")] = None,
-    message_time: Annotated[float, typer.Option(help="Transmission time of a message [s].")] = 0.0,
-    loss: Annotated[float, typer.Option(help="Fraction of messages lost, 0 to 1.")] = 0.0,
+    out: Annotated[str, typer.Option(help="Parent folder for run folders.")] = "runs",
+    lost_after: Annotated[
+        float, typer.Option(help="Time without input from the pilot after which the vehicle holds station [s].")
+    ] = 2.0,
+    delay: Annotated[
+        float | None, typer.Option(help="One-way delay of the link [s]. The page then shows a ghost at the predicted pose.")
+    ] = None,
+    distance: Annotated[
+        float | None,
+        typer.Option(help="Acoustic path length [m], for the delay at a sound speed of 1500 m/s; replaces --delay."),
+    ] = None,
+    message_time: Annotated[float, typer.Option(help="Time to transmit one message [s].")] = 0.0,
+    loss: Annotated[float, typer.Option(help="Probability that a message is lost, 0 to 1.")] = 0.0,
     port: PORT = 8080,
     browser: BROWSER = True,
     settings: SET = None,
     code: CODE = False,
 ) -> None:
-    """Fly a scenario in a browser with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
+    """Fly a vehicle in a browser; every run is recorded.
+
+    Steer with keys, buttons, a gamepad or a handle on the tool.
+    """
     from ._pilot import fly, fly_again, link_of
     from ._settings import parsed_settings
 
@@ -182,7 +216,7 @@ app.command()(save)
 
 @app.command()
 def models() -> None:
-    """List the models of the library."""
+    """List the models in the library."""
     from ._info import print_models
 
     print_models(Console())
@@ -191,15 +225,15 @@ def models() -> None:
 @app.command()
 @robot_command
 def check(
-    files: Annotated[list[str], typer.Argument(help="Model, scenario, sweep or validation files, or library names.")],
+    files: Annotated[list[str], typer.Argument(help="Model, scenario, sweep or validation files, or names of library items.")],
     code: CODE = False,
     settings: SET = None,
     **options: Any,
 ) -> None:
-    """Report all errors and likely unit mistakes in model, scenario, sweep and validation files.
+    """Report all errors and likely unit mistakes in files.
 
-    Every error is listed with its line, and the exit status is 1 if there is any. Parts that need Python code named in a file
-    are checked only with --code. Nothing is simulated, so divergence appears only in a run.
+    Every error is listed with its line. The exit status is 1 if there are errors. Parts that need Python code named in a file
+    are checked only with --code. Nothing is simulated, so divergence is not detected.
     """
     from ._check import check_file
     from ._settings import parsed_settings
@@ -212,7 +246,7 @@ def check(
 
 @app.command()
 def schema(kind: Annotated[Literal["model", "scenario", "sweep", "validation"], typer.Argument(help="Kind of file.")]) -> None:
-    """Print the JSON Schema of a kind of file. Editors use it to complete and check files."""
+    """Print the JSON Schema of one kind of file. Text editors use it to complete and check files."""
     import json
 
     from hydromechs.formats import model_json_schema, scenario_json_schema
@@ -229,9 +263,7 @@ app.command()(export)
 app.command()(count)
 app.command()(papers)
 
-bench = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Measure the speed of HydroMechs and other engines on this machine."
-)
+bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure the speed of HydroMechs and other engines.")
 app.add_typer(bench, name="bench")
 bench.command("dynamics")(bench_dynamics)
 bench.command("worlds")(bench_worlds)
@@ -246,12 +278,12 @@ for _group in (app, bench):
 
 
 def _print_error(message: str) -> None:
-    """Print `message` on stderr, in red on a terminal."""
+    """Print a message on stderr, in red on a terminal."""
     Console(stderr=True, soft_wrap=True).print(Text(message, "red"))
 
 
 def main() -> None:
-    """Run the command line; expected errors end it with a message and status 1."""
+    """Run the command line. Expected errors print a message and exit with status 1."""
     usual = warnings.formatwarning
     warnings.formatwarning = _warning_texts()
     try:
@@ -266,7 +298,7 @@ def main() -> None:
 
 
 def _warning_texts() -> Callable[..., str]:
-    """Return a format for warnings: without the source line, which does not help users of the command line, and each once."""
+    """Return a formatter that shows each warning once, without its source line, which does not help command-line users."""
     seen = set[str]()
 
     def text(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:

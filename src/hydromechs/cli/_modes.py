@@ -1,4 +1,4 @@
-"""`hydromechs modes`: frequencies, damping ratios and shapes of a scenario about an operating point."""
+"""Command `hydromechs modes`: frequencies, damping ratios and mode shapes about an operating point."""
 
 from __future__ import annotations
 
@@ -19,26 +19,40 @@ if TYPE_CHECKING:
     from hydromechs.simulation import Mode, Modes, Simulation
 
 UNDAMPED = 1e-6
-"""Damping ratio below which no time constant is printed."""
+"""Damping ratio below which a mode counts as undamped, and no time constant is printed."""
 
 
 def modes(
     source: Annotated[
         str,
-        typer.Argument(help="A library scenario or the path of one; or a library model, with its actuators in still water."),
+        typer.Argument(
+            help="Name of a library scenario, path of a scenario file, or name of a library vehicle (in still water)."
+        ),
     ],
-    at: Annotated[float, typer.Option(help="Simulate this long first [s], with the controller, then hold its commands.")] = 0.0,
-    trim: Annotated[bool, typer.Option("--trim", help="Find equilibrium commands and linearise there.")] = False,
-    free: Annotated[list[str] | None, typer.Option(help="With --trim: free coordinate, such as vehicle.q; repeatable.")] = None,
-    tolerance: Annotated[float, typer.Option(help="Maximum rate of change at an equilibrium [SI/s].")] = 1e-6,
+    at: Annotated[
+        float,
+        typer.Option(
+            help="Time of the operating point [s], reached by simulation with the controller; then hold its commands."
+        ),
+    ] = 0.0,
+    trim: Annotated[bool, typer.Option("--trim", help="Find commands that give equilibrium, and linearise about it.")] = False,
+    free: Annotated[
+        list[str] | None, typer.Option(help="Coordinate that --trim may change, such as vehicle.q; repeatable.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="Maximum rate of change of the state at equilibrium [SI units per second].")
+    ] = 1e-6,
     run: Annotated[
-        str, typer.Option(help="Print Reynolds and Strouhal numbers of this run's folder, and possible lock-in.")
+        str, typer.Option(help="Run folder; print the Reynolds and Strouhal numbers in this run, and warn of possible lock-in.")
     ] = "",
-    out: Annotated[str, typer.Option(help="Plot the oscillatory modes to this file, for example modes.png.")] = "",
+    out: Annotated[str, typer.Option(help="File for a plot of the oscillatory modes, such as modes.png.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     code: CODE = False,
 ) -> None:
-    """Print frequencies, damping ratios and mode shapes at an operating point, with commands held."""
+    """Print frequencies, damping ratios and shapes of modes.
+
+    The equations are linearised about an operating point, with commands held constant.
+    """
     from hydromechs.simulation import modes as modes_of
     from hydromechs.viewer import plot_modes
 
@@ -54,7 +68,7 @@ def modes(
     if run and not as_json:
         _print_flow(found, run)
     if out and not found.oscillating:
-        raise ValueError(f"--out {out}: no mode oscillates, so there is nothing to plot")
+        raise ValueError(f"--out {out}: no mode oscillates, so there is nothing to plot; omit --out")
     if out:
         plot_modes(sim.model, sim.state.q, found.oscillating, out)
         Console(stderr=True).print(Text(f"drawn: {Path(out)}"))
@@ -76,7 +90,7 @@ def _print_flow(found: Modes, folder: str) -> None:
 
 
 def _simulation(source: str, code: bool) -> Simulation:
-    """Return the simulation of a scenario, or of a library model with its actuators."""
+    """Return the simulation of a scenario, or of a library vehicle with its actuators."""
     from hydromechs.formats import is_scenario_file
     from hydromechs.library import load_plant, load_scenario, plant_names, scenario_names
     from hydromechs.simulation import Simulation
@@ -85,10 +99,12 @@ def _simulation(source: str, code: bool) -> Simulation:
     if source in plant_names() and source not in scenario_names():
         return Simulation(load_plant(source))
     if source not in scenario_names() and Path(source).exists() and not is_scenario_file(source):
-        raise ValueError(f"{source} is not a scenario file; a model file has no actuators; name it in a scenario")
+        raise ValueError(f"{source} is not a scenario file; write a scenario that contains it and its actuators")
     known = [*scenario_names(), *plant_names()]
     if source not in known and not Path(source).exists():
-        raise ValueError(f"no scenario or library vehicle {source!r}{nearest(source, known)}; or give the path of a scenario")
+        raise ValueError(
+            f"there is no library scenario or vehicle {source!r}{nearest(source, known)}; or give the path of a scenario file"
+        )
     return load_scenario(source, code=code).simulation()
 
 
@@ -101,7 +117,7 @@ def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
     held = np.where([name in targets for name in sim.plant.layout.held], 0.0, state.held)
     found = trim(sim.plant, state=replace(state, v=np.zeros(sim.model.nv), held=held), free=free)
     if not found.converged and max(map(abs, found.residual.values())) > tolerance:
-        raise ValueError(f"--trim: {found.message}; free parts of the configuration with --free, or change the time with --at")
+        raise ValueError(f"--trim: {found.message}; free coordinates with --free, or change the time with --at")
     sim.reset(replace(found.state, memory=state.memory, signal=state.signal))
 
 
@@ -118,7 +134,7 @@ def _row(mode: Mode) -> dict[str, Any]:
 def _print(found: Modes, console: Console) -> None:
     system = found.linearization
     console.print(Text(f"{system.model.name} at t = {system.state.t:g} s: {len(system.A)} states, commands held"))
-    table = table_of("what moves", ">natural frequency [Hz]", ">damping ratio", ">time constant [s]", "")
+    table = table_of("coordinates", ">natural frequency [Hz]", ">damping ratio", ">time constant [s]", "")
     for mode in found.modes:
         if not mode.neutral:
             names = [name for name in mode.who if name in system.model.coordinate_names[1]] or mode.who

@@ -1,4 +1,4 @@
-"""`hydromechs new`: a project folder with model, mission and instructions from a robot."""
+"""Command `hydromechs new`: create a project folder with model, mission and instructions from a robot."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from ._options import CODE, robot_command
 
 @robot_command
 def new(
-    robot: Annotated[str, typer.Argument(help="A robot description (URDF, SDF, MJCF, .dm), a model file or a library model.")],
-    project: Annotated[str, typer.Argument(help="The new folder. Defaults to the name of the robot.")] = "",
+    robot: Annotated[
+        str, typer.Argument(help="Robot description (URDF, SDF, MJCF, .dm), model file or name of a library model.")
+    ],
+    project: Annotated[str, typer.Argument(help="Folder to create. Defaults to the name of the robot.")] = "",
     code: CODE = False,
     **options: Any,
 ) -> None:
-    """Start a project: model in water with thrusters and drives, a mission that holds its pose, and instructions.
+    """Create a project folder from a robot.
 
-    A dry robot gets hydrodynamics from its shapes and ballast that makes it neutral and level. A robot that floats without
-    thrusters gets eight. Everything assumed is listed in README.md of the folder; replace it by measured values.
+    The folder contains a model in water with thrusters and drives, a mission that holds the pose, and instructions. A
+    dry robot receives hydrodynamics estimated from its shapes, and ballast that makes it neutral and level. A robot with a free
+    base and no thrusters receives eight thrusters. README.md in the folder lists all assumptions; replace them by measured
+    values.
     """
     from hydromechs.errors import ModelError, ScenarioError
     from hydromechs.formats import import_file, is_robot_file
@@ -35,9 +39,9 @@ def new(
     found = import_file(robot, **options) if is_robot_file(robot) else load(robot, code=code, **options)
     place = Path(project or file_name(found))
     if place.exists():
-        raise FileExistsError(f"{place} exists; choose another folder, for example: hydromechs new {robot} PROJECT")
+        raise FileExistsError(f"folder {place} exists; choose another one: hydromechs new {robot} PROJECT")
     console, made = Console(), create_project(found, place)
-    text = f"{place}: {made.name}.yaml, mission.yaml, README.md with {len(made.notes)} assumptions"
+    text = f"created {place}: {made.name}.yaml, mission.yaml, README.md with {len(made.notes)} assumptions"
     console.print(Text(text, "bold"), soft_wrap=True)
     for text in made.headlines:
         console.print(Text(f"  {text}"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Shared options of commands, and options for robot descriptions: meshes, packages, motion of the root."""
+"""Options shared by commands, and options for robot descriptions: mesh folders, packages, motion of the root link."""
 
 import functools
 import inspect
@@ -7,20 +7,22 @@ from typing import Annotated, Any
 
 import typer
 
-CODE = Annotated[bool, typer.Option("--code", help="Allow execution of the Python code named in the file.")]
-"""Permission to run code that a file names: custom controllers, components and joints."""
+CODE = Annotated[bool, typer.Option("--code", help="Allow execution of Python code named in the file.")]
+"""Option that allows execution of custom controllers, components and joints named in a file."""
 SET = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Replace a number, such as vehicle.inertia.mass=12; repeatable."),
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Replace a number in the file, such as vehicle.inertia.mass=12; repeatable."
+    ),
 ]
-"""Replacements of numbers by path."""
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-PORT = Annotated[int, typer.Option(help="Port on this machine; if it is in use, the next free one.")]
+"""Option that replaces numbers by path."""
+JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+PORT = Annotated[int, typer.Option(help="TCP port on this machine; if it is in use, the next free port is used.")]
 BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser if there is a display.")]
 
 
 def robot_command(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of robot descriptions to a command. It receives them as `**options`, in the form of `import_file`."""
+    """Add the options of robot descriptions to a command, which receives them as keyword arguments of `import_file`."""
     added = inspect.signature(_robot_options, eval_str=True).parameters
     own = inspect.signature(command, eval_str=True).parameters.values()
 
@@ -35,13 +37,22 @@ def robot_command(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _robot_options(
-    package: Annotated[list[str] | None, typer.Option("--package", help="NAME=FOLDER for package://NAME; repeatable.")] = None,
-    folder: Annotated[list[str] | None, typer.Option("--folder", help="Additional folder of meshes; repeatable.")] = None,
-    base: Annotated[str, typer.Option("--base", help="Motion of an unspecified root: auto, free or fixed.")] = "auto",
+    package: Annotated[
+        list[str] | None,
+        typer.Option("--package", help="Folder of a ROS package, as NAME=FOLDER, for package://NAME; repeatable."),
+    ] = None,
+    folder: Annotated[
+        list[str] | None, typer.Option("--folder", help="Additional folder to search for meshes; repeatable.")
+    ] = None,
+    base: Annotated[
+        str, typer.Option("--base", help="Motion of the root link if the file does not specify it: auto, free or fixed.")
+    ] = "auto",
     placeholders: Annotated[
         bool, typer.Option("--placeholders", help="Ignore collision shapes whose mesh files are missing.")
     ] = False,
-    arg: Annotated[list[str] | None, typer.Option("--arg", help="NAME=VALUE: value of a xacro argument; repeatable.")] = None,
+    arg: Annotated[
+        list[str] | None, typer.Option("--arg", help="Value of a xacro argument, as NAME=VALUE; repeatable.")
+    ] = None,
 ) -> dict[str, Any]:
     """Return the options that the user has set, as keyword arguments of `import_file`."""
     options: dict[str, Any] = {
@@ -57,5 +68,5 @@ def _robot_options(
 def _pair(text: str, option: str, what: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name or (what == "FOLDER" and not value):
-        raise typer.BadParameter(f"{text!r} must be NAME={what}", param_hint=option)
+        raise typer.BadParameter(f"{text!r} is not of the form NAME={what}; write NAME={what}", param_hint=option)
     return name, value

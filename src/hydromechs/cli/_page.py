@@ -1,4 +1,4 @@
-"""`hydromechs page`: a scenario as one HTML file that simulates."""
+"""Command `hydromechs page`: write one HTML file that simulates a scenario."""
 
 from __future__ import annotations
 
@@ -19,22 +19,29 @@ if TYPE_CHECKING:
 
 
 def page(
-    scenario: Annotated[str, typer.Argument(help="A library scenario (see `hydromechs scenarios`) or the path of one.")],
-    out: Annotated[str, typer.Option(help="HTML file. Defaults to NAME.html.")] = "",
+    scenario: Annotated[
+        str, typer.Argument(help="Name of a library scenario (see `hydromechs scenarios`), or path of a scenario file.")
+    ],
+    out: Annotated[str, typer.Option(help="HTML file to write. Defaults to NAME.html.")] = "",
     parameters: Annotated[
         list[str] | None,
         typer.Option(
             "--parameter",
             metavar="PATH[=LOW:HIGH]",
-            help="Number with a slider, such as vehicle.inertia.mass=10:16; repeatable. Defaults to current, mass and drag.",
+            help="Number to vary by a slider, such as vehicle.inertia.mass=10:16; repeatable. Defaults to current, mass, drag.",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of gusts, waves, sensors. Defaults to the scenario's.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of gusts, waves and sensors. Defaults to the seed of the scenario.")
+    ] = None,
     browser: BROWSER = True,
     settings: SET = None,
     code: CODE = False,
 ) -> None:
-    """Write one HTML file that simulates a scenario and flies its vehicle, in any browser, without a server or a network."""
+    """Write one HTML file that simulates a scenario offline.
+
+    In any browser, users can fly its vehicle and change numbers by sliders.
+    """
     from hydromechs.browser import scenario_page
     from hydromechs.files import write_text
     from hydromechs.library import load_scenario
@@ -48,9 +55,9 @@ def page(
         found = found.with_fields(seed=seed)
     path = Path(out or f"{found.name}.html")
     if path.suffix not in (".html", ".htm"):
-        raise ValueError(f"--out {out}: pages are HTML files; use the suffix .html")
+        raise ValueError(f"--out {out} has the suffix {path.suffix!r}, but pages are HTML files; use the suffix .html")
     if path.is_dir():
-        raise ValueError(f"--out {out}: it is a folder; give the name of a file")
+        raise ValueError(f"--out {out} is a folder; give the name of a file")
     chosen = None if parameters is None else dict(map(_parameter, parameters))
     console = Console()
     with console.status("compiling (cached afterwards)") as status:
@@ -69,8 +76,10 @@ def _parameter(text: str) -> tuple[str, Range | None]:
     path, equals, limits = text.partition("=")
     low, colon, high = limits.partition(":")
     if not path or (equals and not colon):
-        raise typer.BadParameter(f"{text!r} must be PATH or PATH=LOW:HIGH, such as vehicle.inertia.mass=10:16")
+        raise typer.BadParameter(
+            f"{text!r} is not of the form PATH or PATH=LOW:HIGH; write, for example, vehicle.inertia.mass=10:16"
+        )
     try:
         return path, (float(low), float(high)) if equals else None
     except ValueError:
-        raise typer.BadParameter(f"{text!r}: {limits!r} are not two numbers; write them as LOW:HIGH") from None
+        raise typer.BadParameter(f"{text!r}: range {limits!r} does not consist of two numbers; write LOW:HIGH") from None

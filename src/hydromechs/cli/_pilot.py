@@ -1,4 +1,4 @@
-"""`hydromechs pilot`: flies a scenario in a browser, and repeats a run from its inputs."""
+"""Command `hydromechs pilot`: fly a scenario in a browser, or simulate a piloted run again from its inputs."""
 
 import logging
 import re
@@ -28,7 +28,14 @@ from ._show import serve
 
 
 def catalog(*more: str, code: bool = False, settings: Mapping[str, Any] = MappingProxyType({}), of: str = "") -> Catalog:
-    """Return a loader of library scenarios and files; it replaces numbers in the file `of`, or in all if omitted."""
+    """Return the catalog of scenarios that the station can load.
+
+    Args:
+        more: Paths of scenario files to offer in addition to the library.
+        code: Allow execution of Python code named in the files.
+        settings: Numbers to replace, keyed by path.
+        of: File in which numbers are replaced. Defaults to all files.
+    """
     from hydromechs.formats import drawing_attrs, dumps_scenario, loads_scenario, scenario_text
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
 
@@ -55,7 +62,10 @@ def catalog(*more: str, code: bool = False, settings: Mapping[str, Any] = Mappin
 
 
 def _has_thrusters(file: Path) -> bool:
-    """True if a library scenario, or its vehicle, has thrusters. Searches the text, since loading all of them takes seconds."""
+    """Return True if a library scenario or its vehicle has thrusters.
+
+    The text is searched, because loading all scenarios takes seconds.
+    """
     text = file.read_text(encoding="utf-8")
     vehicles = (file.parents[1] / "vehicles" / f"{name}.yaml" for name in re.findall(r"\bplant: (\w+)", text))
     texts = [text, *(path.read_text(encoding="utf-8") for path in vehicles)]
@@ -63,7 +73,10 @@ def _has_thrusters(file: Path) -> bool:
 
 
 def vehicle_file(name: str, folder: str) -> str:
-    """Write a scenario with a library vehicle in still water, 10 m deep, or reuse an equal file; return its path."""
+    """Write a scenario file with a library vehicle at 10 m depth in still water; return its path.
+
+    An existing file with the same content is reused.
+    """
     from hydromechs.library import load
 
     depth = 10.0 * np.array(load(name).world.down)
@@ -73,18 +86,18 @@ def vehicle_file(name: str, folder: str) -> str:
     text = f"hydromechs_scenario: 2\nname: {name}\ntitle: {title}\nmodels:\n  rov: {model}\nrun: {run}\n"
     path = Path(folder) / f"{name}_still_water.yaml"
     if path.exists() and files.read_text(path) != text:
-        raise ValueError(f"{path} is a different file; fly it by its path, move it, or choose another folder with --out")
+        raise ValueError(f"{path} exists with other contents; fly it by its path, move it, or choose another folder with --out")
     files.write_text(path, text)
     return str(path)
 
 
 def link_of(delay: float | None, distance: float | None, message_time: float, loss: float) -> AcousticLink | None:
-    """Return the link that options describe, by a delay [s] or a distance [m]; None without either."""
+    """Return the acoustic link for a one-way delay [s] or a distance [m], or None if both are omitted."""
     if delay is not None and distance is not None:
         raise ValueError(f"--delay {delay:g} and --distance {distance:g} are both given; remove one")
     if delay is None and distance is None:
         if message_time or loss:
-            raise ValueError("--message-time and --loss need --delay or --distance; --delay 0 for a link without delay")
+            raise ValueError("--message-time and --loss require --delay or --distance; add --delay 0 for a link without delay")
         return None
     link = AcousticLink(delay=delay or 0.0) if distance is None else AcousticLink.across(distance)
     return replace(link, message_time=message_time, loss=loss)
@@ -103,7 +116,7 @@ def fly(
     settings: Mapping[str, Any] = MappingProxyType({}),
     code: bool = False,
 ) -> None:
-    """Serve the station until Ctrl-C."""
+    """Serve the operator station until Ctrl-C."""
     from hydromechs.library import plant_names, scenario_file, scenario_names
     from hydromechs.values import is_path
 
@@ -117,18 +130,20 @@ def fly(
         station = Station(known, name, out, share=share, port=port, lost_after=lost_after, link=link)
     if share:
         there = station.url.replace("127.0.0.1", socket.gethostname())
-        console.print(Text(f"from other machines: {there}; anyone with this URL can steer", "yellow"), soft_wrap=True)
+        console.print(
+            Text(f"open {there} on other machines; anyone with this URL can steer the vehicle", "yellow"), soft_wrap=True
+        )
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends it like Ctrl-C
     serve(station, lambda: time.sleep(0.5), console, port, browser)
     folder = station.session.run_folder
     if folder.has_run():
         console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
-        console.print(Text(f"see it: hydromechs replay {folder.path}"), soft_wrap=True)
-        console.print(Text(f"simulate it again: hydromechs pilot --again {folder.path}"), soft_wrap=True)
+        console.print(Text(f"to view it: hydromechs replay {folder.path}"), soft_wrap=True)
+        console.print(Text(f"to simulate it again: hydromechs pilot --again {folder.path}"), soft_wrap=True)
 
 
 def fly_again(run: str, out: str, console: Console, *, code: bool = False) -> None:
-    """Repeat a piloted run and report whether the result is the same."""
+    """Simulate a piloted run again from its recorded inputs; report whether the final states are identical."""
     old = RunFolder(run)
     with RunFolder.numbered(Path(out) / f"{Path(run).name}-again") as folder, console.status("simulating"):
         result = simulate_again(catalog(code=code, settings=settings_of_run(run)), run, folder)
@@ -136,4 +151,4 @@ def fly_again(run: str, out: str, console: Console, *, code: bool = False) -> No
     console.print(Text(f"recording: {result.folder.recording}"), soft_wrap=True)
     if old.state.exists() and load_recording(old.recording).attrs.get("finished"):
         same = load_state(old.state) == result.state
-        console.print("the run is identical to the last bit" if same else Text("the run differs", "red"))
+        console.print("the final states are bit-identical" if same else Text("the final states differ", "red"))

@@ -1,4 +1,4 @@
-"""`hydromechs plot` and `compare`: plots of one recording, or of two overlaid."""
+"""Commands `hydromechs plot` and `hydromechs compare`: plots of one recording, or of two recordings overlaid."""
 
 from __future__ import annotations
 
@@ -18,28 +18,34 @@ if TYPE_CHECKING:
     from hydromechs.recording import RecordingComparison
 
 PLOTS = (".png", ".svg", ".pdf", ".jpg")
-"""Formats of one plot by the suffix of the file."""
+"""File suffixes of the plot formats."""
 
 
 def plot(
-    recording: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
-    variable: Annotated[str, typer.Argument(help="A variable, such as position. Defaults to all plots of the report.")] = "",
-    out: Annotated[str, typer.Option(help="File (one variable) or folder (all). Defaults to VARIABLE.png or plots.")] = "",
-    select: Annotated[list[str] | None, typer.Option(help="Entries, such as body=vehicle or xyz=x,z; repeatable.")] = None,
+    recording: Annotated[str, typer.Argument(help="Recording (.zarr, .nc) or run folder.")],
+    variable: Annotated[
+        str, typer.Argument(help="Variable to plot, such as position. Defaults to all plots of the report.")
+    ] = "",
+    out: Annotated[
+        str, typer.Option(help="File for one variable, or folder for all plots. Defaults to VARIABLE.png or plots.")
+    ] = "",
+    select: Annotated[
+        list[str] | None, typer.Option(help="Entries to plot, such as body=vehicle or xyz=x,z; repeatable.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing plots.")] = False,
 ) -> None:
-    """Plot a recording."""
+    """Plot one variable of a recording, or draw all plots."""
     from hydromechs.recording import load_recording
     from hydromechs.viewer import plot_recording, plot_variable
 
     expect(recording, "plot", "run")
     target = Path(out or (f"{variable}.png" if variable else "plots"))
     if variable and target.suffix.lower() not in PLOTS:
-        raise ValueError(f"--out {target}: a plot ends in {', '.join(PLOTS)}")
+        raise ValueError(f"--out {target} is not a plot file; use one of the suffixes {', '.join(PLOTS)}")
     ds = load_recording(recording)
     there = target if target.is_file() else next(target.glob("*.png"), None)
     if there is not None and not force:
-        raise FileExistsError(f"{there} exists; choose another place with --out, or replace it with --force")
+        raise FileExistsError(f"{there} exists; choose another file or folder with --out, or replace it with --force")
     if variable:
         paths = [plot_variable(ds, variable, target, parse_entries(select or []) or None)]
     else:
@@ -49,9 +55,12 @@ def plot(
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
-    second: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run, to compare with.")],
-    out: Annotated[str, typer.Option(help="File for a page (.html) or a plot (.png) of both; optional.")] = "",
+    first: Annotated[str, typer.Argument(help="Recording (.zarr, .nc) or run folder.")],
+    second: Annotated[str, typer.Argument(help="Recording or run folder to compare with the first.")],
+    out: Annotated[
+        str,
+        typer.Option(help="File for a page (.html) or a plot (.png) that overlays both. If omitted, only a table is printed."),
+    ] = "",
     quantity: Annotated[
         list[str] | None,
         typer.Option(help="Quantity to plot, such as position.vehicle.x; repeatable. Defaults to the largest differences."),
@@ -60,24 +69,29 @@ def compare(
         float | None, typer.Option(help="Exit with status 1 if a variable differs by more than this fraction of its maximum.")
     ] = None,
 ) -> None:
-    """Compare two recordings: the maximum difference of each variable, and a plot of both."""
+    """Compare two recordings, and optionally plot both.
+
+    A table lists the maximum difference of each variable.
+    """
     from hydromechs.recording import compare_recordings, load_recording
 
     expect(first, "compare", "run")
     expect(second, "compare", "run")
     if tolerance is not None and not tolerance >= 0.0:
-        raise ValueError(f"--tolerance {tolerance:g}: must be at least 0")
+        raise ValueError(f"--tolerance {tolerance:g} is not a number of at least 0; give a fraction such as 1e-6")
     if quantity and not out:
-        raise ValueError(f"--quantity {quantity[0]} needs a plot file; add --out FILE.png, or omit --quantity")
+        raise ValueError(f"--quantity {quantity[0]} requires a plot file; add --out FILE.png, or omit --quantity")
     if out and Path(out).suffix.lower() not in (".html", *PLOTS):
-        raise ValueError(f"--out {out}: a comparison ends in .html, {', '.join(PLOTS)}")
+        raise ValueError(f"--out {out} is not a page or plot; use one of the suffixes .html, {', '.join(PLOTS)}")
     if quantity and out.endswith(".html"):
-        raise ValueError(f"--quantity {quantity[0]}: a page shows all quantities; omit --quantity, or use --out FILE.png")
+        raise ValueError(
+            f"--quantity {quantity[0]} does not apply to pages, which show all quantities; omit it, or use --out FILE.png"
+        )
     datasets = load_recording(first), load_recording(second)
     try:
         comparison = compare_recordings(*datasets)
     except ValueError as error:
-        raise ValueError(f"{first} (the first) and {second} (the second): {error}") from None
+        raise ValueError(f"{first} (first) and {second} (second): {error}") from None
     console = Console()
     _print_comparison(comparison, (first, second), console)
     if out:
@@ -100,7 +114,7 @@ def compare(
 
 def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], console: Console) -> None:
     begin, end, n = comparison.begin, comparison.end, comparison.samples
-    how = ", the second interpolated at the times of the first" if comparison.interpolated else ""
+    how = "; the second recording is interpolated at the times of the first" if comparison.interpolated else ""
     rest = []
     for name, (first, last) in zip(names, comparison.spans, strict=True):
         rest += [f"{name} starts at {first:g} s"] if first < begin else []
@@ -109,11 +123,11 @@ def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], c
     parts = f" ({'; '.join(rest)})" if rest else ""
     console.print(Text(f"{when}, {n} sample{'' if n == 1 else 's'}{how}{parts}"), soft_wrap=True)
     if begin == end and rest:
-        console.print(Text("they share only one instant; check whether one run continues the other", "yellow"))
+        console.print(Text("the recordings overlap only at one instant; check whether one run continues the other", "yellow"))
     if comparison.equal:
-        console.print(Text(f"all {len(comparison.differences)} variables are identical to the last bit"))
+        console.print(Text(f"all {len(comparison.differences)} variables are bit-identical"))
     else:
-        table = table_of("variable", ">maximum\ndifference", "unit", ">of the\nmaximum", "at", ">time\ns")
+        table = table_of("variable", ">maximum\ndifference", "unit", ">fraction of\nmaximum", "at", ">time\ns")
         for d in comparison.differences:
             if d.maximum:
                 share = f"{d.relative:.1e}" if d.scale else "–"
@@ -122,10 +136,10 @@ def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], c
         console.print(table)
         same = sum(d.maximum == 0.0 for d in comparison.differences)
         if same:
-            console.print(Text(f"{same} more variables are identical to the last bit"))
+            console.print(Text(f"{same} other variables are bit-identical"))
     for name, only in zip(names, (comparison.only_first, comparison.only_second), strict=True):
         if only:
             more = f" and {len(only) - 6} more" if len(only) > 6 else ""
             console.print(Text(f"only in {name}: {', '.join(only[:6])}{more}"), soft_wrap=True)
     if comparison.unlike:
-        console.print(Text(f"not compared because dimensions or units differ: {', '.join(comparison.unlike)}"), soft_wrap=True)
+        console.print(Text(f"not compared, because dimensions or units differ: {', '.join(comparison.unlike)}"), soft_wrap=True)

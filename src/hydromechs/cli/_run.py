@@ -1,4 +1,4 @@
-"""`hydromechs run` and `scenarios`: arguments and printing."""
+"""Commands `hydromechs run` and `hydromechs scenarios`: running and printing."""
 
 import sysconfig
 import time
@@ -30,11 +30,11 @@ from ._tables import table_of
 
 Drawn = TypeVar("Drawn")
 LIBRARIES = (Path(__file__).parents[1], Path(np.__file__).parent)
-"""Folders of this package and of NumPy."""
+"""Folders whose frames are omitted from tracebacks: this package and NumPy."""
 PYTHON = Path(sysconfig.get_path("stdlib"))
-"""Folder of Python's standard library."""
+"""Folder of the Python standard library."""
 REPORTED_AFTER = 0.1
-"""Wall time from the start of a simulation to its first report of progress [s]."""
+"""Wall-clock time from the start of a simulation to its first progress report [s]."""
 
 
 def run(
@@ -55,11 +55,24 @@ def run(
     name: str = "",
     **how: Any,
 ) -> RunResult:
-    """Run a scenario, write its folder, print the result and return it.
+    """Run a scenario, write the run folder, print the result and return it.
 
-    The folder is by default the first unused one of runs/NAME, runs/NAME-2, ...; NAME defaults to that of the scenario.
-    Given values replace those of the scenario; the engine "hydromechs" is ours, others use the exact scheme.
-    `lanes` and `target` are those of `Simulation`.
+    Args:
+        source: Library name or path of the scenario.
+        console: Console to print on.
+        out: Run folder. Defaults to the first unused one of runs/NAME, runs/NAME-2, ...
+        duration: Duration to simulate [s]. Defaults to the value in the scenario.
+        seed: Seed. Defaults to the seed of the resumed run, otherwise of the scenario.
+        engine: Physics engine: "hydromechs", or the name of a third-party engine, which uses the exact scheme.
+        resume: Folder or state.json of a run to continue.
+        real_time: Ratio of simulated to wall-clock time. Defaults to no limit.
+        pictures: Write a report.
+        show: Open the report in a browser.
+        force: Replace an earlier run in the folder.
+        settings: Numbers to replace in the scenario, keyed by path.
+        code: Allow execution of Python code named in the scenario.
+        name: NAME of the default folder. Defaults to the name of the scenario.
+        how: Arguments `lanes` and `target` of `Simulation`.
     """
     from hydromechs.formats import drawing_attrs, located
     from hydromechs.library import load_scenario, scenario_file
@@ -79,9 +92,11 @@ def run(
     simulated = scenario.duration if duration is None else duration
     if saved is not None:
         as_before = (
-            f", with seed {seed} as before (the scenario has {planned})" if saved.run.get("seed") == seed != planned else ""
+            f", with seed {seed} of the earlier run (the scenario has seed {planned})"
+            if saved.run.get("seed") == seed != planned
+            else ""
         )
-        console.print(Text(f"continues from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
+        console.print(Text(f"continuing from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
     for path, value in settings.items():
         console.print(Text(f"{path} = {value}"))
     mistakes = unit_mistakes(scenario)
@@ -123,10 +138,10 @@ def run(
 
 
 def own_lines(error: Exception) -> str:
-    """Return an error in custom code as text, with the lines of that code and without ours."""
+    """Return an error in custom code as text, with a traceback that shows only lines of the custom code."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
     lines = traceback.format_list(frames) + traceback.format_exception_only(error)
-    return "".join(lines) + "use --traceback to see all lines"
+    return "".join(lines) + "use --traceback to see the full traceback"
 
 
 def _is_users(file: str) -> bool:
@@ -138,14 +153,14 @@ def _is_users(file: str) -> bool:
 
 
 def _claimed(name: str, out: str, force: bool) -> AbstractContextManager[RunFolder]:
-    """Return the locked folder of a run: the named one, or the first free one under runs/."""
+    """Return a context manager that locks the run folder: the given one, or the first unused one in runs/."""
     if out or force:
         return RunFolder(out or Path("runs") / name).claimed(replace=force)
     return RunFolder.numbered(Path("runs") / name)
 
 
 def draw(result: RunResult, scenario: Scenario) -> list[str]:
-    """Write the report of a run, without the scene if it cannot be drawn; return notes, which the report also lists."""
+    """Write the report of a run, without the scene if drawing it fails; return notes, which the report also lists."""
     from hydromechs.viewer import SCENE_SAMPLES, write_report
 
     notes: list[str] = []
@@ -157,7 +172,7 @@ def draw(result: RunResult, scenario: Scenario) -> list[str]:
 
 
 def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | None:
-    """Return the result of `work`; None with a note if it fails, because a drawing error must not abort a run."""
+    """Return the result of `work`, or None after adding a note if it fails: a drawing error must not abort a run."""
     from hydromechs.viewer import DrawingWarning
 
     out = None
@@ -166,7 +181,7 @@ def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | 
         try:
             out = work()
         except Exception as error:  # meshes, fonts, disks and matplotlib can raise anything
-            notes.append(f"{what} cannot be drawn ({type(error).__name__}: {error}); the recording and the checks are complete")
+            notes.append(f"{what} could not be drawn ({type(error).__name__}: {error}); the recording and checks are complete")
     for warning in caught:
         if not issubclass(warning.category, DrawingWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
@@ -176,7 +191,7 @@ def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | 
 
 
 class _ProgressBar(Progress):
-    """Shows the phases of a run and, while simulating, the time reached and the time left."""
+    """Progress bar that shows the phases of a run and, while simulating, the simulated time and the remaining time."""
 
     def __init__(self, console: Console, duration: float) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[reached]}"), TimeRemainingColumn())
@@ -185,7 +200,7 @@ class _ProgressBar(Progress):
         self.task = self.add_task("", total=None, reached="")
 
     def show(self, phase: str, t: float) -> None:
-        """Show the phase and, while simulating, the time reached [s]."""
+        """Show the phase and, while simulating, the simulated time `t` [s]."""
         simulating = phase == "simulating"
         if phase != self.phase:
             self.phase, self.started = phase, time.perf_counter() - REPORTED_AFTER
@@ -201,8 +216,8 @@ def _print_interrupted(stopped: RunInterrupted, source: str, console: Console, c
     folder = stopped.folder
     console.print(
         Text(
-            f"interrupted; {stopped.samples} samples are in {folder.recording}\n"
-            f"to continue from t = {stopped.state.t:.12g} s into a new folder: "
+            f"interrupted; {stopped.samples} samples were written to {folder.recording}\n"
+            f"to continue from t = {stopped.state.t:.12g} s in a new folder: "
             f"hydromechs run {source} --resume {folder.path} --duration {stopped.remaining:.12g}"
             f"{' --code' if code else ''}",
             "yellow",
@@ -212,7 +227,7 @@ def _print_interrupted(stopped: RunInterrupted, source: str, console: Console, c
 
 
 def _print_result(result: RunResult, console: Console) -> None:
-    """Print warnings, the summary, the folder, and the reason of a divergence."""
+    """Print the warnings, the summary and the folder of a run, and the reason if it diverged."""
     for warning in result.warnings:
         console.print(Text(f"warning: {warning}", "yellow"))
     print_summary(result.summary, console)
@@ -221,17 +236,17 @@ def _print_result(result: RunResult, console: Console) -> None:
         address = folder.report.absolute().as_uri()
         console.print(Text(f"report with replay and plots: {folder.report} ({address})", "bold"), soft_wrap=True)
     console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
-    console.print(Text(f"replay in a full window: {own_command()} replay {folder.path}"), soft_wrap=True)
+    console.print(Text(f"to replay it in a full window: {own_command()} replay {folder.path}"), soft_wrap=True)
     if result.summary.diverged is not None:
         console.print(Text(f"error: {result.summary.diverged}", "red"))
         console.print(Text(f"last finite state: {folder.last_finite_state}", "red"), soft_wrap=True)
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """Print the summary of a run as a table, without the reason for a divergence."""
+    """Print the summary of a run as a table, without the reason if it diverged."""
     table = Table(box=None, show_header=False)
     if summary.duration is not None and summary.wall_time is not None:
-        table.add_row("simulated", f"{summary.duration:g} s in {summary.wall_time:.3g} s")
+        table.add_row("simulated", f"{summary.duration:g} s in {summary.wall_time:.3g} s of wall-clock time")
     if summary.real_time_factor is not None:
         table.add_row("real-time factor", f"{summary.real_time_factor:.3g}")
     if summary.stopped:
@@ -239,7 +254,7 @@ def print_summary(summary: Summary, console: Console) -> None:
     if summary.late_steps is not None:
         table.add_row("missed deadlines", str(summary.late_steps))
     if summary.diverged is None and summary.residual is not None and summary.residual_relative is not None:
-        relative = f"{summary.residual_relative:.2g} of the energy exchanged"
+        relative = f"{summary.residual_relative:.2g} of the exchanged energy"
         part = "" if summary.residual_before is None else f" since the resume; {summary.residual_before:.3g} J before it"
         table.add_row("energy residual", f"{summary.residual:.3g} J{part}, {relative}")
     for check in summary.checks:
@@ -258,12 +273,12 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def print_scenarios(console: Console) -> None:
-    """List the scenarios of the library."""
+    """Print a table of the scenarios in the library."""
     from hydromechs.formats import read_document
     from hydromechs.library import scenario_names, scenario_path
 
     # only the displayed keys: building all scenarios takes seconds
     found = {name: read_document(scenario_path(name), "scenario", ScenarioError).data for name in scenario_names()}
     rows = ((name, f"{data['run']['duration']:g} s", data["title"]) for name, data in found.items())
-    console.print(table_of("scenario", ">time", "what happens", rows=rows))
-    console.print("run one with: hydromechs run NAME")
+    console.print(table_of("scenario", ">duration", "description", rows=rows))
+    console.print("to run a scenario: hydromechs run NAME")

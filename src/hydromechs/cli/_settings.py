@@ -1,4 +1,4 @@
-"""The option --set PATH=VALUE: replaces numbers of a scenario or model."""
+"""Option --set PATH=VALUE, which replaces numbers in a scenario or model."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 
 class SettingError(ValueError):
-    """An invalid value of --set."""
+    """Error about an invalid --set option."""
 
 
 def parsed_settings(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return the values of --set by path; lists become tuples, other values text."""
+    """Return the values of --set options, keyed by path: numbers and tuples parsed from JSON, otherwise text."""
     out: dict[str, Any] = {}
     for text in texts or ():
         path, equals, value = text.partition("=")
         if not (equals and path.strip() and value.strip()):
-            raise SettingError(f"--set {text!r} must be PATH=VALUE, such as vehicle.inertia.mass=12")
+            raise SettingError(f"--set {text!r} is not of the form PATH=VALUE; write, for example, vehicle.inertia.mass=12")
         if path.strip() in out:
             raise SettingError(f"--set {path.strip()} is given twice; keep one of them")
         out[path.strip()] = _value(value.strip())
@@ -39,12 +39,16 @@ def _value(text: str) -> Any:
 
 
 def tuples(value: Any) -> Any:
-    """Return a value with its lists as tuples."""
+    """Return a value with all lists converted to tuples."""
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 def with_settings(thing: T, settings: Mapping[str, Any]) -> T:
-    """Return a scenario or model with replaced numbers; `SettingError` names path, value and the nearest path."""
+    """Return a scenario or model with replaced numbers.
+
+    Raises:
+        SettingError: If a path or value is invalid; names the path, the value and the closest match.
+    """
     for path, value in settings.items():
         try:
             registry.located(thing, path)
@@ -57,7 +61,7 @@ def with_settings(thing: T, settings: Mapping[str, Any]) -> T:
 
 
 def recorded(scenario: Any, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the attribute of a recording that stores the settings of its run; factors are stored as the resulting numbers."""
+    """Return the attribute that stores the settings of a run in its recording; factors are stored as resulting numbers."""
     plain = {path: value for path, value in settings.items() if not registry.is_factor(path)}
     for path in settings.keys() - plain.keys():
         places = set(registry.located(scenario, path))
@@ -66,14 +70,16 @@ def recorded(scenario: Any, settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def settings_of_run(path: str) -> dict[str, Any]:
-    """Return the settings of an earlier run, from its folder or a file in it; none without a recording."""
+    """Return the settings of an earlier run, given its folder or a file in it; empty if there is no recording."""
     given = Path(path)
     recording = RunFolder(given if given.is_dir() else given.parent).recording
     text = str(load_recording(recording).attrs.get("settings", "")) if recording.exists() else ""
     try:
         return {key: tuples(value) for key, value in json.loads(text or "{}").items()}
     except (ValueError, AttributeError, RecursionError):
-        raise SettingError(f"{recording}: attribute 'settings' is {text[:40]!r}, must be a JSON object of numbers") from None
+        raise SettingError(
+            f"{recording}: attribute 'settings' is {text[:40]!r}, not a JSON object of numbers; correct or delete it"
+        ) from None
 
 
 def _shown(value: Any) -> str:

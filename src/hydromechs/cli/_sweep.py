@@ -1,4 +1,4 @@
-"""`hydromechs sweep`: runs a sweep into a folder with a progress bar, and prints the result."""
+"""Command `hydromechs sweep`: run a sweep into a folder with a progress bar, and print the results."""
 
 from __future__ import annotations
 
@@ -26,24 +26,31 @@ if TYPE_CHECKING:
     from hydromechs.sweeps import Executor, ParameterSweep, Progress, SweepResult
 
 EXECUTORS = ("local", "dask", "serial")
-"""Names of the executors."""
+"""Names of the executors that run in their own processes or in this one."""
 VALUES = 12
-"""Maximum number of values of a parameter whose success rates are printed."""
+"""Maximum number of values of a parameter for which success rates are printed."""
 REASONS = 5
-"""Maximum number of printed reasons of failed runs."""
+"""Maximum number of failed runs whose reasons are printed."""
 
 
 def sweep(
-    source: Annotated[str, typer.Argument(metavar="SWEEP", help="A library sweep, or the path of a sweep file.")],
-    out: Annotated[str, typer.Option(help="Folder of results. Defaults to sweeps/NAME; resumes an unfinished sweep.")] = "",
-    executor: Annotated[str, typer.Option(help="local (processes), dask (a cluster) or serial (this process).")] = "local",
-    workers: Annotated[int | None, typer.Option(help="Number of workers. Defaults to one per core.")] = None,
-    address: Annotated[str, typer.Option(help="Address of a Dask scheduler. Defaults to a cluster on this machine.")] = "",
+    source: Annotated[str, typer.Argument(metavar="SWEEP", help="Name of a library sweep, or path of a sweep file.")],
+    out: Annotated[
+        str, typer.Option(help="Folder for the results. Defaults to sweeps/NAME. An unfinished sweep in the folder is resumed.")
+    ] = "",
+    executor: Annotated[
+        str, typer.Option(help="Executor: local (processes), dask (a cluster) or serial (this process).")
+    ] = "local",
+    workers: Annotated[int | None, typer.Option(help="Number of worker processes. Defaults to one per core.")] = None,
+    address: Annotated[str, typer.Option(help="Address of a Dask scheduler. Defaults to a new cluster on this machine.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results in the folder.")] = False,
     settings: SET = None,
     code: CODE = False,
 ) -> None:
-    """Run a scenario many times into one store; finished runs are not repeated. Status 1 if a run failed."""
+    """Run a scenario many times with varied numbers.
+
+    Finished runs are not repeated. The exit status is 1 if a run failed.
+    """
     from hydromechs.sweeps import load_sweep, run_sweep
 
     from ._settings import parsed_settings, with_settings
@@ -57,7 +64,9 @@ def sweep(
     if plan.compiling:
         names = ", ".join(plan.compiling)
         console.print(
-            f"{names}: part of compiled programs; each new value requires compilation", style="yellow", highlight=False
+            f"{names}: each new value requires compilation, because the compiled program contains it",
+            style="yellow",
+            highlight=False,
         )
     columns = (
         TextColumn("{task.description}"),
@@ -78,7 +87,7 @@ def sweep(
             result = run_sweep(plan, folder, executor=chosen, replace=force, progress=show)
         except KeyboardInterrupt:
             bars.stop()
-            console.print(f"interrupted; finished runs are in {folder}, and the same command resumes", highlight=False)
+            console.print(f"interrupted; finished runs are in {folder}; run the same command again to resume", highlight=False)
             raise
     _print(result, plan, console)
     if result.failed:
@@ -86,7 +95,7 @@ def sweep(
 
 
 def named_executor(name: str, workers: int | None, address: str, names: Sequence[str] = EXECUTORS) -> Executor:
-    """Return the executor with a name and its options. Errors name its possible values."""
+    """Return the named executor with the given options; an error about an unknown name lists `names`."""
     from hydromechs.sweeps import Dask, Local, Serial
 
     if address and name != "dask":
@@ -97,11 +106,11 @@ def named_executor(name: str, workers: int | None, address: str, names: Sequence
         return Dask(address, workers)
     if name == "serial":
         return Serial()
-    raise ValueError(f"executor is {name!r}{nearest(name, names)}")
+    raise ValueError(f"unknown executor {name!r}{nearest(name, names)}")
 
 
 def clock(seconds: float) -> str:
-    """Return a time as 0:01:30."""
+    """Return a time in seconds as text, such as 0:01:30."""
     whole = round(seconds)
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
@@ -111,12 +120,12 @@ def _print(result: SweepResult, plan: ParameterSweep, console: Console) -> None:
 
     dataset = result.dataset
     there = result.runs - result.new
-    again = f", {there} of them already finished" if there else ""
+    again = f", {there} of them from an earlier run of the sweep" if there else ""
     console.print(f"{result.runs} runs in {result.wall_time:.1f} s{again}; {result.failed} failed", highlight=False)
     if "on_gpu" in dataset:
         on_gpu = int(dataset.on_gpu.sum())
         beside = "" if on_gpu == result.runs else "; the others ran on the CPU, because their workers have no GPU or no CuPy"
-        console.print(f"{on_gpu} runs on a GPU{beside}", highlight=False)
+        console.print(f"{on_gpu} of them ran on a GPU{beside}", highlight=False)
     table = Table("result", "min", "mean", "max", box=None)
     done = dataset.where(dataset.status == 1, drop=True)
     for name, values in done.data_vars.items():
@@ -137,12 +146,12 @@ def _print(result: SweepResult, plan: ParameterSweep, console: Console) -> None:
     for run, reason in list(zip(failed.run.values, failed.reason.values, strict=True))[:REASONS]:
         console.print(f"  run {int(run)}: {reason}", style="red", highlight=False, markup=False)
     console.print(
-        f"results in {result.folder}; hydromechs.sweeps.load_results({str(result.folder)!r}) opens them", highlight=False
+        f"results: {result.folder}; load them with hydromechs.sweeps.load_results({str(result.folder)!r})", highlight=False
     )
 
 
 def _print_success(dataset: xarray.Dataset, plan: ParameterSweep, console: Console) -> None:
-    """Print how many runs passed all checks, by check and by value of each parameter with few values."""
+    """Print success rates of all runs, of each check, and of each value of parameters with few values."""
     from hydromechs.sweeps import CheckOutcome, Rate
 
     passed, values, runs = dataset.passed.values, dataset.check_value.values, dataset.run.values

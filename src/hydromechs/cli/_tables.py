@@ -1,4 +1,4 @@
-"""Tables, headings and success rates that the commands share."""
+"""Tables, headings and success rates, shared by commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Report = TypeVar("Report")
 
 
 def print_heading(report: dict[str, Any], console: Console) -> None:
-    """Print machine and versions of a report."""
+    """Print the machine and the versions of software in a report."""
     where = report["machine"]
     load = "" if where["load"] is None else f", load {where['load']:.2f} before and {where['load_after']:.2f} after"
     console.print(Text(f"{where['cpu']}, {where['cores']} cores{load}; {where['system']}; {where['date']}"))
@@ -30,7 +30,7 @@ def print_heading(report: dict[str, Any], console: Console) -> None:
 
 
 def print_report(report: Report, show: Callable[[Report, Console], None], as_json: bool) -> None:
-    """Print a report of plain data, as JSON or as tables by a function."""
+    """Print a report of plain data as JSON, or as tables with the function `show`."""
     if as_json:
         print(printable(json.dumps(report, indent=2, ensure_ascii=False)))
     else:
@@ -38,7 +38,7 @@ def print_report(report: Report, show: Callable[[Report, Console], None], as_jso
 
 
 def table_of(*columns: str, rows: Iterable[Iterable[object]] = ()) -> Table:
-    """Return a table of rows of plain text; a column whose name starts with > holds numbers."""
+    """Return a table of plain text; a column whose name starts with > contains numbers and is right-aligned."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
@@ -52,12 +52,12 @@ WORST = 3
 
 
 def rate_text(rate: Rate) -> str:
-    """Return a rate and its 95 % confidence interval in percent."""
+    """Return a success rate with its 95 % confidence interval as text [%]."""
     return f"{100.0 * rate.share:.1f} % ({100.0 * rate.interval[0]:.1f} to {100.0 * rate.interval[1]:.1f})"
 
 
 def print_rates(success: Rate, checks: Sequence[CheckOutcome], what: str, console: Console) -> None:
-    """Print the success rate, then rate, values and worst worlds of each check; `what` is "worlds" or "runs"."""
+    """Print the success rate, then the rate, values and worst worlds of each check; `what` is "worlds" or "runs"."""
     console.print(Text(f"{success.count} of {success.worlds} {what} passed: {rate_text(success)}"))
     for c in checks:
         good = sorted(x for x in c.values if math.isfinite(x))

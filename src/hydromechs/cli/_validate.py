@@ -1,4 +1,4 @@
-"""`hydromechs validate`."""
+"""Command `hydromechs validate`: fit a model to recorded trials and predict held-out trials."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,18 +19,26 @@ from ._tables import print_report, table_of
 
 def validate(
     study: Annotated[Path, typer.Argument(help="Validation file, such as examples/hinsdale_2023.yaml.")],
-    data: Annotated[str, typer.Option(help="Folder with the logs. Defaults to `data` in the file.")] = "",
+    data: Annotated[str, typer.Option(help="Folder with the logs. Defaults to the key `data` in the file.")] = "",
     out: Annotated[
-        str, typer.Option(help="Folder for the report, and for the fits of --variants, which later runs reuse; optional.")
+        str,
+        typer.Option(
+            help="Folder for the report and for fits of --variants, which later runs reuse. If omitted, nothing is saved."
+        ),
     ] = "",
-    workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")] = 0,
-    trials: Annotated[str, typer.Option(help="Pattern of the trials' names. Defaults to the file's.")] = "",
-    variants: Annotated[bool, typer.Option("--variants", help="Compare the model with its variants.")] = False,
-    folds: Annotated[int, typer.Option(min=0, help="With --variants: number of folds; 0 for one per motion.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Number of worker processes; 0 for one per core.")] = 0,
+    trials: Annotated[str, typer.Option(help="Pattern of the names of trials. Defaults to the pattern in the file.")] = "",
+    variants: Annotated[bool, typer.Option("--variants", help="Compare the model with the variants in the file.")] = False,
+    folds: Annotated[
+        int, typer.Option(min=0, help="Number of cross-validation folds with --variants; 0 for one per motion.")
+    ] = 0,
     as_json: JSON = False,
     code: CODE = False,
 ) -> None:
-    """Fit a model to recorded trials and predict held-out ones, holding out each motion once."""
+    """Fit a model to trials and predict held-out trials.
+
+    Each motion of the study is held out once.
+    """
     from hydromechs.identification import validation
 
     console = Console(stderr=True)
@@ -40,9 +48,9 @@ def validate(
             found = replace(found, trials=replace(found.trials, names=trials))
         folder = Path(data) if data else study.parent / found.data
         if not data and not found.data:
-            raise ValueError(f"{study} does not name a folder with logs; set it with --data")
+            raise ValueError(f"{study} does not name a folder with logs; add --data FOLDER")
         if folds and not variants:
-            raise ValueError("--folds applies only with --variants")
+            raise ValueError("--folds applies only to --variants; add --variants, or omit --folds")
         with _live(console) as progress:
             how: dict[str, Any] = {
                 "workers": workers or None,
@@ -71,7 +79,7 @@ def validate(
 
 @contextmanager
 def _live(console: Console) -> Iterator[Callable[[Any], None]]:
-    """Show the iteration of each running fit on the last line of the terminal; yields the function that updates it."""
+    """Show the iteration of each running fit on the last line of the terminal; yield the function that updates the line."""
     latest: dict[str, str] = {}
     with console.status(Text("reading logs, compiling")) as status:
 
@@ -84,19 +92,19 @@ def _live(console: Console) -> Iterator[Callable[[Any], None]]:
 
 
 SHOWN = 2
-"""Running fits that are displayed."""
+"""Number of running fits displayed at a time."""
 
 
 def print_variants(report: dict[str, Any], console: Console) -> None:
-    """Print the errors of the variants."""
+    """Print the prediction errors of the variants as a table."""
     console.print(
         Text(f"{report['title'] or report['study']}: {report['trials']} trials, {report['folds']} fits of each model", "bold")
     )
-    console.print(Text("Mean of the root-mean-square prediction errors, and increase over the study's model:"))
+    console.print(Text("Mean of the root-mean-square prediction errors (increase over the model of the study):"))
     table = table_of("model", *(f">{c} [{unit}]" for c, unit in report["units"].items()))
     for row in report["variants"]:
         numbers = [f"{row['mean'][c]:.3f} ({row['more'][c]:+.3f})" if c in row["mean"] else "–" for c in report["units"]]
-        said = f" ({row['not_converged']} fits not converged)" if row["not_converged"] else ""
+        said = f" ({row['not_converged']} fits did not converge)" if row["not_converged"] else ""
         table.add_row(*map(Text, (row["name"] + said, *numbers)))
     console.print(table)
     for row in report["variants"]:
@@ -105,7 +113,7 @@ def print_variants(report: dict[str, Any], console: Console) -> None:
 
 
 def print_validation(report: dict[str, Any], console: Console) -> None:
-    """Print the result of a validation."""
+    """Print the result of a validation as tables."""
     from hydromechs.identification.validation import channel_cells, found_cells
 
     console.print(
@@ -117,7 +125,7 @@ def print_validation(report: dict[str, Any], console: Console) -> None:
         ">median",
         ">9 of 10",
         ">largest",
-        ">with the\ntime before",
+        ">including\nthe time before",
         ">statics,\nnot seen",
         ">statics,\nall seen",
     )
@@ -126,6 +134,6 @@ def print_validation(report: dict[str, Any], console: Console) -> None:
     numbers = ("number", ">value", ">deviation", ">between\ntrials", ">before", ">deviation\nbefore")
     console.print(table_of(*numbers, rows=map(found_cells, report["found"])))
     for information, text in report["directions"]:
-        console.print(Text(f"not determined by the data (information {information:.2f}): {text}"))
+        console.print(Text(f"the data do not determine this combination (information {information:.2f}): {text}"))
     for name in report["not_converged"]:
-        console.print(Text(f"the fit without {name} did not converge; the best result so far was used", "red"))
+        console.print(Text(f"the fit without {name} did not converge; its best iterate is used", "red"))
