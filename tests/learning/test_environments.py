@@ -191,7 +191,11 @@ def test_a_page_in_a_browser(capsys):
         (lambda: learning.make_single("StationKeeping", period=0.015), ValueError, "period"),
         (lambda: learning.make_single("StationKeeping", scenario=3), TypeError, "scenario is 3"),
         (lambda: learning.make_single("StationKeeping", render_mode="ascii"), ValueError, "render_mode is 'ascii'"),
-        (lambda: learning.make_single("StationKeeping", ranges={"thruster_9": (0, 1)}), ValueError, "no command 'thruster_9'"),
+        (
+            lambda: learning.make_single("StationKeeping", ranges={"thruster_9": (0, 1)}),
+            ValueError,
+            "no command named 'thruster_9'",
+        ),
         (lambda: learning.make_vector("StationKeeping", 0), ValueError, "num_envs"),
         (lambda: learning.Randomisation(mass=1.0), ValueError, "mass is 1.*must be below 1"),
         (lambda: learning.Randomisation(noise={"depth": 1.0}), ValueError, "noise has 'depth'"),

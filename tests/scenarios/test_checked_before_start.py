@@ -90,7 +90,7 @@ def test_a_joint_without_stops_may_start_anywhere(folder):
 
 
 @pytest.mark.parametrize(
-    ("target", "slip"), [("40", "40° is 0.6981 rad, or give the joint 'stops: none'"), ("200", "lead it within")]
+    ("target", "slip"), [("40", "enter 40° as 0.6981 rad, or set 'stops: none'"), ("200", "keep it within")]
 )
 def test_check_rejects_targets_beyond_the_stops(run_check, target, slip):
     """Degrees, where radians are meant, are named; without stops, any target is fine."""
@@ -101,7 +101,7 @@ def test_check_rejects_targets_beyond_the_stops(run_check, target, slip):
     moved = moved.replace("TARGET", target) + "joints: {arm: {drive: {type: servo, stiffness: 40, damping: 4, limit: 30}}}\n"
     status, err = run_check(moved)
     assert status == 1
-    assert f"waypoint 1 moves joint 'arm' to {target} rad, but its stops allow -1.5 to 1.5; {slip}" in err
+    assert f"waypoint 1 moves joint 'arm' to {target} rad, outside its stops [-1.5, 1.5] rad; {slip}" in err
     assert run_check(moved.replace("arm: {drive", "arm: {stops: none, drive"))[0] == 0
 
 
@@ -128,7 +128,7 @@ def controlled(kind, keys):
         ("{position: [0, 0, 5], arm: 3}", "line 14: blocks.controller.arm is 3, must be a list"),
         ("{position: [0, 0, 5], arm: [{t: 0, arm: up}]}", "arm of waypoint 0 is 'up', must be a number"),
         ("{position: [0, 0, 5], body: 3}", "line 14: blocks.controller.body is 3, must be a text"),
-        ("{position: [0, 0, 5], body: arm}", "pose control needs a body with a free joint, got 'arm'"),
+        ("{position: [0, 0, 5], body: arm}", "pose control: 'arm' is not a body with a free joint"),
         ("{position: [0, 0, 5], heading_deg: [1, 2]}", "line 14: blocks.controller.heading_deg is [1, 2], must be a number"),
         ("{}", "position"),
         ("{position: [0, 0, 5], integral: 1.0e-320}", "integral"),
@@ -154,11 +154,11 @@ def test_check_tries_controllers_of_the_library(run_check, folder, new, words):
     ("parameters", "words"),
     [
         ("{waypoints: 3}", "line 14: blocks.controller.waypoints is 3, must be a list"),
-        ("{waypoints: []}", "waypoints is [], must have at least one waypoint"),
+        ("{waypoints: []}", "waypoints is [], must contain at least one waypoint"),
         ("{waypoints: [3]}", "line 14: blocks.controller.waypoints.0 is 3, must be a mapping"),
         ("{waypoints: {t: 0}}", "line 14: blocks.controller.waypoints is {t: 0}, must be a list"),
         ("{waypoints: [{t: now, position: [0, 0, 5]}]}", "t of waypoint 0 is 'now', must be a number"),
-        ("{waypoints: [{t: 0, position: [0, 0, 5]}, {t: 0, position: [0, 0, 5]}]}", "times of waypoints must increase"),
+        ("{waypoints: [{t: 0, position: [0, 0, 5]}, {t: 0, position: [0, 0, 5]}]}", "put them in increasing order"),
         ("{}", "waypoints"),
     ],
 )

@@ -102,7 +102,7 @@ SERVO = "joints: {arm: {drive: {type: servo, stiffness: 20, damping: 2}}}\n"
             "g: {type: grasp",
             "do not meet: they are 0.3 m and",
         ),
-        (LQR, "go:", "go: speed control of 'hull': the mode at 0 1/s cannot be controlled"),
+        (LQR, "go:", "go: speed control of 'hull': the mode at 0 1/s is uncontrollable"),
         ("contact:\n  material: sand\n  bodies:\n    - [hull, arm]\n", "[hull, arm]", "body 'arm' has no shape for contact"),
         (
             "grasps:\n  g: {type: grasp, holder: hull, held: arm, closed: false}\n"
@@ -230,7 +230,7 @@ def test_names_of_the_library_are_guessed(ask, words):
 
 
 def test_waypoints_without_their_time_are_reported_so():
-    with pytest.raises(FieldError, match="must have t, its time, and joints by name, such as {t: 0, elbow: 0.5}"):
+    with pytest.raises(FieldError, match="must contain a time t and joint positions, such as {t: 0, elbow: 0.5}"):
         JointTrajectory(waypoints=[{"time": 0, "joints": {"elbow": 0.0}}])
 
 

@@ -301,9 +301,7 @@ def jaw(drive, **options):
 def test_controllers_of_positions_need_drives_that_take_them(drive):
     """Radians are not sent as torques or volts."""
     motion = JointTrajectory(waypoints=[{"t": 0.0, "jaw": 0.0}, {"t": 1.0, "jaw": 0.4}])
-    with pytest.raises(
-        ValueError, match=f"joint 'jaw' has the drive {type(drive).__name__}; this controller needs drives.Servo"
-    ):
+    with pytest.raises(ValueError, match=f"joint 'jaw' has the drive {type(drive).__name__}; use drives.Servo"):
         jaw(drive, controller=motion)
 
 

@@ -37,7 +37,7 @@ def test_scenarios_of_every_kind_resume_and_reset_to_the_last_bit(name, tmp_path
     sim = scenario.simulation()
     start = sim.state
     if sim.controller is not None:
-        assert not any("margins should be above" in note for note in sim.controller.notes)
+        assert not any("below the recommended" in note for note in sim.controller.notes)
     whole = sim.run(0.8).state
     assert sim.reset() == start
     first = sim.run(0.4).state

@@ -98,9 +98,9 @@ def test_the_file_is_the_generated_snake():
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"joints": ["module2"]}, "joints is .*must name at least two joints"),
+        ({"joints": ["module2"]}, "joints is .*must contain at least two joints"),
         ({"joints": ["module2", "nose"]}, "joint 'nose' is not driven"),
-        ({"joints": BENDS[3:]}, "joint 'module5' must be on the head, a body with a free joint"),
+        ({"joints": BENDS[3:]}, "joint 'module5' is not attached to a body with a free joint"),
         ({"frequency": 0.0}, "frequency is 0, must be|frequency is 0.0, must be"),
         ({"frequency": 40.0}, r"frequency is 40, must be below 25, .* a period below 0.0125 s"),
         ({"frequency": 25.0}, "frequency is 25, must be below 25"),

@@ -157,7 +157,7 @@ def test_joint_control_follows_with_weight_fed_forward():
     ds = hm.Simulation(on_ground(), components=[*torques], controller=controller, record=0.05).run(3.0).recording
     errors = ds.signal.sel(channel=["error.yaw", "error.upper", "error.fore"])
     assert float(abs(errors).max()) < 0.1 and float(abs(errors[-1]).max()) < 0.01
-    with pytest.raises(ValueError, match="joint 'yaw' has the drive Servo; this controller needs drives.Torque"):
+    with pytest.raises(ValueError, match="joint 'yaw' has the drive Servo; use drives.Torque"):
         hm.Simulation(on_ground(), components=[*SERVOS], controller=controller)
 
 

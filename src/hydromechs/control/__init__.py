@@ -1,4 +1,4 @@
-"""Controllers: pose, speed, joints, tools, loads, task priorities; references and inverse kinematics."""
+"""Controllers for pose, speed, joints, tools, loads and task priorities, with references and inverse kinematics."""
 
 from collections.abc import Mapping
 
@@ -75,4 +75,4 @@ TYPES: Mapping[str, type[Controller]] = {
     "serpenoid": Serpenoid,
     "policy": Policy,
 }
-"""Controllers by their names in files."""
+"""Controller classes, keyed by the type name in files."""

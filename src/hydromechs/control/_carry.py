@@ -1,4 +1,4 @@
-"""Computed-torque control of several arms that carry one load (thesis sec. 3.5: four PUMA 560 lift a load)."""
+"""Computed-torque control of several arms that carry one load (thesis sec. 3.5: four PUMA 560 robots lift a load)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,13 +26,14 @@ def carry_law(
     v: Array,
     reference: Array,
 ) -> tuple[Array, Array]:
-    """Return torques that move a held load along its reference, shape (nv,), zero for undriven joints, and its error (6,).
+    """Return joint torques that move a held load along its reference, shape (nv,), and the pose error of the load, shape (6,).
 
-    a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse
-    dynamics, with the force that the load needs shared among the grasps so that the sum of squares is minimal.
+    The load accelerates by a_r = a_ref + 2 ζ ω_0 ė + ω_0² e; the joint accelerations q̈_k satisfy the grasp constraints
+    J_k q̈_k + J_r a_r + J̇ v = 0. Inverse dynamics yields τ. The wrench on the load is distributed among the grasps with
+    minimum sum of squares. Torques of undriven joints are zero.
 
-    `grasps`: the grasps that hold it; `arms`: for each grasp, indices in v of the arm that holds; `gains`: of e and ė;
-    `reference`: position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
+    `grasps`: grasps on the load; `arms`: for each grasp, indices in v of the joints of its arm; `gains`: factors of e and ė;
+    `reference`: position and roll, pitch, heading, with first and second derivatives, shape (3, 6).
     """
     at = list(range(model.nv)[model.v_slices[load]])
     iq = model.q_slices[load].start
@@ -67,17 +68,17 @@ def carry_law(
 
 
 class CarryLoad(TracedBlock):
-    """Controller that moves a load held by several arms along waypoints, by computed torques.
+    """Controller that moves a load held by several arms along waypoints by computed torque.
 
-    Every arm holds the load by one grasp in all six directions and has six torque-driven joints (or more). Its signals are
-    reference and error of the load's pose, as those of `FollowPath`.
+    Each arm holds the load by one grasp in all six directions and has at least six torque-driven joints. The signals are
+    reference and error of the load's pose, named as in `FollowPath`.
 
     Args:
         load: Name of the load's body.
-        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, default 0.
+        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
         frequency: ω_0, natural frequency of the feedback [rad/s].
-        damping: ζ, its damping ratio [-].
-        period: Time between two commands [s].
+        damping: ζ, damping ratio of the feedback [-].
+        period: Command period [s].
     """
 
     def __init__(
@@ -111,13 +112,13 @@ class CarryLoad(TracedBlock):
                 body = model.parent[body]
             if len(dofs) < 6 or len(grasp.rows) < 6:
                 raise ValueError(
-                    f"grasp {grasp.name!r}: to carry a load, an arm must hold all six directions and have six torque-driven "
-                    f"joints; it holds {len(grasp.rows)} and has {len(dofs)}"
+                    f"grasp {grasp.name!r}: the grasp fixes {len(grasp.rows)} directions and its arm has {len(dofs)} "
+                    "torque-driven joints; fix six directions and use at least six torque-driven joints"
                 )
             grasps.append(grasp)
             arms.append(sorted(dofs))
         if not grasps:
-            raise ValueError(f"nothing holds {self.load!r}; name it as `held` in a grasp")
+            raise ValueError(f"no grasp holds {self.load!r}; set `held` of a grasp to {self.load!r}")
         self._driven, self._arms = driven, (load, grasps, arms)
         self.commanded, self.design = tuple(driven), {"gains": self.gains}
         self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}

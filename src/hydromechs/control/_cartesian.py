@@ -1,4 +1,4 @@
-"""Cartesian control of a tool on a moving base, by damped least-squares inverse kinematics; paths of the tool; admittance."""
+"""Cartesian control of a tool on a moving base: tool paths, damped least-squares inverse kinematics, admittance."""
 
 from __future__ import annotations
 
@@ -21,42 +21,43 @@ from ._reference import Sample, Servos
 KEYS = ("sensor", "stiffness", "damping", "start", "touched")
 """Keys of `admittance` in a scenario file."""
 ZEROING = 0.5
-"""Time over which the force at rest is averaged [s]."""
+"""Averaging time of the force before compliance starts [s]."""
 
 
 class Given(NamedTuple):
     """Displacement of a compliant tool."""
 
     offset: Array
-    """δ, in world axes [m], shape (3,)."""
+    """Displacement δ in world axes [m], shape (3,)."""
     rate: Array
-    """Its mean rate until the next call, in world axes [m/s], shape (3,)."""
+    """Mean rate of δ until the next call, in world axes [m/s], shape (3,)."""
 
 
 class Admittance:
-    """Moves the reference of a tool with the force on it, as if it were held by a spring and a damper.
+    """Admittance control: displaces the reference of a tool under external force as a spring and damper would.
 
         D δ̇ = f − K (δ − δ_0),    f = −R_WS (f_S − f_0)
 
-    (admittance control; Hogan 1985). f_S is the measurement of a force-torque sensor outboard of the wrist: the force of the
-    arm on its body; f is the force of the environment on the tool. At rest δ − δ_0 = f/K. The law is solved exactly for a
-    force that is constant over a period.
+    (Hogan 1985). f_S is the measurement of a force-torque sensor outboard of the wrist: the force of the arm on the sensor's
+    body. f is the force of the environment on the tool. In equilibrium δ − δ_0 = f/K. The law is solved exactly for a force
+    that is constant over a period.
 
-    Before `start` it is rigid and estimates f_0, the weight of the hand in water, as a mean over half a second. From `start`
-    until `touched` it has no spring: a hand that holds an object follows it, and its displacement then is δ_0. So a path starts
-    at the touched object, and δ_0 contains the navigation error.
+    Before `start`, the tool is rigid, and f_0, the weight of the hand in water, is estimated as a mean over half a second.
+    Between `start` and `touched`, the stiffness is zero: a hand that holds an object follows the object. The displacement at
+    `touched` is δ_0. A path therefore starts at the touched object, and δ_0 contains the navigation error.
 
     Args:
         sensor: Name of a force-torque sensor on the tool's body.
         stiffness: K [N/m].
-        damping: D [N·s/m]; D/(K + k) should be well above the lag of the servos, k being the stiffness of the touched object.
-        start: Time from which it is compliant [s].
-        touched: Time from which there is a spring [s]; defaults to `start`.
-        period: Time between two calls [s].
+        damping: D [N·s/m]. D/(K + k) should be well above the lag of the servos, where k is the stiffness of the touched
+            object.
+        start: Time at which compliance starts [s].
+        touched: Time at which the stiffness K starts to act [s]; defaults to `start`.
+        period: Control period [s].
     """
 
     SIZE = 9
-    """Length of its memory: δ, δ_0, f_0 in world axes."""
+    """Length of the memory: δ, δ_0 and f_0 in world axes."""
 
     def __init__(
         self, *, sensor: str, stiffness: float, damping: float, period: float, start: float = 0.0, touched: float | None = None
@@ -66,38 +67,38 @@ class Admittance:
         self.start = number(start, "start")
         self.touched = self.start if touched is None else number(touched, "touched")
         if self.touched < self.start:
-            raise ValueError(f"touched is {self.touched:g} s, must be at least start, {self.start:g} s")
+            raise ValueError(f"touched is {self.touched:g} s, before start at {self.start:g} s; increase touched")
 
     @classmethod
     def of(cls, given: Mapping[str, Any], period: float) -> Admittance:
-        """Return an admittance from a mapping with sensor, stiffness, damping, and optionally start and touched."""
+        """Return an admittance from a mapping with sensor, stiffness, damping, and optional start and touched."""
         if not isinstance(given, Mapping) or set(given) - set(KEYS) or not {*KEYS[:3]} <= set(given):
-            raise ValueError(f"admittance is {given!r}, must have {', '.join(KEYS[:3])}, may have {', '.join(KEYS[3:])}")
+            raise ValueError(f"admittance is {given!r}; set {', '.join(KEYS[:3])} and optionally {', '.join(KEYS[3:])}")
         try:
             return cls(**given, period=period)
         except ValueError as error:
             raise ValueError(f"admittance: {error}") from None
 
     def on(self, model: Model, tool: str, measured: Mapping[str, Measured]) -> None:
-        """Look up the sensor of a tool's frame among the sensors in front of the controller."""
+        """Find the sensor of a tool among the sensors upstream of the controller."""
         found = measured.get(self.sensor)
         if found is None:
-            more = nearest(self.sensor, measured) if measured else "; there are no sensors"
-            raise ValueError(f"admittance of {tool!r}: no sensor {self.sensor!r}{more}")
+            more = nearest(self.sensor, measured) if measured else "; add a force_torque sensor"
+            raise ValueError(f"admittance of {tool!r}: no sensor is named {self.sensor!r}{more}")
         if len(found.values) != 6 or not found.frame:
-            raise ValueError(f"admittance of {tool!r}: sensor {self.sensor!r} measures no force and torque; use a force_torque")
+            raise ValueError(f"admittance of {tool!r}: sensor {self.sensor!r} does not measure wrenches; use a force_torque")
         there, here = model.locate(tool), model.locate(found.frame)
         if there.body != here.body:
             raise ValueError(
-                f"admittance of {tool!r}: sensor {self.sensor!r} is on body {model.body_names[here.body]!r}, must be on "
-                f"the body of the tool, {model.body_names[there.body]!r}"
+                f"admittance of {tool!r}: sensor {self.sensor!r} is on body {model.body_names[here.body]!r}, not on "
+                f"{model.body_names[there.body]!r}, the body of the tool; move the sensor"
             )
         self._R_TS = there.R.T @ here.R
 
     def __call__(self, memory: Array, t: Scalar, R_WT: Array, force: Array) -> tuple[Given, Array]:
-        """Return the displacement of the tool at a time, and the new memory (9,), for its axes R_WT (3, 3) in the world.
+        """Return the displacement of a tool with axes R_WT (3, 3) in the world at time `t` [s], and the new memory (9,).
 
-        `force` is the last measurement of the sensor in its axes [N], shape (3,); NaN if there is none yet.
+        `force` is the last measurement of the sensor in sensor axes [N], shape (3,); NaN before the first measurement.
         """
         offset, middle, weight = memory[:3], memory[3:6], memory[6:]
         T, K, D = self.period, self.stiffness, self.damping
@@ -120,19 +121,19 @@ class Admittance:
 
 
 SWING = {"t", "travel", "period", "cycles"}
-"""Keys of a swing."""
+"""Keys of a swing in a scenario file."""
 
 
 class ToolPath:
-    """Pose reference over time: smooth motion from waypoint to waypoint, plus sinusoids.
+    """Reference pose of a tool over time: smooth motion between waypoints plus sinusoids.
 
         p(t) = p_way(t) + ½ a (1 − cos(2π (t − t_0)/T))   for t_0 < t < t_0 + n T
 
     A swing starts and stops at zero velocity.
 
     Args:
-        waypoints: As for `FollowPath`: t [s], position [m], roll_deg, pitch_deg, heading_deg.
-        swings: Mappings with t (t_0 [s]), travel (a, from end to end [m], shape (3,)), period (T [s]) and cycles (n).
+        waypoints: Mappings as in `FollowPath`: t [s], position [m], roll_deg, pitch_deg, heading_deg.
+        swings: Mappings with t (t_0 [s]), travel (peak-to-peak a [m], shape (3,)), period (T [s]) and cycles (n).
     """
 
     def __init__(self, waypoints: Sequence[Mapping[str, Any]], swings: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -140,13 +141,13 @@ class ToolPath:
         self.swings = []
         for k, s in enumerate(swings):
             if not isinstance(s, Mapping) or set(s) != SWING:
-                raise ValueError(f"swing {k} is {s!r}, must have {', '.join(sorted(SWING))}")
+                raise ValueError(f"swing {k} is {s!r}; set exactly {', '.join(sorted(SWING))}")
             travel = np.array([*floats(s["travel"], 3, f"travel of swing {k}"), 0.0, 0.0, 0.0])
             start, period = number(s["t"], f"t of swing {k}"), positive(s["period"], f"period of swing {k}")
             self.swings.append((start, travel, period, whole(s["cycles"], f"cycles of swing {k}")))
 
     def __call__(self, t: Scalar) -> Sample:
-        """Return position and roll, pitch, heading at time `t` [s], with rates and second derivatives, shape (6,) each."""
+        """Return position and roll, pitch, heading at time `t` [s], with first and second derivatives, shape (6,) each."""
         position, rate, acceleration = self.way(t)
         for start, travel, period, cycles in self.swings:
             swings = where(t > start, where(t < start + cycles * period, 1.0, 0.0), 0.0)
@@ -162,7 +163,7 @@ def joint_limits(model: Model, names: Sequence[str]) -> np.ndarray:
 
 
 def slowed(rates: Array, most: float) -> Array:
-    """Return rates scaled down together where the largest is above `most`."""
+    """Return rates multiplied by a common factor so that the largest is at most `most`."""
     largest = 1e-300
     for x in rates:
         largest = where(abs(x) > largest, abs(x), largest)
@@ -171,7 +172,7 @@ def slowed(rates: Array, most: float) -> Array:
 
 @lru_cache(maxsize=64)
 def _fewer(m: int, limits: tuple[tuple[float, float], ...], rate: float, period: float) -> compiler.Program:
-    """Return a program that computes rates of the free joints, and freezes joints that would exceed their limits."""
+    """Return a program that computes rates of the free joints and locks joints that would exceed their limits."""
     n = len(limits)
 
     def fewer(free: Array, out: Array, J: Array, wanted: Array, q: Array) -> tuple[Array, Array, Array]:
@@ -189,13 +190,13 @@ def _fewer(m: int, limits: tuple[tuple[float, float], ...], rate: float, period:
 
 
 def joint_rates(J: Array, wanted: Array, q: Array, limits: np.ndarray, rate: float, period: float) -> Array:
-    """Return rates of joints that give a tool its velocity, within limits of position and rate [rad/s or m/s], shape (n,).
+    """Return joint rates that produce a tool velocity within position and rate limits [rad/s or m/s], shape (n,).
 
-    A joint that would exceed its limits within a period stops, and the others compensate for it.
+    A joint that would exceed its limits within a period is locked, and the other joints compensate.
 
-    `J`: jacobian of the tool for these joints, shape (m, n); `wanted`: target velocity of the tool from the joints, shape (m,);
-    `q`: current targets of the joints, shape (n,); `limits`: minimum and maximum positions, numbers, shape (n, 2); `rate`:
-    maximum rate [rad/s or m/s]; `period`: time for which the rates hold [s].
+    `J`: Jacobian of the tool for these joints, shape (m, n); `wanted`: target velocity due to the joints, shape (m,);
+    `q`: current targets of the joints, shape (n,); `limits`: minimum and maximum positions, constants, shape (n, 2);
+    `rate`: maximum rate [rad/s or m/s]; `period`: control period [s].
     """
     n = len(q)
     program = _fewer(len(wanted), tuple(map(tuple, np.asarray(limits).tolist())), rate, period)
@@ -203,29 +204,29 @@ def joint_rates(J: Array, wanted: Array, q: Array, limits: np.ndarray, rate: flo
 
 
 class Led(NamedTuple):
-    """Actions of a tool loop at one call."""
+    """Output of a tool loop in one control period."""
 
     rates: Array
-    """Rates of the targets until the next call [rad/s or m/s], shape (n,)."""
+    """Rates of the joint targets until the next call [rad/s or m/s], shape (n,)."""
     targets: Array
-    """Targets of the joints at the next call [rad or m], shape (n,)."""
+    """Joint targets at the next call [rad or m], shape (n,)."""
     error: Array
-    """Reference minus current pose in world axes [m, rad], 0 for rotations if none is controlled, shape (6,)."""
+    """Reference minus current pose in world axes [m, rad], shape (6,); rotations are 0 if not controlled."""
 
 
 class ToolLoop:
-    """Converts the reference of a tool in the world to targets of servo-driven joints, for any motion of the base.
+    """Loop that converts the world reference of a tool to targets of servo-driven joints, for any base motion.
 
         q̇ = J⁺ (V_ref + κ e − J_b v_b),    target(t) = ∫ q̇ dt
 
     Args:
-        simulation: The simulation that it controls, or the site of a block.
-        frame: Name of the tool's frame, or of a body.
-        joints: Names of the joints that move; all servo-driven ones between the tool and the root if None.
-        directions: Controlled directions, of x, y, z, rx, ry, rz in the world.
+        simulation: Controlled simulation, or the site of a block.
+        frame: Name of the tool frame or of a body.
+        joints: Names of the moving joints; None for all servo-driven joints between the tool and the root.
+        directions: Controlled directions in the world, from x, y, z, rx, ry, rz.
         stiffness: κ, decay rate of errors [1/s].
         rate: Maximum rate of a joint [rad/s or m/s].
-        period: Time between two commands [s].
+        period: Command period [s].
     """
 
     def __init__(
@@ -243,20 +244,20 @@ class ToolLoop:
         """Kinematics of the tool."""
         names = [n for n in self.tool.chain if n in simulation.actuators] if joints is None else list(joints)
         if not names:
-            raise ValueError(f"cartesian control of {frame!r}: no joint between it and the root is driven; give it servos")
+            raise ValueError(f"cartesian control of {frame!r}: no joint between {frame!r} and the root is driven; add servos")
         self.servos = Servos(simulation, names)
-        """Servos of its joints."""
+        """Servos of the joints."""
         self.limits = joint_limits(model, names)
-        """Minimum and maximum positions of its joints [rad or m], shape (n, 2)."""
+        """Minimum and maximum positions of the joints [rad or m], shape (n, 2)."""
         self._iv = [model.joint_part(n).v.start for n in names]
         self._rows = [DIRECTIONS.index(name) for name in directions]
         self._stiffness, self._rate, self._period = stiffness, rate, period
 
     def __call__(self, q: Array, v: Array, targets: Array, wanted: Array, rate: Array) -> Led:
-        """Return rates and targets of the joints, in NumPy operations, from configuration and velocity or their estimates.
+        """Return rates and targets of the joints from true or estimated configuration and velocity, in NumPy operations.
 
-        `targets` (n,) are the current targets, `wanted` (6,) the target position and roll, pitch, heading of the tool [m, rad],
-        `rate` (6,) the velocity of the reference in world axes [m/s, rad/s].
+        `targets` (n,) are the current joint targets, `wanted` (6,) is the target position and roll, pitch, heading of the tool
+        [m, rad], and `rate` (6,) is the velocity of the reference in world axes [m/s, rad/s].
         """
         pose = self.tool.pose(q)
         off = pose_off(pose, wanted[:3], matrix_from_rpy(wanted[3:]) if max(self._rows) >= 3 else None)
@@ -265,13 +266,13 @@ class ToolLoop:
         return Led(qd, targets + self._period * qd, off)
 
     def carried(self, v: Array) -> Array:
-        """Return velocities with those of its joints set to 0, shape (nv,)."""
+        """Return the velocities with zero rates of the controlled joints, shape (nv,)."""
         others = v.copy()
         others[self._iv] = 0.0
         return others
 
     def program(self) -> compiler.Compiled:
-        """Return the loop as machine code."""
+        """Return the loop as compiled machine code."""
         model, n = self.tool.model, len(self._iv)
         inputs = {"q": (model.nq,), "v": (model.nv,), "targets": (n,), "wanted": (6,), "rate": (6,)}
         outputs = {"rates": (n,), "targets_after": (n,), "error": (6,)}
@@ -279,26 +280,26 @@ class ToolLoop:
 
 
 class CartesianMotion(TracedBlock):
-    """Controller that moves a tool along waypoints in the world with servo-driven joints, for any motion of the base.
+    """Controller that moves a tool along world waypoints with servo-driven joints, for any base motion.
 
         q̇ = J⁺ (V_ref + κ e − J_b v_b),    target(t) = ∫ q̇ dt
 
-    J is the tool's Jacobian for the arm's joints, J⁺ its damped inverse, J_b v_b the tool's velocity from the vehicle and other
-    joints. The joints' targets are integrated, which also removes the servos' sag under load. Its signals are reference and
-    error of the tool, such as "reference.tool.x" [m] and "error.tool.rx" [rad], in world axes. If it is compliant, δ̇ is added
-    to V_ref and δ to e (see `Admittance`), and δ is a signal, "given.tool.x" [m].
+    J is the tool's Jacobian for the arm joints, J⁺ is the damped inverse of J, and J_b v_b is the tool velocity due to the
+    vehicle and other joints. The integration of joint targets also removes the droop of the servos under load. The signals are
+    reference and error of the tool in world axes, such as "reference.tool.x" [m] and "error.tool.rx" [rad]. For a compliant
+    tool, δ̇ is added to V_ref and δ to e (see `Admittance`), and δ is a signal, "given.tool.x" [m].
 
     Args:
-        frame: Name of the tool's frame, or of a body.
-        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg of its axes.
-        swings: Additional sinusoids: mappings with t [s], travel from end to end (3,) [m], period [s], cycles.
-        directions: Controlled directions, of x, y, z, rx, ry, rz in the world; defaults to x, y, z.
-        joints: Names of the joints that move; defaults to all servo-driven ones between the tool and the root.
+        frame: Name of the tool frame or of a body.
+        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg of the tool.
+        swings: Additional sinusoids: mappings with t [s], peak-to-peak travel (3,) [m], period [s], cycles.
+        directions: Controlled directions in the world, from x, y, z, rx, ry, rz; defaults to x, y, z.
+        joints: Names of the moving joints; defaults to all servo-driven joints between the tool and the root.
         stiffness: κ, decay rate of errors [1/s].
         rate: Maximum rate of a joint [rad/s or m/s].
-        admittance: Compliance to the force that a sensor in its wrist measures: a mapping with sensor (its name), stiffness K
-            [N/m], damping D [N·s/m], and optionally start and touched [s]. If omitted, the tool is rigid.
-        period: Time between two commands [s].
+        admittance: Compliance to the force measured by a wrist sensor: a mapping with sensor (name), stiffness K [N/m],
+            damping D [N·s/m], and optional start and touched [s]. If omitted, the tool is rigid.
+        period: Command period [s].
     """
 
     def __init__(
@@ -316,7 +317,7 @@ class CartesianMotion(TracedBlock):
     ) -> None:
         for name in directions:
             if name not in DIRECTIONS:
-                raise ValueError(f"directions has {name!r}{nearest(str(name), DIRECTIONS)}")
+                raise ValueError(f"directions contains an unknown name {name!r}{nearest(str(name), DIRECTIONS)}")
         self.frame, self.path, self.joints = frame, ToolPath(waypoints, swings), joints
         self.rows = [DIRECTIONS.index(name) for name in directions]
         self.stiffness, self.rate = positive(stiffness, "stiffness"), positive(rate, "rate")

@@ -1,4 +1,4 @@
-"""Inverse kinematics of a tool; damped inverses in NumPy operations, by rotations of rows (one-sided Jacobi)."""
+"""Inverse kinematics of a tool, and damped inverses by rotations of rows (one-sided Jacobi) in NumPy operations."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from hydromechs.spatial import maximum, minimum, quaternion_from_matrix, rotatio
 from hydromechs.values import Array, Scalar
 
 SWEEPS = 16
-"""Maximum number of sweeps over all pairs of rows; 4 to 8 are needed."""
+"""Maximum number of sweeps over all pairs of rows; convergence takes 4 to 8."""
 ORTHOGONAL = 1e-26
-"""Squared cosine of the angle between two rows below which they count as orthogonal after one more rotation."""
+"""Squared cosine of the angle between two rows below which one more rotation makes them orthogonal."""
 NOISE = 1e-31
-"""Squared length of a row, relative to all rows, that counts as rounding: its direction does not matter."""
+"""Squared norm of a row, relative to all rows, below which the row counts as rounding error."""
 CONFLICT = 0.2
-"""Remaining fraction of a task below which it is damped."""
+"""Remaining fraction of a task below which the task is damped."""
 RANK = 1e-12
-"""Squared singular value, relative to the largest, below which a direction does not belong to a task."""
+"""Squared singular value, relative to the largest, below which a direction is excluded from a task."""
 ROUNDING = 1e-26
-"""Squared singular value of the remaining task, relative to the task, that counts as rounding."""
+"""Squared singular value of the remaining task, relative to the task, below which it counts as rounding error."""
 
 
 @cache
 def _sweep(m: int, n: int, extra: int) -> compiler.Program:
-    """Return a program that rotates each pair of m rows of n + `extra` entries so that the first n are orthogonal."""
+    """Return a program for one sweep of rotations that make the first n entries of m rows orthogonal."""
 
     def sweep(rows: Array) -> tuple[Array, Array]:
         out = list(rows)
@@ -54,9 +54,9 @@ def _sweep(m: int, n: int, extra: int) -> compiler.Program:
 
 
 def rotated_rows(J: Array, beside: Array) -> tuple[Array, Array]:
-    """Return Uᵀ J = Σ Vᵀ and Uᵀ `beside` for J = U Σ Vᵀ, shape (m, n), of any rank.
+    """Return Uᵀ J = Σ Vᵀ and Uᵀ `beside` for J = U Σ Vᵀ of any rank, shape (m, n).
 
-    The squared lengths of the rows are the squares of the singular values, in any order.
+    The norms of the returned rows are the singular values, in any order.
     """
     m, n = J.shape
     rows = np.concatenate([J, beside], axis=1)
@@ -77,7 +77,7 @@ def _smallest(values: Sequence[Scalar]) -> Scalar:
 
 
 def smallest_singular_value(J: Array) -> Scalar:
-    """Return the smallest of the min(m, n) singular values of a matrix, shape (m, n)."""
+    """Return the smallest of the min(m, n) singular values of J, shape (m, n)."""
     if not J.size:
         return 0.0
     J = J if J.shape[0] <= J.shape[1] else J.T
@@ -85,7 +85,7 @@ def smallest_singular_value(J: Array) -> Scalar:
 
 
 def _damped(rows: Array, beside: Array, columns: Scalar, damping: Scalar, threshold: Scalar) -> Array:
-    """Return J⁺ B from rotated rows, shape (n, k); see `damped_inverse`."""
+    """Return J⁺ B, shape (n, k), from rotated rows; see `damped_inverse`."""
     squares, limit = _squares(rows), threshold * threshold
     least = where(columns >= len(squares), _smallest(squares), 0.0)
     squared = where(least < limit, damping * damping * (1.0 - least / limit), 0.0)
@@ -96,16 +96,15 @@ def _damped(rows: Array, beside: Array, columns: Scalar, damping: Scalar, thresh
 def damped_inverse(
     J: Array, wanted: Array | None = None, *, columns: Scalar | None = None, damping: Scalar = 0.02, threshold: Scalar = 0.05
 ) -> Array:
-    """Return J⁺ = Σ σ/(σ² + λ²) v uᵀ over the singular values σ of J, shape (n, m), or J⁺ times a velocity, shape (n,).
+    """Return the damped inverse J⁺ = Σ σ/(σ² + λ²) v uᵀ, shape (n, m), or J⁺ times `wanted`, shape (n,).
 
         λ² = λ_0² (1 − (σ_min/σ_0)²) for σ_min < σ_0, else 0
 
-    (Nakamura and Hanafusa 1986 for the damping, Chiaverini et al. 1994 for its size): exact away from singular configurations,
-    and rates stay below 1/(2 λ) per error near them.
+    σ, u and v are the singular values and vectors of J. The damping is from Nakamura and Hanafusa (1986), its magnitude from
+    Chiaverini et al. (1994). The inverse is exact away from singular configurations; near them, the gain is below 1/(2 λ).
 
-    `J`: jacobian, shape (m, n); `wanted`: target velocity, shape (m,); `columns`: number of columns that are used; all others
-    are 0;
-    defaults to n; `damping`: λ_0; `threshold`: σ_0, singular value below which the damping grows.
+    `J`: Jacobian, shape (m, n); `wanted`: target velocity, shape (m,); `columns`: number of nonzero columns, defaults to n;
+    `damping`: λ_0; `threshold`: σ_0, singular value below which the damping grows.
     """
     if not J.size:
         return J.T.copy() if wanted is None else np.zeros(J.shape[1])
@@ -121,12 +120,12 @@ def prioritised(
 
         ζ_k = ζ_{k−1} + (J_k N_{k−1})⁺ (ẋ_k − J_k ζ_{k−1}),    N_k = N_{k−1} − (J_k N_{k−1})⁺ J_k N_{k−1},    ζ_0 = 0, N_0 = 1
 
-    (Siciliano and Slotine 1991): the contribution of task k is in the null space of all earlier ones and preserves their
-    velocities. The inverse is damped where earlier tasks leave little freedom.
+    The contribution of task k is in the null space of all earlier tasks and preserves their velocities (Siciliano and Slotine
+    1991). The inverse is damped if earlier tasks leave little freedom.
 
-    `tasks`: jacobian (m_k, n) and target velocity (m_k,) of each, the most important first; `held`: mask of components that are
-    fixed before all tasks, 1 or 0, and their values, shape (2, n); defaults to none; `sizes`: smallest singular value of each
-    Jacobian; computed if omitted.
+    `tasks`: Jacobian (m_k, n) and target velocity (m_k,) of each task, highest priority first; `held`: mask (1 or 0) and values
+    of components fixed before all tasks, shape (2, n), defaults to none; `sizes`: smallest singular value of each Jacobian,
+    computed if omitted.
     """
     given, out = (np.zeros(n), np.zeros(n)) if held is None else (held[0], held[0] * held[1])
     free = np.diag(1.0 - given)
@@ -145,7 +144,7 @@ def prioritised(
 
 
 def _onto(rows: Array, size: Scalar) -> Array:
-    """Return the projection onto the span of orthogonal rows, shape (n, n); rows of the size of rounding count as 0."""
+    """Return the projection onto the span of orthogonal rows, shape (n, n); negligible rows are ignored."""
     squares, least = _squares(rows), ROUNDING * size
     for s in squares:
         least = maximum(least, RANK * s)
@@ -154,30 +153,30 @@ def _onto(rows: Array, size: Scalar) -> Array:
 
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-"""Directions of a tool in the world: along and about the world's axes."""
+"""Directions of a tool in the world: translations along and rotations about the world axes."""
 
 
 class ToolPose(NamedTuple):
-    """Pose and Jacobian of a frame at one state."""
+    """Pose and Jacobian of a frame in one state."""
 
     R: Array
-    """Its axes in the world, shape (3, 3)."""
+    """Axes of the frame in the world, shape (3, 3)."""
     p: Array
-    """Its origin in the world [m], shape (3,)."""
+    """Origin of the frame in the world [m], shape (3,)."""
     J: Array
-    """Jacobian of its velocity in world axes, J v = (ṗ, ω), shape (6, nv)."""
+    """Jacobian of the frame velocity in world axes, J v = (ṗ, ω), shape (6, nv)."""
 
 
 class Tool:
-    """A frame or body of a mechanism whose motion is controlled."""
+    """Controlled frame or body of a mechanism."""
 
     def __init__(self, model: Model, frame: str) -> None:
         self.model, self.frame, self._place = model, frame, model.locate(frame)
         self.body = self._place.body
-        """Index of its body."""
+        """Index of the body that carries the frame."""
 
     def pose(self, q: Array) -> ToolPose:
-        """Return its pose at a configuration, in NumPy operations, shape (nq,)."""
+        """Return the pose of the frame at configuration q, shape (nq,), in NumPy operations."""
         place, kin = self._place, kinematics(self.model, q, np.zeros(self.model.nv))
         R = kin.R_WB[place.body]
         J = body_jacobian(self.model, kin, place.body, place.p)  # in body axes
@@ -189,7 +188,7 @@ class Tool:
         return compile_function("tool", self.pose, {"q": (self.model.nq,)}, outputs)
 
     def __call__(self, q: np.ndarray) -> ToolPose:
-        """Return its pose at a configuration of floats, by machine code, shape (nq,)."""
+        """Return the pose of the frame at numerical configuration q, shape (nq,), by machine code."""
         return ToolPose(*self._code.single_results(np.asarray(q, dtype=float)))
 
     @property
@@ -205,7 +204,7 @@ class Tool:
 
 
 def pose_off(pose: ToolPose, position: Array, R: Array | None) -> Array:
-    """Return the error of a pose in world axes: position, and the rotation vector to the target axes (or 0), shape (6,)."""
+    """Return position error and rotation vector to the target axes in world axes, shape (6,); without R, the rotation is 0."""
     turn = np.zeros(3)
     if R is not None:
         turn = pose.R @ rotation_between(quaternion_from_matrix(pose.R), quaternion_from_matrix(R))
@@ -223,17 +222,17 @@ def reach_pose(
     tolerance: float = 1e-10,
     steps: int = 200,
 ) -> tuple[np.ndarray, float]:
-    """Return a configuration that brings a frame to a position, and the remaining error [m, rad].
+    """Return a configuration that moves a frame to a position, and the remaining error [m, rad].
 
-    By damped Newton steps (Levenberg, Marquardt) from a state; joints stay within the model's limits. If the position is out of
-    reach, the result is a local minimum of the error.
+    The method is Levenberg-Marquardt iteration within the joint limits of the model. If the position is out of reach, the
+    result is a local minimum of the error.
 
     Args:
         frame: Name of the frame.
-        position: Target position, in world axes [m], shape (3,).
-        axes: Target axes in the world, shape (3, 3); any if omitted.
-        state: Initial guess; defaults to the model's initial state. All joints except `joints` keep their positions.
-        joints: Names of the joints that move; defaults to all with one degree of freedom between the frame and the root.
+        position: Target position in world axes [m], shape (3,).
+        axes: Target axes in the world, shape (3, 3); if omitted, the orientation is free.
+        state: Initial guess; defaults to the model's initial state. Joints other than `joints` keep their positions.
+        joints: Names of the moving joints; defaults to all joints with one degree of freedom between the frame and the root.
         tolerance: Error at which the search stops [m, rad].
         steps: Maximum number of steps.
     """

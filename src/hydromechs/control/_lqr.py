@@ -1,4 +1,4 @@
-"""Linear-quadratic design with integral action (servo LQR), its margins, and uncontrollable or unobservable modes."""
+"""Linear-quadratic servo design with integral action, loop margins, and uncontrollable or unobservable modes."""
 
 from __future__ import annotations
 
@@ -11,58 +11,58 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopMargins:
-    """Margins of one loop, broken at the plant's input while the others are closed."""
+    """Margins of one loop broken at the plant input, with all other loops closed."""
 
     gain_db: float
-    """Gain margin: smallest factor, up or down, that makes the system oscillate [dB]; infinite if none does, 0 if unstable."""
+    """Gain margin: smallest gain increase or decrease that causes oscillation [dB]; infinite if none does, 0 if unstable."""
     phase_deg: float
-    """Phase margin: smallest lag that makes it oscillate [°]; infinite if none does."""
+    """Phase margin: smallest phase lag that causes oscillation [°]; infinite if none does."""
     crossover: float
-    """Frequency of that phase margin [rad/s]; NaN if there is none."""
+    """Gain-crossover frequency of the phase margin [rad/s]; NaN without crossover."""
     return_difference: float
-    """Smallest |1 + L(iω)|; it guarantees a phase margin of 2 asin(½ |1 + L|)."""
+    """Smallest |1 + L(iω)|, which guarantees a phase margin of 2 asin(½ |1 + L|)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LqrDesign:
-    """Servo LQR with its margins: u = K_x (x_ref − x) + K_i ∫(r − C x) dt for ẋ = A x + B u."""
+    """Servo LQR with margins: u = K_x (x_ref − x) + K_i ∫(r − C x) dt for ẋ = A x + B u."""
 
     A: np.ndarray
-    """Shape (n, n)."""
+    """State matrix, shape (n, n)."""
     B: np.ndarray
-    """Shape (n, m)."""
+    """Input matrix, shape (n, m)."""
     C: np.ndarray
-    """Outputs that follow references, y = C x, shape (p, n)."""
+    """Output matrix of the controlled outputs y = C x, shape (p, n)."""
     K_x: np.ndarray
-    """Shape (m, n)."""
+    """Gains of the states, shape (m, n)."""
     K_i: np.ndarray
-    """Shape (m, p)."""
+    """Gains of the integrals, shape (m, p)."""
     inputs: tuple[str, ...]
     """Names of the inputs."""
     margins: tuple[LoopMargins, ...] = ()
-    """Margins of each input's loop."""
+    """Margins of the loop of each input."""
 
     @property
     def poles(self) -> np.ndarray:
-        """Poles of the closed loop [rad/s], shape (n + p,)."""
+        """Closed-loop poles [rad/s], shape (n + p,)."""
         A, B, _ = _augmented(self.A, self.B, self.C)
         return np.linalg.eigvals(A - B @ np.hstack([self.K_x, -self.K_i]))
 
     @property
     def gain_margin_db(self) -> float:
-        """Smallest gain margin of all loops [dB]."""
+        """Smallest gain margin over all loops [dB]."""
         return min(m.gain_db for m in self.margins)
 
     @property
     def phase_margin_deg(self) -> float:
-        """Smallest phase margin of all loops [°]."""
+        """Smallest phase margin over all loops [°]."""
         return min(m.phase_deg for m in self.margins)
 
     @property
     def words(self) -> str:
         """Return the smallest margins as text."""
         if not self.phase_margin_deg:
-            return "unstable with the lag of its actuators and its period"
+            return "unstable with the actuator lag and the command period"
         gain, phase = (
             self.inputs[min(range(len(self.inputs)), key=lambda k: getattr(self.margins[k], name))]
             for name in ("gain_db", "phase_deg")
@@ -78,17 +78,17 @@ class LqrDesign:
 
 
 def _augmented(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the plant with integrators ξ̇ = −C x of the outputs that follow references."""
+    """Return the plant augmented by integrators ξ̇ = −C x of the controlled outputs."""
     n, m, p = A.shape[0], B.shape[1], C.shape[0]
     return np.block([[A, np.zeros((n, p))], [-C, np.zeros((p, p))]]), np.vstack([B, np.zeros((p, m))]), n
 
 
 SMALL = 1e-8
-"""Minimum singular value, relative to the largest, of a controllable or observable mode."""
+"""Minimum relative singular value of a controllable or observable mode."""
 
 
 def _blind(A: np.ndarray, B: np.ndarray) -> list[tuple[complex, np.ndarray]]:
-    """Return unstable eigenvalues, and left eigenvectors, of modes that B does not reach (Popov, Belevitch, Hautus)."""
+    """Return unstable eigenvalues and left eigenvectors of modes that B does not reach (Popov-Belevitch-Hautus test)."""
     out = []
     scale = max(float(np.linalg.norm(A, 2)), 1e-12)
     sizes = np.linalg.norm(B, axis=0)
@@ -121,30 +121,32 @@ def servo_lqr(
         Āᵀ P + P Ā − P B̄ R⁻¹ B̄ᵀ P + Q̄ = 0,     Ā = [[A, 0], [−C, 0]],   B̄ = [B; 0]
 
     Args:
-        C: Outputs that follow references, shape (p, n).
-        state_limits: x_max, acceptable deviation of each state, infinite for no limit, shape (n,).
+        C: Output matrix of the controlled outputs, shape (p, n).
+        state_limits: x_max, acceptable deviation of each state, infinite without limit, shape (n,).
         integral_limits: ξ_max, acceptable integrals, shape (p,).
         input_limits: u_max, acceptable inputs, shape (m,).
         states: Names of the states, for messages.
         inputs: Names of the inputs.
-        outputs: Names of the outputs that follow references.
+        outputs: Names of the controlled outputs.
 
     Raises:
-        ValueError: A mode that does not decay is uncontrollable, or does not appear in the cost.
+        ValueError: A mode that does not decay is uncontrollable or unobservable in the cost.
     """
     from scipy.linalg import solve_continuous_are  # slow to import and rarely needed
 
     A_, B_, n = _augmented(A, B, C)
     names = [*states, *(f"integral of {name}" for name in outputs)]
     weights = 1.0 / np.concatenate([np.asarray(state_limits, dtype=float), np.asarray(integral_limits, dtype=float)])
-    faults = [("cannot be controlled: no actuator acts on", *found) for found in _blind(A_, B_)]
-    faults += [("cannot be observed: no limit is set for", *found) for found in _blind(A_.T, np.diag(weights))]
+    faults = [("is uncontrollable because no actuator acts on", *found) for found in _blind(A_, B_)]
+    faults += [("is unobservable because no limit is set for", *found) for found in _blind(A_.T, np.diag(weights))]
     if faults:
         words, pole, vector = faults[0]
         size = np.abs(vector)
         parts = ", ".join(names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max())
         rate = f"{pole.real:.3g}" + (f" ± {abs(pole.imag):.3g}i" if abs(pole.imag) > 1e-9 else "")
-        raise ValueError(f"the mode at {rate} 1/s {words} {parts}; remove it from the controlled outputs, or add an actuator")
+        raise ValueError(
+            f"the mode at {rate} 1/s {words} {parts}; remove the outputs of the mode from `controlled`, or add an actuator"
+        )
     R = np.diag(1.0 / np.asarray(input_limits, dtype=float) ** 2)
     P = solve_continuous_are(A_, B_, np.diag(weights**2), R)
     K = np.linalg.solve(R, B_.T @ P)
@@ -152,16 +154,16 @@ def servo_lqr(
 
 
 def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, points: int = 3000) -> tuple[LoopMargins, ...]:
-    """Return the margins of each input's loop, from its frequency response L_k(iω) with all other loops closed.
+    """Return the margins of the loop of each input, from the frequency response L_k(iω) with all other loops closed.
 
         L(iω) = (K_x + K_i C/iω) (iω − A)⁻¹ B e^(−iω T)/(1 + iω τ),    1 + L_k = 1/[(1 + L)⁻¹]_kk  (Schur complement)
 
-    The gain margin is where L_k crosses the negative real axis, the phase margin where |L_k| = 1 (Nyquist). If lag and delay
-    make the closed loop unstable, both are 0: the locus of det(1 + L) then encircles the origin, unlike the one without them,
-    det(1 + L) = Π (iω − λ_closed)/(iω − λ_open).
+    The gain margin is evaluated at crossings of the negative real axis by L_k, the phase margin at |L_k| = 1 (Nyquist). If lag
+    and delay make the closed loop unstable, both are 0. Instability is detected by encirclements of the origin by det(1 + L),
+    relative to the locus without lag and delay, det(1 + L) = Π (iω − λ_closed)/(iω − λ_open).
 
-    `design`: the gains and their plant; `lag`: time constant of the actuators, τ [s]; `delay`: dead time of the loop, T: half a
-    period of a sampled controller, plus its computing time [s].
+    `design`: gains and plant; `lag`: time constant τ of the actuators [s]; `delay`: dead time T of the loop [s], which is
+    half a period of a sampled controller plus the computing time.
     """
     A, B, C = design.A, design.B, design.C
     m = B.shape[1]

@@ -1,4 +1,4 @@
-"""A trained policy as a controller: a network from a file, between labelled observations and commands."""
+"""Trained policy as a controller: a network from a file maps labelled observations to commands."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,11 +28,11 @@ from ._networks import ACTIVATIONS, read_network
 from ._pose_control import pose_waypoints
 
 RATES = {"rad": 0.5, "m": 0.2}
-"""Rate of a joint target for an action of 1, by unit [rad/s, m/s]."""
+"""Rate of a joint target at action 1, keyed by unit [rad/s, m/s]."""
 LIMIT = 10.0
-"""Observations are clipped to ± this value, in SI units."""
+"""Limit of observations, which are clipped to ± this value [SI units]."""
 LIMIT_OF_READINGS = 1000.0
-"""The same for sensor readings, such as a depth, which can be larger than distances to goals."""
+"""Limit of sensor readings, such as depths, which may exceed distances to goals [SI units]."""
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "goal": ("x", "y", "z"),
     "goal.turn": ("x", "y", "z"),
@@ -42,11 +42,11 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "velocity": ("u", "v", "w"),
     "rate": ("p", "q", "r"),
 }
-"""Component names of an observation by group, as in "velocity.u"; all in vehicle axes."""
+"""Component names of observations, keyed by group, as in "velocity.u"; all in vehicle axes."""
 OF_FRAME = ("tool_goal",)
-"""Groups of vectors of a policy with a frame."""
+"""Additional observation groups of a policy with a frame."""
 OF_GRIP = ("jaws_to_thing", "thing_to_goal")
-"""Groups of vectors of a policy with a grip."""
+"""Additional observation groups of a policy with a grip."""
 
 
 def thruster_commands(plant: Plant) -> tuple[str, ...]:
@@ -56,25 +56,25 @@ def thruster_commands(plant: Plant) -> tuple[str, ...]:
 
 
 def observed_joints(plant: Plant) -> list[JointPart]:
-    """Return the joints that policies observe: revolute and prismatic ones."""
+    """Return the joints that policies observe: revolute and prismatic joints."""
     return [p for p in plant.model.joint_parts.values() if isinstance(p.joint, joints.Revolute | joints.Prismatic)]
 
 
 def grips_object(before: Scalar, closed: Scalar, closing: Scalar, near: Scalar) -> Scalar:
-    """Return 1 if jaws hold an object after an action, else 0; for numbers of one world or arrays of many.
+    """Return 1 if jaws hold an object after an action, else 0, for scalars or arrays of worlds.
 
-    They grip an object within reach when they close, and release it when they open. `before`: result of the previous action;
-    `closed`: 1 if
-    they were closed; `closing`: 1 if they are closed now; `near`: 1 if the object is within reach.
+    Jaws grip an object within reach when they close and release the object when they open. `before`: result of the previous
+    action; `closed`: 1 if the jaws were closed; `closing`: 1 if the jaws are closed now; `near`: 1 if the object is within
+    reach.
     """
     return closing * (1.0 - (1.0 - before) * (1.0 - near * (1.0 - closed)))
 
 
 class ActionMap:
-    """Commands from actions, one number from -1 to 1 each, for a period [s].
+    """Map from actions between -1 and 1 to commands over a period [s].
 
-    A command with a range goes from its minimum through its rest value to its maximum; `ranges` replace those of the plant. A
-    joint target, which has no range, moves at a rate, within the limits of the joint.
+    The actions -1, 0 and 1 map to minimum, rest value and maximum of a command; `ranges` override the ranges of the plant.
+    A joint target without a range moves at a rate proportional to the action, within the limits of the joint.
     """
 
     def __init__(self, plant: Plant, names: Iterable[str], ranges: Mapping[str, tuple[float, float]], period: float) -> None:
@@ -82,7 +82,7 @@ class ActionMap:
         self.names = tuple(names)
         for name in (*self.names, *ranges):
             if name not in layout.commands:
-                raise ValueError(f"no command {name!r} in {plant.model.name}{nearest(name, layout.commands)}")
+                raise ValueError(f"{plant.model.name} has no command named {name!r}{nearest(name, layout.commands)}")
         self.columns = np.array([layout.commands.index(name) for name in self.names], dtype=int)
         n = len(self.names)
         self.low, self.high = np.full(n, -np.inf), np.full(n, np.inf)
@@ -97,15 +97,13 @@ class ActionMap:
                 self.low[k], self.high[k] = _limits(plant.model.joint_parts[name].joint)
                 self.stride[k] = RATES[slot.unit] * period
             else:
-                raise ValueError(
-                    f"command {name!r} [{slot.unit}] has no finite range; give one, ranges={{{name!r}: (low, high)}}"
-                )
+                raise ValueError(f"command {name!r} [{slot.unit}] has no finite range; set ranges={{{name!r}: (low, high)}}")
 
     def __len__(self) -> int:
         return len(self.names)
 
     def command(self, k: int, action: Scalar, before: Scalar) -> Scalar:
-        """Return a command for an action, from the previous command; numbers or symbols."""
+        """Return the command for an action and the previous command, as numbers or symbols."""
         if self.stride[k]:
             return clamp(before + self.stride[k] * action, self.low[k], self.high[k])
         return self.rest[k] + action * where(action > 0.0, self.high[k] - self.rest[k], self.rest[k] - self.low[k])
@@ -119,28 +117,31 @@ def _limits(joint: Any) -> tuple[float, float]:
 class Policy(TracedBlock):
     """Controller that computes commands with a trained network of dense layers.
 
-    The observation has the labels that an environment of `hydromechs.learning` has, `env.unwrapped.arena.labels`: goal.x, y, z,
-    the vector to the goal; goal.turn.x, y, z, the rotation vector to its orientation; goal.velocity and goal.ahead, the
-    velocity of the goal and the vector to its future position; down.x, y, z; velocity.u, v, w; rate.p, q, r, all in axes of the
-    vehicle;
-    height, above the initial position; joint.NAME and joint_rate.NAME; action.NAME, the previous actions; SENSOR.CHANNEL,
-    readings.
+    Observation labels are those of the environments of `hydromechs.learning`, `env.unwrapped.arena.labels`:
+
+    - goal.x, y, z: vector to the goal;
+    - goal.turn.x, y, z: rotation vector to the orientation of the goal;
+    - goal.velocity and goal.ahead: velocity of the goal and vector to its future position;
+    - down.x, y, z; velocity.u, v, w; rate.p, q, r: all in vehicle axes, like the vectors above;
+    - height: height above the initial position;
+    - joint.NAME, joint_rate.NAME; action.NAME: previous actions; SENSOR.CHANNEL: readings.
+
     With `frame`, tool_goal.x, y, z is the vector from the frame to the goal. With `grip`, jaws_to_thing.x, y, z is the vector
-    from the jaws to the object, thing_to_goal.x, y, z that from the object to the goal, and grip is 1 while the jaws hold it.
-    Actions from -1 to 1
-    are mapped to commands as in the environments, and clipped. The signals are the actions.
+    from the jaws to the object, thing_to_goal.x, y, z is the vector from the object to the goal, and grip is 1 while the jaws
+    hold the object. Actions are clipped to [-1, 1] and mapped to commands as in the environments. The signals are the actions.
 
     Args:
-        file: Network: arrays W0, b0, W1, ... (.npz), ONNX (.onnx), or a model of Stable-Baselines3 (.zip).
-        observation: Labels of the inputs of the network, in order. Default to those of `StationKeeping`.
-        actions: Commands that the outputs drive, in order. Default to the thrusters.
+        file: Network file: arrays W0, b0, W1, ... (.npz), ONNX (.onnx), or a Stable-Baselines3 model (.zip).
+        observation: Ordered labels of the network inputs. Defaults to the labels of `StationKeeping`.
+        actions: Ordered commands driven by the network outputs. Defaults to the thrusters.
         activation: Activation of hidden layers of .npz files.
-        waypoints: Goals as for `FollowPath`. Defaults to the initial pose, with the position of the frame or object, if given.
+        waypoints: Goals, as in `FollowPath`. Defaults to the initial pose of the vehicle, or to the position of frame or
+            object.
         ahead: Lead time of goal.ahead [s].
-        ranges: Minimum and maximum of commands by name [in their units]. Default to those of the actuators.
-        body: Name of the vehicle's body. Defaults to the first free one.
-        frame: Frame or body that is to reach the goal, as in `Reach`.
-        grip: Grip driven by one more action, action.0, which closes it above 0 and opens it otherwise, as in `PickAndPlace`.
+        ranges: Minimum and maximum of commands, keyed by name [command unit]. Defaults to the actuator ranges.
+        body: Name of the vehicle body. Defaults to the first free body.
+        frame: Frame or body that must reach the goal, as in `Reach`.
+        grip: Grip driven by the additional action action.0, which closes the jaws above 0 and opens them otherwise.
         period: Time between actions, as in training [s].
     """
 
@@ -175,14 +176,16 @@ class Policy(TracedBlock):
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else "")
         if name not in free:
-            raise ValueError(f"a policy needs a body with a free joint, got {name!r}; available: {', '.join(free) or 'none'}")
+            raise ValueError(
+                f"policy: {name!r} is not a body with a free joint; use one of: {', '.join(free) or 'none available'}"
+            )
         at = model.body_index(name)
         check_free_in_world(model, at)
         self._q, self._v, self._down = model.q_slices[at], model.v_slices[at], np.array(model.world.down, dtype=float)
         self._home = np.array(site.start_q[self._q], dtype=float)
         grips = {c.name: c for c in plant.components if isinstance(c, Grip)}
         if self.grip is not None and self.grip not in grips:
-            raise ValueError(f"no grip {self.grip!r} in {model.name}{nearest(self.grip, grips)}")
+            raise ValueError(f"{model.name} has no grip named {self.grip!r}{nearest(self.grip, grips)}")
         self._jaws = None if self.grip is None else grips[self.grip]
         reaching = self.frame if self._jaws is None else self._jaws.held
         self._goal = self._home[:3] if reaching is None else self._places(np.array(site.start_q), reaching)[0]
@@ -200,7 +203,7 @@ class Policy(TracedBlock):
         known += [f"{sensor}.{x}" for sensor, m in site.measured.items() for x in m.labels]
         for label in self.labels:
             if label not in known:
-                raise ValueError(f"policy {self.file}: no observation {label!r}{nearest(label, known)}")
+                raise ValueError(f"policy {self.file}: no observation is named {label!r}{nearest(label, known)}")
         first, last = self.layers[0], self.layers[-1]
         for layer, size, wanted, what in (
             (first, first.weights.shape[1], len(self.labels), "observations"),
@@ -209,7 +212,7 @@ class Policy(TracedBlock):
             if size != wanted:
                 shape = ("m", wanted) if layer is first and what == "observations" else (wanted, "n")
                 raise ValueError(
-                    f"policy {self.file}: layer {layer.name!r} has weights of shape {layer.weights.shape}, must have shape "
+                    f"policy {self.file}: layer {layer.name!r} has weights of shape {layer.weights.shape}, not "
                     f"({shape[0]}, {shape[1]}) for {wanted} {what}; set {'observation' if what[0] == 'o' else 'actions'}"
                 )
         self.commanded = (*self.map.names, *([] if self._jaws is None else [f"{self._jaws.name}.closed"]))
@@ -217,13 +220,13 @@ class Policy(TracedBlock):
         self.signals = dict.fromkeys(acted, "1")
 
     def _labels(self) -> tuple[str, ...]:
-        """Labels of `StationKeeping`."""
+        """Return the observation labels of `StationKeeping`."""
         groups = [f"{g}.{x}" for g in ("goal", "goal.turn", "down", "velocity", "rate") for x in GROUPS[g]]
         moved = [f"{kind}.{p.name}" for kind in ("joint", "joint_rate") for p in self._parts]
         return *groups, *moved, *(f"action.{x}" for x in self.map.names)
 
     def update(self, tick: Tick) -> Update:
-        """Evaluate the network."""
+        """Return commands, memory and signals computed by the network."""
         seen, near = self._seen(tick)
         x = np.array([seen[label] for label in self.labels])
         for layer in self.layers:
@@ -238,13 +241,13 @@ class Policy(TracedBlock):
         return Update(commands, memory, dict(zip(self.signals, actions, strict=True)))
 
     def _places(self, q: Array, *names: str) -> list[Array]:
-        """Positions of frames or bodies in world axes."""
+        """Return positions of frames or bodies in world axes [m]."""
         kin = kinematics(self.site.model, q, np.zeros(self.site.model.nv))
         found = [self.site.model.locate(name) for name in names]
         return [at.p if at.body < 0 else kin.p_WB[at.body] + kin.R_WB[at.body] @ at.p for at in found]
 
     def _seen(self, tick: Tick) -> tuple[dict[str, Scalar], Scalar]:
-        """Return all observable quantities by label, and 1 if the object is within reach of the jaws."""
+        """Return all observable quantities, keyed by label, and 1 if the object is within reach of the jaws."""
         R = quaternion_matrix(tick.q[self._q][3:])
         p, quaternion, velocity = tick.q[self._q][:3], tick.q[self._q][3:], tick.v[self._v]
         place, rate, later, goal, near = self._goal, np.zeros(3), self._goal, self._home[3:], 0.0
@@ -283,7 +286,7 @@ class Policy(TracedBlock):
 
 
 def _turn(here: Array, there: Array) -> Array:
-    """Return the rotation vector [rad], (3,), in body axes from one unit quaternion (4,) to another."""
+    """Return the rotation vector [rad] in body axes, (3,), from one unit quaternion (4,) to another."""
     w, *part = quaternion_product(here * np.array([1.0, -1.0, -1.0, -1.0]), there)
     size = norm(np.array(part))
     angle = 2.0 * np.arctan2(size, abs(w)) * where(w < 0.0, -1.0, 1.0)

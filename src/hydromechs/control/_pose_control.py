@@ -1,4 +1,4 @@
-"""Pose control of a vehicle with thrusters: PID on SE(3) with feedforward of all forces at the reference velocity."""
+"""Pose control of a vehicle with thrusters: PID on SE(3) with feedforward at the reference velocity."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,13 @@ from ._reference import JointTrajectory, Waypoints, listed_waypoints
 from ._vehicle import WAYS, Vehicle, pose_notes
 
 WAYPOINT = {"t", "position", "heading_deg", "pitch_deg", "roll_deg"}
-"""Keys of a waypoint."""
+"""Keys of a waypoint in a scenario file."""
 POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}
-"""Parts of a pose in signals, and their units."""
+"""Components of a pose in signals, with units."""
 
 
 def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
-    """Return error in body axes (6,) of a pose (7,), velocity and acceleration (6,) of its reference x, y, z, rpy (3, 6)."""
+    """Return pose error (6,), reference velocity and reference acceleration (6,) in body axes."""
     turn, R = pose[3:], quaternion_matrix(pose[3:])
     difference = quaternion_product(np.array([turn[0], -turn[1], -turn[2], -turn[3]]), _quaternion(reference[0, 3:]))
     sign = where(difference[0] >= 0.0, 1.0, -1.0)  # the shorter rotation
@@ -45,11 +45,11 @@ def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
 
 
 def pose_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
-    """Return a path of positions and of roll, pitch, heading from waypoints as in `FollowPath`."""
+    """Return a path of position and roll, pitch, heading from waypoints as in `FollowPath`."""
     rows, times = [], []
     for k, w in enumerate(listed_waypoints(waypoints)):
         if not isinstance(w, Mapping) or set(w) - WAYPOINT or "position" not in w:
-            raise ValueError(f"waypoint {k} is {w!r}, must have position (3 numbers), may have {', '.join(sorted(WAYPOINT))}")
+            raise ValueError(f"waypoint {k} is {w!r}; set position (3 numbers) and optionally {', '.join(sorted(WAYPOINT))}")
         angles = [number(w.get(x, 0.0), f"{x} of waypoint {k}") for x in ("roll_deg", "pitch_deg", "heading_deg")]
         rows.append([*floats(w["position"], 3, f"position of waypoint {k}"), *map(math.radians, angles)])
         times.append(number(w.get("t", 0.0), f"t of waypoint {k}"))
@@ -59,18 +59,18 @@ def pose_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
 def pose_law(
     model: Model, body: int, inertia: Array, gains: Array, q: Array, v: Array, memory: Array, reference: Array
 ) -> tuple[Array, Array]:
-    """Return the wrench of the pose controller in body axes, shape (6,), and the error that its integral sums, shape (6,).
+    """Return the wrench of the pose controller and the integrand of its integral, in body axes, shape (6,) each.
 
-    The position integral is kept in world axes, in which a steady current stays constant while the vehicle turns.
+    The position integral is stored in world axes, in which a steady current remains constant while the vehicle turns.
 
         τ = M (v̇_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + C(q, v_ref) v_ref + D(q, v_ref) + g(q)
 
     C v_ref contains the Munk moment of the path speed, which grows with the angle to the path. Without this term, attitude
     stiffness would decrease with path speed and vanish at high speed.
 
-    `body`: index of the vehicle's body; `inertia`: M, shape (6, 6); `gains`: of e, ė and ∫e for position, then for orientation,
-    shape (2, 3); `memory`: ∫e dt, of positions in world axes, shape (6,); `reference`: position and roll, pitch, heading; their
-    rates; their second derivatives, shape (3, 6).
+    `body`: index of the vehicle body; `inertia`: M, shape (6, 6); `gains`: factors of e, ė and ∫e dt for position, then for
+    orientation, shape (2, 3); `memory`: ∫e dt with positions in world axes, shape (6,); `reference`: position and roll, pitch,
+    heading, with first and second derivatives, shape (3, 6).
     """
     iq, iv = model.q_slices[body].start, model.v_slices[body].start
     e, V, a = pose_error(q[iq : iq + 7], reference)
@@ -90,28 +90,29 @@ def _pid(gains: Array, e: Scalar, rate: Scalar, integral: Scalar) -> Scalar:
 
 
 class FollowPath(TracedBlock):
-    """Controller that moves a vehicle along waypoints with its thrusters, and an arm along its own waypoints.
+    """Controller that moves a vehicle along waypoints with thrusters, and optionally an arm along waypoints.
 
         τ = M (v̇_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + C(q, v_ref) v_ref + D(q, v_ref) + g(q)
 
-    e is the error of position and orientation (a rotation vector) in body axes. M is the inertia of vehicle, arm and added mass
-    in the model's initial configuration, so the law does not depend on where a run starts or resumes. g is weight and buoyancy
-    in the current configuration. C and D are coupling (with the Munk moment) and damping in still water at the reference
-    velocity. The integral removes the steady force of the current; it pauses while thrusters saturate. Bounded least squares
-    allocate the thrusts. `notes` reports a current whose moment exceeds the attitude stiffness, and degrees of freedom that the
-    thrusters cannot control. A path that uses only such degrees of freedom is rejected. The signals are reference and error of
-    position (world axes) and of roll, pitch, yaw (rotation vector to the reference, body axes), and for the arm those of
-    `JointTrajectory`.
+    e is the error of position and orientation (rotation vector) in body axes. M is the inertia of vehicle, arm and added
+    mass in the initial configuration of the model, so the law does not depend on the state at which a run starts or
+    resumes. g is weight and buoyancy in the current configuration. C and D are coupling (with the Munk moment) and damping
+    in still water at the reference velocity. The integral removes the steady force of the current; it pauses while
+    thrusters saturate. Bounded least squares allocate the thrusts.
+
+    `notes` reports a current whose moment exceeds the attitude stiffness, and degrees of freedom that the thrusters cannot
+    control. A path that uses only such degrees of freedom is rejected. The signals are reference and error of position (world
+    axes) and of roll, pitch, yaw (rotation vector to the reference, body axes). An arm adds the signals of `JointTrajectory`.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
-        arm: Waypoints of servo-driven joints, as for `JointTrajectory`. Defaults to none.
-        body: Name of the vehicle's body. Defaults to the first free one.
+        arm: Waypoints of servo-driven joints, as in `JointTrajectory`; optional.
+        body: Name of the vehicle body. Defaults to the first free body.
         frequency: ω_0, natural frequency of the closed loop for position [rad/s].
-        attitude_frequency: The same for orientation [rad/s]. Defaults to twice `frequency`.
-        damping: ζ, the damping ratio of both [-].
-        integral: k; a larger value weakens the integral [-].
-        period: Time between commands [s].
+        attitude_frequency: Natural frequency of the closed loop for orientation [rad/s]. Defaults to twice `frequency`.
+        damping: ζ, damping ratio of position and orientation [-].
+        integral: k [-]; a larger value weakens the integral.
+        period: Command period [s].
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class FollowPath(TracedBlock):
         self.gains = tuple((f**2, 2.0 * damping * f, f**3 / integral) for f in (frequency, attitude))
         if not np.isfinite(self.gains).all():
             raise ValueError(
-                f"frequency {frequency:g}, damping {damping:g} and integral {integral:g} give infinite gains; reduce "
+                f"frequency {frequency:g}, damping {damping:g} and integral {integral:g} cause infinite gains; reduce "
                 "frequency or damping, or increase integral"
             )
         self.first_memory = {"integral": np.zeros(6)}
@@ -164,7 +165,7 @@ class FollowPath(TracedBlock):
             self.signals |= self.arm.signals
 
     def update(self, tick: Tick) -> Update:
-        """Return the commands of the thrusters and of the arm; the integral pauses while a thruster saturates."""
+        """Return the commands of thrusters and arm; the integral pauses while a thruster saturates."""
         reference, summed, design = np.array(self.path(tick.t)), tick.memory["integral"], tick.design
         body = self._vehicle.body
         wrench, e = pose_law(self._model, body, design["inertia"], design["gains"], tick.q, tick.v, summed, reference)
@@ -176,7 +177,7 @@ class FollowPath(TracedBlock):
 
 
 class HoldPose(FollowPath):
-    """Controller that holds the pose of a vehicle; further arguments are those of `FollowPath`.
+    """Controller that holds the pose of a vehicle; other arguments are those of `FollowPath`.
 
     Args:
         position: Setpoint in world axes [m], shape (3,).
@@ -227,11 +228,11 @@ def _quaternion(rpy: Array) -> Array:
 
 
 TURN = 1e-4
-"""Step of finite differences [rad]."""
+"""Step of finite differences of the attitude [rad]."""
 SLOW = 1e-6
 """Speed below which water counts as still [m/s]."""
 DIGITS = 3
-"""Decimals of the water's velocity in the vehicle's axes; waypoints with equal rounded values count as equal."""
+"""Decimals of the water velocity in vehicle axes; waypoints with equal rounded values are checked once."""
 
 
 def current_notes(
@@ -242,15 +243,15 @@ def current_notes(
     inertia: np.ndarray,
     gains: tuple[float, float, float],
 ) -> list[str]:
-    """Warn if the moment of the current exceeds the attitude stiffness of a pose controller, which cancels the righting moment.
+    """Warn if the current overturns a pose-controlled vehicle, whose controller cancels the righting moment.
 
-    A rotation obeys θ̈ = λ θ − ω_0² θ − 2 ζ ω_0 θ̇ − (ω_0³/k) ∫θ dt, where λ is due to the current. It is stable if
-    λ < ω_0² (1 − 1/(2 ζ k)). The controller compensates the moment of its own path speed, so λ is that of the velocity relative
-    to the water minus that of the path speed.
+    A rotation obeys θ̈ = λ θ − ω_0² θ − 2 ζ ω_0 θ̇ − (ω_0³/k) ∫θ dt, where λ is due to the current. The rotation is stable if
+    λ < ω_0² (1 − 1/(2 ζ k)). The controller compensates the moment of the path speed, so λ is evaluated for the velocity
+    relative to the water minus its value for the path speed.
 
-    `model`: the mechanism; its other joints count as held in the initial configuration; `environment`: the water; only its mean
-    current is used; `path`: position and roll, pitch, heading [m, rad]; waypoints and the fastest instant of each leg are
-    checked; `inertia`: inertia M of the controller, shape (6, 6); `gains`: ω_0², 2 ζ ω_0 and ω_0³/k of the attitude.
+    `model`: mechanism, whose other joints are held in the initial configuration; `environment`: water, of which only the mean
+    current is used; `path`: position and roll, pitch, heading [m, rad], checked at waypoints and at the fastest instant of each
+    leg; `inertia`: inertia M of the controller, shape (6, 6); `gains`: ω_0², 2 ζ ω_0 and ω_0³/k of the attitude.
     """
     turns = [k - 3 for k in vehicle.axes if k >= 3]
     current = environment.current
@@ -288,23 +289,22 @@ def current_notes(
     there = f" on a path at {along:.2g} m/s" if along > SLOW else ""
     return [
         f"the current of {speed:.2g} m/s destabilises {vehicle.name!r} in {WAYS[3 + axis]} by {J * worst:.2g} N·m/rad{there}, "
-        f"too much for the control stiffness of {J * stiffness:.2g} N·m/rad (righting moment is cancelled): it may capsize; "
+        f"which exceeds the control stiffness of {J * stiffness:.2g} N·m/rad without righting moment; to avoid capsizing, "
         f"increase attitude_frequency from {math.sqrt(stiffness):.3g} to {enough:g} rad/s or more"
     ]
 
 
 def turning_rates(model: Model, body: int, inertia: np.ndarray, turn: np.ndarray, flow: np.ndarray) -> np.ndarray:
-    """Return the angular acceleration of a current (3,) in world axes [m/s] per angle of rotation, in body axes [1/s²], (3, 3).
+    """Return the angular acceleration due to a current per angle of rotation, in body axes [1/s²], shape (3, 3).
 
-    Positive values destabilise. Most of it is the Munk moment, which turns a body broadside to the flow. `inertia` (6, 6)
-    includes
-    all that the body carries; `turn` (4,) is its attitude.
+    The current `flow` (3,) is in world axes [m/s]. Positive values destabilise; the largest part is the Munk moment, which
+    turns a body broadside to the flow. `inertia` (6, 6) includes all parts carried by the body; `turn` (4,) is the attitude.
     """
     at, q, rest = model.v_slices[body], model.initial().q, np.zeros(model.nv)
     initial = quaternion_matrix(q[model.q_slices[body]][3:])
 
     def needed(angle: np.ndarray) -> np.ndarray:
-        """Return the wrench that holds it there, shape (6,).
+        """Return the wrench that holds the vehicle at rotation vector `turn`, shape (6,).
 
         The water is rotated instead of the vehicle, so that its weight is unchanged.
         """

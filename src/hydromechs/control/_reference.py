@@ -1,4 +1,4 @@
-"""References over time: smooth motion from waypoint to waypoint, of a vehicle or of joints; control of torque-driven joints."""
+"""References over time: smooth vehicle and joint motions between waypoints, and control of torque-driven joints."""
 
 import abc
 import math
@@ -16,50 +16,52 @@ from hydromechs.spatial import clamp, lookup, where
 from hydromechs.values import Array, Limit, Positive, Scalar, nearest, number, positive
 
 BEYOND = 1e-9
-"""Tolerance for targets beyond the stops, for rounding [rad or m]."""
+"""Tolerance for rounding of targets beyond the stops [rad or m]."""
 
 
 class Sample(NamedTuple):
     """Reference at one time."""
 
     position: np.ndarray
-    """Value, shape (n,)."""
+    """Reference value, shape (n,)."""
     rate: np.ndarray
-    """Its rate, shape (n,)."""
+    """First derivative of the reference, shape (n,)."""
     acceleration: np.ndarray
-    """Its second derivative, shape (n,)."""
+    """Second derivative of the reference, shape (n,)."""
 
 
 def listed_waypoints(waypoints: Any, name: str = "waypoints") -> Sequence[Any]:
-    """Return the waypoints of a caller: a non-empty list."""
+    """Return waypoints as a non-empty list, or raise an error."""
     if not isinstance(waypoints, Sequence) or isinstance(waypoints, str):
         raise FieldError(name, waypoints, "must be a list of waypoints, such as [{t: 0, ...}]")
     if not waypoints:
-        raise FieldError(name, [], "must have at least one waypoint")
+        raise FieldError(name, [], "must contain at least one waypoint")
     return waypoints
 
 
 class Waypoints:
-    """Path through points at given times; with zero velocity and acceleration at each.
+    """Path through points at given times, with zero velocity and acceleration at each point.
 
         s(τ) = 10 τ³ − 15 τ⁴ + 6 τ⁵
 
     Args:
-        times: Times of the points, increasing [s], shape (m,).
-        points: The points, shape (m, n).
+        times: Increasing times of the points [s], shape (m,).
+        points: Points of the path, shape (m, n).
     """
 
     def __init__(self, times: Sequence[float], points: Sequence[Sequence[float]]) -> None:
         self.times, self.points = np.array(times, dtype=float), np.array(points, dtype=float)
         if self.times.ndim != 1 or self.times.size == 0 or self.points.shape[:1] != self.times.shape or self.points.ndim != 2:
-            raise ValueError(f"waypoints need one time per point; got {self.times.size} times, points {self.points.shape}")
+            raise ValueError(
+                f"waypoints have {self.times.size} times, but points of shape {self.points.shape}; set one time per point"
+            )
         if not (np.isfinite(self.times).all() and np.isfinite(self.points).all()):
-            raise ValueError("waypoints must be finite numbers")
+            raise ValueError("waypoints contain non-finite numbers; correct them")
         if (np.diff(self.times) <= 0.0).any():
-            raise ValueError(f"times of waypoints must increase, got {self.times.tolist()}")
+            raise ValueError(f"times of waypoints are {self.times.tolist()}; put them in increasing order")
 
     def __call__(self, t: Scalar) -> Sample:
-        """Return the reference at time `t` [s], a number or a symbol; constant before the first point and after the last."""
+        """Return the reference at `t` [s], a number or symbol; it is constant before the first and after the last point."""
         passed = sum(where(t >= time, 1.0, 0.0) for time in self.times.tolist())
         n, last = self.points.shape[1], len(self.times) - 1
         if last == 0:
@@ -81,11 +83,11 @@ class Waypoints:
 class JointTrajectory(TracedBlock):
     """Controller that moves servo-driven joints along waypoints.
 
-    Its signals are the reference and the error of each joint, such as "reference.elbow" and "error.elbow".
+    The signals are reference and error of each joint, such as "reference.elbow" and "error.elbow".
 
     Args:
-        waypoints: Mappings with a time "t" [s] and joint positions by name [rad or m]; all name the same joints.
-        period: Time between two commands [s].
+        waypoints: Mappings with a time "t" [s] and positions keyed by joint name [rad or m]. All name the same joints.
+        period: Command period [s].
     """
 
     def __init__(self, *, waypoints: Sequence[Mapping[str, Any]], period: Positive = 0.02) -> None:
@@ -95,18 +97,16 @@ class JointTrajectory(TracedBlock):
                 raise FieldError(f"waypoint {k}", w, "must map t and joints to numbers, such as {t: 0, elbow: 0.5}")
             if "t" not in w:
                 raise FieldError(
-                    f"waypoint {k}", dict(w), "must have t, its time, and joints by name, such as {t: 0, elbow: 0.5}"
+                    f"waypoint {k}", dict(w), "must contain a time t and joint positions, such as {t: 0, elbow: 0.5}"
                 )
         self.names = tuple(name for name in waypoints[0] if name != "t")
         if not self.names:
             raise FieldError(
-                "waypoint 0", dict(waypoints[0]), "must name at least one joint besides t, such as {t: 0, elbow: 0.5}"
+                "waypoint 0", dict(waypoints[0]), "must contain at least one joint besides t, such as {t: 0, elbow: 0.5}"
             )
         for k, w in enumerate(waypoints):
             if set(w) != {"t", *self.names}:
-                must = (
-                    f"must have {', '.join(('t', *self.names))} and no other keys: all waypoints name the joints of the first"
-                )
+                must = f"must have exactly the keys of the first waypoint: {', '.join(('t', *self.names))}"
                 raise FieldError(f"waypoint {k}", dict(w), must)
         rows = [{x: number(w[x], f"{x} of waypoint {k}") for x in ("t", *self.names)} for k, w in enumerate(waypoints)]
         self.path = Waypoints([row["t"] for row in rows], [[row[name] for name in self.names] for row in rows])
@@ -122,7 +122,7 @@ class JointTrajectory(TracedBlock):
         self.signals = {f"{kind}.{name}": units[name] for kind in ("reference", "error") for name in self.names}
 
     def update(self, tick: Tick) -> Update:
-        """Return target positions at this tick, and rates that take the targets to those of the next tick."""
+        """Return target positions at this tick, and target rates until the next tick."""
         here, there = self.path(tick.t).position, self.path(tick.t + self.period).position
         values = np.concatenate([here, here - self._servos.positions(tick)])
         commands = self._servos.commands(here, (there - here) / self.period, tick.t)
@@ -134,20 +134,20 @@ def _check_targets(joint: str, targets: Sequence[float], stops: JointStops, unit
     for k, x in enumerate(targets):
         if not stops.lower - BEYOND <= x <= stops.upper + BEYOND:
             degrees = unit == "rad" and stops.lower <= math.radians(x) <= stops.upper
-            slip = f"{x:g}° is {math.radians(x):.4g} rad" if degrees else "lead it within"
+            slip = f"enter {x:g}° as {math.radians(x):.4g} rad" if degrees else "keep it within"
             raise ValueError(
-                f"waypoint {k} moves joint {joint!r} to {x:g} {unit}, but its stops allow {stops.lower:g} to "
-                f"{stops.upper:g}; {slip}, or give the joint 'stops: none' or custom stops"
+                f"waypoint {k} moves joint {joint!r} to {x:g} {unit}, outside its stops [{stops.lower:g}, "
+                f"{stops.upper:g}] {unit}; {slip}, or set 'stops: none' or custom stops for the joint"
             )
 
 
 class Servos:
-    """Drives of some joints: their commands and setpoints.
+    """Drives of joints: commands and setpoints.
 
     Args:
         simulation: Simulation that contains the joints.
         names: Names of the joints.
-        drive: Required kind of drive; defaults to any kind that accepts positions.
+        drive: Required kind of drive; defaults to any drive with position commands.
     """
 
     def __init__(self, simulation: Simulation | Site, names: Sequence[str], drive: type[drives.Drive] | None = None) -> None:
@@ -159,39 +159,39 @@ class Servos:
             if not isinstance(c, drives.Drive) or c.joint not in names:
                 continue
             if not (isinstance(c, drive) if drive else c.commands_position):
-                wanted = f"drives.{drive.__name__}" if drive else "drives.Servo, which follows positions"
-                raise ValueError(f"joint {c.joint!r} has the drive {type(c).__name__}; this controller needs {wanted}")
+                wanted = f"drives.{drive.__name__}" if drive else "drives.Servo or another drive with position commands"
+                raise ValueError(f"joint {c.joint!r} has the drive {type(c).__name__}; use {wanted} with this controller")
         self.names = tuple(names)
         """Names of the joints."""
         self.units = {p.name: p.joint.unit for p in parts}
-        """Unit of each joint's position."""
+        """Unit of the position of each joint."""
         self._at = [p.q.start for p in parts]
         self._commands = [simulation.actuators.index(name) for name in names]
         self._follow = [f"{name}.rate" in simulation.plant.layout.held for name in names]
 
     @property
     def commanded(self) -> tuple[str, ...]:
-        """Names of its commands and settings."""
+        """Names of the commands and settings of the drives."""
         pairs = zip(self.names, self._follow, strict=True)
         return tuple(x for name, follows in pairs for x in ((name, f"{name}.rate", f"{name}.at") if follows else (name,)))
 
     def positions(self, state: State | Tick) -> Array:
-        """Positions of the joints [rad or m], shape (n,)."""
+        """Return the positions of the joints [rad or m], shape (n,)."""
         return state.q[self._at]
 
     def targets(self, state: State | Tick) -> Array:
-        """Commanded positions of the joints [rad or m], shape (n,)."""
+        """Return the commanded positions of the joints [rad or m], shape (n,)."""
         if isinstance(state, Tick):
             return np.array([state.inputs[name] for name in self.names])
         return state.command[self._commands]
 
     def remembered(self, tick: Tick) -> Array:
-        """Return targets from the memory of a block [rad or m], initially those of the commands, shape (n,)."""
+        """Return targets from block memory [rad or m], initially the commanded positions, shape (n,)."""
         pairs = zip(self.targets(tick), tick.memory["targets"], strict=True)
         return np.array([where(tick.first, given, kept) for given, kept in pairs])
 
     def commands(self, position: Array, rate: Array, t: Scalar) -> dict[str, Scalar]:
-        """Return commands for targets [rad or m] (n,) that move on at rates [rad/s or m/s] (n,)."""
+        """Return commands for targets (n,) [rad or m] that move at rates (n,) [rad/s or m/s]."""
         out: dict[str, Scalar] = {}
         for name, follows, r, rd in zip(self.names, self._follow, position, rate, strict=True):
             out |= {name: r, f"{name}.rate": rd, f"{name}.at": t} if follows else {name: r}
@@ -199,14 +199,14 @@ class Servos:
 
 
 class TorqueControl(TracedBlock):
-    """Base of controllers that move torque-driven joints along waypoints.
+    """Base class of controllers that move torque-driven joints along waypoints.
 
     Args:
-        waypoints: Mappings with a time "t" [s] and joint positions by name [rad or m]; all name the same joints.
-        frequency: ω, natural frequency of the error [rad/s].
-        damping: ζ, its damping ratio [-].
-        integral: k; a larger value weakens the integral; infinite, the default, for none [-].
-        period: Time between two commands [s].
+        waypoints: Mappings with a time "t" [s] and positions keyed by joint name [rad or m]. All name the same joints.
+        frequency: ω, natural frequency of the error dynamics [rad/s].
+        damping: ζ, damping ratio of the error dynamics [-].
+        integral: k [-]; a larger value weakens the integral. Defaults to infinity, which disables the integral.
+        period: Command period [s].
     """
 
     def __init__(
@@ -222,14 +222,14 @@ class TorqueControl(TracedBlock):
         self.names, self.path, self.period = motion.names, motion.path, motion.period
         w, z = positive(frequency, "frequency"), positive(damping, "damping")
         if not integral > 0.0:
-            raise ValueError(f"integral is {integral!r}, must be above 0; inf for none")
+            raise ValueError(f"integral is {integral!r}, not above 0; increase it, or set inf to disable the integral")
         self.gains = (w**2, 2.0 * z * w, w**3 / integral)
         self.first_memory = {"integral": np.zeros(len(self.names))}
         self.commanded = self.names
 
     @abc.abstractmethod
     def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:
-        """Return torques of the joints for target accelerations, in NumPy operations, shape (n,)."""
+        """Return joint torques for target accelerations, in NumPy operations, shape (n,)."""
 
     def prepare(self, site: Site) -> None:
         self._servos = Servos(site, self.names, drives.Torque)
@@ -251,13 +251,13 @@ class TorqueControl(TracedBlock):
 
 
 class JointControl(TorqueControl):
-    """Controller that moves torque-driven joints along waypoints by feedback in each joint.
+    """Controller that moves torque-driven joints along waypoints by independent joint feedback.
 
         τ = m (q̈_ref + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt) + g(q)
 
-    m is the inertia of each joint in the model's initial configuration with all others held, g weight and buoyancy.
-    Feedback handles coupling between joints, and drag. Its signals are those of `JointTrajectory`, its arguments those
-    of `TorqueControl`.
+    m is the inertia of each joint in the initial configuration of the model with all other joints held. g is weight and
+    buoyancy. Feedback rejects drag and the coupling between joints. Signals are as in `JointTrajectory`, arguments as in
+    `TorqueControl`.
     """
 
     def prepare(self, site: Site) -> None:
@@ -274,9 +274,9 @@ class ComputedTorque(TorqueControl):
 
         τ = M(q) a + C(q, q̇) q̇ + D + g,     a = q̈_ref + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt
 
-    by inverse dynamics, so that the error obeys ë + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt = 0 for any motion of the joints. All other
-    parts, a vehicle too, are assumed to keep their velocity, and the water to be still; friction and rotors are
-    ignored. Its signals are those of `JointTrajectory`, its arguments those of `TorqueControl`.
+    Inverse dynamics yields the error equation ë + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt = 0 for any joint motion. All other parts,
+    including a vehicle, are assumed to keep their velocity, and the water to be still. Friction and rotors are ignored. Signals
+    are as in `JointTrajectory`, arguments as in `TorqueControl`.
     """
 
     def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Serpenoid gait of a swimming snake robot: a wave of joint angles travels from head to tail (Hirose 1993)."""
+"""Serpenoid gait of a swimming snake robot: a wave of joint angles from head to tail (Hirose 1993)."""
 
 import math
 from collections.abc import Sequence
@@ -19,27 +19,27 @@ MOST_BEND = math.radians(15.0)
 
 
 class Serpenoid(TracedBlock):
-    """Controller that sends a sine wave through the joints of a snake, from head to tail, so that it swims head first.
+    """Controller that sends a sine wave through the joints of a snake robot, from head to tail, so that it swims head first.
 
         φ_i = α g_i sin(2π t/T − (i − 1) δ) + γ,     i = 1 ... n from the head on
 
-    is lateral undulation of a snake for g = 1, and that of an eel for amplitudes that grow towards the tail (Kelasidi
-    et al. 2014, who count from the tail): g_i = h + (1 − h)(i − 1)/(n − 1) with `head_share` h. The offset γ bends and so turns
-    the whole body: γ = −k (ψ_ref − ψ), at most 15°, where ψ is the mean direction of the modules, smoothed
-    with the time constant T. It starts smoothly within `ramp` seconds.
+    For g = 1, the gait is lateral undulation of a snake. Amplitudes that grow towards the tail, g_i = h + (1 − h)(i − 1)/(n
+    − 1) with `head_share` h, yield eel-like motion (Kelasidi et al. 2014, with joints numbered from the tail). The offset γ
+    bends and thereby turns the body: γ = −k (ψ_ref − ψ), at most 15°. ψ is the mean heading of the modules, low-pass
+    filtered with the time constant T. The amplitude grows smoothly during `ramp`.
 
-    Its signals are "heading" ψ, "offset" γ, and the reference angle of each joint, "reference.NAME".
+    The signals are "heading" ψ, "offset" γ, and the reference angle of each joint, "reference.NAME".
 
     Args:
         joints: Names of parallel revolute joints with servos, starting at the head.
-        amplitude_deg: α, of a joint at the tail [degrees].
-        frequency: 1/T [1/s]; below half the command rate, 1/(2 `period`).
-        phase_deg: δ, phase lag of each joint behind the one before it [degrees]; below 0 it swims backwards.
-        head_share: h, amplitude of the first joint over that of the last [-].
-        heading_deg: ψ_ref, heading to swim, from x towards y of the world [degrees]; if omitted, it does not steer.
-        steering: k [-].
-        ramp: Time in which the amplitude grows [s].
-        period: Time between two commands [s].
+        amplitude_deg: α, amplitude of the last joint [°].
+        frequency: 1/T [1/s], below half the command rate, 1/(2 `period`).
+        phase_deg: δ, phase lag between consecutive joints [°]; negative values make the robot swim backwards.
+        head_share: h, ratio of the amplitudes of the first and last joint [-].
+        heading_deg: ψ_ref, reference heading from world x towards y [°]; if omitted, steering is disabled.
+        steering: Steering gain k [-].
+        ramp: Duration over which the amplitude grows from 0 [s].
+        period: Command period [s].
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class Serpenoid(TracedBlock):
         period: Positive = 0.02,
     ) -> None:
         if isinstance(joints, str) or len(joints) < 2:
-            raise FieldError("joints", joints, "must name at least two joints, starting at the head")
+            raise FieldError("joints", joints, "must contain at least two joints, starting at the head")
         self.joints = tuple(joints)
         self.omega = 2.0 * math.pi * positive(frequency, "frequency")
         self.delta = math.radians(finite(phase_deg, "phase_deg"))
         n, share = len(self.joints), not_negative(head_share, "head_share")
         self.amplitudes = math.radians(positive(amplitude_deg, "amplitude_deg")) * np.linspace(share, 1.0, n)
-        """Return α g of each joint [rad], shape (n,)."""
+        """Amplitude α g of each joint [rad], shape (n,)."""
         self.heading = None if heading_deg is None else math.radians(finite(heading_deg, "heading_deg"))
         self.steering, self.ramp, self.period = (
             not_negative(steering, "steering"),
@@ -70,8 +70,8 @@ class Serpenoid(TracedBlock):
             positive(period, "period"),
         )
         if frequency * self.period >= 0.5:
-            must = f"must be below {0.5 / self.period:g}, half its command rate; set a period below"
-            raise FieldError("frequency", float(frequency), f"{must} {0.5 / frequency:g} s, or a slower wave")
+            must = f"must be below {0.5 / self.period:g}, half the command rate; set a period below"
+            raise FieldError("frequency", float(frequency), f"{must} {0.5 / frequency:g} s, or reduce the frequency")
 
     def prepare(self, site: Site) -> None:
         model = site.model
@@ -79,11 +79,11 @@ class Serpenoid(TracedBlock):
         parts = [model.joint_part(name) for name in self.joints]
         for part in parts:
             if not isinstance(part.joint, joints.Revolute):
-                raise ValueError(f"joint {part.name!r} is {part.joint.kind}; a wave needs revolute joints")
+                raise ValueError(f"joint {part.name!r} is {part.joint.kind}; use only revolute joints")
         neutral, v = model.neutral()
         head = model.parent[model.body_index(parts[0].name)]
         if head < 0 or not isinstance(model.bodies[head].joint, joints.Free):
-            raise ValueError(f"joint {self.joints[0]!r} must be on the head, a body with a free joint")
+            raise ValueError(f"joint {self.joints[0]!r} is not attached to a body with a free joint; list the head joint first")
         check_free_in_world(model, head)
         X = np.array(kinematics(model, neutral, v).X_WB, dtype=float)
         way = [X[model.body_index(p.name)] for p in parts]
@@ -92,12 +92,12 @@ class Serpenoid(TracedBlock):
         )
         for name, cosine in zip(self.joints, axes @ axes[0], strict=True):
             if cosine < 1.0 - 1e-6:
-                raise ValueError(f"joint {name!r} is not parallel to {self.joints[0]!r}; name joints with parallel axes")
+                raise ValueError(f"joint {name!r} is not parallel to {self.joints[0]!r}; use joints with parallel axes")
         aft = way[-1][:3, 3] - way[0][:3, 3]
         self._forward = -(X[head, :3, :3].T @ aft) / np.linalg.norm(aft)
-        """Viewing direction of the head, in its own axes, shape (3,)."""
+        """Forward direction of the head in head axes, shape (3,)."""
         self._axis = X[head, :3, :3].T @ axes[0]
-        """Common axis of all joints, in the head's axes, shape (3,)."""
+        """Common axis of all joints in head axes, shape (3,)."""
         self._head = model.q_slices[head]
         self.first_memory = {"heading": 0.0}
         self.commanded = self._servos.commanded
@@ -123,7 +123,7 @@ class Serpenoid(TracedBlock):
         )
 
     def _wave(self, t: Scalar) -> Array:
-        """Return the angles of the wave at a time [rad], shape (n,)."""
+        """Return the joint angles of the wave at a time [rad], shape (n,)."""
         s = clamp(t / self.ramp, 0.0, 1.0)
         grown = s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
         return grown * self.amplitudes * np.sin(self.omega * t - self.delta * np.arange(len(self.joints)))

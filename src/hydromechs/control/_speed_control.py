@@ -1,4 +1,4 @@
-"""Speed control of a vehicle by a servo LQR, and paths around it."""
+"""Speed control of a vehicle by a servo LQR, and path control by an outer loop around it."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from ._reference import JointTrajectory, Waypoints
 from ._vehicle import Push, Vehicle, pose_notes
 
 AXES = {"surge": "m/s", "sway": "m/s", "heave": "m/s", "roll": "rad", "pitch": "rad", "yaw_rate": "rad/s"}
-"""Outputs that follow references, with units: speeds in body axes, roll and pitch, the rate of yaw."""
+"""Controlled outputs with units: speeds in body axes, roll, pitch and yaw rate."""
 STATES = ("roll", "pitch", "surge", "sway", "heave", "roll rate", "pitch rate", "yaw rate")
-"""States of the design."""
+"""States of the servo LQR design."""
 SHOWN = (2, 3, 4, 0, 1, 7)
-"""States that follow references."""
+"""Indices of the states that follow references."""
 SPEEDS = [0, 1, 2, 5]
-"""Axes that are speeds of the vehicle, and their indices in its velocity."""
+"""Axes that are vehicle speeds, with their indices in the vehicle velocity."""
 LEAST = (6.0, 30.0)
 """Recommended minimum margins of a loop [dB], [°]."""
 FEEDBACK = ("X", "Y", "Z", "K", "M", "N")
 """Inputs of the design: forces and moments in body axes."""
 SLOW = 0.1
-"""Minimum decay rate of uncontrolled motion in a design, as a fraction of the bandwidth."""
+"""Minimum decay rate of uncontrolled motion in the design, as a fraction of the bandwidth."""
 NEUTRAL = 1e-6
-"""Righting moment per angle, as a fraction of m ω², below which an angle counts as free of restoring moments."""
+"""Righting moment per angle, as a fraction of m ω², below which an angle counts as neutrally stable."""
 
 
 def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return A (8, 8) and M (6, 6) of a vehicle at rest with all other joints held: ẋ = A x + [0; M⁻¹] δτ, x = (φ, θ, ν).
 
-    The rows and columns of the vehicle of `Dynamics.linearize`, without compiling the rest: where v̇ = 0, the
-    derivatives of the accelerations are −M⁻¹ times those of the inverse dynamics' forces, h(q ⊕ δ, ν).
+    The result equals the vehicle rows and columns of `Dynamics.linearize` but needs no compilation of the other rows: for
+    v̇ = 0, the derivatives of the accelerations are −M⁻¹ times the derivatives of the inverse-dynamics forces h(q ⊕ δ, ν).
     """
     at = model.v_slices[body]
 
@@ -65,17 +65,17 @@ def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, 
 
 @lru_cache(maxsize=8)
 def _initial_vehicle(model: Model, body: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return `linear_vehicle` at the initial state, once for all controllers of a mission."""
+    """Return `linear_vehicle` at the initial state, cached for all controllers of a mission."""
     return linear_vehicle(model, body, model.initial().q)
 
 
 def axes_of(names: Sequence[str]) -> list[int]:
-    """Return the axes of the names, 0 to 5; reject unknown and repeated ones."""
+    """Return the indices, 0 to 5, of named axes; reject unknown and repeated names."""
     for name in names:
         if name not in AXES:
-            raise ValueError(f"controlled has {name!r}{nearest(str(name), AXES)}")
+            raise ValueError(f"controlled contains an unknown axis {name!r}{nearest(str(name), AXES)}")
     if len(set(names)) < len(names):
-        raise ValueError(f"controlled is {', '.join(names)}, must name each axis once")
+        raise ValueError(f"controlled is {', '.join(names)}; list each axis once")
     return [list(AXES).index(name) for name in names]
 
 
@@ -88,24 +88,24 @@ def speed_design(
     integral: float = 1.0,
     period: float = 0.05,
 ) -> LqrDesign:
-    """Return the servo LQR of a vehicle's speeds; its margins include the thrusters' lag and half a period of dead time.
+    """Return the servo LQR of vehicle speeds; the margins include thruster lag and half a command period of dead time.
 
-    Bryson's rule: u_max is the wrench that the thrusters reach along each axis alone; the deviation of equal weight is the
-    change by that wrench in the time 1/ω against inertia, damping d and righting moment s, ν_max = u_max/(m ω + d) for speeds,
-    φ_max = u_max/(m ω² + s) for roll and pitch; integrals ξ_max = k y_max/ω. Uncontrolled axes have no weight. Only drag stops
-    them; it is quadratic and often vanishes in a linearisation at rest. So a minimum decay rate of ω/10 is assumed, also for an
-    angle without a restoring moment.
+    The weights follow Bryson's rule. u_max is the wrench that the thrusters reach along each axis alone. The scale of a
+    state is the change that u_max causes in the time 1/ω against inertia m, damping d and righting moment s: ν_max =
+    u_max/(m ω + d) for speeds, φ_max = u_max/(m ω² + s) for roll and pitch, ξ_max = k y_max/ω for integrals. Uncontrolled
+    axes have zero weight. Their damping is quadratic and often vanishes in a linearisation at rest. A minimum decay rate of
+    ω/10 is therefore assumed, also for an angle without restoring moment.
 
-    `simulation`: simulation that contains the vehicle; `controlled`: controlled axes, of surge, sway, heave, roll, pitch,
-    yaw_rate; defaults to all that the thrusters reach; `bandwidth`: ω [rad/s]; `integral`: k; larger is weaker.
+    `simulation`: simulation that contains the vehicle; `controlled`: controlled axes from surge, sway, heave, roll, pitch and
+    yaw_rate, defaults to all axes that the thrusters reach; `bandwidth`: ω [rad/s]; `integral`: k, larger is weaker.
     """
     chosen = list(vehicle.axes) if controlled is None else axes_of(controlled)
     names = [list(AXES)[k] for k in chosen]
     missing = [name for name, k in zip(names, chosen, strict=True) if k not in vehicle.axes]
     if missing or not chosen:
         there = ", ".join(name for k, name in enumerate(AXES) if k in vehicle.axes) or "none"
-        asked = f"the thrusters do not reach {', '.join(missing)} apart from the rest" if missing else "nothing is controlled"
-        raise ValueError(f"speed control of {vehicle.name!r}: {asked}; the thrusters reach {there}")
+        asked = f"the thrusters cannot control {', '.join(missing)} independently" if missing else "no axis is controlled"
+        raise ValueError(f"speed control of {vehicle.name!r}: {asked}; choose controlled from {there}")
     A, M = (x.copy() for x in _initial_vehicle(simulation.model, vehicle.body))
     others = np.array([float(k not in chosen) for k in range(6)])
     m, slow = np.diag(M), SLOW * bandwidth
@@ -139,15 +139,15 @@ def speed_design(
 def speed_law(
     model: Model, body: int, K_x: Array, K_i: Array, chosen: Sequence[int], q: Array, v: Array, memory: Array, reference: Array
 ) -> tuple[Array, Array]:
-    """Return the wrench in body axes, shape (6,), and the error of controlled axes, shape (6,).
+    """Return the wrench in body axes and the error of controlled axes, shape (6,) each.
 
         τ = K_x (x_ref − x) + K_i ξ + g(q_ref) + D(ν_ref),    ξ̇ = y_ref − y
 
-    g is weight and buoyancy at the reference attitude with the current arm posture, D the damping in still water at the
+    g is weight and buoyancy at the reference attitude with the current arm posture. D is the damping in still water at the
     reference speed.
 
-    `body`: index of the vehicle's body; `K_x`: gains of the states, shape (m, 8); `K_i`: gains of the integrals, shape (m, m);
-    `chosen`: controlled ones of the six axes; `memory`: ξ, shape (6,); `reference`: surge, sway, heave, roll, pitch, yaw rate,
+    `body`: index of the vehicle body; `K_x`: gains of the states, shape (m, 8); `K_i`: gains of the integrals, shape (m, m);
+    `chosen`: indices of the controlled axes; `memory`: ξ, shape (6,); `reference`: surge, sway, heave, roll, pitch, yaw rate,
     shape (6,).
     """
     iq, iv = model.q_slices[body].start, model.v_slices[body].start
@@ -173,26 +173,26 @@ def speed_law(
 
 
 class Driven(NamedTuple):
-    """Actions of a speed loop at one call."""
+    """Output of a speed loop in one command period."""
 
     push: Push
-    """Commands of the thrusters."""
+    """Thruster commands and their wrench."""
     memory: Array
-    """The integrals after it, shape (6,)."""
+    """Integrals after the period, shape (6,)."""
     error: Array
-    """Reference minus current value of each axis, 0 where it is not controlled, shape (6,)."""
+    """Reference minus current value of each axis, shape (6,); 0 for uncontrolled axes."""
 
 
 class SpeedLoop:
-    """Inner loop of controllers: from speed and attitude references to thruster commands.
+    """Inner control loop: converts speed and attitude references to thruster commands.
 
     Args:
-        simulation: The simulation that it controls.
-        body: Name of the vehicle's body; defaults to the first free one.
-        controlled: As for `speed_design`.
-        bandwidth: As for `speed_design` [rad/s].
-        integral: As for `speed_design` [-].
-        period: Time between two commands [s].
+        simulation: Controlled simulation, or the site of a block.
+        body: Name of the vehicle body; defaults to the first free body.
+        controlled: Controlled axes, as in `speed_design`.
+        bandwidth: ω of `speed_design` [rad/s].
+        integral: k of `speed_design` [-].
+        period: Command period [s].
     """
 
     def __init__(
@@ -206,23 +206,23 @@ class SpeedLoop:
     ) -> None:
         self.vehicle = Vehicle(simulation, body, () if controlled is None else axes_of(controlled))
         self.axes = self.vehicle.axes if controlled is None else tuple(axes_of(controlled))
-        """Axes that follow references, of 0 to 5."""
+        """Controlled axes, indices from 0 to 5."""
         self.period = period
         self.design = speed_design(
             simulation, self.vehicle, controlled=controlled, bandwidth=bandwidth, integral=integral, period=period
         )
-        """Gains, poles, margins."""
+        """Gains, poles and margins of the servo LQR."""
         self._model = model = simulation.model
         at, self._speeds = model.v_slices[self.vehicle.body], [k for k in SPEEDS if k in self.axes]
         self._inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at][:, self._speeds]
 
     @property
     def notes(self) -> list[str]:
-        """Margins, with a warning if they are small."""
+        """Margins of the design, with a warning if they are small."""
         d = self.design
         low = d.gain_margin_db < LEAST[0] or d.phase_margin_deg < LEAST[1]
-        advice = f"; margins should be above {LEAST[0]:g} dB and {LEAST[1]:g}°: lower the bandwidth" if low else ""
-        return [f"servo LQR of {self.vehicle.name!r}, {d.words}{advice}"]
+        advice = f", below the recommended {LEAST[0]:g} dB or {LEAST[1]:g}°; reduce the bandwidth" if low else ""
+        return [f"servo LQR of {self.vehicle.name!r}: {d.words}{advice}"]
 
     def driven(
         self,
@@ -234,17 +234,18 @@ class SpeedLoop:
         gains: Mapping[str, Array] | None = None,
         instead: tuple[Scalar, Sequence[Scalar]] | None = None,
     ) -> Driven:
-        """Return commands at a state, of numbers or symbols; the integrals pause while a thruster saturates.
+        """Return commands for a numeric or symbolic state; the integrals pause while a thruster saturates.
 
         Args:
             q: Configuration, shape (nq,).
             v: Velocity, shape (nv,).
-            memory: The integrals, shape (6,).
+            memory: Integrals, shape (6,).
             reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
-            rate: Rates of the references, shape (6,); rates of the speeds are fed forward with the mass of the vehicle
-                including water and arm, M ν̇_ref. None if unknown.
-            gains: K_x and K_i. Default to those of the design.
-            instead: Condition, and the wrench in body axes [N, N·m] (6,) that replaces the law's where it is not 0.
+            rate: Rates of the references, shape (6,). The feedforward M ν̇_ref uses the inertia of the vehicle including added
+                mass and arm. None if unknown.
+            gains: K_x and K_i. Defaults to the gains of the design.
+            instead: Condition, and a wrench in body axes [N, N·m] (6,) that replaces the computed wrench if the condition
+                is not 0.
         """
         K_x, K_i = (self.design.K_x, self.design.K_i) if gains is None else (gains["K_x"], gains["K_i"])
         wrench, e = speed_law(self._model, self.vehicle.body, K_x, K_i, self.axes, q, v, memory, reference)
@@ -268,12 +269,12 @@ class SpeedLoop:
         return compile_function("speed_loop", loop, shapes, outputs, rarely_called=True)
 
     def compile(self) -> SpeedLoop:
-        """Compile the loop before its first call, for controllers in Python; return it."""
+        """Compile the loop before the first call, for controllers in Python; return the loop."""
         self._code.code(1)
         return self
 
     def __call__(self, state: State, memory: Array, reference: Array) -> Driven:
-        """As `driven` in machine code, at a state or an estimate of it, without rates of the references."""
+        """Evaluate `driven` in machine code at a true or estimated state, without rates of the references."""
         given = state.q, state.v, memory, np.asarray(reference, dtype=float)
         commands, wrench, saturated, after, e = self._code.single_results(*given)
         names = (t.name for t in self.vehicle.thrusters)
@@ -285,19 +286,19 @@ class LqrSpeed(TracedBlock):
 
         τ = K_x (x_ref − x) + K_i ∫(y_ref − y) dt + g + D(ν_ref) + M ν̇_ref,    x = (φ, θ, ν),   y = (u, v, w, φ, θ, r)
 
-    The gains come from `speed_design`; `design` holds them with poles and margins, and prints as a table. Its signals are
-    reference and error of each axis, such as "reference.surge"; NaN where it is not controlled.
+    `speed_design` computes the gains; `design` contains gains, poles and margins, and prints as a table. The signals are
+    reference and error of each axis, such as "reference.surge"; NaN for uncontrolled axes.
 
     Args:
-        waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°],
-            all 0 by default; interpolated smoothly.
-        arm: Waypoints of servo-driven joints, in the form of `JointTrajectory`; optional.
-        body: Name of the vehicle's body; defaults to the first free one.
-        controlled: Controlled axes, of surge, sway, heave, roll, pitch, yaw_rate; defaults to all that the thrusters
-            reach. A waypoint names only these.
+        waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°]
+            (default 0). Values are interpolated smoothly.
+        arm: Waypoints of servo-driven joints, as in `JointTrajectory`; optional.
+        body: Name of the vehicle body; defaults to the first free body.
+        controlled: Controlled axes from surge, sway, heave, roll, pitch, yaw_rate; defaults to all axes that the thrusters
+            reach. Waypoints may set only these axes.
         bandwidth: ω of the design [rad/s].
-        integral: k of the design; larger is weaker [-].
-        period: Time between two commands [s].
+        integral: k of the design [-]; a larger value weakens the integral.
+        period: Command period [s].
     """
 
     def __init__(
@@ -319,13 +320,13 @@ class LqrSpeed(TracedBlock):
         self.first_memory = {"integrals": np.zeros(6)}
 
     _asked: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
-    """Return the columns of the path that are direct references of the axes."""
+    """Return the path columns that are direct references of the axes."""
 
     def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
         return speed_waypoints(waypoints)
 
     design: LqrDesign
-    """Gains, poles and margins, after the start."""
+    """Gains, poles and margins, available after the start."""
 
     def prepare(self, site: Site) -> None:
         self._loop = SpeedLoop(site, self.body, self.controlled, self.bandwidth, self.integral, self.period)
@@ -333,7 +334,7 @@ class LqrSpeed(TracedBlock):
             if k in self._asked and k not in self._loop.axes and np.any(self.path.points[:, k]):
                 there = ", ".join(list(AXES)[i] for i in self._loop.axes)
                 own = self._loop.vehicle.name
-                raise ValueError(f"a waypoint sets {name} of {own!r}, which is not controlled; the controlled axes are {there}")
+                raise ValueError(f"a waypoint sets {name} of {own!r}, which is not controlled; set only {there}")
         self.design, self.notes = self._loop.design, self._loop.notes
         self.commanded = tuple(t.name for t in self._loop.vehicle.thrusters)
         self.signals = self._channels()
@@ -356,21 +357,21 @@ class LqrSpeed(TracedBlock):
         return Update(commands, {"integrals": driven.memory}, {**signals, **shown, **arm.signals})
 
     def _reference(self, tick: Tick) -> tuple[Array, dict[str, Scalar]]:
-        """Return references of the six axes, shape (6,), and further signals."""
+        """Return references of the six axes, shape (6,), and additional signals."""
         return self.path(tick.t).position, {}
 
     def _rate(self, tick: Tick) -> Array | None:
-        """Return mean rates of the references until the next call, shape (6,), if known in advance."""
+        """Return mean rates of the references until the next call, shape (6,); None if unknown."""
         return (self.path(tick.t + self.period).position - self.path(tick.t).position) / self.period
 
 
 def named(kind: str, parts: Iterable[str], values: Iterable[Scalar]) -> dict[str, Scalar]:
-    """Return the values of signals "kind.part" by name."""
+    """Return signal values keyed by "kind.part"."""
     return {f"{kind}.{part}": value for part, value in zip(parts, values, strict=True)}
 
 
 KEYS = {"surge": 1.0, "sway": 1.0, "heave": 1.0, "roll_deg": np.pi / 180, "pitch_deg": np.pi / 180, "yaw_rate_deg": np.pi / 180}
-"""Keys of a waypoint of speeds, and their units in SI."""
+"""Keys of a speed waypoint, with factors to SI units."""
 
 
 def speed_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
@@ -378,20 +379,19 @@ def speed_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
     rows, times = [], []
     for k, w in enumerate(waypoints):
         if not isinstance(w, Mapping) or set(w) - {"t", *KEYS}:
-            raise ValueError(f"waypoint {k} is {w!r}, may have t, {', '.join(KEYS)}")
+            raise ValueError(f"waypoint {k} is {w!r}; use only t, {', '.join(KEYS)}")
         rows.append([number(w.get(key, 0.0), f"{key} of waypoint {k}") * unit for key, unit in KEYS.items()])
         times.append(number(w.get("t", 0.0), f"t of waypoint {k}"))
     return Waypoints(times, rows)
 
 
 def speeds_towards(here: Array, wanted: Array, rate: Array, stiffness: float, speed: float) -> tuple[Array, Array]:
-    """Return the reference of a speed loop that moves a vehicle to a pose, and the error of the pose, shape (6,) each.
+    """Return speed references that move a vehicle to a pose, and the pose error, shape (6,) each.
 
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
 
     `here`: current position and quaternion, shape (7,); `wanted`: target position and roll, pitch, heading [m, rad], shape
-    (6,); `rate`:
-    their rates, shape (6,); `stiffness`: κ [1/s]; `speed`: v_max [m/s].
+    (6,); `rate`: rates of the target, shape (6,); `stiffness`: κ [1/s]; `speed`: v_max [m/s].
     """
     R = quaternion_matrix(here[3:])
     off = wanted[:3] - here[:3]
@@ -405,19 +405,18 @@ def speeds_towards(here: Array, wanted: Array, rate: Array, stiffness: float, sp
 
 
 class LqrFollowPath(LqrSpeed):
-    """Controller that moves a vehicle along waypoints: an outer loop sets speeds of the servo LQR.
+    """Controller that moves a vehicle along waypoints: an outer loop sets the speeds of the servo LQR.
 
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
 
-    The inner loop tracks speeds over ground without a steady error, so the position is held even in a current, along the
-    controlled axes; `notes` names the others, and a path that leads only along those is rejected.
-    Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`, as are its further
-    arguments.
+    The inner loop tracks speeds over ground without steady-state error, so the position along controlled axes is held even in a
+    current. `notes` lists uncontrolled axes; a path that requires only uncontrolled axes is rejected. The signals are those of
+    `LqrSpeed`, and reference and error of the pose as in `FollowPath`. Other arguments are those of `LqrSpeed`.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
         stiffness: κ, decay rate of position errors [1/s]; defaults to a third of the bandwidth.
-        speed: v_max, maximum approach speed in addition to that of the path [m/s].
+        speed: v_max, maximum approach speed in addition to the path speed [m/s].
     """
 
     def __init__(
@@ -468,7 +467,7 @@ class LqrFollowPath(LqrSpeed):
 
 
 class LqrHoldPose(LqrFollowPath):
-    """Controller that holds a pose by an outer loop around speed control; further arguments are those of `LqrFollowPath`.
+    """Controller that holds a pose by an outer loop around speed control; other arguments are those of `LqrFollowPath`.
 
     Args:
         position: Setpoint in world axes [m], shape (3,).

@@ -1,4 +1,4 @@
-"""Task-priority control of a vehicle and its arm together: each task uses the freedom that earlier ones leave."""
+"""Task-priority control of vehicle and arm: each task uses the freedom that earlier tasks leave."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from ._reference import Servos
 from ._speed_control import AXES, SpeedLoop
 
 WIDE = 1e12
-"""Default limit of joints without limits [rad or m]."""
+"""Limit assumed for joints without limits [rad or m]."""
 APPROACH = 2.0
-"""Maximum rate at which a joint approaches its limit, per distance [1/s]."""
+"""Maximum rate of approach to a joint limit per distance [1/s]."""
 
 
 class Body(NamedTuple):
-    """Model that tasks refer to: the mechanism of vehicle and arm."""
+    """Controlled mechanism: vehicle and arm."""
 
     model: Model
-    """The model."""
+    """Model of the mechanism."""
     vehicle: slice
     """Indices of the vehicle in q."""
     places: list[int]
-    """Indices in v of the controlled motion: the vehicle's six, then the joints."""
+    """Indices in v of the controlled velocities: six of the vehicle, then the joints."""
     joints: tuple[str, ...]
     """Names of the joints."""
     positions: list[int]
@@ -45,37 +45,37 @@ class Body(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Target of a task at a tick; numbers or symbols."""
+    """Target of a task at one tick, as numbers or symbols."""
 
     J: Array
-    """Jacobian for the vehicle's velocity and the joints' rates, shape (m, 6 + n); rows of 0 are inactive."""
+    """Jacobian with respect to vehicle velocity and joint rates, shape (m, 6 + n); inactive rows are 0."""
     rate: Array
-    """Velocity ẋ, shape (m,)."""
+    """Target velocity ẋ, shape (m,)."""
     shown: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     """Reference and error of the controlled quantities."""
 
 
 class KinematicTask(Described, abc.ABC):
-    """Task of vehicle and arm: its Jacobian and target velocity."""
+    """Base class of tasks of vehicle and arm, with Jacobian and target velocity."""
 
     @abc.abstractmethod
     def start(self, body: Body) -> None:
-        """Look up names."""
+        """Find the named parts of the task in the model."""
 
     @abc.abstractmethod
     def __call__(self, tick: Tick) -> Asked:
-        """Return its target, in NumPy operations."""
+        """Return the target of the task, in NumPy operations."""
 
 
 class ToolTask(KinematicTask):
-    """A tool follows a path: ẋ = V_ref + κ e − (velocity from other joints), in world axes.
+    """Task that moves a tool along a path: ẋ = V_ref + κ e − (velocity due to other joints), in world axes.
 
     Args:
-        frame: Name of its frame.
-        waypoints: As for `CartesianMotion`.
-        swings: As for `CartesianMotion`.
-        directions: As for `CartesianMotion`.
-        stiffness: κ [1/s].
+        frame: Name of the tool frame.
+        waypoints: Waypoints, as in `CartesianMotion`.
+        swings: Additional sinusoids, as in `CartesianMotion`.
+        directions: Controlled directions, as in `CartesianMotion`.
+        stiffness: κ, decay rate of errors [1/s].
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ToolTask(KinematicTask):
         self.frame, self.path, self.stiffness = frame, ToolPath(waypoints, swings), positive(stiffness, "stiffness")
         for name in directions:
             if name not in DIRECTIONS:
-                raise ValueError(f"directions has {name!r}{nearest(str(name), DIRECTIONS)}")
+                raise ValueError(f"directions contains an unknown name {name!r}{nearest(str(name), DIRECTIONS)}")
         self.rows = [DIRECTIONS.index(name) for name in directions]
 
     def start(self, body: Body) -> None:
@@ -107,12 +107,12 @@ class ToolTask(KinematicTask):
 
 
 class VehicleTask(KinematicTask):
-    """The vehicle holds or changes its position or attitude: ẋ = κ (target − current), plus the rate of the path.
+    """Task that holds or changes the vehicle pose: ẋ = κ (target − current) plus the rate of the path.
 
     Args:
-        waypoints: As for `FollowPath`.
-        parts: Controlled parts of the pose, of x, y, z, roll, pitch, yaw.
-        stiffness: κ [1/s].
+        waypoints: Waypoints, as in `FollowPath`.
+        parts: Controlled components of the pose, from x, y, z, roll, pitch, yaw.
+        stiffness: κ, decay rate of errors [1/s].
     """
 
     def __init__(
@@ -126,14 +126,14 @@ class VehicleTask(KinematicTask):
         names = ("x", "y", "z", "roll", "pitch", "yaw")
         for name in parts:
             if name not in names:
-                raise ValueError(f"parts has {name!r}{nearest(str(name), names)}")
+                raise ValueError(f"parts contains an unknown name {name!r}{nearest(str(name), names)}")
         self.rows = [names.index(name) for name in parts]
 
     def start(self, body: Body) -> None:
         self._body = body
 
     def __call__(self, tick: Tick) -> Asked:
-        """See `KinematicTask`; angles as rotations about the body's axes, which is accurate near level."""
+        """Return the target with angles as rotations about body axes, an approximation near level attitude."""
         here, (wanted, rate, _) = tick.q[self._body.vehicle], self.path(tick.t)
         R = quaternion_matrix(here[3:])
         angles = np.array(
@@ -147,11 +147,11 @@ class VehicleTask(KinematicTask):
 
 
 class PostureTask(KinematicTask):
-    """Joints move to target positions: ẋ = κ (q_ref − q).
+    """Task that moves joints to target positions: ẋ = κ (q_ref − q).
 
     Args:
-        positions: Positions by joint [rad or m].
-        stiffness: κ [1/s].
+        positions: Target positions, keyed by joint name [rad or m].
+        stiffness: κ, decay rate of errors [1/s].
     """
 
     def __init__(self, *, positions: Mapping[str, float], stiffness: Positive = 0.3) -> None:
@@ -160,7 +160,7 @@ class PostureTask(KinematicTask):
     def start(self, body: Body) -> None:
         for name in self.positions:
             if name not in body.joints:
-                raise ValueError(f"posture: joint {name!r} is not moved{nearest(name, body.joints)}")
+                raise ValueError(f"posture: joint {name!r} is not controlled{nearest(name, body.joints)}")
         self._which = [body.joints.index(name) for name in self.positions]
         self._q = [body.positions[k] for k in self._which]
         self._n = len(body.places)
@@ -171,14 +171,14 @@ class PostureTask(KinematicTask):
 
 
 class ManipulabilityTask(KinematicTask):
-    """An arm stays away from singular configurations: its manipulability w = √det(J Jᵀ) rises to w_0 where it is below.
+    """Task that avoids singular arm configurations by raising the manipulability w = √det(J Jᵀ) to w_0.
 
-    The rate along the unit vector of ∂w/∂q is κ (1 − w/w_0) |∂w/∂q|/w_0: it also vanishes at the maximum of w.
+    For w < w_0, the rate along the unit vector of ∂w/∂q is κ (1 − w/w_0) |∂w/∂q|/w_0, which also vanishes at the maximum of w.
 
     Args:
-        frame: Name of the tool's frame.
-        least: w_0 [in the unit of w].
-        stiffness: κ [1/s].
+        frame: Name of the tool frame.
+        least: Manipulability threshold w_0 [unit of w].
+        stiffness: Gain κ [1/s].
     """
 
     def __init__(self, *, frame: str, least: Positive, stiffness: Positive = 0.2) -> None:
@@ -198,7 +198,7 @@ class ManipulabilityTask(KinematicTask):
         self._measure, self._slope = program, jacobian_program(program, ("moved",))
 
     def __call__(self, tick: Tick) -> Asked:
-        """See `KinematicTask`; inactive where w is high enough."""
+        """Return the target, which is inactive for w above w_0."""
         given = tick.q, tick.q[self._q]
         w = np.sqrt(positive_part(call(self._measure, *given)[0][()]))
         # ∂w/∂q = ∂det/∂q / 2 w
@@ -223,29 +223,27 @@ TASKS: dict[str, type[KinematicTask]] = {
     "posture": PostureTask,
     "manipulability": ManipulabilityTask,
 }
-"""Tasks by their name in a list of tasks."""
+"""Task classes, keyed by type name in files."""
 
 
 class TaskPriority(TracedBlock):
-    """Controller that moves a vehicle and its arm together by tasks in order of priority.
+    """Controller that moves vehicle and arm together by tasks in order of priority.
 
-    Joint limits come first: the rate at which a joint approaches a limit is at most 2/s times the distance less a margin, and
-    the tasks use the remaining freedom, in the order of `prioritised`. The vehicle's share of the velocity goes to its servo
-    LQR
-    (roll
-    and pitch as integrated angles). Since the vehicle is slow, the joints' rates, which go to their servos, are solved
-    again for its actual velocity. Its signals are those of `LqrSpeed`, and reference and error of each tool, such as
+    Joint limits have the highest priority: a joint approaches a limit at no more than 2/s times the distance less a margin. The
+    tasks use the remaining freedom; see `prioritised`. The servo LQR tracks the vehicle velocity (roll and pitch as integrated
+    angles). As the vehicle responds slowly, joint rates are solved again for the actual vehicle velocity before they are
+    sent to the servos. The signals are those of `LqrSpeed`, and reference and error of each tool, such as
     "reference.tool.x".
 
     Args:
-        tasks: Tasks, the most important first: `ToolTask`, `VehicleTask`, `PostureTask`, `ManipulabilityTask`.
-        joints: Names of the joints that move; defaults to all servo-driven ones.
-        body: Name of the vehicle's body; defaults to the first free one.
-        margin: Minimum distance from a joint's limit [rad or m].
-        rates: Maximum speed [m/s], turning rate [rad/s] and joint rate [rad/s or m/s]; beyond, all are scaled down together.
-        bandwidth: As for `LqrSpeed` [rad/s].
-        integral: As for `LqrSpeed` [-].
-        period: Time between two commands [s].
+        tasks: Tasks, highest priority first: `ToolTask`, `VehicleTask`, `PostureTask`, `ManipulabilityTask`.
+        joints: Names of the moving joints; defaults to all servo-driven joints.
+        body: Name of the vehicle body; defaults to the first free body.
+        margin: Minimum distance from a joint limit [rad or m].
+        rates: Maximum speed [m/s], turning rate [rad/s] and joint rate [rad/s or m/s]. A common factor reduces all rates.
+        bandwidth: Bandwidth of the servo LQR, as in `LqrSpeed` [rad/s].
+        integral: Integral factor of the servo LQR, as in `LqrSpeed` [-].
+        period: Command period [s].
     """
 
     def __init__(
@@ -291,9 +289,9 @@ class TaskPriority(TracedBlock):
             self.signals |= {f"{kind}.{task.frame}.{x}": u for kind in ("reference", "error") for x, u in shown.items()}
 
     def velocities(self, given: Sequence[Asked], own: Array, targets: Array) -> tuple[Array, Array]:
-        """Return vehicle velocity (6,) for the tasks, and joint rates (n,) for its `own` current velocity (6,).
+        """Return vehicle velocity (6,) for the tasks, and joint rates (n,) for the `own` actual vehicle velocity (6,).
 
-        `given` are the targets of the tasks, `targets` (n,) those of the joints [rad or m].
+        `given` contains the targets of the tasks, `targets` (n,) the joint targets [rad or m].
         """
         tasks = [(asked.J, asked.rate) for asked in given]
         bounds = targets, self._limits, self.margin
@@ -321,7 +319,7 @@ class TaskPriority(TracedBlock):
 
 @cache
 def _fewer_free(rows: tuple[int, ...], n: int, joints: int) -> Program:
-    """Return a program for tasks (matrices stacked, with these numbers of rows) with the free joints, at permitted speeds."""
+    """Return a program that solves stacked tasks with `rows` rows each, and fixes joints that exceed permitted rates."""
     first = n - joints
 
     def fewer(held: Array, out: Array, J: Array, rate: Array, sizes: Array, bounds: Array) -> tuple[Array, ...]:
@@ -344,9 +342,9 @@ def _fewer_free(rows: tuple[int, ...], n: int, joints: int) -> Program:
 
 
 def within_limits(tasks: Sequence[tuple[Array, Array]], targets: Array, limits: np.ndarray, margin: float) -> Array:
-    """Solve the tasks (J (m_k, N), target velocity (m_k,)) in order, shape (N,), slowing down joints near a limit.
+    """Solve tasks (J (m_k, N), target velocity (m_k,)) in order of priority, shape (N,), with slower joints near limits.
 
-    The joints, with `targets` (n,) and `limits` (n, 2), are the last entries; `margin` is kept [rad or m].
+    The last n entries belong to joints with `targets` (n,) and `limits` (n, 2); `margin` is the distance to keep [rad or m].
     """
     n, joints = tasks[0][0].shape[1], len(targets)
     if not joints:

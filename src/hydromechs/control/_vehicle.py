@@ -1,4 +1,4 @@
-"""Vehicle with thrusters, for controllers: its indices in the state, and the allocation of wrenches to commands."""
+"""Vehicle with thrusters, for controllers: indices in the state, and allocation of wrenches to commands."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from hydromechs.spatial import any_of, clamp, maximum, norm, where
 from hydromechs.values import Array, Scalar
 
 WAYS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
-"""Names of the axes."""
+"""Names of the six axes."""
 
 PRECEDENCE = (0, 2, 5, 1, 4, 3)
-"""Priority of axes if the thrusters cannot move all of them independently: surge, heave, yaw, sway, pitch, roll."""
+"""Axes in order of priority if the thrusters cannot control all of them: surge, heave, yaw, sway, pitch, roll."""
 LEAST = 0.01
-"""Fraction of the maximum force or moment below which an axis counts as unreachable."""
+"""Fraction of the maximum force or moment below which an axis counts as uncontrollable."""
 ROUNDING = 1e-6
-"""Lever arm that counts as zero [m]."""
+"""Lever arm below which a moment counts as zero [m]."""
 
 
 class Push(NamedTuple):
-    """Commands for a wrench."""
+    """Thruster commands for a wrench."""
 
     commands: dict[str, Scalar]
-    """Commands of the thrusters, by name."""
+    """Thruster commands, keyed by name."""
     wrench: Array
-    """Their wrench in steady state, in body axes [N, N·m], shape (6,)."""
+    """Wrench of the commands in steady state, in body axes [N, N·m], shape (6,)."""
     saturated: Scalar
     """1 if a thruster saturates, else 0."""
 
 
 class Vehicle:
-    """A body with a free joint (by default the first one) and the thrusters on it.
+    """Body with a free joint (defaults to the first) and its thrusters.
 
-    The axes `first`, of 0 to 5 for x, y, z and the rotations about them, have priority over the others.
+    The axes `first`, indices 0 to 5 of x, y, z and the rotations about them, have priority over the other axes.
     """
 
     def __init__(self, simulation: Simulation | Site, body: str | None, first: Sequence[int] = ()) -> None:
@@ -48,32 +48,34 @@ class Vehicle:
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = body or (free[0] if free else None)
         if name is None or name not in free:
-            raise ValueError(f"pose control needs a body with a free joint, got {name!r}; known: {', '.join(free) or 'none'}")
+            raise ValueError(
+                f"pose control: {name!r} is not a body with a free joint; use one of: {', '.join(free) or 'none available'}"
+            )
         self.name = name
-        """Its name."""
+        """Name of the vehicle body."""
         self.body = model.body_index(name)
-        """Index of its body."""
+        """Index of the vehicle body."""
         check_free_in_world(model, self.body)
         self.q, self.v = model.q_slices[self.body], model.v_slices[self.body]
-        """Its indices in q and v."""
+        """Slices of the vehicle in q and v."""
         rigid = fixed_to(model, self.body)
         parts = simulation.plant.components
         self.thrusters = [c for c in parts if isinstance(c, Thruster) and model.locate(c.frame).body in rigid]
-        """The thrusters on it, or on bodies fixed to it."""
+        """Thrusters on the vehicle body or on bodies fixed to it."""
         if not self.thrusters:
-            raise ValueError(f"pose control needs thrusters on {name!r} or on bodies fixed to it; there are none")
+            raise ValueError(f"pose control: {name!r} and bodies fixed to it have no thrusters; add at least one")
         self.limits = np.array([t.curve.limits for t in self.thrusters])
-        """Minimum and maximum thrust of each [N], shape (nt, 2)."""
+        """Minimum and maximum thrust of each thruster [N], shape (nt, 2)."""
         self.B = allocation_matrix(model, self.thrusters, name)
-        """Wrench per thrust [1, m], shape (6, nt)."""
+        """Allocation matrix: wrench per unit thrust [-, m], shape (6, nt)."""
         self.axes = reached_axes(self.B, [*first, *PRECEDENCE])
-        """Axes along and about which the thrusters push independently, of 0 to 5 in ascending order."""
+        """Axes that the thrusters control independently, indices 0 to 5 in ascending order."""
         counted = np.array([float(k in self.axes) for k in range(6)])  # side effects about all other axes are accepted
         self._shares = np.linalg.pinv(counted[:, None] * self.B, rcond=1e-9) * counted
         self._allocator = Allocator(self.B, self.limits[:, 0], self.limits[:, 1], weights=counted)
 
     def push(self, wrench: Array) -> Push:
-        """Return commands for the feasible wrench nearest to one in body axes [N, N·m], numbers or symbols, shape (6,)."""
+        """Return commands for the feasible wrench nearest to `wrench` in body axes [N, N·m], numbers or symbols, shape (6,)."""
         given = allocated(self._allocator, wrench)
         pairs = zip(self.thrusters, given.forces.tolist(), strict=True)
         commands = {t.name: t.curve.inverse(force) for t, force in pairs}
@@ -81,12 +83,12 @@ class Vehicle:
 
     @property
     def given(self) -> np.ndarray:
-        """Wrench of the thrusters for a unit along each axis, with its side effects [1, m, 1/m], shape (6, 6)."""
+        """Wrench of the thrusters for a unit demand along each axis, including side effects [-, m, 1/m], shape (6, 6)."""
         return self.B @ self._shares
 
     @property
     def reach(self) -> np.ndarray:
-        """Return the maximum force or moment along each of `axes` in its stronger direction, else 0 [N, N·m], shape (6,)."""
+        """Maximum force or moment along each of `axes` in the stronger direction [N, N·m], shape (6,); 0 for other axes."""
         ways = np.abs(self.limits)
         most = np.where(ways.min(axis=1) > 0.0, ways.min(axis=1), ways.max(axis=1))
         used = (np.abs(self._shares) / most[:, None]).max(axis=0)
@@ -94,10 +96,10 @@ class Vehicle:
 
 
 def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
-    """Return the axes, 0 to 5 ascending, that thrusters reach independently, for B (6, nt), with priorities by `order`.
+    """Return the independently controllable axes (0 to 5, ascending) of an allocation matrix B, shape (6, nt).
 
-    An axis counts if the rest of its row, without its part in the span of the rows before it, is above a hundredth of the
-    largest row of forces, or of moments.
+    Axes are tested in the order `order`. An axis is controllable if the component of its row orthogonal to the rows of earlier
+    axes exceeds a hundredth of the largest row of forces or moments.
     """
     sizes = np.linalg.norm(B, axis=1)
     force = sizes[:3].max()
@@ -115,21 +117,21 @@ def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
 
 
 def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) -> list[str]:
-    """Message about positions and angles that are not controlled; a path that leads only along those is rejected.
+    """Return notes about uncontrolled positions and angles; reject a path that requires only uncontrolled axes.
 
-    A level vehicle changes depth by heave, heading by yaw, and position by surge or sway.
+    A level vehicle changes depth by heave, heading by yaw, and horizontal position by surge or sway.
 
     Args:
-        controlled: Axes that are controlled, of 0 to 5.
-        path: Waypoints: position and roll, pitch, heading [m, rad], shape (n, 6).
+        controlled: Indices of the controlled axes, from 0 to 5.
+        path: Waypoints with position and roll, pitch, heading [m, rad], shape (n, 6).
 
     Raises:
-        ValueError: A waypoint needs a motion that none of the controlled axes gives.
+        ValueError: A waypoint requires a motion that no controlled axis provides.
     """
 
     def why(missing: Sequence[int]) -> str:
         names = ", ".join(WAYS[k] for k in missing)
-        return f"the thrusters do not reach {names}" if not set(missing) & set(vehicle.axes) else f"{names} is not controlled"
+        return f"the thrusters cannot control {names}" if not set(missing) & set(vehicle.axes) else f"{names} is not controlled"
 
     asked: dict[str, tuple[np.ndarray, Sequence[int]]] = {"roll": (path[:, 3:4], (3,)), "pitch": (path[:, 4:5], (4,))}
     if not path[:, 3:5].any():
@@ -143,18 +145,18 @@ def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) ->
         there = np.flatnonzero(rows.any(axis=1))
         if len(there) and not set(needed) & set(controlled):
             raise ValueError(
-                f"waypoint {there[0]} moves {vehicle.name!r} to {what}; {why(needed)}: "
-                "keep to controlled directions, or add thrusters"
+                f"waypoint {there[0]} moves {vehicle.name!r} to {what}, but {why(needed)}; "
+                "use controlled directions, or add thrusters"
             )
     unreached = [WAYS[k] for k in range(6) if k not in vehicle.axes]
     left_out = [WAYS[k] for k in vehicle.axes if k not in controlled]
-    end = "positions and angles that need these are not held"
-    notes = [f"the thrusters of {vehicle.name!r} do not reach {', '.join(unreached)}: {end}"] if unreached else []
-    return notes + ([f"{', '.join(left_out)} of {vehicle.name!r} are not controlled: {end}"] if left_out else [])
+    end = "positions and angles along these axes are not held"
+    notes = [f"the thrusters of {vehicle.name!r} cannot control {', '.join(unreached)}; {end}"] if unreached else []
+    return notes + ([f"{', '.join(left_out)} of {vehicle.name!r} are not controlled; {end}"] if left_out else [])
 
 
 def fixed_to(model: Model, body: int) -> set[int]:
-    """Return the indices of a body and of those fixed to it."""
+    """Return the indices of a body and of all bodies fixed to it."""
     out = {body}
     for i in range(model.nb):
         if model.bodies[i].joint.nv == 0 and model.parent[i] in out:
@@ -163,11 +165,11 @@ def fixed_to(model: Model, body: int) -> set[int]:
 
 
 SMALL = 1e-10
-"""Singular value, over the largest, below which a row counts as dependent on earlier ones."""
+"""Relative singular value below which a row counts as dependent on earlier rows."""
 
 
 def allocated(allocator: Allocator, wrench: Array) -> Allocation:
-    """Allocate a wrench [N, N·m] (6,) of numbers by an `Allocator`, or of symbols by a program that agrees to rounding."""
+    """Allocate a wrench [N, N·m] (6,) by an `Allocator` for numbers, or by an equivalent program for symbols."""
     if wrench.dtype != object:
         return allocator(wrench)
     a, b = allocator, allocator.weights * wrench
@@ -177,10 +179,10 @@ def allocated(allocator: Allocator, wrench: Array) -> Allocation:
 
 
 def _bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, start: Array) -> Array:
-    """Forces (n,) within limits that minimise |A f − b|, with minimum |f|, A (m, n): `start` if it is within them.
+    """Return forces (n,) within limits that minimise |A f − b|, A (m, n), with minimum |f|; `start` if feasible.
 
-    The active-set method of `Allocator`, with masks: one pass of a loop that is skipped if no limit is exceeded. `weight` of
-    |f| counts while the set of saturated thrusters is determined.
+    This is the active-set method of `Allocator` with masks: a loop that is skipped if no limit is exceeded. `weight`
+    regularises |f| while the set of saturated thrusters is determined.
     """
     within = [where(x >= low, where(x <= high, 1.0, 0.0), 0.0) for x, low, high in zip(start, lower, upper, strict=True)]
     beyond = any_of(np.array([x == 0.0 for x in within]))
@@ -189,7 +191,7 @@ def _bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, star
 
 @lru_cache(maxsize=64)
 def _search(rows: tuple[tuple[float, ...], ...], limits: tuple[tuple[float, ...], ...], weight: float) -> Program:
-    """Return the loop of `_bounded`, once for all controllers of a vehicle: forces (n,) from b (m,) and `start` (n,)."""
+    """Return the program of `_bounded`, cached for all controllers of a vehicle: forces (n,) from b (m,) and `start` (n,)."""
     A, (lower, upper) = np.array(rows), np.array(limits)
     m, n = A.shape
     shapes = {"f": (n,), "free": (n,), "weight": (1,), "b": (m,)}
@@ -208,10 +210,10 @@ def _within(x: Scalar, low: float, high: float) -> Scalar:
 
 
 def _pass(A: Array, lower: Array, upper: Array, f: Array, free: Array, weight: Array, b: Array) -> tuple[Array, ...]:
-    """Solve for the forces that are `free` (1 or 0, (n,)); move there up to the first limit, or free one that leaves a limit.
+    """Solve for the `free` forces (1 or 0, (n,)); move to the first limit, or release a force that leaves its limit.
 
-    If neither occurs, the next pass has the weight 0: it distributes the rest by the pseudo-inverse, and is the last.
-    Returns forces, free and weight after the pass, and 1 if they are final.
+    If neither occurs, the next pass is the last: with weight 0, it distributes the rest by the pseudo-inverse. Returns forces,
+    free and weight after the pass, and 1 if they are final.
     """
     n, size = len(f), float(np.linalg.norm(A, 2)) or 1.0
     held = np.array([where(x != 0.0, 0.0, y) for x, y in zip(free, f, strict=True)])
@@ -242,10 +244,10 @@ def _pass(A: Array, lower: Array, upper: Array, f: Array, free: Array, weight: A
 
 
 def _least_squares(A: Array, b: Array, weight: Scalar, floor: float) -> Array:
-    """Return the x that minimises |A x − b|² + (weight |x|)², the shortest if there are several, shape (n,).
+    """Return the x of minimum norm that minimises |A x − b|² + (weight |x|)², shape (n,).
 
-    Rows give an orthonormal basis V of the range, A = L V; x = Vᵀ y with |L y − b|² + (weight |y|)² minimal. Both
-    steps are Gram-Schmidt, which keeps the condition of A and needs no choice of pivots.
+    The rows of A yield an orthonormal basis V with A = L V, and x = Vᵀ y minimises |L y − b|² + (weight |y|)². Both steps use
+    Gram-Schmidt orthogonalisation, which preserves the condition number of A and needs no pivoting.
     """
     m, n = A.shape
     basis: list[Array] = []
@@ -274,7 +276,7 @@ def _least_squares(A: Array, b: Array, weight: Scalar, floor: float) -> Array:
 
 
 def _unit(x: Array, floor: float) -> tuple[Array, Scalar]:
-    """Return a vector over its length, and 1 over its length; both 0 if it is shorter than `floor`."""
+    """Return a vector divided by its norm, and 1 over its norm; both are 0 if the norm is below `floor`."""
     size = norm(x)
     inverse = where(size > floor, 1.0 / maximum(size, floor), 0.0)
     return x * inverse, inverse
