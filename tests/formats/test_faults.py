@@ -62,7 +62,7 @@ BODY_FAULTS = {
             "hydro:",
             "  drag: {type: shape, shape: {type: cylinder, radius: 1, from: [0, 0, 0]}, coefficient: 1} # <-",
         ),
-        ["hydro.drag.shape", "'from' is given without 'to'"],
+        ["hydro.drag.shape", "'from' is set without 'to'"],
     ),
     "text for a number": ((FREE, "inertia: {mass: heavy} # <-"), ["inertia.mass is 'heavy'", "must be a number"]),
     "old octal or underscore is no number": ((FREE, "inertia: {mass: 1_000} # <-"), ["'1_000'", "must be a number"]),
@@ -211,7 +211,7 @@ BODY_FAULTS = {
             MASS,
             "hydro: {added_mass: {type: shape, shape: {type: cylinder, radius: 1, from: [1, 0, 0], to: [1, 0, 0]}}} # <-",
         ),
-        ["hydro.added_mass.shape", "[1.0, 0.0, 0.0]", "differ"],
+        ["hydro.added_mass.shape", "[1.0, 0.0, 0.0]", "separate the ends"],
     ),
     "radius of zero": (
         (FREE, MASS, "hydro:", "  drag: [{type: shape, shape: {type: sphere, radius: 0}, coefficient: 1}] # <-"),
@@ -252,11 +252,11 @@ BODY_FAULTS = {
     ),
     "end without the other": (
         (FREE, MASS, "shapes: {hull: {type: cylinder, radius: 1, from: [0, 0, 0]}} # <-"),
-        ["shapes.hull", "'from' is given without 'to'"],
+        ["shapes.hull", "'from' is set without 'to'"],
     ),
     "ends at one place": (
         (FREE, MASS, "shapes: {hull: {type: capsule, radius: 1, from: [0, 0, 1], to: [0, 0, 1]}} # <-"),
-        ["shapes.hull", "[0.0, 0.0, 1.0]", "differ"],
+        ["shapes.hull", "[0.0, 0.0, 1.0]", "separate the ends"],
     ),
     "place given twice": (
         (FREE, MASS, "shapes: {hull: {type: box, size: [1, 1, 1], at: [0, 0, 1], origin: {}}} # <-"),

@@ -144,7 +144,7 @@ def test_points_bring_their_own_grid(folder):
     said = faults(folder, ("x: [0, 2], ", ""), text=FIELD)
     assert "'seabed.npy' does not specify its position" in said
     said = faults(folder, ("x: [0, 2], ", ""), ("file: seabed.npy", "generate: {type: slope, rise: 0, spacing: 1}"), text=FIELD)
-    assert f"line {line}: terrain.hill: needs x" in said
+    assert f"line {line}: terrain.hill: has no x" in said
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_points_bring_their_own_grid(folder):
         ("type: rubble_mound, seed: 1.5, spacing: 1", "terrain.hill.generate.seed is 1.5, must be an integer"),
         (
             "type: slope, rise: 0, seed: 1, spacing: 1",
-            "slope has no 'seed'; available: level, rise, heading_deg",
+            "slope has no argument 'seed'; available: level, rise, heading_deg",
         ),
     ],
 )
@@ -212,17 +212,17 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     assert "shape (12,), must have two dimensions" in said(HEIGHTS.ravel())
     assert "not finite: row 1, column 2 is nan" in said(np.where(HEIGHTS == -4.0, math.nan, HEIGHTS))
     assert "cannot be read as numbers: " in said(HEIGHTS.astype(object))
-    assert "must hold real numbers" in said(HEIGHTS.astype(str))
-    assert "holds complex128, must hold real numbers" in said(HEIGHTS * 1j)
+    assert "must contain real numbers" in said(HEIGHTS.astype(str))
+    assert "contains complex128, must contain real numbers" in said(HEIGHTS * 1j)
     assert "x is [0.0, 1.0, 2.0, 3.0], must have 3 numbers, one for each height" in said(
         HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]")
     )
     assert "keep one of them" in said(HEIGHTS, ("file:", "heights: [[0, 0], [0, 0]], file:"))
     assert "heights, file or generate" in said(HEIGHTS, (", file: seabed.npy", ""))
     assert "must end in one of .npy, .csv, .png" in said(HEIGHTS, ("seabed.npy", "seabed.doc"))
-    assert "is an image; give low and high" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
+    assert "is an image; set low and high" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
     assert "is not an image; remove low and high" in said(HEIGHTS, ("seabed.npy", "seabed.npy, low: -3"))
-    assert "is a mesh; give the spacing" in said(HEIGHTS, ("seabed.npy", "seabed.stl"))
+    assert "is a mesh; set the spacing" in said(HEIGHTS, ("seabed.npy", "seabed.stl"))
     assert "its own grid; remove spacing" in said(HEIGHTS, ("seabed.npy", "seabed.npy, spacing: 0.1"))
     assert "has low and spacing" in said(HEIGHTS, ("file: seabed.npy", "heights: [[0, 0], [0, 0]], low: 1, spacing: 2"))
     (folder / "seabed.npy").write_text("not an array")

@@ -161,7 +161,7 @@ def test_a_run_says_the_line_too(read, monkeypatch, tmp_path):
         ([("duration: 2", "duration: -2")], "run.duration is -2, must be finite and > 0"),
         (
             [("2}\n", f"2}}\n{TETHER}commands: {{umb.rate: 0.1}}\n")],
-            "tethers.umb.length is 3, must be within the winch's limits",
+            "tethers.umb.length is 3, must be within the winch limits",
         ),
         (
             [("2}\n", "2}\ngrasps: {g: {type: grasp, holder: hull, held: 3}}\n"), ("level: 1.5", "level: 1.5, grasp: [g]")],

@@ -192,7 +192,7 @@ def strided(header):
 @pytest.mark.parametrize("change", [many_vertices, placed_often, strided])
 def test_small_glb_files_stay_small(tmp_path, monkeypatch, change):
     monkeypatch.setattr(checks, "MAX_COPIED", 50_000)
-    with pytest.raises(ValueError, match="compressed or sparse|must be at most|repeat"):
+    with pytest.raises(ValueError, match="compressed or sparse|the maxima are|repeat"):
         read_mesh(glb(tmp_path / "m.glb", change))
 
 
@@ -216,6 +216,6 @@ def test_a_large_mesh_is_read(tmp_path, monkeypatch):
         path.write_bytes(scene.export(file_type="glb") if kind == "glb" else trimesh.exchange.dae.export_collada(scene.dump()))
         assert sum(len(part.faces) for part in read_mesh(path)) == 1280 + 12
         monkeypatch.setattr(checks, "MAX_VERTICES", 100)
-        with pytest.raises(ValueError, match="must be at most"):
+        with pytest.raises(ValueError, match="the maxima are"):
             read_mesh(path)
         monkeypatch.undo()

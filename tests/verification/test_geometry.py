@@ -346,7 +346,7 @@ def test_shape_between_two_points(kind):
     placed = kind.between(start, end, radius=0.1)
     assert np.concatenate(placed.ends) == pytest.approx(np.concatenate([start, end]), abs=4 * EPS)
     assert placed.shape.length == pytest.approx(np.linalg.norm(end - start))
-    with pytest.raises(ValueError, match="differ"):
+    with pytest.raises(ValueError, match="separate the ends"):
         kind.between(start, start, radius=0.1)
 
 

@@ -110,7 +110,7 @@ def test_ready_materials_report_where_they_come_from():
             "must have 4 rows",
         ),
         (lambda f: geometry.height_field(file=f / "h.npy"), "position; .* x"),
-        (lambda f: geometry.height_field(file=f / "h.obj"), "is a mesh; give the spacing"),
+        (lambda f: geometry.height_field(file=f / "h.obj"), "is a mesh; set the spacing"),
         (lambda f: geometry.height_field(file=f / "none.xyz"), "none.xyz' does not exist"),
         (
             lambda f: geometry.height_field(file=f / "bad.xyz"),
@@ -128,7 +128,7 @@ def test_ready_materials_report_where_they_come_from():
         (lambda f: geometry.height_field(x=(0, 1), y=(0, 1), generate={"type": "slope", "spacing": 0.1}), "rise"),
         (
             lambda f: geometry.height_field(x=(0, 1), y=(0, 1), generate={"type": "steps", "spacing": 0.1, "rize": 1}),
-            "steps has no 'rize'",
+            "steps has no argument 'rize'",
         ),
         (
             lambda f: geometry.height_field(x=(0, 99), y=(0, 99), generate={"type": "slope", "spacing": 0.1, "rise": 1}),
@@ -167,7 +167,7 @@ def test_a_scenario_file_generates_ground_of_a_ready_material():
     np.testing.assert_allclose(field.heights, geometry.rubble_mound(np.array(field.x), np.array(field.y), seed=5, relief=0.1))
     with pytest.raises(hm.ScenarioError, match="terrain.mound.material is .rok.*concrete, rock"):
         loads_scenario(FILE.replace("rock", "rok").replace("HEIGHT", "0.4"), library=hm.load, plants=library.load_vehicle)
-    with pytest.raises(hm.ScenarioError, match=r"line 11: terrain.mound.generate .*rubble_mound has no 'sede'"):
+    with pytest.raises(hm.ScenarioError, match=r"line 11: terrain.mound.generate .*rubble_mound has no argument 'sede'"):
         loads_scenario(FILE.replace("seed", "sede").replace("HEIGHT", "0.4"), library=hm.load, plants=library.load_vehicle)
 
 

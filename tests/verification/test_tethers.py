@@ -324,7 +324,7 @@ def test_a_line_that_is_too_short_at_its_start_is_rejected():
 def test_what_does_not_fit_is_rejected():
     with pytest.raises(KeyError, match="no frame or body 'shakle'"):
         Plant(model=vehicle(), components=(tether(frame="shakle"),))
-    with pytest.raises(ValueError, match="within the winch's limits"):
+    with pytest.raises(ValueError, match="within the winch limits"):
         tether(winch=lines.Winch(shortest=70.0, longest=90.0))
     with pytest.raises(ValueError, match="below longest"):
         lines.Winch(shortest=9.0, longest=3.0)

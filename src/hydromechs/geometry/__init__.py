@@ -1,4 +1,4 @@
-"""Shapes: solids in their own frame, centred and along z, with the operations needed for water, contact and drawing."""
+"""Shapes: solids in local frames, centred and with the axis along z, with operations for water, contact and drawing."""
 
 from typing import Any
 
@@ -59,9 +59,10 @@ __all__ = [
 
 
 def shape_family(name: str, base: Any, *kinds: type[Shape]) -> Family:
-    """Return the family of shapes at a place in files: the type selects the shape; its keys are merged with those of `base`.
+    """Return the family of shapes for a key in files: the type selects the shape; its keys are merged with those of `base`.
 
-    `base` is the class of the placed shape, with `str` if a text may name one; all kinds of shapes are allowed by default.
+    `base` is the class of the placed shape, in union with `str` if the key may contain the name of a shape. By default, all
+    kinds of shapes are allowed.
     """
     table = {word: kind for word, kind in SHAPES.items() if not kinds or kind in kinds}
     owner = next(kind for kind in options(base) if kind is not str)
@@ -79,4 +80,4 @@ SHAPES: dict[str, type[Shape]] = {
     "plane": Plane,
     "height_field": HeightField,
 }
-"""Classes by their names in files."""
+"""Shape classes, keyed by name in files."""

@@ -17,11 +17,11 @@ from ._shape import UP, Cell, Face, Interval, Shape, ball, box_distance, first_e
 from ._triangles import SIDES, Integrals, Triangles, joined, quads
 
 ROUNDING = 0.02
-"""Regularisation ε of half extents that can vanish, relative to the smallest half size; the error of the wet part is below 1.3
-ε."""
+"""Regularisation ε of half extents that can vanish, relative to the minimum half size; the error of the wet part is below
+1.3 ε [-]."""
 
 Size = Annotated[float, Bound(least=0.0)]
-"""A nonnegative length."""
+"""Nonnegative length [m]."""
 
 
 @cache
@@ -33,12 +33,12 @@ def gauss(points: int) -> tuple[list[float], list[float]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Box(Shape):
-    """A centred box."""
+    """A box centred at the origin."""
 
     size: Edges
     """Edge lengths along x, y, z [m], shape (3,)."""
     rounding: Size = 0.0
-    """Radius of the edges, up to half of the shortest edge [m]; drag and the free surface treat them as sharp."""
+    """Radius of the edges, up to half of the shortest edge [m]; drag and free surface assume sharp edges."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,7 +50,7 @@ class Box(Shape):
         return 0.5 * np.array(self.size)
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments: sums over the inner box, the sides, the edges and the corners."""
+        """Return volume, centroid and second moments, as sums over the inner box, the sides, the edges and the corners."""
         r, h = self.rounding, self.half_size
         a = h - r
         whole = 8.0 * math.prod(a.tolist()) + 4.0 / 3.0 * math.pi * r**3
@@ -83,7 +83,7 @@ class Box(Shape):
         return np.where(d < 0.0, -1.0, 1.0) * (self.half_size - self.rounding) + self.rounding * d
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal; for rounded edges, those of the inner box less the rounding."""
+        """Return signed distance and normal; rounded edges offset the surface of the inner box by the radius."""
         half = [0.5 * a for a in self.size]
         if not self.rounding:
             return box_distance(x, half)
@@ -91,7 +91,7 @@ class Box(Shape):
         return value - self.rounding, n
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray; rounded edges are three boxes, twelve cylinders and eight spheres."""
+        """Return the distance along a ray; a rounded box consists of three boxes, twelve cylinders and eight spheres."""
         d, r, half = direction, self.rounding, [0.5 * a for a in self.size]
 
         def within(sizes: list[float]) -> Interval:
@@ -144,7 +144,7 @@ class Box(Shape):
         return out[0], out[1], out[2]
 
     def projected_area(self) -> Array:
-        """Return the area of its faces, less their rounded corners [m²], shape (3,)."""
+        """Return the areas of the faces without rounded corners [m²], shape (3,)."""
         x, y, z = self.size
         return np.array([y * z, x * z, x * y]) - (4.0 - math.pi) * self.rounding**2
 
@@ -153,7 +153,7 @@ class Box(Shape):
         return (Cell(self, (0.0, 0.0, 0.0), 8.0 * math.prod((x, y, z))),)
 
     def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
-        """Return ∂P/∂x, ∂P/∂n and P = Σ ± (x ± a ± b ± c)₊⁴/(24 · 8abc), the sign of each term the product of its signs."""
+        """Return ∂P/∂x, ∂P/∂n and P = Σ ± (x ± a ± b ± c)₊⁴/(24 · 8abc); the leading sign is the product of the other signs."""
         half, a = self._extents(n)
         reach = a[0] + a[1] + a[2]
         y = clamp(x, -reach, reach)

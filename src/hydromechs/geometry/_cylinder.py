@@ -17,13 +17,13 @@ from ._shape import NUDGE, UP, Cell, Placed, Shape, Strip, ball, box_distance, f
 from ._triangles import SIDES, Integrals, Triangles, revolved
 
 INSIDE = 1.0 - 1e-12
-"""Bound for clamping arguments of arcsines, where the slope is still finite."""
+"""Bound on the argument of arcsines, at which the slope is still finite."""
 
 
 def _between(cls: Any, start: Sequence[float], end: Sequence[float], fields: dict[str, Any]) -> Placed:
     length = math.dist(start, end)
     if not length:
-        raise ValueError(f"both ends of the {cls.__name__.lower()} are at {list(start)}; they must be different")
+        raise ValueError(f"both ends of the {cls.__name__.lower()} are at {list(start)}; separate the ends")
     middle = [0.5 * (a + b) for a, b in zip(start, end, strict=True)]
     direction = [b - a for a, b in zip(start, end, strict=True)]
     return Placed(shape=cls(length=length, **fields), origin=Origin.pointing(middle, direction))
@@ -31,14 +31,14 @@ def _between(cls: Any, start: Sequence[float], end: Sequence[float], fields: dic
 
 @dataclass(frozen=True, kw_only=True)
 class Cylinder(Shape):
-    """A centred cylinder or tube along z."""
+    """A cylinder or tube along z, centred at the origin."""
 
     radius: Positive
     """Radius [m]."""
     length: Positive
     """Length along z [m]."""
     bore: Size = 0.0
-    """Radius of a hole along z, below the radius: for a tube or a ring [m]."""
+    """Radius of an axial hole, below `radius`; for a tube or a ring [m]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,12 +47,12 @@ class Cylinder(Shape):
 
     @classmethod
     def between(cls, start: Sequence[float], end: Sequence[float], **fields: Any) -> Placed:
-        """Return a cylinder between the centres of its end faces [m], shape (3,) each; `fields`: radius, optional bore."""
+        """Return a cylinder between the centres of two end faces [m], shape (3,) each; `fields`: radius, optional bore."""
         return _between(cls, start, end, fields)
 
     @classmethod
     def along(cls, axis: str, start: float, end: float, **fields: Any) -> Placed:
-        """Return a cylinder on a coordinate axis ("x", "y" or "z") from `start` to `end` [m]; `fields`: radius, bore."""
+        """Return a cylinder along axis "x", "y" or "z" from `start` to `end` [m]; `fields`: radius, optional bore."""
         if axis not in ("x", "y", "z"):
             raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
         first, last = ([s if axis == a else 0.0 for a in "xyz"] for s in (start, end))
@@ -78,7 +78,7 @@ class Cylinder(Shape):
         return np.array([*out, math.copysign(0.5 * self.length, direction[2])])
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal: of a rectangle in the coordinates (distance from the axis, along the axis)."""
+        """Return signed distance and normal, computed for a rectangle in the plane of radial and axial coordinates."""
         x0 = x[0] + NUDGE
         rho = norm((x0, x[1]))
         wall = self.radius if not self.bore else 0.5 * (self.radius - self.bore)
@@ -87,7 +87,7 @@ class Cylinder(Shape):
         return value, np.array([n_rho * x0 / rho, n_rho * x[1] / rho, n_z])
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray: within the radius and between the ends, in front of or behind the bore."""
+        """Return the distance along a ray to the outer surface, the end faces or the bore."""
         d = direction
         whole = overlap(pipe(x[0], x[1], d[0], d[1], self.radius), slab(x[2], d[2], 0.5 * self.length))
         if not self.bore:
@@ -111,7 +111,7 @@ class Cylinder(Shape):
         return np.array([side, side, np.pi * (self.radius**2 - self.bore**2)])
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return the solid cylinder, and its bore as a hole."""
+        """Return the solid cylinder, and the bore as a hole."""
         half, middle = 0.5 * self.length, (0.0, 0.0, 0.0)
         volume = 2.0 * math.pi * self.radius**2 * half
         if not self.bore:
@@ -120,7 +120,7 @@ class Cylinder(Shape):
         return Cell(whole, middle, volume), Cell(hole, middle, -2.0 * math.pi * self.bore**2 * half)
 
     def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
-        """Return ∂P/∂x, ∂P/∂n and P without a bore; with F₁(y) = E[max(y + b u₂, 0)] of a disc and F₂ its integral:
+        """Return ∂P/∂x, ∂P/∂n and P without a bore; with F₁(y) = E[max(y + b u₂, 0)] of a disc and its integral F₂:
 
         P = (F₂(x + a) − F₂(x − a))/2a,   ∂P/∂x = (F₁(x + a) − F₁(x − a))/2a
         """
@@ -136,7 +136,7 @@ class Cylinder(Shape):
         return scale * (high1 - low1), first, P + maximum(x - (a + b), 0.0)
 
     def wet_rate(self, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
-        """Return the time derivative of (F₁(x + a) − F₁(x − a))/2a, with ∂F₁/∂y and ∂F₁/∂b of `_disc_rates`."""
+        """Return the time derivative of (F₁(x + a) − F₁(x − a))/2a from the derivatives `_disc_rates`."""
         half, r = 0.5 * self.length, self.radius
         a, b = self._extents(n)
         a_rate = half**2 * n[2] * n_rate[2] / a
@@ -148,14 +148,14 @@ class Cylinder(Shape):
         return (0.5 * change - wet * a_rate) / a
 
     def _extents(self, n: Array) -> tuple[Scalar, Scalar]:
-        """Return the half extents along n of the axis and of the disc, regularised because they can vanish."""
+        """Return the half extents of axis and disc along n, regularised because they can vanish."""
         half, r = 0.5 * self.length, self.radius
         small = (ROUNDING * min(half, r)) ** 2
         return np.sqrt(half**2 * n[2] * n[2] + small), np.sqrt(r**2 * (n[0] * n[0] + n[1] * n[1]) + small)
 
 
 def _disc(y: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """F₁ = b g₁, F₂ = b² g₂ and ∂F₂/∂b = 2 b g₂ − y g₁ at s = y/b; with c = √(1 − s²) and −1 ≤ s ≤ 1
+    """Return F₁ = b g₁, F₂ = b² g₂ and ∂F₂/∂b = 2 b g₂ − y g₁ at s = y/b; with c = √(1 − s²) and −1 ≤ s ≤ 1
 
     g₁ = s/2 + (s asin s + c − c³/3)/π,   g₂ = s²/4 + 1/16 + ((s²/2 + 1/8) asin s + 5/8 s c − s c³/12)/π,
 
@@ -172,7 +172,10 @@ def _disc(y: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _disc_rates(s: Scalar) -> tuple[Scalar, Scalar]:
-    """∂F₁/∂y = 1/2 + (asin s + s c)/π, the part of the disc below y, and ∂F₁/∂b = 2/3 c³/π at s = y/b, see `_disc`."""
+    """Return ∂F₁/∂y and ∂F₁/∂b at s = y/b, see `_disc`.
+
+    ∂F₁/∂y = 1/2 + (asin s + s c)/π is the fraction of the disc below y, and ∂F₁/∂b = 2/3 c³/π.
+    """
     s = clamp(s, -INSIDE, INSIDE)
     c = np.sqrt(1.0 - s * s)
     return 0.5 + (np.arcsin(s) + s * c) / math.pi, (2.0 / 3.0 / math.pi) * (c * c * c)
@@ -180,16 +183,16 @@ def _disc_rates(s: Scalar) -> tuple[Scalar, Scalar]:
 
 @dataclass(frozen=True, kw_only=True)
 class Capsule(Shape):
-    """A centred cylinder with hemispherical caps along z."""
+    """A cylinder along z with hemispherical caps, centred at the origin."""
 
     radius: Positive
     """Radius [m]."""
     length: Positive
-    """Length along z between the centres of its caps [m]."""
+    """Length along z between the centres of the caps [m]."""
 
     @classmethod
     def between(cls, start: Sequence[float], end: Sequence[float], **fields: Any) -> Placed:
-        """Return a capsule between the centres of its caps [m], shape (3,) each; `fields`: radius."""
+        """Return a capsule between the centres of two caps [m], shape (3,) each; `fields`: radius."""
         return _between(cls, start, end, fields)
 
     def integrals(self) -> Integrals:
@@ -213,12 +216,12 @@ class Capsule(Shape):
         return self.radius * d + np.array([0.0, 0.0, math.copysign(0.5 * self.length, d[2])])
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal: those of a sphere about the nearest point of the axis."""
+        """Return signed distance and normal of a sphere at the nearest point of the axis."""
         half = 0.5 * self.length
         return sphere_distance(np.array([x[0], x[1], x[2] - clamp(x[2], -half, half)]), self.radius)
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray: to its cylinder or its caps."""
+        """Return the distance along a ray to the cylindrical part or to the caps."""
         d, half = direction, 0.5 * self.length
         tube = overlap(pipe(x[0], x[1], d[0], d[1], self.radius), slab(x[2], d[2], half))
         caps = [ball(x - np.array([0.0, 0.0, z]), d, self.radius) for z in (-half, half)]
@@ -234,7 +237,7 @@ class Capsule(Shape):
         return np.array([side, side, np.pi * self.radius**2])
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return a cylinder and two ellipsoids, each with the volume, centroid and second moments of a hemisphere."""
+        """Return a cylinder and two ellipsoids; each ellipsoid has the volume, centroid and second moments of a hemisphere."""
         r, half = self.radius, 0.5 * self.length
         # a hemisphere has its centroid at 3/8 r from its plane and second moment r²/5 about the plane; an ellipsoid (half
         # axis)²/5

@@ -12,18 +12,18 @@ from ._shape import NUDGE, UP, Cell, Shape, ball, first_entry, sphere_distance
 from ._triangles import SIDES, Integrals, Triangles, revolved
 
 NEWTON = 10
-"""Steps of Newton's method to the nearest point of an ellipsoid; six give full accuracy for axes of 1 : 100."""
+"""Number of Newton steps to the nearest point of an ellipsoid; six give full accuracy for axis ratios up to 100."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ellipsoid(Shape):
-    """A centred ellipsoid."""
+    """An ellipsoid centred at the origin."""
 
     axes: Edges
-    """Half lengths along x, y, z [m], shape (3,)."""
+    """Semi-axes along x, y, z [m], shape (3,)."""
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments: V = 4/3 π abc, V a²/5."""
+        """Return volume, centroid and second moments, V = 4/3 π abc and V a²/5 etc."""
         volume = 4.0 / 3.0 * math.pi * math.prod(self.axes)
         return Integrals(volume, np.zeros(3), np.diag(volume * np.square(self.axes) / 5.0))
 
@@ -35,15 +35,15 @@ class Ellipsoid(Shape):
         return np.square(points / self.half_size).sum(axis=1) <= 1.0
 
     def support(self, direction: Array) -> Array:
-        """Return the farthest point, A² d/|A d| with A the half axes."""
+        """Return the farthest point A² d/|A d|, where A contains the semi-axes."""
         stretched = self.half_size * direction
         return np.asarray(self.half_size * stretched / np.linalg.norm(stretched))
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal by the nearest point a_i² x_i/(t + a_i²), t from Σ (a_i x_i/(t + a_i²))² = 1.
+        """Return signed distance and normal from the nearest point a_i² x_i/(t + a_i²), with Σ (a_i x_i/(t + a_i²))² = 1.
 
-        Newton's method for 1/√Σ = 1 is monotonic from the start below (Moré and Sorensen 1983); u = t + a_min² avoids
-        cancellation.
+        Newton's method for 1/√Σ = 1 converges monotonically from the initial value below (Moré and Sorensen 1983). The
+        variable u = t + a_min² avoids cancellation.
         """
         a = self.axes
         least = min(a) ** 2
@@ -63,7 +63,7 @@ class Ellipsoid(Shape):
         return (u - least) * size, sign * n / size
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray, from that of the unit sphere after scaling."""
+        """Return the distance along a ray, computed for the unit sphere after scaling."""
         x, d = x / np.array(self.axes), direction / np.array(self.axes)
         size = norm(d)
         begin, end = ball(x, d / size, 1.0)
@@ -94,7 +94,7 @@ class Ellipsoid(Shape):
 
 @dataclass(frozen=True, kw_only=True)
 class Sphere(Shape):
-    """A centred sphere."""
+    """A sphere centred at the origin."""
 
     radius: Positive
     """Radius [m]."""
@@ -133,7 +133,7 @@ class Sphere(Shape):
 
 
 def ellipsoid_wet(x: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Return ∂P/∂x, ∂P/∂b and P of an ellipsoid at depth x [m] with half extent b [m] along the vertical, b² = Σ (b_k n_k)².
+    """Return ∂P/∂x, ∂P/∂b and P of an ellipsoid at depth x [m] with vertical half extent b [m], b² = Σ (b_k n_k)².
 
     ∂P/∂x = (1 + s)² (2 − s)/4,   ∂P/∂b = 3/16 (1 − s²)²,   P = b (1 + s)³ (3 − s)/16,   s = x/b in −1..1
     """

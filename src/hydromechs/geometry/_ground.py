@@ -17,13 +17,14 @@ from ._shape import PARALLEL, UP, Placed, Shape
 from ._triangles import SIDES, Triangles, grid
 
 MAX_HEIGHTS = 250_000
-"""Maximum number of heights of a field. They are constants of the machine code, whose compile time grows with them."""
+"""Maximum number of heights in a field. Heights are constants of the machine code, whose compile time grows with their
+number."""
 RINGS = 4
-"""Rings of coefficients around the grid of a height field: the transition to level ground, and two more for the spline."""
+"""Number of rings of coefficients around the grid of a height field: the transition to level ground, and two for the spline."""
 LEVEL = 2.0
-"""Distance from the grid's edge beyond which a height field is level [cells]."""
+"""Distance from the edge of the grid beyond which a height field is level [cells]."""
 STEPS = 12
-"""Number of safe steps along a ray over a height field before Newton's method takes over."""
+"""Number of conservative steps along a ray over a height field before Newton's method starts."""
 NEWTON = 4
 """Number of Newton steps."""
 MET = 1e-6
@@ -35,19 +36,19 @@ Heights = Annotated[tuple[tuple[float, ...], ...], Bound(size=0, rows=0)]
 
 @dataclass(frozen=True, kw_only=True)
 class Plane(Shape):
-    """A half space: solid below z = 0 of its frame, whose z axis points out of the solid."""
+    """A half space: solid below z = 0 of the local frame, whose z axis points out of the solid."""
 
     bounded = False
 
     @classmethod
     def through(cls, point: Sequence[float], normal: Sequence[float]) -> Placed:
-        """Return the plane through a point [m] with an outward normal of any length; (0, 0, −1) is a floor in NED."""
+        """Return the plane through a point [m] with an outward normal of any nonzero length; (0, 0, −1) is a floor in NED."""
         if not any(normal):
-            raise FieldError("plane.normal", list(normal), "must not be zero; give the direction out of the solid")
+            raise FieldError("plane.normal", list(normal), "must not be zero; set the direction out of the solid")
         return Placed(shape=cls(), origin=Origin.pointing(point, normal))
 
     def local(self, origin: Origin, p: Array) -> Array:
-        """Return the relevant coordinate of a point of the parent: z = n · p − n · p₀."""
+        """Return (0, 0, z) with the height of a parent point above the plane, z = n · p − n · p₀."""
         n = origin.R[:, 2]
         return np.array([0.0, 0.0, n @ p - n @ np.array(origin.xyz)])
 
@@ -63,7 +64,7 @@ class Plane(Shape):
         return where((gap >= 0.0) * (closing > PARALLEL), gap / maximum(closing, PARALLEL), math.inf)
 
     def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
-        """Return the heights of n · (p − p₀) = 0; −inf below an overhang."""
+        """Return the heights with n · (p − p₀) = 0; −inf below an overhang."""
         n, p, up = origin.R[:, 2], origin.xyz, -float(down[2])
         if n[2] * up <= 0.0:
             return np.full(np.shape(x), -np.inf)
@@ -72,10 +73,10 @@ class Plane(Shape):
 
 @dataclass(frozen=True, kw_only=True)
 class HeightField(Shape):
-    """A surface given by heights over a grid, interpolated and extended by cubic splines.
+    """A surface of heights over a grid, with cubic-spline interpolation and extrapolation.
 
-    At an edge the surface has no curvature across it. Outside the grid it levels out within two cells, over which its height
-    changes by half as much as along a straight continuation. Slope and curvature are continuous everywhere.
+    The curvature across an edge of the grid is zero. Outside the grid, the surface becomes level within two cells, in which
+    the height changes by half of the linear extrapolation. Slope and curvature are continuous everywhere.
     """
 
     bounded = False
@@ -85,7 +86,7 @@ class HeightField(Shape):
     y: Rising
     """Grid lines along y, evenly spaced, increasing [m], shape (ny,), ny at least 2."""
     heights: Heights
-    """Height above the mean water surface, positive up, so negative under water: a row for each x [m], shape (nx, ny)."""
+    """Heights above the mean water surface, positive up and negative under water: one row per x [m], shape (nx, ny)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,7 +99,7 @@ class HeightField(Shape):
                 raise self._wrong(name, f"must be evenly spaced, but has spacings from {spread}")
         sizes = [len(row) for row in self.heights]
         if sum(sizes) > MAX_HEIGHTS:
-            must = f"but must have at most {MAX_HEIGHTS} heights; resample or crop it"
+            must = f"but must have at most {MAX_HEIGHTS} heights; resample or crop the field"
             raise FieldError(f"{self.word}.heights", f"{len(sizes)} rows", must)
         if len(sizes) != len(self.x):
             raise self._wrong("heights", f"must have {len(self.x)} rows, one for each x, has {len(sizes)}")
@@ -115,12 +116,12 @@ class HeightField(Shape):
 
     @cached_property
     def coefficients(self) -> tuple[float, ...]:
-        """Coefficients of cubic B-splines with rings around the grid, row-major [m], shape ((nx + 2 rings) (ny + 2 rings),)."""
+        """Cubic B-spline coefficients with rings around the grid, row-major [m], shape ((nx + 2 rings) (ny + 2 rings),)."""
         return tuple(_spline_coefficients(_spline_coefficients(np.array(self.heights)).T).T.ravel().tolist())
 
     @cached_property
     def slopes(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Bounds of the slopes along x and y [-]: extreme differences between coefficients, over the spacing."""
+        """Bounds of the slopes along x and y [-]: extreme differences of coefficients divided by the spacing."""
         c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, -1))
         steps = [np.diff(c, axis=axis) / spacing for axis, spacing in enumerate(self.spacing)]
         return (float(steps[0].min()), float(steps[0].max())), (float(steps[1].min()), float(steps[1].max()))
@@ -142,7 +143,7 @@ class HeightField(Shape):
         return above * cosine, cosine * (np.array([gx, gy, 0.0]) - down)
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray by conservative steps of height / steepest approach, then Newton's method."""
+        """Return the distance along a ray, by conservative steps of height / steepest approach, then Newton's method."""
         b = direction
         (x_least, x_most), (y_least, y_most) = self.slopes
         steepest = down @ b + maximum(x_least * b[0], x_most * b[0]) + maximum(y_least * b[1], y_most * b[1])
@@ -161,7 +162,7 @@ class HeightField(Shape):
         return where(meets * (r >= 0.0), r, math.inf)
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface over its grid as triangles, z up."""
+        """Return the surface over the grid as triangles, with z up."""
         return grid(np.array(self.x), np.array(self.y), np.array(self.heights))
 
     def height_and_slopes(self, p: Array) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
@@ -180,14 +181,14 @@ class HeightField(Shape):
         return h, hx / dx, hy / dy, hxx / (dx * dx), hxy / (dx * dy), hyy / (dy * dy)
 
     def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
-        """Return the heights; the frame of the field is that of the parent."""
+        """Return the heights; the frame of the field equals the parent frame."""
         if np.asarray(x).dtype != object:
             return self.heights_at(x, y)
         heights = [self.height_and_slopes(np.array([a, b, 0.0]))[0] for a, b in zip(np.ravel(x), np.ravel(y), strict=True)]
         return np.array(heights).reshape(np.shape(x))
 
     def heights_at(self, x: Array, y: Array) -> Array:
-        """Return the heights at x and y, arrays of the same shape [m]: Σ B(u) B(w) c."""
+        """Return the heights Σ B(u) B(w) c at x and y, arrays of equal shape [m]."""
         c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, len(self.y) + 2 * RINGS))
         (ix, bx), (iy, by) = (_splines(a, line, s) for a, line, s in zip((x, y), (self.x, self.y), self.spacing, strict=True))
         h = np.zeros(np.shape(x))
@@ -198,7 +199,7 @@ class HeightField(Shape):
 
 
 def _cubic(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Return value, slope and curvature at t in [0, 1] of the cubic B-spline with the coefficients at −1, 0, 1 and 2."""
+    """Return value, slope and curvature at t in [0, 1] of the cubic B-spline with coefficients at −1, 0, 1 and 2."""
     back, ahead = c[0] - 2.0 * c[1] + c[2], c[1] - 2.0 * c[2] + c[3]  # curvatures at 0 and 1
     turn = ahead - back
     slope = 0.5 * (c[2] - c[0])
@@ -207,10 +208,11 @@ def _cubic(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _spline_coefficients(h: Array) -> Array:
-    """c of shape (n + 2 rings, ...) with (c_{i−1} + 4 c_i + c_{i+1}) / 6 = h_i.
+    """Return spline coefficients c, shape (n + 2 rings, ...), with (c_{i−1} + 4 c_i + c_{i+1}) / 6 = h_i.
 
-    The ends continue straight for one interval (c_{−1} = 2 c_0 − c_1), then level (c_{−2} = c_{−3} = … = c_{−1}). At an end
-    this gives c_0 = h_0, so the system is tridiagonal and diagonally dominant, and elimination needs no pivoting.
+    At each end, coefficients are extrapolated linearly for one interval (c_{−1} = 2 c_0 − c_1), then constant (c_{−2} =
+    c_{−3} = … = c_{−1}). This gives c_0 = h_0, so that the system is tridiagonal and diagonally dominant, and needs no
+    pivoting.
     """
     n = len(h)
     c = np.array(h, dtype=float)
@@ -225,7 +227,7 @@ def _spline_coefficients(h: Array) -> Array:
 
 
 def _splines(at: Array, grid: tuple[float, ...], spacing: float) -> tuple[Array, tuple[Array, ...]]:
-    """Return the index of the first of four coefficients, and the cubic B-splines there."""
+    """Return the index of the first of four coefficients at t, and the cubic B-splines of these four."""
     u = np.clip((at - grid[0]) / spacing, -LEVEL, len(grid) - 1.0 + LEVEL)
     i = np.floor(u)
     t = u - i

@@ -15,10 +15,10 @@ from ._ground import MAX_HEIGHTS
 from ._mesh_checks import read_mesh
 
 Ends: TypeAlias = tuple[float, float]
-"""First and last grid line along an axis [m]."""
+"""First and last grid line along each axis [m]."""
 
 SAME = 1e-6
-"""Tolerance between given grid lines and those of a file, as a fraction of its extent."""
+"""Tolerance between given grid lines and the grid lines of a file, relative to the extent of the grid [-]."""
 IMAGES = (".png", ".tif", ".tiff", ".bmp", ".pgm")
 POINTS = (".xyz", ".txt")
 MESHES = (".obj", ".stl", ".ply", ".glb")
@@ -29,11 +29,11 @@ class HeightGrid(NamedTuple):
     """Heights over a grid, and the grid if the file has one."""
 
     heights: np.ndarray
-    """A row for each x [m], shape (nx, ny)."""
+    """Heights, one row per x [m], shape (nx, ny)."""
     x: np.ndarray | None
     """Grid along x [m], shape (nx,), or None if the file does not specify it."""
     y: np.ndarray | None
-    """Grid along y [m], shape (ny,), or None."""
+    """Grid along y [m], shape (ny,), or None if the file does not specify it."""
 
 
 def read_heights(
@@ -49,25 +49,23 @@ def read_heights(
     | suffix | contents |
     |---|---|
     | .npy | a NumPy array of shape (nx, ny) |
-    | .csv | a row of numbers for each x |
-    | .png, .tif, .bmp, .pgm | grey values, 0 black to 1 white: columns of the image along x, its lower edge at the minimum y |
+    | .csv | one row of numbers per x |
+    | .png, .tif, .bmp, .pgm | grey values, 0 black to 1 white: image columns along x, lower edge of the image at minimum y |
     | .xyz, .txt | lines of x, y and height, in any order, that fill a grid |
     | .obj, .stl, .ply, .glb | a mesh, z up: the highest point over each grid point |
 
-    An image alone needs `low` and `high`, the heights of black and white [m]; a mesh alone needs the `spacing` of the grid over
-    it [m]. `ends` are its first and last lines along x and y [m]; they default to the bounds of the mesh.
+    Only images require `low` and `high`, the heights of black and white [m]. Only meshes require `spacing`, the spacing of
+    the grid over the mesh [m]. The first and last grid lines `ends` [m] along x and y default to the bounds of the mesh.
     """
     suffix = path.suffix.lower()
     if suffix not in KINDS:
         raise ValueError(f"{path.name!r} must end in one of {', '.join(KINDS)}")
     if suffix in IMAGES and (low is None or high is None):
-        raise ValueError(f"{path.name!r} is an image; give low and high, the heights of black and white")
+        raise ValueError(f"{path.name!r} is an image; set low and high, the heights of black and white")
     if suffix not in IMAGES and not (low is None and high is None):
         raise ValueError(f"{path.name!r} is not an image; remove low and high")
     if (spacing is not None) is not (suffix in MESHES):
-        words = (
-            "is a mesh; give the spacing of the grid over it" if spacing is None else "contains its own grid; remove spacing"
-        )
+        words = "is a mesh; set the spacing of the grid over it" if spacing is None else "contains its own grid; remove spacing"
         raise ValueError(f"{path.name!r} {words}")
     try:
         files.require_file(path)
@@ -78,27 +76,27 @@ def read_heights(
         else:
             grid = HeightGrid({".npy": _npy, ".csv": _csv}.get(suffix, _image)(path), None, None)
     except FileNotFoundError:
-        raise ValueError(f"file {str(path)!r} does not exist; give its path relative to the scenario file") from None
+        raise ValueError(f"file {str(path)!r} does not exist; correct the path, relative to the scenario file") from None
     except OSError as e:
         raise ValueError(f"{str(path)!r} cannot be read: {e}") from None
     bad = np.argwhere(~np.isfinite(grid.heights))
     if len(bad):
         i, j = bad[0]
         value = grid.heights[i, j]
-        raise ValueError(f"{path.name!r} has a height that is not finite: row {i}, column {j} is {value}; fill it in")
+        raise ValueError(f"{path.name!r} has a height that is not finite: row {i}, column {j} is {value}; replace it")
     return grid if low is None or high is None else grid._replace(heights=low + (high - low) * grid.heights)
 
 
 def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Sequence[float] | None) -> HeightGrid:
-    """Return heights with their grid lines, from the file or as given; `FieldError` for "x" or "y".
+    """Return heights with grid lines from the file or from `x` and `y`; raise `FieldError` for invalid `x` or `y`.
 
-    Give all lines along an axis, or the first and the last [m]; errors name the file.
+    `x` and `y` contain all lines along an axis, or the first and the last [m]. Errors name the file.
     """
     lines = []
     for axis, own, given, n in zip("xy", (grid.x, grid.y), (x, y), grid.heights.shape, strict=True):
         ends = None if given is None else [float(a) for a in given]
         if own is None and ends is None:
-            raise ValueError(f"{file!r} does not specify its position; give the first and last grid line in {axis}")
+            raise ValueError(f"{file!r} does not specify its position; set the first and last grid line in {axis}")
         if ends is not None and len(ends) not in (2, n):
             has = f"must have {n} numbers, one for each height in {file!r}, or its two ends, has {len(ends)}"
             raise FieldError(axis, ends, has)
@@ -118,7 +116,7 @@ def _image(path: Path) -> np.ndarray:
             grey = np.asarray(image if image.mode in ("I;16", "I", "F") else image.convert("L"), dtype=float)
             top = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}.get(image.mode, 255.0)
     except Image.DecompressionBombError:
-        raise ValueError(f"{path.name!r} has too many pixels; an image may have at most {MAX_HEIGHTS}") from None
+        raise ValueError(f"{path.name!r} has too many pixels, the maximum is {MAX_HEIGHTS}; reduce the resolution") from None
     return grey[::-1].T / top
 
 
@@ -139,19 +137,19 @@ def _points(path: Path) -> HeightGrid:
     if len(points) != len(x) * len(y):
         raise ValueError(
             f"{path.name!r} has {len(points)} points, but {len(x)} different x and {len(y)} different y, which form a grid "
-            f"of {len(x) * len(y)} points; give one height for each of them"
+            f"of {len(x) * len(y)} points; add exactly one height per grid point"
         )
     heights = np.full((len(x), len(y)), np.nan)
     heights[np.searchsorted(x, points[:, 0]), np.searchsorted(y, points[:, 1])] = points[:, 2]
     missing = np.argwhere(np.isnan(heights))
     if len(missing):
         i, j = missing[0]
-        raise ValueError(f"{path.name!r} has no height at x = {x[i]:g}, y = {y[j]:g}; give a height for each place, once")
+        raise ValueError(f"{path.name!r} has no height at x = {x[i]:g}, y = {y[j]:g}; add exactly one height per grid point")
     return HeightGrid(heights, x, y)
 
 
 def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightGrid:
-    """Return the highest point of all triangles over each grid point."""
+    """Return the height of the highest point of all triangles over each grid point."""
     from trimesh.util import concatenate  # importing it takes 0.25 s, and it is rarely needed
 
     mesh: Any = concatenate(read_mesh(path))
@@ -170,7 +168,7 @@ def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightG
 
 
 def _raise_to(heights: np.ndarray, x: np.ndarray, y: np.ndarray, corners: np.ndarray) -> None:
-    """Raise heights (nx, ny) to those of a triangle with corners (3, 3) that lies over the grid."""
+    """Raise the heights (nx, ny) below a triangle with corners (3, 3) to the height of the triangle."""
     a, b, c = corners
     double = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])
     if abs(double) < 1e-15:
@@ -199,7 +197,7 @@ def _npy(path: Path) -> np.ndarray:
     except (ValueError, EOFError) as e:
         raise ValueError(f"{path.name!r} cannot be read as numbers: {e}; write them with numpy.save") from None
     if heights.dtype.kind not in "fiu":
-        raise ValueError(f"{path.name!r} holds {heights.dtype}, must hold real numbers")
+        raise ValueError(f"{path.name!r} contains {heights.dtype}, must contain real numbers")
     if heights.ndim != 2:
         raise ValueError(f"{path.name!r} has the shape {heights.shape}, must have two dimensions: a row for each x")
     _small(path, heights.size)

@@ -1,6 +1,6 @@
 """Height fields from rows, arrays, functions, files and generators.
 
-Heights are positive up from the mean water surface, in NED and ENU; x and y are those of the world.
+Heights are positive up from the mean water surface, in NED and ENU; x and y are world coordinates.
 """
 
 import inspect
@@ -29,21 +29,21 @@ def height_field(
     spacing: Positive | None = None,
     generate: Mapping[str, Any] | None = None,
 ) -> HeightField:
-    """Create the height field that a file describes: from heights, another file or a generator.
+    """Create a height field from heights, a file of heights or a generator, as described in a scenario file.
 
     Args:
-        x: Grid along x of the world, evenly spaced [m]; the first and last grid line are enough; files of points contain their
-            own.
-        y: The same along y [m].
-        heights: Height above the mean water surface, positive up, so negative under water: a row for each x [m]. In Python also
-            a function of arrays x and y, with `spacing`.
+        x: Evenly spaced grid lines along x of the world [m], or only the first and last line. Files of points contain
+            their own lines.
+        y: Evenly spaced grid lines along y of the world [m], or only the first and last line.
+        heights: Heights above the mean water surface, positive up and negative under water: one row per x [m]. In Python,
+            optionally a function of arrays x and y, with `spacing`.
         file: File with the heights: a table (.npy, .csv), points (.xyz, .txt), an image (.png, .tif, .bmp, .pgm) or a mesh
             (.obj, .stl, .ply, .glb).
         low: Height of black in an image [m].
         high: Height of white in an image [m].
-        spacing: Spacing of the grid over a mesh, whose highest points are used [m].
+        spacing: Spacing of the grid over a mesh, for the highest point at each grid point [m].
         generate: Generator of the heights: {type: rubble_mound, spacing: 0.1, seed: 1, ...}; type is slope, steps or
-            rubble_mound, the other keys are its arguments.
+            rubble_mound; the other keys are arguments of the generator.
     """
     given = {"heights": heights is not None, "file": bool(file), "generate": generate is not None}
     sources = [key for key, there in given.items() if there]
@@ -54,7 +54,7 @@ def height_field(
         raise ValueError(f"has {' and '.join(options)}, which apply only with file; remove them")
     missing = [key for key, lines in (("x", x), ("y", y)) if lines is None]
     if missing and not file:
-        raise ValueError(f"needs {' and '.join(missing)}, at least one grid line at each end; add it")
+        raise ValueError(f"has no {' and '.join(missing)}; add at least the first and the last grid line")
     if file:
         ends = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1]))) if x and y else None
         grid = grid_on_lines(read_heights(Path(file), ends, **options), Path(file).name, x, y)
@@ -72,7 +72,7 @@ def height_field(
 
 
 def _lines(given: Sequence[float], n: int) -> tuple[float, ...]:
-    """Return all n grid lines, from the first and the last if only these are given."""
+    """Return all n grid lines; if only the first and the last are given, interpolate between them."""
     return tuple(np.linspace(given[0], given[-1], n).tolist()) if len(given) == 2 < n else tuple(given)
 
 
@@ -82,14 +82,16 @@ def _field(x: Any, y: Any, heights: Any) -> HeightField:
 
 
 def grid_lines(ends: Sequence[float], spacing: float, name: str = "x") -> Array:
-    """Return grid lines from one end to the other [m], shape (n,); the spacing [m] is rounded to fit."""
+    """Return grid lines from one end to the other [m], shape (n,); the spacing [m] is rounded to a fraction of the length."""
     if len(ends) < 2 or not all(np.isfinite(ends)) or not ends[0] < ends[-1]:
         raise FieldError(name, list(ends), "must be the first and the last grid line, in increasing order")
     n = round(min((ends[-1] - ends[0]) / positive(spacing, "spacing"), 1e15)) + 1
     if n < 2:
         raise FieldError("spacing", spacing, f"must be at most {ends[-1] - ends[0]:g} m, the length of {name}")
     if n > MAX_HEIGHTS:  # check before memory is allocated
-        raise FieldError("spacing", spacing, f"gives {n:g} lines along {name}, but a field has at most {MAX_HEIGHTS} heights")
+        raise FieldError(
+            "spacing", spacing, f"must be larger; {n:g} lines along {name} exceed the maximum of {MAX_HEIGHTS} heights"
+        )
     return np.linspace(ends[0], ends[-1], n)
 
 
@@ -97,7 +99,11 @@ def grid_lines(ends: Sequence[float], spacing: float, name: str = "x") -> Array:
 
 
 def slope(x: Array, y: Array, *, level: float = 0.0, rise: float, heading_deg: float = 0.0) -> Array:
-    """Return heights [m] (nx, ny) over grid lines x, y: `level` at x = y = 0, `rise` over run uphill along the heading."""
+    """Return the heights of a slope [m], shape (nx, ny).
+
+    `x`: grid lines [m], shape (nx,); `y`: grid lines [m], shape (ny,); `level`: height at x = y = 0 [m]; `rise`: slope
+    uphill, rise over run [-]; `heading_deg`: uphill heading [deg].
+    """
     a = np.radians(finite(heading_deg, "heading_deg"))
     return finite(level, "level") + finite(rise, "rise") * (np.cos(a) * x[:, None] + np.sin(a) * y[None, :])
 
@@ -105,10 +111,10 @@ def slope(x: Array, y: Array, *, level: float = 0.0, rise: float, heading_deg: f
 def steps(x: Array, y: Array, *, level: float = 0.0, rise: float, run: float, start: float = 0.0) -> Array:
     """Return the heights of steps along x [m], shape (nx, ny).
 
-    A height field is smooth: the edges of the steps are rounded over one grid spacing. Use boxes for sharp edges.
+    A height field is smooth, so that the edges of the steps are rounded over one grid spacing. Use boxes for sharp edges.
 
     `x`: grid lines [m], shape (nx,); `y`: grid lines [m], shape (ny,); `level`: height before the first step [m]; `rise`:
-    height of a step; negative for steps down [m]; `run`: length of a step [m]; `start`: x of the first edge [m].
+    height of a step, negative for steps down [m]; `run`: length of a step [m]; `start`: x of the first edge [m].
     """
     ahead = x - finite(start, "start")
     climbed = np.maximum(np.floor(ahead / positive(run, "run")) + 1.0, 0.0) * finite(rise, "rise")
@@ -120,12 +126,12 @@ def rubble_mound(
 ) -> Array:
     """Return the heights of a mound of dumped rubble, such as under a sea wall (Iwasaki et al. 1987) [m], shape (nx, ny).
 
-    Stones are caps of ellipsoids at random positions; the ground is the highest of them. Their mean height is `level`, and the
-    standard deviation about a sixth of the relief. The same seed gives the same mound for any grid.
+    Stones are caps of ellipsoids at random positions; the surface is the highest cap at each point. The mean height is
+    `level`, and the standard deviation is about a sixth of the relief. Equal seeds give equal mounds on any grid.
 
-    `x`: grid lines [m], shape (nx,); `y`: grid lines [m], shape (ny,); `level`: mean height [m]; `stone`: mean diameter of the
-    stones [m]; `relief`: height from the gaps to the tops of the largest stones [m]; `seed`: seed of the random numbers;
-    `start`: x at which the rubble starts; the ground is level before it [m].
+    `x`: grid lines [m], shape (nx,); `y`: grid lines [m], shape (ny,); `level`: mean height [m]; `stone`: mean diameter of
+    the stones [m]; `relief`: height from the gaps to the tops of the largest stones [m]; `seed`: seed of the random
+    numbers; `start`: x at which the rubble starts, after level ground [m].
     """
     stone, relief, seed = positive(stone, "stone"), finite(relief, "relief"), whole(seed, "seed")
     level, start = finite(level, "level"), start if start == -np.inf else finite(start, "start")
@@ -134,7 +140,7 @@ def rubble_mound(
     cell = 0.55 * stone
     n = (float(np.ptp(x)) / max(cell, 1e-300) + 5.0) * (float(np.ptp(y)) / max(cell, 1e-300) + 5.0)
     if n > MAX_HEIGHTS:
-        raise FieldError("stone", stone, f"gives {n:.3g} stones, must be at most {MAX_HEIGHTS}; use larger stones")
+        raise FieldError("stone", stone, f"must be larger; {n:.3g} stones exceed the maximum of {MAX_HEIGHTS}")
     for i in range(int(np.floor(x[0] / cell)) - 2, int(np.ceil(x[-1] / cell)) + 3):
         for j in range(int(np.floor(y[0] / cell)) - 2, int(np.ceil(y[-1] / cell)) + 3):
             rng = np.random.default_rng([seed, i + 2**20, j + 2**20])
@@ -156,11 +162,11 @@ def rubble_mound(
 GENERATORS: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {"slope": slope, "steps": steps, "rubble_mound": rubble_mound}
 )
-"""Generators of heights by their names in scenario files."""
+"""Generators of heights, keyed by name in scenario files."""
 
 
 def _generated(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) -> HeightField:
-    """Return a height field between the first and last grid lines; errors name the key inside `generate`."""
+    """Return a generated height field between the first and last grid lines; errors name the key inside `generate`."""
     try:
         lines, heights = _heights(x, y, made)
     except FieldError as e:
@@ -176,14 +182,14 @@ def _heights(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) ->
     if not isinstance(kind, str) or kind not in GENERATORS:
         raise ValueError(f"type is {kind!r}, must be one of {', '.join(GENERATORS)}{nearest(str(kind), GENERATORS)}")
     if spacing is None:
-        raise ValueError("spacing is missing: give the spacing of the grid [m]")
+        raise ValueError("spacing is missing; set the spacing of the grid [m]")
     takes = [name for name in inspect.signature(GENERATORS[kind]).parameters if name not in ("x", "y")]
     for name in given:
         if name not in takes:
-            raise ValueError(f"{kind} has no {name!r}{nearest(name, takes)}")
+            raise ValueError(f"{kind} has no argument {name!r}{nearest(name, takes)}")
     lines = grid_lines(x, spacing, "x"), grid_lines(y, spacing, "y")
     if len(lines[0]) * len(lines[1]) > MAX_HEIGHTS:
-        raise ValueError(f"a spacing of {spacing:g} m gives {len(lines[0]) * len(lines[1])} heights, at most {MAX_HEIGHTS}")
+        raise ValueError(f"a spacing of {spacing:g} m gives {len(lines[0]) * len(lines[1])} heights; use at most {MAX_HEIGHTS}")
     try:
         heights = GENERATORS[kind](*lines, **given)
     except TypeError as e:

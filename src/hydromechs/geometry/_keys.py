@@ -1,4 +1,4 @@
-"""Shorthand keys of placed shapes in files: end points, a position, a point and a normal."""
+"""Shorthand keys of placed shapes in files: end points, position, or point and normal."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ def _key(name: str, text: str) -> Member:
     return Member(name, Vector3, None, text, ())
 
 
-_AT = {"at": _key("at", "Position, in place of an `origin` without rotation [m].")}
+_AT = {"at": _key("at", "Position; replaces an `origin` without rotation [m].")}
 _ENDS = {
-    "from": _key("from", "Lower end of the axis, in place of `origin` and `length`; with `to` [m]."),
-    "to": _key("to", "Upper end of the axis; with `from` [m]."),
+    "from": _key("from", "Lower end of the axis; replaces `origin` and `length` together with `to` [m]."),
+    "to": _key("to", "Upper end of the axis; replaces `origin` and `length` together with `from` [m]."),
 }
 _PLANE = {
-    "point": _key("point", "A point of the plane, in place of `origin`; with `normal` [m]. Defaults to the origin."),
+    "point": _key("point", "Point of the plane; replaces `origin` together with `normal` [m]. Defaults to the origin."),
     "normal": _key("normal", "Direction out of the solid: [0, 0, -1] is a floor in NED, [0, 0, 1] in ENU [-]."),
 }
 KEYS = {
@@ -35,12 +35,12 @@ INSTEAD = {word: {"length": ("from", "to")} for word in ("cylinder", "capsule")}
 
 
 def _expand(word: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return `origin` and `length` from short keys; `ValueError` if these are incomplete or contradictory."""
+    """Return `origin` and `length` from shorthand keys; raise `ValueError` if the keys are incomplete or contradictory."""
     for first, second in (("from", "to"), ("to", "from"), ("point", "normal")):
         if first in values and second not in values:
-            raise ValueError(f"{first!r} is given without {second!r}; give both")
+            raise ValueError(f"{first!r} is set without {second!r}; set both")
     if len({"at", "from", "normal"} & set(values)) > 1:
-        raise ValueError(f"the position is given more than once, by {', '.join(values)}; keep one of them")
+        raise ValueError(f"the position is defined more than once, by {', '.join(values)}; keep one of them")
     if "at" in values:
         return {"origin": {"xyz": list(values["at"])}}
     placed = (
@@ -54,7 +54,7 @@ def _expand(word: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shorten(thing: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
-    """Return the short keys of the pose of a plane, and of a pose without rotation."""
+    """Return the shorthand keys of the pose of a plane, or of a pose without rotation."""
     if not isinstance(thing, Placed) or thing.origin == Origin():
         return None
     word, xyz = thing.shape.word.replace(" ", "_"), list(thing.origin.xyz)
@@ -67,4 +67,4 @@ def _shorten(thing: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
 
 
 SHORTHAND = Shorthand(keys=KEYS, expand=_expand, instead=INSTEAD, shorten=_shorten)
-"""Short keys of placed shapes."""
+"""Shorthand keys of placed shapes."""

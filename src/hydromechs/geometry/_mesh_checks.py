@@ -1,7 +1,7 @@
 """Checks of mesh files before trimesh reads them: limit the expanded size, keep only triangles and colours.
 
-A small GLB or Collada file can state billions of vertices, since nodes may place the same mesh repeatedly. Textures are
-removed: Pillow, which decodes them, starts Ghostscript for some formats, and drawings use only the colour of a material.
+A small GLB or Collada file can define billions of vertices, because nodes may place one mesh repeatedly. Textures are
+removed because the decoder Pillow starts Ghostscript for some formats, and drawings use only material colours.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ if TYPE_CHECKING:
 
 
 MAX_VERTICES = 10_000_000
-"""Maximum number of vertices of a file, counting repeated placements."""
+"""Maximum number of vertices in a file, including repeated placements."""
 MAX_PARTS = 10_000
-"""Maximum number of placed parts of a file."""
+"""Maximum number of placed parts in a file."""
 MAX_HEADER = 64 * 2**20
-"""Maximum size of the JSON header of a GLB file [bytes]."""
+"""Maximum size of the JSON header in a GLB file [bytes]."""
 MAX_COPIED = 64 * 2**20
-"""Maximum size of interleaved data of a GLB file beyond the file size [bytes]; trimesh copies them."""
+"""Maximum size of interleaved data in a GLB file beyond the file size [bytes]; trimesh copies these data."""
 MAX_DEPTH = 100
-"""Maximum nesting of the elements of a Collada file."""
+"""Maximum nesting depth of elements in a Collada file."""
 COMPONENT_BYTES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
-"""Size of a number by the `componentType` of GLB [bytes]."""
+"""Size of a number for each GLB `componentType` [bytes]."""
 COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
-"""Numbers per item by the `type` of GLB."""
+"""Count of numbers in an item for each GLB `type`."""
 MATERIAL_WORDS = ("newmtl", "kd", "ka", "ks", "ns")
-"""Keywords of an MTL file that are read."""
+"""MTL keywords that are read."""
 
 
 class RejectedMesh(ValueError):
-    """Raised if a mesh file is rejected; the message does not quote the file."""
+    """Rejection of a mesh file; the message does not quote the file."""
 
 
 def mtl_colors(raw: bytes) -> bytes:
-    """Return the lines of an MTL file with names and colours, without textures; other files yield text that is not an image."""
+    """Return the lines of an MTL file with names and colours, without textures; the result is never an image."""
     lines = [line.split() for line in raw.decode("utf-8", "replace").splitlines()]
     return "\n".join(" ".join(words) for words in lines if words and words[0].lower() in MATERIAL_WORDS).encode()
 
 
 def checked_glb(raw: bytes) -> bytes:
-    """Return a GLB file without textures and extensions of its meshes, after checking its sizes."""
+    """Return a GLB file without textures and mesh extensions, after checks of its sizes."""
     if len(raw) < 20 or raw[:4] != b"glTF" or raw[16:20] != b"JSON":
-        raise RejectedMesh("it is not GLB")
+        raise RejectedMesh("it is not a GLB file")
     length = int.from_bytes(raw[12:16], "little")
     if length > MAX_HEADER:
         raise RejectedMesh(f"its header is larger than {MAX_HEADER // 2**20} MiB")
@@ -64,7 +64,7 @@ def checked_glb(raw: bytes) -> bytes:
         raise RejectedMesh("its vertices are compressed or sparse; export it without compression")
     strided = [a for a in accessors if "byteStride" in views[a["bufferView"]]]  # only these are kept
     if sum(_count(a) * COMPONENTS[a["type"]] * COMPONENT_BYTES[a["componentType"]] for a in strided) > MAX_COPIED + len(raw):
-        raise RejectedMesh("its accessors repeat its data")
+        raise RejectedMesh("its accessors repeat the data")
     meshes = header.get("meshes", [])
     for mesh in meshes:
         for primitive in mesh["primitives"]:
@@ -84,7 +84,7 @@ def checked_glb(raw: bytes) -> bytes:
 
 
 def _glb_size(primitives: list[dict[str, Any]], accessors: list[dict[str, Any]]) -> tuple[int, int]:
-    """Return the parts and vertices of a GLB mesh, with the corners of its triangles."""
+    """Return the numbers of parts and vertices of a GLB mesh, including the corners of its triangles."""
     used = [k for p in primitives for k in (p["attributes"]["POSITION"], p.get("indices")) if k is not None]
     return len(primitives), sum(_count(accessors[k]) for k in used)
 
@@ -97,7 +97,7 @@ def _count(accessor: dict[str, Any]) -> int:
 
 
 def checked_collada(raw: bytes) -> bytes:
-    """Return a Collada file of any encoding as UTF-8 with white instead of textures, after checking its sizes."""
+    """Return a Collada file of any encoding as UTF-8, with textures replaced by white, after checks of its sizes."""
     root = _xml(raw)
     geometries = {element.get("id"): _collada_size(element) for element in root.iter("geometry")}
     placed = _Placed(geometries, {element.get("id"): element for element in root.iter("node")})
@@ -111,7 +111,7 @@ def checked_collada(raw: bytes) -> bytes:
 
 
 def _xml(raw: bytes) -> Element:
-    """Return the root element of an XML file; names have no namespaces."""
+    """Return the root element of an XML file, with namespaces removed from names."""
     builder, parser, depth = TreeBuilder(), expat.ParserCreate(namespace_separator="}"), 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -137,7 +137,7 @@ def _xml(raw: bytes) -> Element:
 
 
 def _collada_size(geometry: Element) -> tuple[int, int]:
-    """Return the parts and an upper limit of the vertices of a <geometry>; each corner of a triangle is a vertex."""
+    """Return the number of parts and an upper bound on the vertices of a <geometry>; each triangle corner is a vertex."""
     parts, vertices = 0, 0
     for primitive in geometry.iter():
         lists = [p.text or "" for p in primitive if p.tag in ("p", "ph")]
@@ -149,14 +149,14 @@ def _collada_size(geometry: Element) -> tuple[int, int]:
 
 
 class _Placed:
-    """Counts the parts and vertices below Collada nodes, including repeated placements."""
+    """Counter of parts and vertices below Collada nodes, including repeated placements."""
 
     def __init__(self, geometries: dict[str | None, tuple[int, int]], nodes: dict[str | None, Element]) -> None:
         self._geometries, self._nodes = geometries, nodes
         self._sizes: dict[Element, tuple[int, int]] = {}
 
     def size(self, node: Element) -> tuple[int, int]:
-        """Return the parts and vertices of a <node> or <visual_scene>."""
+        """Return the numbers of parts and vertices of a <node> or <visual_scene>."""
         if node not in self._sizes:
             self._sizes[node] = (0, 0)  # stops nodes that refer to themselves
             sizes = [self._child(child) for child in node]
@@ -175,25 +175,25 @@ class _Placed:
 def _limit(parts: int, vertices: int) -> None:
     if parts > MAX_PARTS or vertices > MAX_VERTICES:
         raise RejectedMesh(
-            f"it places {parts} parts with {vertices} vertices, must be at most {MAX_PARTS} and {MAX_VERTICES}; simplify it"
+            f"it places {parts} parts with {vertices} vertices, the maxima are {MAX_PARTS} and {MAX_VERTICES}; simplify it"
         )
     files.count("vertices", vertices)
 
 
 CHECKS: dict[str, Callable[[bytes], bytes]] = {".glb": checked_glb, ".dae": checked_collada}
-"""Checks of the bytes of a file before trimesh reads them, by suffix."""
+"""Checks of file contents before trimesh reads them, keyed by suffix."""
 
 
 FORMATS = (".obj", ".stl", ".glb", ".dae", ".ply")
-"""Suffixes of mesh files; trimesh would also read archives and formats that refer to other files."""
+"""Suffixes of accepted mesh files; trimesh would also read archives, and formats that refer to other files."""
 MAX_BYTES = 512 * 2**20
 """Maximum size of a mesh file [bytes]."""
 
 
 def read_mesh(path: str | Path) -> list[Trimesh]:
-    """Read the parts of a mesh file, placed as in the file, in metres.
+    """Read the parts of a mesh file in metres, with the placements of the file.
 
-    The unit of a Collada file is applied. Its up axis is ignored, as in ROS and Gazebo.
+    The length unit of a Collada file is applied. The up axis of a Collada file is ignored, as in ROS and Gazebo.
 
     Args:
         path: OBJ, STL, GLB, PLY or DAE file. Colours of an OBJ file are read from MTL files in its folder. Textures are
@@ -207,7 +207,7 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
 
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"mesh {str(path)!r} does not exist; correct its path, relative to the file that names it")
+        raise FileNotFoundError(f"mesh {str(path)!r} does not exist; correct the path, relative to the file that contains it")
     if path.suffix.lower() not in FORMATS:
         raise ValueError(f"mesh {str(path)!r} ends in {path.suffix!r}, must be one of {', '.join(FORMATS)}; export it again")
     collada = path.suffix.lower() == ".dae"
@@ -235,18 +235,18 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
 
 
 def _materials(path: Path) -> Any:
-    """Return the resolver that gives trimesh the colours of an OBJ file from MTL files in its folder, without textures."""
+    """Return the resolver for trimesh that reads the colours of an OBJ file from MTL files in its folder, without textures."""
     from trimesh.resolvers import FilePathResolver
 
     class Materials(FilePathResolver):
         """Resolver that reads only regular files; trimesh would wait for a pipe."""
 
         def get(self, name: str) -> bytes:
-            """Return the colours from a file in the folder."""
+            """Return the colours from an MTL file in the folder."""
             found = Path(os.path.realpath(path.parent / name.strip()))
             if path.suffix.lower() != ".obj" or not found.is_relative_to(os.path.realpath(path.parent)):
                 raise files.UnreadableFile(
-                    "it refers to a file that is not an MTL file in the folder of the mesh; move it there"
+                    "it refers to a file that is not an MTL file in the folder of the mesh; move this file there"
                 )
             return mtl_colors(files.read_bytes(found))
 

@@ -16,10 +16,10 @@ from hydromechs.values import Vector3, convert_fields
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Frame at `xyz` with the axes of R = Rz(yaw) Ry(pitch) Rx(roll) in the parent."""
+    """Frame at `xyz` in the parent, with axes R = Rz(yaw) Ry(pitch) Rx(roll)."""
 
     xyz: Vector3 = (0.0, 0.0, 0.0)
-    """Position in the parent's axes [m], shape (3,)."""
+    """Position in parent axes [m], shape (3,)."""
     rpy: Annotated[Vector3, Degrees()] = (0.0, 0.0, 0.0)
     """Roll, pitch, yaw [rad], shape (3,)."""
 
@@ -29,7 +29,7 @@ class Origin:
 
     @classmethod
     def pointing(cls, xyz: Sequence[float], direction: Sequence[float]) -> Origin:
-        """Return a frame at `xyz` [m] whose z axis has a direction of any nonzero length; its zeros stay exactly 0."""
+        """Return a frame at `xyz` [m] with z axis along a nonzero direction; zeros in the direction stay exactly 0."""
         x, y, z = (float(a) for a in direction)
         if not x and not y:
             rpy = (0.0 if z > 0.0 else math.pi, 0.0, 0.0)
@@ -43,11 +43,11 @@ class Origin:
 
     @property
     def R(self) -> np.ndarray:
-        """Axes in the parent, shape (3, 3)."""
+        """Axes of the frame, expressed in parent axes, shape (3, 3)."""
         return matrix_from_rpy(self.rpy)
 
     def steps(self, axis: int) -> tuple:
-        """Return transformations from the parent, the last one about coordinate `axis`."""
+        """Return transformations from the parent; the last one is about coordinate axis `axis`."""
         shift = (Shift(np.array(self.xyz)),) if any(self.xyz) else ()
         return (*shift, *rotation_steps(self.R, axis))
 
@@ -58,7 +58,7 @@ def constant_screw(axis: int, distance: float, angle: float) -> Screw:
 
 
 def rotation_steps(R: np.ndarray, axis: int) -> tuple[Screw, ...]:
-    """Return a constant rotation as planar rotations about `axis`, the next axis, and `axis` again; empty for the identity.
+    """Return a constant rotation as planar rotations about `axis`, the next axis and `axis` again; empty for the identity.
 
     R = R_k(γ) R_i(β) R_k(α) with k = axis, i = (k + 1) mod 3. Multiples of 90° are exact.
     """

@@ -17,14 +17,14 @@ from ._shape import PARALLEL, UP, Cell, Shape, first_entry, overlap
 from ._triangles import SIDES, Integrals, Triangles, read_triangles
 
 COPLANAR = 1e-9
-"""1 − cosine of the angle between faces that count as one."""
+"""Maximum of 1 − cosine of the angle between coplanar faces."""
 
 Points = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)]
 """Rows of three finite numbers."""
 
 
 class Polyhedron(Shape):
-    """A solid bounded by triangles: operations on its closed `surface`."""
+    """A solid bounded by triangles, with operations on its closed `surface`."""
 
     surface: Triangles
 
@@ -49,13 +49,13 @@ class Polyhedron(Shape):
         return self.surface
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return an empty tuple: a free surface cannot cut it."""
+        """Return an empty tuple, because the free surface cannot intersect these solids."""
         return ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Convex(Polyhedron):
-    """The convex hull of points."""
+    """Convex hull of points."""
 
     points: Points
     """Points, at least four, not all in one plane [m], shape (n, 3)."""
@@ -63,7 +63,7 @@ class Convex(Polyhedron):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.points) < 4:
-            raise self._wrong("points", "must be four points or more")
+            raise self._wrong("points", "must contain at least four points")
         try:
             _ = self.surface
         except ValueError:
@@ -71,12 +71,12 @@ class Convex(Polyhedron):
 
     @cached_property
     def surface(self) -> Triangles:  # type: ignore[override]
-        """The hull."""
+        """Surface of the convex hull."""
         return Triangles(np.array(self.points), np.zeros((0, 3), dtype=int), "convex").convex_hull()
 
     @cached_property
     def planes(self) -> tuple[Array, Array]:
-        """Outward normals (m, 3) and distances from the origin (m,) [m] of its faces; coplanar triangles are one face."""
+        """Outward normals (m, 3) and distances from the origin (m,) [m] of the faces; coplanar triangles are one face."""
         areas = self.surface.area_vectors
         sizes = np.linalg.norm(areas, axis=1)
         order = np.argsort(-sizes)
@@ -89,7 +89,7 @@ class Convex(Polyhedron):
         return normals[kept], offsets[kept]
 
     def inner_edges(self, inset: float) -> list[tuple[Array, Array]]:
-        """Return the edges, as pairs of ends (3,) [m], of the solid whose faces are moved inwards by `inset` [m]."""
+        """Return the edges of the solid with faces moved inwards by `inset` [m], as pairs of end points (3,) [m]."""
         from scipy.spatial import HalfspaceIntersection  # scipy is slow to import and rarely needed
 
         normals, offsets = self.planes
@@ -109,7 +109,7 @@ class Convex(Polyhedron):
         return edges
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal: inside to the nearest face, outside to the nearest face, edge or corner."""
+        """Return signed distance and normal: inside from the nearest face; outside from the nearest face, edge or corner."""
         surface = self.surface
         normals = surface.area_vectors / np.linalg.norm(surface.area_vectors, axis=1, keepdims=True)
         deepest: Scalar = -np.inf
@@ -142,7 +142,7 @@ class Convex(Polyhedron):
         return where(outside, size, deepest), normal
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray, which is inside while it is below the planes of all faces."""
+        """Return the distance along a ray; a point of the ray is inside if it is below the planes of all faces."""
         surface = self.surface
         parts = []
         for n, corner in zip(surface.area_vectors, surface.corners[:, 0], strict=True):
@@ -166,7 +166,7 @@ class Mesh(Polyhedron):
     scale: Vector3 = (1.0, 1.0, 1.0)
     """Scale along x, y, z, not 0 [-], shape (3,)."""
     folder: Annotated[str, Hidden()] = field(default="", compare=False)
-    """Base folder of the path; for a loaded model, that of its file."""
+    """Base folder of the path; for a loaded model, the folder of the model file."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -177,12 +177,12 @@ class Mesh(Polyhedron):
 
     @property
     def path(self) -> Path:
-        """Path of the file."""
+        """Path of the mesh file."""
         return Path(self.folder) / self.file
 
     @cached_property
     def surface(self) -> Triangles:  # type: ignore[override]
-        """The triangles of the file, scaled; `problems` lists the defects that prevent a closed solid."""
+        """Scaled triangles of the file; `problems` lists the defects that prevent a closed solid."""
         return read_triangles(self.path).scaled(self.scale)
 
     @cached_property
@@ -193,14 +193,14 @@ class Mesh(Polyhedron):
         return self.surface
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments; `ValueError` if the mesh is open, folded, inverted or flat."""
+        """Return volume, centroid and second moments; raise `ValueError` if the mesh is open, folded, inverted or flat."""
         return self._closed.integrals()
 
     def inside(self, points: Array) -> Array:
         return self._closed.inside(points)
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal of a point of numbers."""
+        """Return signed distance and normal at a numeric point."""
         x = self._numbers(x, "distance")
         away = x - self._closed.nearest(x)
         size = float(np.linalg.norm(away))
@@ -208,7 +208,7 @@ class Mesh(Polyhedron):
         return sign * size, sign * away / (size or 1.0)
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray of numbers."""
+        """Return the distance along a numeric ray."""
         x = self._numbers(x, "ray")
         return np.inf if bool(self._closed.inside(x[None])[0]) else self._closed.ray(x, direction)
 
@@ -219,5 +219,5 @@ class Mesh(Polyhedron):
             raise self._no(f"compiled {what} (file {self.file!r})") from None
 
     def projected_area(self) -> Array:
-        """Return the projected area along x, y and z by pixels [m²], shape (3,)."""
+        """Return the projected area along x, y and z from pixels [m²], shape (3,)."""
         return np.array([self.surface.silhouette(k) for k in range(3)])

@@ -1,7 +1,7 @@
-"""Surfaces of triangles, and operations on closed ones: integrals, containment, silhouette, convex hull.
+"""Surfaces of triangles, and operations on closed surfaces: integrals, containment, silhouette, convex hull.
 
 The integrals follow from the divergence theorem: a closed mesh is a sum of tetrahedra between its triangles and one point,
-each with the sign of its volume, so they are exact for the polyhedron whatever its shape.
+with signed volumes. The integrals are therefore exact for a polyhedron of any shape.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hydromechs.values import Array
 from ._mesh_checks import read_mesh
 
 SIDES = 32
-"""Number of sides of a round surface."""
+"""Default number of sides of a round surface."""
 PIXELS = 256
 """Number of pixels along the longer side of a silhouette."""
 CHUNK = 2_000_000
@@ -53,19 +53,19 @@ class Triangles:
     faces: Array
     """Indices of the three corners of each triangle, shape (nf, 3)."""
     name: str = "mesh"
-    """Name in messages: the path of its file."""
+    """Name in messages, such as the path of the mesh file."""
 
     def moved(self, R: Array, p: Array | tuple[float, ...]) -> Triangles:
         """Return the surface rotated by R, shape (3, 3), then shifted by p [m], shape (3,)."""
         return replace(self, vertices=self.vertices @ np.asarray(R).T + np.asarray(p))
 
     def scaled(self, scale: Array | tuple[float, ...]) -> Triangles:
-        """Return the surface with its coordinates times `scale`, shape (3,); mirroring preserves orientation."""
+        """Return the surface with coordinates multiplied by `scale`, shape (3,); mirroring preserves orientation."""
         faces = self.faces if np.prod(scale) > 0.0 else self.faces[:, ::-1]
         return Triangles(self.vertices * np.asarray(scale), faces, self.name)
 
     def merged(self) -> Triangles:
-        """Return the surface with coincident corners merged, without triangles that lose their area."""
+        """Return the surface with coincident corners merged, without the triangles that become degenerate."""
         size = np.abs(self.vertices).max(initial=0.0) or 1.0
         _, first, which = np.unique(np.round(self.vertices / (1e-9 * size)), axis=0, return_index=True, return_inverse=True)
         a, b, c = (faces := which.ravel()[self.faces]).T
@@ -78,12 +78,12 @@ class Triangles:
 
     @property
     def area_vectors(self) -> Array:
-        """Outward normal of each triangle times its area [m²], shape (nf, 3)."""
+        """Outward area vectors of the triangles, normal times area [m²], shape (nf, 3)."""
         a, b, c = np.moveaxis(self.corners, 1, 0)
         return 0.5 * np.cross(b - a, c - a)
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments of a closed surface; those of an open surface are meaningless.
+        """Return volume, centroid and second moments of a closed surface; the results are meaningless for an open surface.
 
         V = Σ v,  c = Σ v (a+b+c)/4 / V,  ∫ x xᵀ = Σ v/20 (a aᵀ + b bᵀ + c cᵀ + s sᵀ),  v = a·(b × c)/6,  s = a + b + c
         """
@@ -98,10 +98,10 @@ class Triangles:
         return Integrals(volume, middle + offset, second - volume * np.outer(offset, offset))
 
     def problems(self) -> list[str]:
-        """List the defects that prevent a closed volume (open, folded, inverted), each with its fix."""
+        """Return the defects that prevent a closed volume (open, folded, inverted), each with a fix."""
         faces, name = self.faces, self.name
         if not len(faces):
-            return [f"{name} has no triangles; give another mesh"]
+            return [f"{name} has no triangles; use another mesh"]
         if not np.isfinite(self.vertices).all():
             return [f"{name} has a corner that is not finite; export it again"]
         edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
@@ -114,23 +114,23 @@ class Triangles:
         if twisted:
             return [
                 f"{name} has inward-facing triangles next to outward-facing ones ({twisted} edges); recalculate the normals "
-                "in your mesh program (Blender: Mesh, Normals, Recalculate Outside)"
+                "in a mesh editor (Blender: Mesh, Normals, Recalculate Outside)"
             ]
         if lonely.any():
             place = ", ".join(f"{x:.4g}" for x in self.vertices[int(ahead[lonely][0] // n)])
             return [
                 f"{name} is open: {int(lonely.sum())} edges have only one triangle, the first at ({place}) m; fill "
-                "its holes (Blender: Mesh, Clean Up, Fill Holes), give a closed mesh in `meshes`, or use its convex_hull()"
+                "its holes (Blender: Mesh, Clean Up, Fill Holes), use a closed mesh in `meshes`, or use its convex_hull()"
             ]
         volume, size = self.integrals().volume, float(np.prod(np.ptp(self.vertices, axis=0)))
         if volume < 0.0:
             return [f"{name} is inside out: its volume is {volume:.4g} m³; flip its normals (Blender: Mesh, Normals, Flip)"]
         if volume <= 1e-12 * size or not size:
-            return [f"{name} has no volume: it is flat; give a mesh of the solid, or a shape with a thickness"]
+            return [f"{name} is flat and has no volume; use a mesh of the solid, or a shape with a thickness"]
         return []
 
     def convex_hull(self) -> Triangles:
-        """Return the smallest convex solid around the surface, closed even if the surface is not; `ValueError` if flat."""
+        """Return the closed convex hull of the surface; raise `ValueError` if the surface is flat."""
         from scipy.spatial import ConvexHull, QhullError  # scipy is slow to import and rarely needed
 
         try:
@@ -145,7 +145,7 @@ class Triangles:
         return out
 
     def inside(self, points: Array) -> Array:
-        """Return True for points inside the closed surface [m], (n, 3), by its solid angle, as an array of shape (n,)."""
+        """Return True for each point inside the closed surface, from the solid angle; points [m] (n, 3), result (n,)."""
         out = np.zeros(len(points), dtype=bool)
         step = max(1, CHUNK // max(1, len(self.faces)))
         for at in range(0, len(points), step):
@@ -181,7 +181,7 @@ class Triangles:
     def ray(self, point: Array, direction: Array) -> float:
         """Return the distance along a ray to the first triangle hit from outside [m]; infinite if there is none.
 
-        It starts at a point along a unit vector, shape (3,) each.
+        The ray has an origin [m] and a unit direction, shape (3,) each.
         """
         a, b, c = np.moveaxis(self.corners, 1, 0)
         d, edge, other, start = np.asarray(direction, dtype=float), b - a, c - a, np.asarray(point, dtype=float) - a
@@ -195,7 +195,7 @@ class Triangles:
         return float(r[met].min(initial=np.inf))
 
     def silhouette(self, axis: int) -> float:
-        """Return the projected area along coordinate axis 0, 1 or 2 [m²], by pixels."""
+        """Return the projected area along coordinate axis 0, 1 or 2 from pixels [m²]."""
         i, j = (axis + 1) % 3, (axis + 2) % 3
         x = self.corners[:, :, [i, j]]
         low = x.min(axis=(0, 1))
@@ -219,13 +219,13 @@ class Triangles:
 
 
 def _turn(a: Array, b: Array, p: Array) -> Array:
-    """Return twice the signed area of the triangles a, b, p in the plane, shape (n,)."""
+    """Return twice the signed areas of the planar triangles a, b, p, shape (n,)."""
     u, w = b - a, p - a
     return u[:, 0] * w[:, 1] - u[:, 1] * w[:, 0]
 
 
 def read_triangles(path: str | Path) -> Triangles:
-    """Return the triangles of all parts of a mesh file, with coincident corners merged; raises the errors of `read_mesh`."""
+    """Return the triangles of all parts of a mesh file, with coincident corners merged; for errors, see `read_mesh`."""
     from trimesh.util import concatenate  # importing it takes 0.25 s, and it is rarely needed
 
     path = Path(path)
@@ -237,7 +237,7 @@ def read_triangles(path: str | Path) -> Triangles:
 
 
 def joined(parts: Iterable[Triangles]) -> Triangles:
-    """Join several surfaces."""
+    """Return one surface that joins several surfaces."""
     parts = list(parts)
     starts = np.cumsum([0, *(len(p.vertices) for p in parts)])
     if not parts:
@@ -247,7 +247,7 @@ def joined(parts: Iterable[Triangles]) -> Triangles:
 
 
 def quads(n: int, m: int, *, closed: bool = False) -> Array:
-    """Return the triangles of a grid of n × m points, row-major; with `closed` the last column is next to the first."""
+    """Return the triangles of a grid of n × m points, row-major; `closed` connects the last column to the first."""
     i, j = np.meshgrid(np.arange(n - 1), np.arange(m if closed else m - 1), indexing="ij")
     a, b = i * m + j, i * m + (j + 1) % m
     c, d = a + m, b + m
@@ -255,7 +255,7 @@ def quads(n: int, m: int, *, closed: bool = False) -> Array:
 
 
 def grid(x: Array, y: Array, z: Array) -> Triangles:
-    """Return a surface of heights (nx, ny) over grid lines (nx,) and (ny,) [m], its upper side (towards +z) outside."""
+    """Return a surface of heights (nx, ny) over grid lines (nx,) and (ny,) [m], with outward normals towards +z."""
     X, Y = np.meshgrid(x, y, indexing="ij")
     return Triangles(np.stack([X.ravel(), Y.ravel(), z.ravel()], axis=1), quads(len(x), len(y)))
 
@@ -263,7 +263,7 @@ def grid(x: Array, y: Array, z: Array) -> Triangles:
 def revolved(profile: Array | list[tuple[float, float]], sides: int = SIDES, *, sharp: bool = False) -> Triangles:
     """Return the surface of revolution of a profile about z: radius and z of points (n, 2) [m], outside on the right.
 
-    A `sharp` profile has each corner twice, so that shading does not round it.
+    A `sharp` profile contains each corner twice, so that shading keeps sharp edges.
     """
     points = np.asarray(profile, dtype=float)
     if sharp:

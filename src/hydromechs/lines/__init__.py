@@ -28,6 +28,6 @@ __all__ = [
 ]
 
 TYPES: Mapping[str, type[Component]] = {"tether": Tether, "hanging_line": HangingLine, "lifted_line": LiftedLine}
-"""Components by their names in files."""
+"""Component classes, keyed by name in files."""
 TOPS: Mapping[str, type[TopPoint]] = {"frame": FramePoint, "swaying": SwayingPoint, "riding": RidingPoint}
-"""Upper ends of lines by their names in files."""
+"""Classes of upper ends of lines, keyed by name in files."""

@@ -1,17 +1,17 @@
-"""The elastic catenary: a line that hangs between two points, in closed form, for floats or symbols.
+"""The elastic catenary: closed form of a line that hangs between two points, for floats or symbols.
 
 With the unstretched length L, the weight w per length and the axial stiffness EA as units, h = H/(wL), v = V/(wL), k = wL/EA:
 
     x/L = h (asinh(v/h) − asinh((v − 1)/h)) + h k
     z/L = √(h² + v²) − √(h² + (v − 1)²) + (v − ½) k
 
-H is the horizontal tension, V the vertical tension at the end B, which lies x away and z higher than the end A (Irvine 1981).
-With 2λ the difference of the two asinh, the first is x/L = h (2λ + k), the second z/L = (v − ½) (2 tanh λ + k), and the length
-L of the line leaves one equation in λ:
+H is the horizontal tension and V the vertical tension at end B, at horizontal distance x from end A and height z above it
+(Irvine 1981). Let 2λ be the difference of the two asinh. Then x/L = h (2λ + k) and z/L = (v − ½) (2 tanh λ + k).
+Elimination of h and v gives one equation in λ:
 
     S(λ) = (a z/L)² + (b x/L)² = 1,    a = 2 tanh λ/(2 tanh λ + k),    b = 2 sinh λ/(2λ + k)
 
-Both a and b grow with λ, from 0, so that there is one solution, at any distance; no terms cancel as EA grows.
+Both a and b increase from 0 with λ, so that a unique solution exists at any distance. No terms cancel for large EA.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ class CatenaryPull(NamedTuple):
     """Forces at the ends of a hanging line."""
 
     H: Scalar
-    """Horizontal tension, the same everywhere [N]."""
+    """Horizontal tension, constant along the line [N]."""
     V_A: Scalar
-    """Vertical tension at A, where the line pulls upwards; below 0 if the line hangs down from A [N]."""
+    """Vertical tension at A, positive if the line pulls A upwards; negative if the line hangs down from A [N]."""
     V_B: Scalar
-    """Vertical tension at B, where the line pulls downwards [N]."""
+    """Vertical tension at B, positive if the line pulls B downwards [N]."""
 
 
 STEPS = 6
-"""Newton steps; five reach rounding, see docs/notes/tethers.md."""
+"""Number of Newton steps; five reach rounding errors, see docs/notes/tethers.md."""
 NEAREST = 1e-9
-"""Horizontal distance over length of the line below which H is proportional to the distance."""
+"""Ratio of horizontal distance to line length below which H is proportional to the distance [-]."""
 ROUNDED = 4e-15
-"""Tolerance of S − 1."""
+"""Tolerance of S − 1 [-]."""
 
 
 def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness: float, steps: int = STEPS) -> CatenaryPull:
     """Return the forces at the ends of a line that hangs between A and B.
 
-    `x`: horizontal distance of B from A, at least 0 [m]; `z`: height of B over A [m]; `length`: unstretched length L [m];
-    `weight`: weight in water per unstretched length w, above 0 [N/m]; `stiffness`: EA [N].
+    `x`: horizontal distance of B from A, at least 0 [m]; `z`: height of B above A [m]; `length`: unstretched length L [m];
+    `weight`: weight w in water per unstretched length, above 0 [N/m]; `stiffness`: EA [N].
     """
     k = weight * length / stiffness
     X, Z = maximum(x / length, NEAREST), z / length
@@ -68,9 +68,9 @@ def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness
 
 
 def _guess(X: Scalar, Z: Scalar, apart: Scalar, k: Scalar) -> Scalar:
-    """Return λ to a factor of 2.4 for lines that are not near the vertical, where it can be 20 times as large.
+    """Return an estimate of λ, within a factor of 2.4 of the solution, or of 20 for nearly vertical lines.
 
-    For small λ, apart + X² λ²/(6 apart) = 1 + k/(2λ); for large λ, e^λ/(2λ + k) X = √(1 − a² Z²), a of tanh λ = 1.
+    For small λ, apart + X² λ²/(6 apart) = 1 + k/(2λ). For large λ, e^λ/(2λ + k) X = √(1 − a² Z²), with a for tanh λ = 1.
     """
     cube, more, pull = X * X / (6.0 * apart), apart - 1.0, 0.5 * k
     root = (pull / cube) ** (1.0 / 3.0)
@@ -87,8 +87,8 @@ def _guess(X: Scalar, Z: Scalar, apart: Scalar, k: Scalar) -> Scalar:
 def _step(lam: Scalar, X: Scalar, Z: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
     """Return S(λ), and a Newton step in λ.
 
-    The nearly linear function depends on the dominant effect. Stretch: 1/√S over coth λ. Shape: ln(b² X²/(1 − a² Z²))
-    over λ. The one that changes more is used.
+    The step uses a nearly linear function: 1/√S of coth λ if stretch dominates, and ln(b² X²/(1 − a² Z²)) of λ if shape
+    dominates. The function with the larger change is used.
     """
     t, s = np.tanh(lam), np.sinh(lam)
     stretched, spread = 2.0 * t + k, 2.0 * lam + k
@@ -107,9 +107,9 @@ def _step(lam: Scalar, X: Scalar, Z: Scalar, k: Scalar) -> tuple[Scalar, Scalar]
 
 
 def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float) -> tuple[Array, Array]:
-    """Return the horizontal distance from A and the height over A of points along a line [m], shape (n,) each.
+    """Return the horizontal distance from A and the height above A of points along a line [m], shape (n,) each.
 
-    `pull`: result of `catenary_pull`, floats; `s`: unstretched length from A [m], shape (n,); `weight`: weight in water per
+    `pull`: result of `catenary_pull` as floats; `s`: unstretched length from A [m], shape (n,); `weight`: weight in water per
     unstretched length [N/m]; `stiffness`: EA [N].
     """
     V_A, V = pull.V_A, pull.V_A + weight * s
@@ -122,14 +122,14 @@ def catenary_shape(pull: CatenaryPull, s: Array, weight: float, stiffness: float
 
 
 def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
-    """Return the positions of the masses of a chain that hangs between A and B as floats; see `catenary_shape`.
+    """Return the positions of the masses of a chain that hangs between A and B, as floats; see `catenary_shape`.
 
-    Segment k has the tension (H, V_A + the weights below it). The height of the end over A grows with V_A, and for a height of
-    z its distance from A grows with H: bisection finds both. If it is too far even for H = 0, the chain is folded: both
-    halves hang straight down, and the segment between them is slack.
+    The tension in segment k is (H, V_A + sum of the weights below it). The height of the upper end increases with V_A. At
+    height z, the distance of the upper end increases with H. Bisection finds both. If the distance is too large even for H
+    = 0, the chain is folded: both halves hang straight down, and the segment between the halves is slack.
 
-    B is at the horizontal distance x > 0 from A and z above it [m]. `rests` are the unstretched lengths of the segments [m],
-    shape (n + 1,), `weights` those of the masses in water [N], shape (n,), and `stiffness` is EA [N].
+    B is at horizontal distance x > 0 from A and height z above A [m]. `rests` are the unstretched lengths of the segments [m],
+    shape (n + 1,), `weights` the weights of the masses in water [N], shape (n,), and `stiffness` is EA [N].
     """
     carried = np.concatenate([[0.0], np.cumsum(weights)])
 
@@ -154,11 +154,11 @@ def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: f
 
 
 def _folded(x: float, z: float, rests: Array, weights: Array, stiffness: float) -> tuple[Array, Array]:
-    """Return the masses of a chain whose halves hang straight down, with the shortest slack segment, see `hanging_chain`."""
+    """Return the positions of a chain whose halves hang straight down, with the shortest slack segment, see `hanging_chain`."""
     n = len(weights)
 
     def hung(rests: Array, weights: Array) -> Array:
-        """Return the depths of masses below the end that they hang from."""
+        """Return the depths of masses below the end that carries them."""
         return np.cumsum(rests * (1.0 + np.cumsum(weights[::-1])[::-1] / stiffness))
 
     halves = [(-hung(rests[:k], weights[:k]), z - hung(rests[:k:-1], weights[k:][::-1])[::-1]) for k in range(n + 1)]
@@ -172,7 +172,7 @@ def _folded(x: float, z: float, rests: Array, weights: Array, stiffness: float) 
 
 
 def _root(f: Callable[[float], float], low: float, high: float) -> float:
-    """Return the zero of an increasing function, by bisection to rounding."""
+    """Return the zero of an increasing function, by bisection to rounding error."""
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high:

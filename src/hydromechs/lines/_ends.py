@@ -1,4 +1,4 @@
-"""The upper end of a line: a point of a body, or a point of a ship with prescribed motion or riding the waves."""
+"""The upper end of a line: a point of a body, a point with prescribed motion, or a point of a ship that follows the waves."""
 
 import abc
 import math
@@ -18,14 +18,14 @@ from ._mechanics import Cable
 
 
 class TopNow(NamedTuple):
-    """Upper end at the present instant."""
+    """Upper end of a line at the present instant."""
 
     p: Array
     """Position in world axes [m], shape (3,)."""
     v: Array
     """Velocity in world axes [m/s], shape (3,)."""
     frame: FrameNow | None
-    """The frame on which its force acts; None if the end is prescribed."""
+    """Frame on which the line force acts; None for prescribed motion."""
 
 
 class TopPoint(abc.ABC):
@@ -35,18 +35,18 @@ class TopPoint(abc.ABC):
 
     @abc.abstractmethod
     def now(self, now: Now) -> TopNow:
-        """Return its position at the present instant."""
+        """Return the upper end at the present instant."""
 
     def check(self, model: Model) -> None:  # noqa: B027  a point of the world fits every model
-        """Raise `KeyError` if it does not fit a model."""
+        """Raise `KeyError` if the frame or body is missing from a model."""
 
     def mobility(self, model: Model, mobility: Mobility) -> float:
-        """Return the acceleration per force on it [1/kg]: 0 for prescribed motion."""
+        """Return the acceleration per force at the end [1/kg]; 0 for prescribed motion."""
         return 0.0
 
 
 def check_ends(line: Any, name: str) -> None:
-    """Check the fields of a line, including its top and its cable."""
+    """Check the fields of a line, including upper end and cable."""
     check_fields(line, f"{name}: {type(line).__name__}")
     kinds = {"top": (TopPoint, "SwayingPoint(position=...)"), "cable": (Cable, "Cable(diameter=..., ...)")}
     for key, (kind, example) in kinds.items():
@@ -55,28 +55,29 @@ def check_ends(line: Any, name: str) -> None:
 
 
 def too_short(now: Now, frame: str, top: TopPoint, length: float) -> str | None:
-    """Return the error of a line that is too short between its ends at an instant; None if it is long enough."""
+    """Return the error of a line that is too short for the distance between its ends; None if the line is long enough."""
     a, b = now.frame(frame).p, top.now(now).p
     apart = float(np.linalg.norm(b - a))
     if not apart > length:
         return None
     places = f"({frame!r} at {np.round(a, 3).tolist()}, top at {np.round(b, 3).tolist()})"
     when = f" at the start, t = {now.t:g} s {places}" if now.t else f" at the start {places}"
-    return f"is {length:g} m long, but its ends are {apart:.6g} m apart{when}; make it longer, or move its ends closer together"
+    remedy = "increase the length, or move the ends closer together"
+    return f"is {length:g} m long, but its ends are {apart:.6g} m apart{when}; {remedy}"
 
 
 def point_mobility(model: Model, mobility: Mobility, name: str) -> float:
-    """Return the acceleration per force on the origin of a frame [1/kg]; 0 if its body cannot move."""
+    """Return the acceleration per force at the origin of a frame [1/kg]; 0 if the body cannot move."""
     place = model.locate(name)
     return mobility.point(place.body, place.p) if model.moves[place.body] else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramePoint(TopPoint):
-    """A frame of the mechanism: a simulated ship, garage or depressor, on which the line pulls."""
+    """A frame of the mechanism on which the line pulls, for example on a simulated ship, garage or depressor."""
 
     name: str
-    """Frame or body."""
+    """Frame or body that carries the upper end."""
 
     def now(self, now: Now) -> TopNow:
         frame = now.frame(self.name)
@@ -86,12 +87,12 @@ class FramePoint(TopPoint):
         model.locate(self.name)
 
     def mobility(self, model: Model, mobility: Mobility) -> float:
-        """Return the mobility of the frame."""
+        """Return the acceleration per force at the frame origin [1/kg]."""
         return point_mobility(model, mobility, self.name)
 
 
 def _grown(t: Scalar, ramp: float) -> tuple[Scalar, Scalar]:
-    """Return a factor that grows smoothly from 0 to 1 within a time, and its rate [1/s]."""
+    """Return a factor that grows smoothly from 0 to 1 within a ramp time, and the rate of the factor [1/s]."""
     if not ramp:
         return 1.0, 0.0
     x = clamp(t / ramp, 0.0, 1.0)
@@ -100,18 +101,18 @@ def _grown(t: Scalar, ramp: float) -> tuple[Scalar, Scalar]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwayingPoint(Checked, TopPoint):
-    """A point with prescribed sway, p_k = position_k + a_k sin(2π t / T + φ_k); fixed without amplitudes."""
+    """A point with prescribed sinusoidal motion, p_k = position_k + a_k sin(2π t / T + φ_k); fixed for zero amplitudes."""
 
     position: Vector3
     """Mean position in world axes [m], shape (3,)."""
     amplitude: Vector3 = (0.0, 0.0, 0.0)
     """Amplitudes a along the world axes [m], shape (3,)."""
     phase: Annotated[Vector3, Degrees()] = (0.0, 0.0, 0.0)
-    """Phases φ of the three [rad], shape (3,)."""
+    """Phases φ along the world axes [rad], shape (3,)."""
     period: Positive = 8.0
     """Period T [s]."""
     ramp: NotNegative = 10.0
-    """Time in which the motion grows to full amplitude, so that the line starts at rest [s]."""
+    """Ramp time until full amplitude, so that the line starts without motion [s]."""
 
     def now(self, now: Now) -> TopNow:
         grown, rate = _grown(now.t, self.ramp)
@@ -124,14 +125,14 @@ class SwayingPoint(Checked, TopPoint):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RidingPoint(Checked, TopPoint):
-    """A point of a small ship that rides the waves: its heave is a fraction of the wave elevation at its position."""
+    """A point of a small ship that follows the waves: its heave is a fraction of the wave elevation at its position."""
 
     position: Vector3
     """Position on calm water, in world axes [m], shape (3,)."""
     response: NotNegative = 1.0
-    """Ratio of its heave to that of the water surface [-]; 1 for ships that are short compared with the waves."""
+    """Ratio of heave to wave elevation [-]; 1 for ships that are short compared with the wavelength."""
     ramp: NotNegative = 10.0
-    """Time in which the motion grows to full amplitude, so that the line starts at rest [s]."""
+    """Ramp time until full amplitude, so that the line starts without motion [s]."""
 
     def now(self, now: Now) -> TopNow:
         grown, rate = _grown(now.t, self.ramp)

@@ -17,12 +17,12 @@ from ._ends import TopPoint, check_ends, point_mobility, too_short
 from ._mechanics import Cable
 
 LEAST_WEIGHT = 1e-3
-"""Minimum ratio of weight in water to dry weight for a hanging line [-]."""
+"""Minimum ratio of weight in water to weight in air for a hanging line [-]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HangingLine(Component):
-    """A cable from a frame of a body to a point of a ship or of another body, in its static hanging shape."""
+    """A cable in static equilibrium from a frame of a body to a point of a ship or of another body."""
 
     refers = MappingProxyType({"frame": "frame or body"})
     outputs = (
@@ -34,18 +34,16 @@ class HangingLine(Component):
     name: str
     """Name, unique among the components."""
     frame: str
-    """Frame or body at its lower end."""
+    """Frame or body at the lower end of the line."""
     top: TopPoint
-    """Its upper end."""
+    """Upper end of the line."""
     cable: Cable
-    """Cable properties, of which mass, diameter and axial stiffness are used."""
+    """Cable properties; the model uses mass, diameter and axial stiffness."""
     length: Positive
     """Initial unstretched length [m]."""
     shortest: Positive | None = None
-    """Unstretched length at which hauling in stops [m]; the step limit is evaluated there.
-
-    Defaults to half of the initial length.
-    """
+    """Unstretched length at which hauling in stops [m]; advice on the step size assumes this length. Defaults to half of
+    the initial length."""
 
     def __post_init__(self) -> None:
         check_ends(self, f"hanging line {self.name!r}")
@@ -62,7 +60,7 @@ class HangingLine(Component):
         weight = self.cable.weight(world.water_density, world.gravity)
         if abs(weight) <= LEAST_WEIGHT * self.cable.mass * world.gravity:
             raise ValueError(
-                f"hanging line {self.name!r} has a weight in water of {weight:.3g} N/m and has no definite hanging shape; "
+                f"hanging line {self.name!r} has a weight in water of {weight:.3g} N/m and no unique hanging shape; "
                 "use a Tether, or change its mass or diameter"
             )
 
@@ -72,7 +70,7 @@ class HangingLine(Component):
             raise ValueError(f"hanging line {self.name!r} {fault}")
 
     def inputs(self, model: Model) -> list[Slot]:
-        """Its unstretched length [m], an input."""
+        """Return the unstretched length [m] as an input."""
         return [Slot("length", self.length, "m", limits=self.lengths, frozen_in_trim=True)]
 
     @property
@@ -107,29 +105,29 @@ NUMBERS = ("weight", "x", "y", "z", "height")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiftedLine(Checked, Component):
-    """End of a slack line that hangs from a vehicle to the ground, or down to its floating depth.
+    """Lifted end of a slack line that hangs from a vehicle down to the ground, or down to the floating depth of the line.
 
-        F = −w (h − h₀) ẑ   at the attachment point, whose height is h
+        F = −w (h − h₀) ẑ at the attachment point with height h
 
-    Its parameters are held inputs "weight", "x", "y", "z" and "height": they can be changed during a run, and identified. The
-    weight that hangs at h₀ is part of the vehicle's weight.
+    The parameters are setting inputs "weight", "x", "y", "z" and "height", which can be changed during a run, and identified.
+    The weight of the line at height h₀ is included in the weight of the vehicle.
     """
 
     kind = "lifted_line"
     refers = MappingProxyType({"body": "body"})
 
     name: str
-    """Name in files and recordings, such as "tether"."""
+    """Name of the component in files and recordings, such as "tether"."""
     body: str
-    """Name of the body to which it is attached."""
+    """Name of the body that carries the attachment point."""
     weight: NotNegative
-    """w, weight in water per length [N/m]."""
+    """Weight in water per length w [N/m]."""
     place: Vector3 = (0.0, 0.0, 0.0)
     """Attachment point in body axes [m], shape (3,)."""
     height: Finite = 0.0
-    """h₀, height of the attachment point at which the line exerts no force [m]."""
+    """Height h₀ of the attachment point at which the line exerts no force [m]."""
 
-    outputs = (Output("lifted_weight", "N", "weight of the lifted part of the line, minus that at its reference height"),)
+    outputs = (Output("lifted_weight", "N", "weight of the lifted part of the line, minus its value at the reference height"),)
 
     def check(self, model: Model) -> None:
         model.body_index(self.body)

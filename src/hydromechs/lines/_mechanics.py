@@ -1,4 +1,4 @@
-"""Forces in a lumped line and of the water on it, and the cable. In world axes, for floats or symbols."""
+"""Internal forces of a lumped line, water forces on the line, and cable properties; in world axes, for floats or symbols."""
 
 import math
 from collections.abc import Sequence
@@ -18,79 +18,79 @@ from hydromechs.values import Array, Checked, NotNegative, Positive, Scalar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cable(Checked):
-    """A round cable. Hydrodynamic coefficients default to those of long cylinders."""
+    """A round cable. Hydrodynamic coefficients default to values for long cylinders."""
 
     diameter: Positive
     """Outer diameter d [m]."""
     mass: Positive
-    """Mass per length m, dry [kg/m]."""
+    """Mass per length m, in air [kg/m]."""
     axial_stiffness: Positive
-    """Axial stiffness EA, force per strain [N]; a cable only pulls."""
+    """Axial stiffness EA, force per strain [N]; the cable carries no compression."""
     axial_damping: NotNegative = 0.0
-    """Axial damping CA, force per rate of strain [N·s]."""
+    """Axial damping CA, force per strain rate [N·s]."""
     bending_stiffness: NotNegative = 0.0
     """Bending stiffness EI, moment per curvature [N·m²]."""
     normal_drag: NotNegative = 1.2
-    """Drag coefficient across the cable C_n, based on d and the length [-]."""
+    """Normal drag coefficient C_n, based on diameter times length [-]."""
     tangential_drag: NotNegative = 0.01
-    """Drag coefficient along the cable C_t, based on π d and the length [-]."""
+    """Tangential drag coefficient C_t, based on π times diameter times length [-]."""
     normal_added_mass: NotNegative = 1.0
-    """Added-mass coefficient across the cable C_an, relative to the displaced water [-]."""
+    """Normal added-mass coefficient C_an, relative to the displaced water [-]."""
     tangential_added_mass: NotNegative = 0.0
-    """Added-mass coefficient along the cable C_at, relative to the displaced water [-]."""
+    """Tangential added-mass coefficient C_at, relative to the displaced water [-]."""
 
     def displaced(self, density: float) -> float:
         """Return the displaced mass of water per length, ρ π d²/4 [kg/m], for a density [kg/m³]."""
         return density * math.pi / 4.0 * self.diameter**2
 
     def weight(self, density: float, gravity: float) -> float:
-        """Return the weight in water per length [N/m], below 0 if buoyant, for a density [kg/m³] and gravity g [m/s²]."""
+        """Return the weight in water per length [N/m], negative if buoyant, for a density [kg/m³] and gravity g [m/s²]."""
         return (self.mass - self.displaced(density)) * gravity
 
 
 CREEP = 0.02
-"""Speed at which friction on the ground has 0.7 of its full size [m/s]."""
+"""Sliding speed at which ground friction reaches 0.7 of its full magnitude [m/s]."""
 
 
 def pieces(n: int) -> list[float]:
-    """Return the n + 1 lengths of the segments in units of L/n."""
+    """Return the lengths of the n + 1 segments in units of L/n."""
     return [0.5, *[1.0] * (n - 1), 0.5]
 
 
 class Segment(NamedTuple):
-    """Line between two points."""
+    """Line segment between two points."""
 
     rest: Scalar
     """Unstretched length [m]."""
     length: Scalar
-    """Length [m]."""
+    """Current length [m]."""
     t: Array
     """Unit vector towards the upper end, shape (3,)."""
     strain: Scalar
-    """Stretch over the unstretched length, 0 where it is slack [-]."""
+    """Elongation divided by the unstretched length, 0 for a slack segment [-]."""
     strain_rate: Scalar
-    """Rate of the length over the unstretched length, also where it is slack [1/s]."""
+    """Rate of the length divided by the unstretched length, also for a slack segment [1/s]."""
     tension: Scalar
-    """max(0, EA strain + CA rate) [N]."""
+    """Tension max(0, EA strain + CA rate) [N]."""
     damper: Scalar
-    """Tension in addition to EA strain [N]; damper · strain_rate is a loss, never negative."""
+    """Damping part of the tension, tension − EA strain [N]; the loss damper · strain_rate is never negative."""
 
     def stored(self, cable: Cable) -> Scalar:
-        """½ EA strain² over its length [J]."""
+        """Return the strain energy ½ EA strain² times the unstretched length [J]."""
         return 0.5 * cable.axial_stiffness * self.strain * self.strain * self.rest
 
 
 def segment_of(cable: Cable, chord: Array, rest: Scalar) -> Segment:
-    """Return the segment along a chord (3,) [m] of an unstretched length [m], without its strain rate."""
+    """Return the segment with chord (3,) [m] and an unstretched length [m], without strain rate."""
     length = norm(chord)
     strain = maximum(length / rest - 1.0, 0.0)
     return Segment(rest, length, chord / length, strain, 0.0, cable.axial_stiffness * strain, 0.0)
 
 
 def damped(cable: Cable, segment: Segment, spread: Array) -> Segment:
-    """Return the segment with its strain rate and the corresponding damping.
+    """Return the segment with strain rate and damping.
 
-    `spread` is the velocity of the material at its upper point minus that at its lower [m/s], shape (3,).
+    `spread` is the material velocity at the upper point minus the material velocity at the lower point [m/s], shape (3,).
     """
     rate = (segment.t @ spread) / segment.rest
     tension = maximum(segment.tension + cable.axial_damping * rate, 0.0)
@@ -98,22 +98,22 @@ def damped(cable: Cable, segment: Segment, spread: Array) -> Segment:
 
 
 class Bending(NamedTuple):
-    """Forces of bending where two segments meet: `below` − `above` on the mass there, their opposites on its neighbours."""
+    """Bending forces at the junction of two segments: `below` − `above` on the mass, −`below` and `above` on the neighbours."""
 
     below: Array
-    """[N], shape (3,)."""
+    """Reaction to the force on the lower neighbour [N], shape (3,)."""
     above: Array
-    """[N], shape (3,)."""
+    """Force on the upper neighbour [N], shape (3,)."""
     energy: Scalar
-    """Energy of bending [J]."""
+    """Bending energy [J]."""
 
 
 def bending(stiffness: float, a: Segment, b: Segment) -> Bending:
-    """Bending of a stiffness [N·m²] where the segments a and b meet.
+    """Return the bending forces at the junction of segments a and b for a bending stiffness EI [N·m²].
 
-        E = EI/l (1 − t_a · t_b)   ≈ ½ EI θ²/l,   l the mean length of the segments, which meet at an angle θ
+        E = EI/l (1 − t_a · t_b)   ≈ ½ EI θ²/l,   with mean segment length l and angle θ
 
-    The ends of a line are free to turn.
+    The ends of a line are free to rotate.
     """
     if not stiffness:
         return Bending(np.zeros(3), np.zeros(3), 0.0)
@@ -123,23 +123,23 @@ def bending(stiffness: float, a: Segment, b: Segment) -> Bending:
 
 
 class GroundForce(NamedTuple):
-    """Terrain forces on one mass."""
+    """Terrain forces on one mass of a line."""
 
     force: Array
     """Total force [N], shape (3,)."""
     elastic: Array
-    """Force of its springs alone [N], shape (3,)."""
+    """Contact spring force [N], shape (3,)."""
     loss: Scalar
-    """Power lost [W]."""
+    """Dissipated power [W]."""
     stored: Scalar
-    """Energy of its springs [J]."""
+    """Energy of the contact springs [J]."""
 
 
 def ground_force(ground: Sequence[Terrain], p: Array, u: Array, radius: float, down: Array) -> GroundForce:
-    """Return the force of terrain on a mass of a line at p [m] with the velocity u [m/s], shape (3,) each, and a radius [m].
+    """Return the terrain force on a mass of a line at position p [m] with velocity u [m/s], shape (3,) each, and a radius [m].
 
-    The normal force is that of the terrain's material; friction has its kinetic coefficient, −μ N v/√(v² + v_0²): the line
-    creeps instead of sticking.
+    The contact law of the terrain material gives the normal force N. Friction uses the kinetic coefficient,
+    −μ N v/√(v² + v_0²), so that the line creeps instead of sticking.
     """
     F, elastic = np.zeros(3), np.zeros(3)
     loss: Scalar = 0.0
@@ -159,34 +159,34 @@ def ground_force(ground: Sequence[Terrain], p: Array, u: Array, radius: float, d
 
 
 TINY = 1e-12
-"""Limits the slope of √ at rest [m²/s²]."""
+"""Regularisation that limits the slope of √ at zero speed [m²/s²]."""
 
 
 class WaterForce(NamedTuple):
-    """Forces of the water on one piece of a line."""
+    """Water forces on the piece of a line at one mass."""
 
     drag: Array
     """Force on the mass [N], shape (3,)."""
     driving: Array
-    """ρ A l ((1 + C_a) a_water), the force on a mass that is held [N], shape (3,)."""
+    """Force ρ A l (1 + C_a) a_water on a stationary mass [N], shape (3,)."""
     added_n: Scalar
-    """Added mass across the line [kg]."""
+    """Normal added mass, across the line [kg]."""
     added_t: Scalar
-    """Added mass along it [kg]."""
+    """Tangential added mass, along the line [kg]."""
     turning: Array
     """Force on the mass due to rotation and growth of the added mass [N], shape (3,)."""
     reaction: Array
-    """Force of the added mass on the point above, and its opposite on that below [N], shape (3,)."""
+    """Added-mass force on the upper point, and the opposite force on the lower point [N], shape (3,)."""
     lost: Scalar
-    """Power lost to spray and wake at the free surface, never below 0 [W]."""
+    """Power lost to spray and wake at the free surface, nonnegative [W]."""
     lack: Array
-    """Buoyancy missing out of the water [N], shape (3,), downwards."""
+    """Buoyancy reduction above the free surface, downwards [N], shape (3,)."""
     levelling: Array
-    """Buoyancy force on the point above, and its opposite on that below [N], shape (3,)."""
+    """Buoyancy force on the upper point, and the opposite force on the lower point [N], shape (3,)."""
     stored: Scalar
-    """Potential energy of the missing buoyancy [J]."""
+    """Potential energy of the buoyancy reduction [J]."""
     stored_by_length: Scalar
-    """Its derivative with respect to ln l at fixed points [J]."""
+    """Derivative of `energy` with respect to ln l at fixed points [J]."""
 
 
 def water_force(
@@ -200,17 +200,16 @@ def water_force(
     spread: Array,
     length: Scalar,
 ) -> WaterForce:
-    """Return the strip forces of water on a mass.
+    """Return the water forces on a mass from strip theory.
 
         drag    = ½ ρ d l (C_n |w_n| w_n + π C_t |w_t| w_t),   w = v_water − u
         inertia = ρ A l (a_water + C_an (a_water − a)_n + C_at (a_water − a)_t)
 
-    times the fraction of its piece below the free surface, plus the effects of the changing added mass.
+    Both are multiplied by the submerged fraction of the piece. Effects of the changing added mass are included.
 
-    `chord` goes from the point below to that above [m], `spread` is the velocity of the upper point minus that of the lower
-    one, `u`
-    that of the mass [m/s], `down` a unit vector, shape (3,) each. ρ is in kg/m³, g in m/s²; l is the unstretched length of the
-    piece [m].
+    `chord` is the vector from the lower to the upper point [m], `spread` the velocity of the upper point minus the velocity
+    of the lower point [m/s], `u` the velocity of the mass [m/s], and `down` a unit vector, shape (3,) each. ρ is in kg/m³,
+    g in m/s²; l is the unstretched length of the piece [m].
     """
     apart = norm(chord)
     t = chord / apart

@@ -1,12 +1,12 @@
 """Lumped-mass tether between a body and an upper point, with stretch, bending, drag and a winch.
 
-Each mass has the unstretched length l = L/n of the line. With the velocity u of the material there,
+Each mass represents an unstretched length l = L/n of the line. With the material velocity u at the mass,
 
     ẋ_j = u_j + ṡ_j ∂x/∂s,   u̇_j = a_j + ṡ_j ∂u/∂s
-    (m l + M_A) a_j = T_j t_j − T_{j−1} t_{j−1} + bending + weight in water + drag and push of the water + ground
+    (m l + M_A) a_j = T_j t_j − T_{j−1} t_{j−1} + bending + weight in water + water forces + ground
 
-s is the unstretched length from the lower end. The masses sit at s_j = (j − ½) L/n, so that they spread over the line as it is
-paid out, and material passes them at −ṡ_j = −(j − ½) L̇/n. Without a winch ṡ = 0. Torsion is neglected.
+The unstretched length from the lower end is s. The masses are at s_j = (j − ½) L/n, so that they remain evenly spaced during
+pay-out, and material passes them at −ṡ_j = −(j − ½) L̇/n. Without a winch, ṡ = 0. Torsion is neglected.
 """
 
 import itertools
@@ -43,27 +43,27 @@ from ._mechanics import (
 )
 
 POWERS = ("drag", "added_mass", "damping", "ground", "surface", "top", "winch")
-"""Causes that change the energy of a line, in addition to the body at its lower end."""
+"""Causes that change the energy of a line, in addition to the body at the lower end."""
 NOMINAL_SPEED = 2.0
-"""Speed through the water assumed for drag in the advice on the step [m/s]."""
+"""Speed through the water at which advice on the step size evaluates drag [m/s]."""
 BRAKE = 0.2
-"""Distance from its limits over which a winch slows down [m]."""
+"""Distance from the length limits over which a winch slows down [m]."""
 Segments = Annotated[int, Bound(least=2, most=400, whole=True)]
-"""Number of pieces."""
+"""Number of masses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Winch:
-    """Pays out and hauls in: the rate of the unstretched length follows the command with a lag, and stops at the limits."""
+    """Winch: the rate of the unstretched length follows the command with a lag, and stops at the length limits."""
 
     fastest: Positive = 0.5
-    """Maximum rate in either direction [m/s]."""
+    """Maximum rate in both directions [m/s]."""
     shortest: Positive
-    """Unstretched length at which hauling in stops [m]; the step limit is evaluated there."""
+    """Unstretched length at which hauling in stops [m]; advice on the step size assumes this length."""
     longest: Positive
     """Unstretched length at which paying out stops [m]."""
     time_constant: Positive = 0.5
-    """Lag of the rate behind the command [s]."""
+    """Time constant of the lag between command and rate [s]."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -71,14 +71,14 @@ class Winch:
             raise FieldError("Winch.shortest", self.shortest, f"must be below longest, {self.longest:g} m; swap them")
 
     def speed(self, length: Scalar, rate: Scalar) -> Scalar:
-        """Return the rate of the unstretched length [m/s]: the winch's, reduced near the limits of the length [m]."""
+        """Return the rate of the unstretched length [m/s]: the rate of the winch, reduced near the length limits."""
         room = where(rate > 0.0, self.longest - length, length - self.shortest)
         return rate * clamp(room / BRAKE, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tether(Component):
-    """A cable from a frame of a body to a point of a ship or of another body; it pulls on both."""
+    """A cable from a frame of a body to a point of a ship or of another body; pulls on both ends."""
 
     kind = "line_point"
     cause = "tether"
@@ -93,24 +93,24 @@ class Tether(Component):
     name: str
     """Name, unique among the components."""
     frame: str
-    """Frame or body at its lower end."""
+    """Frame or body at the lower end of the line."""
     top: TopPoint
-    """Its upper end."""
+    """Upper end of the line."""
     cable: Cable
     """Cable properties."""
     length: Positive
     """Initial unstretched length L [m]."""
     segments: Segments = 20
-    """Number of masses n, each with a segment of the line [-]."""
+    """Number of masses n, each representing an equal part of the line [-]."""
     winch: Winch | None = None
-    """Winch that pays out and hauls in; without one the length is fixed."""
+    """Winch that pays out and hauls in; the length is fixed if omitted."""
     ground: Annotated[tuple[Terrain, ...], ByName()] = ()
-    """Terrain that it can lie on."""
+    """Terrain in contact with the line."""
 
     def __post_init__(self) -> None:
         check_ends(self, f"tether {self.name!r}")
         if self.winch is not None and not self.winch.shortest <= self.length <= self.winch.longest:
-            must = f"must be within the winch's limits, {self.winch.shortest:g} to {self.winch.longest:g} m"
+            must = f"must be within the winch limits, {self.winch.shortest:g} to {self.winch.longest:g} m"
             raise FieldError(f"tether {self.name!r}: length", self.length, must)
         object.__setattr__(self, "ground", tuple(self.ground))
         for solid in self.ground:
@@ -127,7 +127,7 @@ class Tether(Component):
     def check_beside(self, parts: Sequence[Component]) -> None:
         for solid in self.ground:
             if solid not in parts:
-                raise ValueError(f"tether {self.name!r}: ground {solid.name!r} is not among the terrain; add it there")
+                raise ValueError(f"tether {self.name!r}: ground {solid.name!r} is missing from the plant; add it")
 
     def check_start(self, now: Now) -> None:
         fault = too_short(now, self.frame, self.top, self.length)
@@ -138,7 +138,7 @@ class Tether(Component):
         return [f"{self.name}.{k}" for k in range(self.segments + 2)]
 
     def states(self, model: Model) -> list[Slot]:
-        """Positions and velocities of its masses, from the lower end; for a winch, the paid-out length and its rate."""
+        """Return states: positions and velocities of the masses from the lower end; for a winch, paid-out length and rate."""
         shape = lru_cache(maxsize=1)(self.start_shape)  # at one instant, for all masses
 
         def start(j: int, i: int, now: Now) -> float:
@@ -153,15 +153,15 @@ class Tether(Component):
         return [*out, Slot("length", self.length, "m", frozen_in_trim=True), Slot("winch_rate", 0.0, "m/s")]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """The rate of the winch [m/s], positive to pay out."""
+        """Return the commanded rate of the winch [m/s] as an input, positive to pay out."""
         if self.winch is None:
             return []
         return [Slot("rate", 0.0, "m/s", limits=(-self.winch.fastest, self.winch.fastest))]
 
     def start_shape(self, now: Now) -> Array:
-        """Return the initial positions of its masses [m], shape (n, 3): hanging in still water, off the ground.
+        """Return the initial positions of the masses [m], shape (n, 3): hanging in still water, without ground contact.
 
-        A buoyant line hangs upwards; a neutral one is treated as having a thousandth of its dry weight.
+        A buoyant line hangs upwards. A neutrally buoyant line is treated as having one thousandth of its weight in air.
         """
         a, b, world = now.frame(self.frame).p, self.top.now(now).p, now.model.world
         up = -np.asarray(world.down, dtype=float)
@@ -284,7 +284,7 @@ class Tether(Component):
     # -- fast modes -----------------------------------------------------------------------------------------------------
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return its fast modes: vibrations of the straight line at its shortest length, drag, ground contact, winch lag."""
+        """Return fast modes: vibration of the straight line at minimum length, drag, ground contact, winch lag."""
         n, cable, density = self.segments, self.cable, model.world.water_density
         L = self.winch.shortest if self.winch else self.length
         piece = L / n
@@ -312,10 +312,10 @@ class Tether(Component):
 
 
 def _fastest(stiffness: float, rests: Array, order: int, ends: Sequence[float], mass: float) -> float:
-    """Return the highest natural frequency of a straight line [rad/s], from unstretched segment lengths (n + 1,) [m].
+    """Return the highest natural frequency of a straight line [rad/s] with unstretched segment lengths (n + 1,) [m].
 
-    In stretch, order 1, the stiffness is EA [N]; in bending, order 2, EI [N·m²]. The
-    masses include added mass [kg]; `ends` are the accelerations of the ends per force [1/kg].
+    The stiffness is EA [N] for stretching, order 1, and EI [N·m²] for bending, order 2. Masses include added mass [kg]; `ends`
+    are the accelerations of the ends per force [1/kg].
     """
     D = np.diff(np.eye(len(rests) + 1), axis=0) / rests[:, None]  # slope in each segment
     weight = rests
