@@ -1,4 +1,4 @@
-"""A model in MuJoCo, through MJCF."""
+"""Conversion of a model to MuJoCo, through MJCF."""
 
 from typing import Any, NamedTuple
 
@@ -15,31 +15,31 @@ from ._coordinates import CoordinateMap, FreeJoint
 
 
 class InMujoco(NamedTuple):
-    """A model in MuJoCo."""
+    """Model in MuJoCo."""
 
     model: Any
     coordinates: CoordinateMap
-    """Conversion between our q, v, tau and MuJoCo's qpos, qvel, qfrc."""
+    """Conversion between q, v, tau of HydroMechs and qpos, qvel, qfrc of MuJoCo."""
     lost: tuple[str, ...]
-    """Features missing from MuJoCo's model, above all the water, as text."""
+    """Features missing from the MuJoCo model, in particular water, as texts."""
 
 
 def to_mujoco(model: Model) -> InMujoco:
     """Convert a mechanism to a `mujoco.MjModel`, to the extent that MJCF can represent it.
 
-    Bodies, joints with their damping, friction and limits, collision shapes, visuals, frames as sites, gravity and the
-    start as the key frame "start" where the order of bodies allows it. The inertia is dry: MuJoCo has no added mass. Joints
-    are named after the body that they carry, as in `model.joint_parts`. A model contains no actuators, springs and armature;
-    those of a file are in `import_file(...).components`.
+    The result contains bodies, joints with damping, friction and limits, collision shapes, visuals, frames as sites, and
+    gravity. The initial state is the key frame "start" if the order of bodies allows it. Inertias are dry, because MuJoCo
+    has no added mass. Joints are named after the body that they carry, as in `model.joint_parts`. A model contains no
+    actuators, springs and armature; those of an imported file are in `import_file(...).components`.
 
-    MuJoCo orders bodies by contiguous subtrees, and the linear velocity of a free joint is in world axes; quaternions are (w,
-    x, y, z) as here. `coordinates` converts between both.
+    MuJoCo orders bodies by contiguous subtrees. The linear velocity of a free joint is in world axes. Quaternions are
+    (w, x, y, z), as in HydroMechs. `coordinates` converts between both.
 
     Args:
         model: The mechanism, without helical joints, custom joints and free joints on a body.
 
     Raises:
-        ModuleNotFoundError: MuJoCo is not installed; it comes with the extra `mujoco`.
+        ModuleNotFoundError: MuJoCo is not installed; install the extra `mujoco`.
         UnsupportedFeature: MuJoCo rejects a part of the model.
     """
     mujoco = import_extra("mujoco", "mujoco", "to_mujoco")

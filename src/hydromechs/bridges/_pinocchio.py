@@ -1,4 +1,4 @@
-"""A model in Pinocchio, joint by joint."""
+"""Conversion of a model to Pinocchio, joint by joint."""
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -16,38 +16,38 @@ from ._coordinates import CoordinateMap
 
 
 class InPinocchio(NamedTuple):
-    """A model in Pinocchio."""
+    """Model in Pinocchio."""
 
     model: Any
     coordinates: CoordinateMap
-    """Conversion between our q, v, tau and Pinocchio's."""
+    """Conversion between q, v, tau of HydroMechs and of Pinocchio."""
     lost: tuple[str, ...]
-    """Features missing from Pinocchio's model, above all the water, as text."""
+    """Features missing from the Pinocchio model, in particular water, as texts."""
 
 
 def to_pinocchio(model: Model) -> InPinocchio:
     """Convert a mechanism to a `pinocchio.Model`.
 
-    Bodies, joints with their damping, friction and limits, gravity, and a frame for each body and each named frame. The
-    inertia is dry: Pinocchio has no added mass. Joints are named after the body that they carry, also those of a composite
-    joint, which is one `JointModelComposite`. A body that is fixed to another has its mass in the joint that carries both,
-    and a frame; the same applies to a body that is fixed to the world.
+    The result contains bodies, joints with damping, friction and limits, gravity, and a frame for each body and each named
+    frame. Inertias are dry, because Pinocchio has no added mass. Joints are named after the body that they carry; a
+    composite joint is one `JointModelComposite`. The mass of a fixed body belongs to the joint that carries it and its
+    parent; the body also has a frame. This also applies to a body fixed to the world.
 
-    Pinocchio orders bodies by contiguous subtrees, and its quaternions are (x, y, z, w). Velocities, forces and accelerations
-    are the same numbers in a different order: linear first, those of a free joint in axes of its body. `coordinates` converts
-    between both.
+    Pinocchio orders bodies by contiguous subtrees, and its quaternions are (x, y, z, w). Velocities, forces and
+    accelerations are equal numbers in a different order: linear first, in body axes for a free joint. `coordinates`
+    converts between both.
 
     Args:
-        model: The mechanism, with joints of `JOINTS`.
+        model: The mechanism, with joint types from `JOINTS`.
 
     Raises:
-        ModuleNotFoundError: Pinocchio is not installed; it comes with the extra `pinocchio`.
-        UnsupportedFeature: Pinocchio has no joint of a type.
+        ModuleNotFoundError: Pinocchio is not installed; install the extra `pinocchio`.
+        UnsupportedFeature: Pinocchio has no equivalent of a joint type.
     """
     pin = import_extra("pinocchio", "pinocchio", "to_pinocchio")
     if model.loops:
         names = ", ".join(repr(loop.name) for loop in model.loops)
-        raise UnsupportedFeature(f"{model.name}: a Pinocchio model is a tree; its loops ({names}) cannot be part of it")
+        raise UnsupportedFeature(f"{model.name}: a Pinocchio model is a tree; remove its loops ({names})")
     there = pin.Model()
     there.name = model.name
     there.gravity = pin.Motion(np.concatenate([model.world.gravity_vector, np.zeros(3)]))
@@ -93,7 +93,7 @@ JOINTS: Mapping[type[joints.Joint], Callable[[ModuleType, Any], Any]] = {
     joints.Prismatic: _along_axis,
     joints.Helical: lambda pin, part: pin.JointModelHelicalUnaligned(part.unit_axis, part.advance),
 }
-"""Pinocchio's joints."""
+"""Constructors of the Pinocchio joints, keyed by joint class."""
 
 
 def _joint(pin: ModuleType, part: joints.Joint, name: str) -> Any:
@@ -102,7 +102,7 @@ def _joint(pin: ModuleType, part: joints.Joint, name: str) -> Any:
 
 
 def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> CoordinateMap:
-    """Return the indices of our coordinates in theirs, from their joint numbers of bodies that move on their parents."""
+    """Return the coordinate indices in Pinocchio, given the Pinocchio joint number of each moving body."""
     q_of, v_of = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int)
     for part in model.joint_parts.values():
         joint = there.joints[numbers[part.body]]

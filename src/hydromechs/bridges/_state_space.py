@@ -1,4 +1,4 @@
-"""A linearized model as a `control.StateSpace`."""
+"""Conversion of a linearized model to a `control.StateSpace`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,24 +20,25 @@ def to_state_space(
     fluid_velocity: ArrayLike | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Any:
-    """The motion about a state as a `control.StateSpace` with named signals, by `Dynamics.linearize`.
+    """Return the dynamics linearized about a state, by `Dynamics.linearize`, as a `control.StateSpace` with named signals.
 
         d/dt (δ, δv) = A (δ, δv) + B δτ,    y = (δ, δv)
 
-    δ displaces the configuration on its manifold, q ⊕ δ = integrate(q, δ, 1): a quaternion has three coordinates. States and
-    outputs are `delta_NAME` and `rate_NAME`, inputs `tau_NAME`, for the names of `model.coordinate_names[1]` with `_` for
-    dots, because python-control rejects dots: `delta_vehicle_u` [m], `rate_vehicle_u` [m/s], `tau_vehicle_u` [N].
+    The displacement δ of the configuration is on its manifold, q ⊕ δ = integrate(q, δ, 1), so that a quaternion has three
+    coordinates. States and outputs are named `delta_NAME` and `rate_NAME`, and inputs `tau_NAME`, with the names in
+    `model.coordinate_names[1]`. Underscores replace dots, which python-control rejects: `delta_vehicle_u` [m],
+    `rate_vehicle_u` [m/s], `tau_vehicle_u` [N].
 
     Args:
         model: The mechanism, or the result of `hm.compile`.
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
         tau: Generalised force, shape (nv,).
-        fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); still if None.
-        parameters: Values of open parameters by name, of a compiled model that has them.
+        fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); None for still water.
+        parameters: Values of the open parameters of a compiled model, keyed by name.
 
     Raises:
-        ModuleNotFoundError: python-control is not installed; it comes with the extra `control`.
+        ModuleNotFoundError: python-control is not installed; install the extra `control`.
     """
     control = import_extra("control", "control", "to_state_space")
     dyn = model if isinstance(model, Dynamics) else Dynamics(model)
@@ -45,7 +46,7 @@ def to_state_space(
     wanted = {"q": (q, dyn.model.nq), "v": (v, dyn.model.nv), "tau": (tau, dyn.model.nv)}
     for name, (array, n) in wanted.items():
         if array.shape != (n,):
-            raise ValueError(f"{name} has shape {array.shape}, must be ({n},): a StateSpace is about one state")
+            raise ValueError(f"{name} has shape {array.shape}, must be ({n},); linearize about one state at a time")
     A, B = dyn.linearize(q, v, tau, fluid_velocity=fluid_velocity, parameters=parameters)
     names = _plain(dyn.model.coordinate_names[1])
     states = [f"{kind}_{name}" for kind in ("delta", "rate") for name in names]

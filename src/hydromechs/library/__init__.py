@@ -45,28 +45,28 @@ def _names(folder: str) -> tuple[str, ...]:
 
 def _unknown(what: str, name: str, known: tuple[str, ...]) -> str:
     here = os.path.exists(name)
-    hint = f"; to load the file of that name, write './{name}'" if here else "; or give the path of a .yaml file"
+    hint = f"; to load the file with this name, write './{name}'" if here else "; or use the path of a .yaml file"
     return f"no library {what} {name!r}{nearest(name, known)}{hint}"
 
 
 def names() -> tuple[str, ...]:
-    """Names of the library's models."""
+    """Return the names of the library models."""
     return _names("models")
 
 
 def model_path(name: str) -> str:
-    """Path of the file of a library model, to copy from."""
+    """Return the path of the file of a library model, for example to copy the file."""
     if name not in names():
         raise ModelError(str(name), [_unknown("model", name, names())])
     return str(files(__package__) / "models" / f"{name}.yaml")
 
 
 def load(source: str | os.PathLike, *, code: bool = False, **options: Any) -> Model:
-    """Load the model of a library name or of a file.
+    """Load a library model by name, or a model from a file.
 
     Args:
-        source: A name such as "tiburon_titan2", or the path of a file (recognised by a folder or suffix).
-        code: True to allow the Python code that the file names (custom joints). Otherwise such a file raises
+        source: Name such as "tiburon_titan2", or path of a file. A path has a folder or a suffix.
+        code: True to allow Python code of custom joints that the file refers to. Otherwise such a file raises
             `CodeNotAllowed`. Library models are part of this package and need no permission.
         options: Options of `hydromechs.import_file` for a robot description: packages, folders, base, placeholders, arguments.
     """
@@ -76,28 +76,28 @@ def load(source: str | os.PathLike, *, code: bool = False, **options: Any) -> Mo
 
 
 def scenario_names() -> tuple[str, ...]:
-    """Names of the library's scenarios."""
+    """Return the names of the library scenarios."""
     return _names("scenarios")
 
 
 def scenario_path(name: str) -> str:
-    """Path of the file of a library scenario, to copy from."""
+    """Return the path of the file of a library scenario, for example to copy the file."""
     if name not in scenario_names():
         raise ScenarioError(str(name), [_unknown("scenario", name, scenario_names())])
     return str(files(__package__) / "scenarios" / f"{name}.yaml")
 
 
 def scenario_file(source: str | os.PathLike) -> str:
-    """Return the path of a scenario's file, from the argument of `load_scenario`."""
+    """Return the path of a scenario file, given the argument of `load_scenario`."""
     return os.fspath(source) if is_path(source) else scenario_path(str(source))
 
 
 def load_scenario(source: str | os.PathLike, *, code: bool = False) -> Scenario:
-    """Load the scenario of a library name or of a file.
+    """Load a library scenario by name, or a scenario from a file.
 
     Args:
-        source: A name such as "sinking_chain", or the path of a file (recognised by a folder or suffix).
-        code: True to allow the Python code that the file and its models name (controllers, components, joints). Otherwise
+        source: Name such as "sinking_chain", or path of a file. A path has a folder or a suffix.
+        code: True to allow Python code of controllers, components and joints that the file and its models refer to. Otherwise
             such a file raises `CodeNotAllowed`.
     """
     from hydromechs.formats import load_scenario_file  # needs the simulation
@@ -106,12 +106,12 @@ def load_scenario(source: str | os.PathLike, *, code: bool = False) -> Scenario:
 
 
 def sweep_names() -> tuple[str, ...]:
-    """Names of the library's sweeps."""
+    """Return the names of the library sweeps."""
     return _names("sweeps")
 
 
 def sweep_file(source: str | os.PathLike) -> str:
-    """Path of the file of a library sweep, or the path itself."""
+    """Return the path of the file of a library sweep; a path is returned unchanged."""
     if is_path(source):
         return os.fspath(source)
     if source not in sweep_names():
@@ -120,12 +120,12 @@ def sweep_file(source: str | os.PathLike) -> str:
 
 
 def plant_names() -> tuple[str, ...]:
-    """Names of the library's vehicles that have actuators."""
+    """Return the names of the library vehicles with actuators."""
     return _names("vehicles")
 
 
 def load_vehicle(name: str) -> Scenario:
-    """Return a scenario, without a mission, that contains a vehicle of `plant_names()` and its actuators."""
+    """Return a scenario without a mission that contains a vehicle of `plant_names()` with its actuators."""
     from hydromechs.formats import load_scenario_file
 
     if name in names() and name not in plant_names():
@@ -136,12 +136,12 @@ def load_vehicle(name: str) -> Scenario:
 
 
 def load_plant(source: str | os.PathLike, *, code: bool = False, **options: Any) -> Plant:
-    """Load a vehicle with its actuators in still water, as in `hydromechs.Simulation(load_plant("tiburon_titan2"))`.
+    """Load a vehicle with its actuators in still water, for example for `hydromechs.Simulation(load_plant("tiburon_titan2"))`.
 
     Args:
-        source: One of `plant_names()`, the path of a scenario file, whose plant is returned, or a third-party robot
-        description, which is returned with its actuators.
-        code: True to allow the Python code that a scenario file names; otherwise such a file raises `CodeNotAllowed`.
+        source: One of `plant_names()`, path of a scenario file, or path of a third-party robot description. The plant of the
+            scenario, or the robot with its actuators, is returned.
+        code: True to allow Python code that a scenario file refers to; otherwise such a file raises `CodeNotAllowed`.
         options: Options of `hydromechs.import_file` for a robot description: packages, folders, base, placeholders, arguments.
     """
     if is_path(source) and is_robot_file(source):

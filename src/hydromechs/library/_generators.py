@@ -1,4 +1,4 @@
-"""Generated mechanisms: a swimming snake, an umbilical, and general numbers for tests and benchmarks."""
+"""Generated mechanisms: a swimming snake, an umbilical, and mechanisms with random parameters for tests and benchmarks."""
 
 import math
 from dataclasses import replace
@@ -26,9 +26,9 @@ from hydromechs.model import (
 from hydromechs.values import Array, not_negative, positive, whole
 
 ALONG_X = Origin((0.0, 0.0, 0.0), (0.0, math.pi / 2, 0.0))
-"""A frame whose z axis is x of the body."""
+"""Frame whose z axis is the x axis of the body."""
 END = 0.2
-"""Drag coefficient of a snake's round ends together, on the area π·radius² [-]."""
+"""Drag coefficient of both round ends of a snake together, on the area π·radius² [-]."""
 ESTIMATED = "estimated: a solid cylinder; added mass and strip drag of cylinders, drag coefficient 1.1"
 
 
@@ -38,7 +38,7 @@ def _three(values: Array) -> tuple[float, float, float]:
 
 
 def _random_inertia(rng: np.random.Generator) -> Inertia:
-    """A physically possible inertia with an offset centre of mass and a full tensor: eight point masses in a box."""
+    """Return a random physically possible inertia, of eight point masses in a box, with an offset centre of mass."""
     masses = rng.uniform(0.2, 1.5, 8)
     points = rng.uniform(-0.4, 0.4, (8, 3)) + rng.uniform(-0.2, 0.2, 3)
     com = masses @ points / masses.sum()
@@ -49,7 +49,7 @@ def _random_inertia(rng: np.random.Generator) -> Inertia:
 
 
 def _random_hydro(rng: np.random.Generator) -> Hydro:
-    """Full added mass, buoyancy with an offset centre, and a cylinder's strip drag along x."""
+    """Return random hydrodynamics: full added mass, buoyancy with an offset centre, and strip drag of a cylinder along x."""
     A = rng.normal(size=(6, 6))
     return Hydro(
         volume=rng.uniform(0.001, 0.01),
@@ -69,7 +69,7 @@ def _vehicle(rng: np.random.Generator, wet: bool) -> Body:
 
 
 def _chain(rng: np.random.Generator, n: int, parent: str | None, prefix: str, wet: bool, branch: bool) -> list[Body]:
-    """Links with general MDH parameters and revolute joints; the first optionally uses branch parameters."""
+    """Return links with random MDH parameters and revolute joints; the first link optionally uses branch parameters."""
     bodies = []
     for i in range(n):
         a, alpha, d, theta = rng.uniform(0.1, 0.6), rng.uniform(0.3, 1.2), rng.uniform(0.1, 0.5), 0.0
@@ -85,11 +85,11 @@ def _chain(rng: np.random.Generator, n: int, parent: str | None, prefix: str, we
 
 
 def serial_chain(n: int, *, base: str = "free", wet: bool = True, seed: int = 1) -> Model:
-    """A chain of `n` revolute links with general parameters on a vehicle or on the world.
+    """Return a chain of `n` revolute links with random parameters on a vehicle or on the world.
 
-    `n`: number of links; `base`: "free" for a vehicle that carries the chain (its frame on the first joint, as in the papers),
-    "fixed" for a chain on the world; `wet`: True if all bodies have full added mass, buoyancy and strip drag; `seed`: seed of
-    the numbers.
+    `n`: number of links; `base`: "free" for a chain on a vehicle, whose frame is at the first joint as in the papers, or
+    "fixed" for a chain on the world; `wet`: True if all bodies have full added mass, buoyancy and strip drag; `seed`:
+    random seed.
     """
     if base not in ("free", "fixed"):
         raise ValueError(f"base is {base!r}, must be 'free' or 'fixed'")
@@ -100,10 +100,12 @@ def serial_chain(n: int, *, base: str = "free", wet: bool = True, seed: int = 1)
 
 
 def star(m: int, n: int, *, wet: bool = True, seed: int = 1) -> Model:
-    """A vehicle with `m` chains of `n` revolute links each, placed with branch parameters: a walker, a vehicle with arms.
+    """Return a vehicle with `m` chains of `n` revolute links each, such as a walker or a vehicle with arms.
+
+    Branch parameters place the chains.
 
     `m`: number of chains; `n`: links per chain; `wet`: True if all bodies have full added mass, buoyancy and strip drag;
-    `seed`: seed of the numbers.
+    `seed`: random seed.
     """
     rng = np.random.default_rng(seed)
     bodies = [_vehicle(rng, wet)]
@@ -165,10 +167,10 @@ JOINT_KINDS = ("revolute", "prismatic", "ball", "fixed", "free", "composite")
 def random_tree(
     rng: np.random.Generator, *, max_bodies: int = 12, kinds: tuple[str, ...] = JOINT_KINDS, wet: bool = True
 ) -> Model:
-    """A random forest: all joint types, branching, several roots, tilted bases, random initial state.
+    """Return a random forest: all joint types, branching, several roots, tilted bases, random initial state.
 
-    `rng`: source of the numbers; `max_bodies`: largest number of bodies; `kinds`: joint types to draw from; a root is free or
-    one of these; `wet`: True if bodies have full added mass, buoyancy and strip drag.
+    `rng`: random number generator; `max_bodies`: maximum number of bodies; `kinds`: joint types of bodies, and of roots
+    that are not free; `wet`: True if bodies have full added mass, buoyancy and strip drag.
     """
     bodies: list[Body] = []
     n = int(rng.integers(1, max_bodies + 1))
@@ -216,21 +218,20 @@ def snake(
     axes: str = "zy",
     friction: float = 0.03,
 ) -> Model:
-    """A swimming snake: `n` equal modules in a row, with joint axes alternating between z and y.
+    """Return a swimming snake: `n` equal modules in a row, with joint axes alternating between z and y.
 
-    World NED; the first, the head, is free.
-
-    All of it is an estimate. The head points along −x, so that the other modules follow along x; frames "head" and "tail" are
-    its ends. Joints stop at 90°. Across, modules have the strip drag of cylinders. Along, they have skin friction; head and
-    tail have one face each with a drag coefficient of 0.2, typical of round ends.
+    World axes are NED. The first module, the head, is free. All parameters are estimates. The head points along −x, so that
+    the other modules follow along x; frames "head" and "tail" are the ends of the snake. Joint limits are ±90°. Across the
+    snake, modules have the strip drag of cylinders. Along the snake, they have skin friction; head and tail have one face
+    each with a drag coefficient of 0.2, typical of round ends.
 
     Args:
         n: Number of modules, named "module1" (the head) to "module<n>".
         length: Length of a module [m].
         radius: Radius of a module [m].
-        relative_density: Mass of a module over that of the water it displaces [-].
-        axes: Sequence of joint axes, "y" and "z", repeated along the snake; "z" for a snake that bends sideways only.
-        friction: Drag coefficient along a module on its wetted area [-] (0.03 after Kelasidi et al. 2014).
+        relative_density: Mass of a module divided by the mass of the displaced water [-].
+        axes: Sequence of joint axes, "y" and "z", repeated along the snake; "z" for a snake that bends only sideways.
+        friction: Skin friction coefficient along a module, on wetted area [-]; 0.03 after Kelasidi et al. (2014).
     """
     n = whole(n, "n", least=1)
     if not axes or set(axes) - set("yz"):
@@ -299,21 +300,22 @@ def umbilical(
     torsion_stiffness: float = 1.0,
     damping: float = 0.002,
 ) -> Model:
-    """A hanging umbilical: `n` equal straight segments on ball joints, the first on the world. World NED; it hangs at zero.
+    """Return a hanging umbilical: `n` equal straight segments on ball joints, with the first segment on the world.
 
-    It has weight, buoyancy, added mass, strip drag, and stiffness in bending and torsion: springs EI n/length and GJ n/length
-    in the joints, twice that in the first, which represents half a segment up to the clamped end. It does not stretch.
-    Frame "end" is its lower end.
+    World axes are NED; the umbilical hangs vertically at zero joint positions. It has weight, buoyancy, added mass, strip drag,
+    and stiffness in bending and torsion. Springs in the joints have stiffness EI n/length and GJ n/length; the first joint has
+    twice this stiffness, because it represents half a segment up to the clamped end. The umbilical does not stretch. Frame
+    "end" is the lower end.
 
     Args:
-        n: Number of segments, named "segment1" (the upper one) to "segment<n>".
+        n: Number of segments, named "segment1" (the uppermost) to "segment<n>".
         length: Total length [m].
         diameter: Outer diameter [m].
         mass_per_length: Mass in air [kg/m].
-        coefficient: Drag coefficient across [-].
-        bending_stiffness: EI [N·m²]; 0 for none.
-        torsion_stiffness: GJ [N·m²]; 0 for none.
-        damping: Moment per rate of curvature and of twist [N·m²·s].
+        coefficient: Drag coefficient across the umbilical [-].
+        bending_stiffness: Bending stiffness EI [N·m²]; 0 for none.
+        torsion_stiffness: Torsional stiffness GJ [N·m²]; 0 for none.
+        damping: Damping moment per rate of curvature and of twist per length [N·m²·s].
     """
     n = whole(n, "n", least=1)
     length, radius = positive(length, "length"), 0.5 * positive(diameter, "diameter")
