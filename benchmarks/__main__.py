@@ -9,6 +9,7 @@ import typer
 from hydromechs.errors import message_of
 
 from .command_backends import backends
+from .command_drops import study_drops
 from .command_evidence import evidence
 from .command_files import study_files
 from .command_imports import study_imports
@@ -43,6 +44,7 @@ app.command("navigation")(study_navigation)
 app.command("backends")(backends)
 app.command("surface")(study_surface)
 app.command("loops")(study_loops)
+app.command("drops")(study_drops)
 app.command("pages")(bench_pages)
 
 

@@ -35,6 +35,7 @@ STUDIES = {
     "Added mass in other engines": (*BENCHMARKS, "hybrid"),
     "Decoupled models of vehicle and arm": (*BENCHMARKS, "decoupled"),
     "Stiffness of contacts": (*BENCHMARKS, "stiffness"),
+    "Energy of random drops": (*BENCHMARKS, "drops"),
     "Consistency of the navigation filter": (*BENCHMARKS, "navigation"),
     "Model and scenario files changed at random": (*BENCHMARKS, "files"),
     "Problems that check and run report": (*BENCHMARKS, "mutations"),
@@ -45,6 +46,7 @@ STUDIES = {
 """Title of each study and the arguments of Python that run it."""
 SHORT: dict[str, tuple[str, ...]] = {
     "counts": (),
+    "drops": ("--drops", "20"),
     "crosscheck": ("--trees", "5"),
     "backends": ("--trees", "1"),
     "files": ("--count", "50"),

@@ -16,7 +16,8 @@ from hydromechs.model.component import Action, FastMode, Mobility, Now, Slot, Va
 from hydromechs.spatial import cross, maximum, minimum, norm
 from hydromechs.values import Array, Scalar
 
-from ._features import BAND, Deepest, Edge, Features, Rim, features_of, on_edge, on_rim, on_rim_above_plane, rounding_of
+from ._deepest import Deepest, on_edge, on_rim, on_rim_above_plane
+from ._features import BAND, Edge, Features, Rim, features_of, rounding_of
 from ._fields import Field, field_of
 from ._pair import Pair
 from ._patch import patch_friction

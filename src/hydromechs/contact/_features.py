@@ -9,24 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.geometry import Box, Capsule, Convex, Cylinder, Shape, Sphere
-from hydromechs.spatial import cross, maximum, norm, where
-from hydromechs.values import Array, Scalar
+from hydromechs.values import Array
 
-from ._fields import Field, Value
-
-STILL = (0.0, 0.0, 0.0)
-"""Direction where only the value and the gradient of a field are used."""
 INSET = 0.03
 """Radius of edges over the smallest size of a shape [-]."""
 BAND = 1.17
 """Band of blended faces over that radius: with it an edge of another body touches sharp edges where they are [-]."""
 BIAS = 0.25
 """ρ over the radius of an edge: an edge at an angle touches at an end, deeper than its middle by ρ/8 [-]."""
-NEWTON = 10
-"""Steps of Newton's method, safeguarded by an interval, to the deepest point of an edge: of random edges, also deep
-inside, 99.95 % are exact to 1e-9 of their length after 10."""
-SAMPLES = 32
-"""Points of a circle that bracket the deepest one; with 8, far more drops on the edges of a block change the energy."""
 SIDES = 4
 """Anchors of a rim; with three or more the energy of a rolling disc does not depend on its angle."""
 
@@ -68,19 +58,6 @@ class Features(NamedTuple):
     """Radius around rims [m]."""
     weight: float
     """Part of the material's law for each edge [-]: about four in all carry a flat face."""
-
-
-class Deepest(NamedTuple):
-    """Deepest point of a feature, in the frame of the field."""
-
-    point: Array
-    """Its position x [m], shape (3,)."""
-    value: Scalar
-    """Field there plus the anchor's term [m]."""
-    gradient: Array
-    """Derivative of the value by a translation of the feature, shape (3,)."""
-    moment: Array
-    """Derivative by a rotation about the origin of the frame, x × gradient for a fixed point [m], shape (3,)."""
 
 
 def rounding_of(shape: Shape) -> float:
@@ -139,85 +116,3 @@ def _edge(start: Sequence[float] | Array, end: Sequence[float] | Array) -> tuple
 
 def _anchored(start: tuple[float, ...], along: tuple[float, ...], r: float, anchors: Sequence[float]) -> list[Edge]:
     return [Edge(start, along, anchor, BIAS * r) for anchor in anchors]  # type: ignore[arg-type]  # three numbers
-
-
-def on_edge(field: Field, edge: Sequence[Scalar | Array], R: Array, p: Array) -> Deepest:
-    """Return the point x = y + t u of an edge with the least φ(x) + ½ ρ (t − anchor)², t in 0..1.
-
-    The sum is strictly convex in t, so the point is unique and moves continuously, and by the envelope theorem the gradient of
-    the sum by the pose is that of φ at x. The shape with the edge has the axes R (3, 3) and origin p (3,) in the field's frame.
-    """
-    start, along, anchor, rho = edge
-    y, u = p + R @ np.asarray(start), R @ np.asarray(along)
-
-    def at(t: Scalar) -> Value:
-        v = field([y[k] + t * u[k] for k in range(3)], u)
-        return v._replace(slope=v.slope + rho * (t - anchor), bend=v.bend + rho)
-
-    first, last = at(0.0).slope, at(1.0).slope
-    low, high, t = 0.0, 1.0, 0.5
-    for _ in range(NEWTON):
-        v = at(t)
-        below = v.slope < 0.0
-        low, high = where(below, t, low), where(below, high, t)
-        step = t - v.slope / v.bend
-        t = where(where(below, step < high, step > low), step, 0.5 * (low + high))  # steps from end to end would alternate
-    t = where(first >= 0.0, 0.0, where(last <= 0.0, 1.0, t))
-    found = at(t)
-    x, n = y + t * u, np.array([*found.gradient])
-    return Deepest(x, found.value + 0.5 * rho * (t - anchor) * (t - anchor), n, cross(x, n))
-
-
-def on_rim_above_plane(field: Field, rim: Sequence[Scalar | Array], R: Array, p: Array) -> Deepest:
-    """Return the point x of a disc with the least φ(x) + ½ k |x − anchor|² above a plane: the projection of anchor − n_t/k."""
-    height, radius, anchor, rho = rim
-    k, a = rho / (8.0 * radius * radius), np.asarray(anchor)
-    middle = p + R @ np.array([0.0, 0.0, height])
-    free = a - R[2, :2] / k
-    y = free * (radius / maximum(norm(free), radius))
-    x = middle + R[:, :2] @ y
-    found, off = field(x.tolist(), STILL), y - a
-    n = np.array([*found.gradient])
-    return Deepest(x, found.value + 0.5 * k * (off @ off), n, cross(x, n))
-
-
-def on_rim(field: Field, rim: Sequence[Scalar | Array], R: Array, p: Array) -> Deepest:
-    """Return the point of the circle around a disc with the least φ(x) + ½ k |x − anchor|².
-
-    The least of `SAMPLES` points around the circle brackets it between its neighbours; Newton's method follows, with the angle
-    2 atan w from that point. Points of the other solid inside the disc are met by the features of that solid.
-    """
-    height, radius, anchor, rho = rim
-    k, a = rho / (8.0 * radius * radius), np.asarray(anchor)
-    middle, axes = p + R @ np.array([0.0, 0.0, height]), R[:, :2]
-    best: Scalar = np.inf
-    c: Scalar = 1.0
-    s: Scalar = 0.0
-    for j in range(SAMPLES):
-        cos, sin = float(np.cos(2.0 * np.pi * j / SAMPLES)), float(np.sin(2.0 * np.pi * j / SAMPLES))
-        y = np.array([radius * cos, radius * sin])
-        value = field((middle + axes @ y).tolist(), STILL).value + 0.5 * k * ((y - a) @ (y - a))
-        less = value < best
-        best, c, s = where(less, value, best), where(less, cos, c), where(less, sin, s)
-
-    def at(w: Scalar) -> tuple[Array, Value, Array]:
-        size = 1.0 / (1.0 + w * w)
-        cos, sin = (1.0 - w * w) * size, 2.0 * w * size
-        y = radius * np.array([c * cos - s * sin, s * cos + c * sin])
-        along, off = np.array([-y[1], y[0]]), y - a
-        v = field((middle + axes @ y).tolist(), (axes @ along).tolist())
-        inward = (axes.T @ np.array([*v.gradient]) + k * off) @ y
-        turned = v.bend + k * radius * radius - inward
-        return y, v._replace(slope=v.slope + k * (off @ along), bend=turned), off
-
-    high = float(np.tan(np.pi / SAMPLES))
-    low, w = -high, 0.0
-    for _ in range(NEWTON):
-        v = at(w)[1]
-        below = v.slope < 0.0
-        low, high = where(below, w, low), where(below, high, w)
-        step = w - 0.5 * (1.0 + w * w) * v.slope / maximum(v.bend, 1e-150)  # dw = ½ (1 + w²) dψ
-        w = where(where(below, step < high, step > low), step, 0.5 * (low + high))
-    y, found, off = at(w)
-    x, n = middle + axes @ y, np.array([*found.gradient])
-    return Deepest(x, found.value + 0.5 * k * (off @ off), n, cross(x, n))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -43,6 +44,7 @@ Field: TypeAlias = Callable[[Sequence[Scalar], Sequence[Scalar]], Value]
 """Function of a point x and a direction u in the frame of the shape."""
 
 
+@lru_cache(256)  # equal shapes share the programs that search in their field
 def field_of(shape: Shape, band: float, exact: bool = False) -> Field:
     """Return the field of a shape.
 
