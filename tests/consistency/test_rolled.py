@@ -214,9 +214,9 @@ def test_rollouts_on_lanes_are_the_same():
 
 def test_rejected_by_name():
     chain = library.serial_chain(1)
-    with pytest.raises(ValueError, match="form is 'round', must be 'specialised', 'rolled' or 'branches'"):
+    with pytest.raises(ValueError, match="form is 'round'; use 'specialised', 'rolled' or 'branches'"):
         hm.compile(chain, form="round")
-    with pytest.raises(UnsupportedFeature, match=r"open parameters \(link1.inertia.mass\) need form='specialised'"):
+    with pytest.raises(UnsupportedFeature, match=r"open parameters \(link1.inertia.mass\) are not available for form='rolled'"):
         hm.compile(chain, form="rolled", parameters=["link1.inertia.mass"])
     with pytest.raises(UnsupportedFeature, match="a plant with a free surface cannot be rolled"):
         hm.Plant(model=library.load("bluerov2_heavy_alpha5"), environment=hm.Environment(surface=FreeSurface()), form="rolled")

@@ -151,9 +151,9 @@ def test_overlap():
 
 def test_errors_name_the_remedy():
     q = ARM.neutral()[0]
-    with pytest.raises(ValueError, match="name two bodies"):
+    with pytest.raises(ValueError, match="select two bodies"):
         hm.distance(ARM, q, "hand", "hand")
-    with pytest.raises(hm.UnsupportedFeature, match="swap them"):
+    with pytest.raises(hm.UnsupportedFeature, match="pass the plane as the second"):
         hm.distance(ARM, q, FLOOR, "hand")
     ground = HeightField(x=(0, 1), y=(0, 1), heights=((0, 0), (0, 0)))
     with pytest.raises(hm.UnsupportedFeature, match="height field is not convex"):

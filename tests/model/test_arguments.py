@@ -45,7 +45,7 @@ def test_unknown_names_list_the_known_ones():
 
 
 def test_something_else_than_a_model():
-    with pytest.raises(TypeError, match="must be a hydromechs.Model, got str; hm.load"):
+    with pytest.raises(TypeError, match="must be a hydromechs.Model, got str; load one with hm.load"):
         hm.forward_dynamics("puma560", Q, V, TAU)
 
 

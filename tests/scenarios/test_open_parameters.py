@@ -135,7 +135,7 @@ def linked(**options):
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("hull.shapes.sphere.shape.radius", "cannot stay open: contacts"),
+        ("hull.shapes.sphere.shape.radius", "cannot stay open, because contacts"),
         ("arm.joint.limit", "has no effect on the equations"),
         ("hull.frames.1.origin.xyz", "has no effect: no program of the plant reads it; replace the number"),
         ("arm.joint.stiffness", "cannot stay open: the plant's programs need its value"),

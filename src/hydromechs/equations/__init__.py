@@ -57,7 +57,7 @@ from ._parameters import (
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
-    {  # compile with CasADi and LLVM
+    {  # these modules load CasADi and LLVM
         "._branches_on_lanes": ("BranchesOnLanes",),
         "._dynamics": ("Dynamics", "compile_model as compile", "operation_count"),
         "._distance": ("Distance", "distance"),

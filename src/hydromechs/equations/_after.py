@@ -1,4 +1,4 @@
-"""Quantities of each body of a large tree that loops compute once its acceleration is known."""
+"""Quantities of each body of a large tree that compiled loops compute after the body's acceleration."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -8,27 +8,27 @@ from hydromechs.values import Array
 
 
 class BodyNow(NamedTuple):
-    """A body at one instant, after its acceleration has been computed."""
+    """Motion of a body at one instant, after computation of its acceleration."""
 
     acting: Any
-    """Source of the force on it: `rigid`, `mass`, `com`, `moves`."""
+    """Inertial data of the body: `rigid`, `mass`, `com`, `moves`."""
     body: Any
-    """Its hydrodynamic data: `name` and `hydro`."""
+    """Hydrodynamic data of the body: `name` and `hydro`."""
     motion: WetMotion
     V: Array
-    """Velocity relative to the world, in its axes, shape (6,)."""
+    """Velocity relative to the world, in body axes [m/s, rad/s], shape (6,)."""
     a: Array
-    """Acceleration a' in the form that the recursions use, shape (6,)."""
+    """Acceleration a' in the form that the recursions use [m/s², rad/s²], shape (6,)."""
     rate: Array
     """Time derivative of the components of V [m/s², rad/s²], shape (6,)."""
 
 
 class After(NamedTuple):
-    """Quantities to compute for every body once its acceleration is known."""
+    """Quantities to compute for every body after its acceleration."""
 
     function: Callable[[BodyNow], Mapping[str, Array]]
-    """Function that returns an array for each name below."""
+    """Function that returns an array for each name in `rows` and `totals`."""
     rows: Mapping[str, tuple[int, ...]]
-    """Results per body, name to shape."""
+    """Shape of each result per body, keyed by name."""
     totals: tuple[str, ...] = ()
-    """Numbers that are summed over all bodies."""
+    """Names of scalar results that are summed over all bodies."""

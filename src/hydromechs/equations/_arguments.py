@@ -1,4 +1,4 @@
-"""Checks of arguments: shape, finite numbers, unit quaternions. Symbols are checked for shape only."""
+"""Checks of arguments: shapes, finite numbers and unit quaternions. Symbols are checked for their shape only."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from hydromechs.values import Array
 
 
 def model_of(model: Any) -> Model:
-    """Return `model` if it is a Model, otherwise raise an error."""
+    """Return `model` if it is a `Model`; otherwise raise `TypeError`."""
     if not isinstance(model, Model):
-        raise TypeError(f"model must be a hydromechs.Model, got {type(model).__name__}; hm.load gives one")
+        raise TypeError(f"model must be a hydromechs.Model, got {type(model).__name__}; load one with hm.load")
     return model
 
 
@@ -31,12 +31,12 @@ def array(value: ArrayLike, shapes: tuple[tuple[int, ...], ...], name: str, mean
         raise ValueError(f"{name} must have shape {expected} ({meaning}), got {out.shape}")
     if out.dtype != object and not np.isfinite(out).all():
         at = ", ".join(map(str, np.argwhere(~np.isfinite(out))[0]))
-        raise ValueError(f"{name}[{at}] is {out[tuple(np.argwhere(~np.isfinite(out))[0])]}; all numbers must be finite")
+        raise ValueError(f"{name}[{at}] is {out[tuple(np.argwhere(~np.isfinite(out))[0])]}; use finite numbers")
     return out
 
 
 def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
-    """Return a configuration with normalised quaternions, shape (nq,); their length must be 1 up to rounding."""
+    """Return a configuration with normalized quaternions, shape (nq,); their length must be 1 within rounding."""
     given = array(q, ((model.nq,),), name, f"configuration of {model.name}, nq = {model.nq}")
     if given.dtype == object:
         return given
@@ -49,32 +49,32 @@ def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
                 if abs(length - 1.0) > UNIT_TOLERANCE:
                     raise ValueError(
                         f"{name}[{start}:{start + 4}], the quaternion of body {body.name!r}, has length {length:.9g}; "
-                        f"it must be a unit quaternion (w, x, y, z) to within {UNIT_TOLERANCE:g}"
+                        f"normalize (w, x, y, z) to length 1 within {UNIT_TOLERANCE:g}"
                     )
                 out[start : start + 4] /= length
     return out
 
 
 def state(model: Any, q: ArrayLike, v: ArrayLike) -> tuple[Model, Array, Array]:
-    """Return a checked model, configuration (nq,) and velocity (nv,)."""
+    """Return the model, configuration (nq,) and velocity (nv,) after checks."""
     model = model_of(model)
     return model, configuration(model, q), array(v, ((model.nv,),), "v", "velocity")
 
 
 def torques(model: Model, tau: ArrayLike) -> Array:
-    """Return a checked generalised force, shape (nv,)."""
-    return array(tau, ((model.nv,),), "tau", "generalised force")
+    """Return a generalized force after checks, shape (nv,)."""
+    return array(tau, ((model.nv,),), "tau", "generalized force")
 
 
 def wrenches(model: Model, wrench: ArrayLike | None) -> Array | None:
-    """Return checked external wrenches on the bodies, shape (nb, 6), or None."""
+    """Return external wrenches on the bodies after checks, shape (nb, 6), or None."""
     if wrench is None:
         return None
     return array(wrench, ((model.nb, 6),), "wrench", "on each body in its axes about its origin")
 
 
 def fluid(model: Model, value: ArrayLike | None, name: str) -> Array:
-    """Return a checked fluid velocity or acceleration in world axes, shape (3,) or (nb, 3); zero for None."""
+    """Return a fluid velocity or acceleration in world axes after checks, shape (3,) or (nb, 3); zero for None."""
     if value is None:
         return np.zeros(3)
     return array(value, ((3,), (model.nb, 3)), name, "in world axes, uniform or one row per body")
@@ -86,21 +86,21 @@ def dry(
     fluid_acceleration: ArrayLike | None = None,
     wrench: ArrayLike | None = None,
 ) -> Array | None:
-    """Return external wrenches on a dry mechanism; the water's motion is checked but has no effect."""
+    """Return external wrenches on a dry mechanism; the motion of the water is checked but has no effect."""
     fluid(model, fluid_velocity, "fluid_velocity")
     fluid(model, fluid_acceleration, "fluid_acceleration")
     return wrenches(model, wrench)
 
 
 def point(value: ArrayLike) -> Array:
-    """Return a checked point of a body, shape (3,)."""
+    """Return a point of a body after checks, shape (3,)."""
     return array(value, ((3,),), "point", "position in the axes of the body or frame")
 
 
 def without_loops(model: Model) -> Model:
-    """Return a model that is a tree; one with loops is an `UnsupportedFeature`."""
+    """Return a model without loops; raise `UnsupportedFeature` if the model has loops."""
     model = model_of(model)
     if model.loops:
         names = ", ".join(repr(loop.name) for loop in model.loops)
-        raise UnsupportedFeature(f"{model.name}: its loops ({names}) are not part of this algorithm; use forward_dynamics")
+        raise UnsupportedFeature(f"{model.name}: this algorithm does not support loops ({names}); use forward_dynamics")
     return model

@@ -1,4 +1,4 @@
-"""Balance of forces on every body, mechanical and hydrodynamic. All equations of motion start from it."""
+"""Balance of forces on every body, mechanical and hydrodynamic, the basis of all equations of motion."""
 
 from collections.abc import Sequence
 from typing import TypedDict
@@ -20,7 +20,7 @@ class WaterOptions(TypedDict, total=False):
     """Motion of the water: optional keywords of `closed_form` and related functions."""
 
     fluid_velocity: ArrayLike | None
-    """Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); still if None."""
+    """Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); zero if None."""
     fluid_acceleration: ArrayLike | None
     """Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3); zero if None."""
 
@@ -29,7 +29,7 @@ class FlowOptions(WaterOptions, total=False):
     """Motion of the water and external wrenches: optional keywords of `forward_dynamics` and related functions."""
 
     wrench: ArrayLike | None
-    """External wrench on each body in its axes about its origin [N, N·m], shape (nb, 6); none if None."""
+    """External wrench on each body in body axes about the body origin [N, N·m], shape (nb, 6); zero if None."""
 
 
 def balance(
@@ -42,10 +42,10 @@ def balance(
     surface: Sequence[LocalSurface] | None = None,
     motions: list[WetMotion] | None = None,
 ) -> tuple[Balance, list[WetMotion] | None]:
-    """Return kinematics, inertias and forces (hydrodynamic and external) of all bodies, and their motions in the water, if any.
+    """Return kinematics, inertias and forces (hydrodynamic and external) of all bodies, and their motions in the water, if wet.
 
-    `fluid_velocity`, `fluid_acceleration` and `wrench` are as in `FlowOptions`; `surface` is the free surface at each body.
-    In non-uniform water, `motions` of each body replace the water's velocity, acceleration and surface.
+    `fluid_velocity`, `fluid_acceleration` and `wrench` are as in `FlowOptions`; `surface` is the free surface at each body. In
+    non-uniform water, the `motions` of the bodies replace velocity, acceleration and surface of the water.
     """
     if motions is not None and model.wet:
         return _with_wrench(model, dynamics.kinematics(model, q, v), motions, False, wrench)
@@ -84,9 +84,10 @@ def in_water(
     fluid_acceleration: Array,
     surface: Sequence[LocalSurface] | None = None,
 ) -> tuple[Kinematics, list[WetMotion]]:
-    """Return kinematics, and the motion of every body and of the water around it; arguments as in `WaterOptions`.
+    """Return kinematics, and the motion of every body and of the surrounding water; arguments as in `WaterOptions`.
 
-    A uniform fluid velocity is propagated along the chains, as in the papers; otherwise each body rotates it into its own axes.
+    A uniform fluid velocity is propagated along the chains, as in the papers. A non-uniform one is rotated to the axes of each
+    body.
     """
     gravity = model.world.gravity_vector
     uniform = fluid_velocity.ndim == 1
@@ -105,11 +106,12 @@ def in_water(
 def forces_on_bodies(
     model: Model, kin: Kinematics, motions: Sequence[WetMotion] | None, *, uniform: bool
 ) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
-    """Return bias accelerations, inertias and forces of all bodies; without motions in the water the mechanism is dry.
+    """Return bias accelerations, inertias and forces of all bodies; the mechanism is dry if `motions` is None.
 
-    A dry mechanism uses the papers' spatial accelerations, which need no linear velocities. In water these are required anyway,
-    and with derivatives of components as accelerations, rigid and added inertia share one velocity product: −V ×* (I + I^A) V.
-    `uniform`: `kin` has velocities relative to the water, whose motion is the same at all bodies.
+    A dry mechanism uses true accelerations, as in the papers, which need no linear velocities. In water, linear velocities are
+    required anyway. With derivatives of velocity components as accelerations, rigid and added inertia then share one velocity
+    product, −V ×* (I + I^A) V. `uniform` is true if `kin` contains velocities relative to water with equal motion at all
+    bodies.
     """
     if motions is None:
         pairs = [dry_force(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]
@@ -120,26 +122,26 @@ def forces_on_bodies(
 
 
 def dry_force(rigid: RigidBody | None, V: Array) -> tuple[Array | None, Array]:
-    """Inertia (6, 6) or None, and force (6,), of a dry body, for spatial accelerations; V enters only through ω."""
+    """Return the inertia (6, 6) or None, and the force (6,), of a dry body for true accelerations."""
     return (None, np.zeros(6)) if rigid is None else (rigid.matrix, dynamics.rigid_bias(rigid, V))
 
 
 def force_in_water(
     body: Body, rigid: RigidBody | None, motion: WetMotion, V: Array, *, uniform: bool
 ) -> tuple[Array | None, Array]:
-    """Inertia (6, 6) or None, and force (6,), of a body in water, for derivatives of components; V relative to the water."""
+    """Return the inertia (6, 6) or None, and the force (6,), of a body in water for derivatives of velocity components."""
     I, F = None if rigid is None else rigid.matrix, np.zeros(6)
     if body.hydro is not None:
         M_A = hydro.added_mass(body, motion)
         F = hydro.water_wrench(body, motion, M_A)
         if motion.around is not None:
             F = F if I is None else F + dynamics.velocity_force(I, V)
-        elif not uniform:  # the water's velocity in body axes rotates as the body turns
+        elif not uniform:  # the velocity of the water in body axes changes as the body rotates
             carried = V[:3] - motion.velocity[:3]
             F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(V[3:], carried)
             F = F if I is None else F + dynamics.velocity_force(I, V)
         I = M_A if I is None else I + M_A
-        if uniform:  # in a frame that drifts with the water, both inertias have the same velocity
+        if uniform:  # in a frame that drifts with the water, rigid and added inertia have the same velocity
             F = F + dynamics.velocity_force(I, V)
     elif I is not None:
         F = dynamics.velocity_force(I, V)
@@ -147,7 +149,7 @@ def force_in_water(
 
 
 def total_inertias(rigid: Sequence[RigidBody | None], added: Sequence[Array | None]) -> list[Array | None]:
-    """Sum of rigid and added inertia of each body, shape (6, 6) each, None if it has neither."""
+    """Return the sum of rigid and added inertia of each body, shape (6, 6) each, or None if both are absent."""
     out: list[Array | None] = []
     for r, M_A in zip(rigid, added, strict=True):
         out.append(M_A if r is None else r.matrix if M_A is None else r.matrix + M_A)

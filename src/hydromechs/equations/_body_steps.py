@@ -1,7 +1,7 @@
-"""Programs for the recursion steps of one body of a kind; large trees run them body by body.
+"""Programs for the recursion steps of one body of a kind; large trees run these programs body by body.
 
-They are traced from the same functions as the specialised programs. A row of numbers, `carry`, passes state-dependent values
-from one step to later ones; values that depend only on the body's parameters are computed in advance.
+The programs are traced from the same functions as the specialised programs. A row of numbers, `carry`, passes state-dependent
+values from one step to later steps. Values that depend only on parameters of the body are computed in advance.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ._balance import dry_force, force_in_water
 from ._kinds import PAIRS, ActingOn, Alike, JointOf, Water, unpaired
 
 STAR = 27
-"""Length of a row with an inertia and a force."""
+"""Length of a row that stores an inertia and a force."""
 
 
 def halved(I: Array, F: Array) -> Array:
@@ -34,34 +34,34 @@ def halved(I: Array, F: Array) -> Array:
 
 
 def full(row: Array) -> tuple[Array, Array]:
-    """Return inertia (6, 6) and force (6,) from a row."""
+    """Return the inertia (6, 6) and force (6,) stored in a row."""
     return unpaired(row[:21]), row[21:]
 
 
 class Flow(NamedTuple):
-    """Representation of the water's motion."""
+    """Representation of the motion of the water."""
 
     wet: bool
     """True if there is water."""
     velocity: bool = True
-    """True if its velocity is the same at all bodies."""
+    """True if the velocity of the water is equal at all bodies."""
     acceleration: bool = True
-    """True if its acceleration is the same at all bodies."""
+    """True if the acceleration of the water is equal at all bodies."""
     points: int = 0
-    """Number of points per body at which the water's motion is given; 0 if it is uniform over each body."""
+    """Number of points per body at which the motion of the water is given; 0 if it is uniform over each body."""
 
 
 class Record(NamedTuple):
-    """Motion of a body in a row of numbers, as required by its children and the forces on it."""
+    """Layout of a row with the motion of a body, as required by its children and the forces on the body."""
 
     water: bool
-    """True if it includes the acceleration of the water minus that of gravity."""
+    """True if the row includes the acceleration of the water minus gravity."""
     pose: bool
-    """True if it includes axes and origin in the world."""
+    """True if the row includes axes and origin of the body in the world."""
 
     @property
     def size(self) -> int:
-        """Length of a row."""
+        """Length of the row."""
         return 6 + 3 * self.water + 12 * self.pose
 
     def row(self, V: Array, a_fg: Array, R: Array, p: Array) -> Array:
@@ -76,23 +76,23 @@ class Record(NamedTuple):
 
     @property
     def at_pose(self) -> int:
-        """Index of axes and origin in a row."""
+        """Index of axes and origin in the row."""
         return 6 + 3 * self.water
 
 
 class _Carry:
-    """Passes values from one program to later ones; all programs have the body's parameters."""
+    """Values passed from one program to later programs; all programs have the body's parameters as inputs."""
 
     def __init__(self, numbers: Array) -> None:
         self.known = {str(x.sx) for x in numbers}
         self.values: list[Symbol] = []
         """Outputs of the earlier program."""
         self.symbols: list[Symbol] = []
-        """Corresponding inputs of the later ones."""
+        """Corresponding inputs of the later programs."""
         self.seen: dict[int, Symbol] = {}
 
     def hold(self, thing: Any) -> Any:
-        """Return the same nested tuples and arrays with new symbols in place of values that depend on the state."""
+        """Return nested tuples and arrays with new symbols in place of state-dependent values."""
         if isinstance(thing, np.ndarray):
             return np.array([self.hold(x) for x in thing.ravel()], dtype=object).reshape(thing.shape)
         if isinstance(thing, tuple):
@@ -117,9 +117,9 @@ class _Carry:
 
 
 class JointSteps:
-    """Steps across the joint of bodies of one kind, from the record of the parent's motion.
+    """Recursion steps across the joint of bodies of one kind, based on the record of the parent's motion.
 
-    Accelerations are derivatives of components if `wet`, else the papers' spatial accelerations.
+    Accelerations are derivatives of velocity components if `wet`, else true accelerations, as in the papers.
     """
 
     def __init__(self, alike: Alike, record: Record, wet: bool, *, rest: bool = False) -> None:
@@ -147,15 +147,15 @@ class JointSteps:
         return self.carry.row(self.carry.symbols)
 
     def motion(self) -> Program:
-        """parameters, q, v, record of the parent → own record, carry."""
+        """Return the program (parameters, q, v, record of the parent) → (record of the body, carry)."""
         carried = self.carry.row(self.carry.values)
         return compiler.program_between("motion", self._given, {"own": self.own, "carry": carried})
 
     def articulated(self) -> tuple[Program, Program]:
-        """The two sweeps of forward dynamics.
+        """Return the programs of the inward and the outward sweep of forward dynamics.
 
-        inward: parameters, carry, τ, I* and β* of the body, those of the parent → gain and part, those of the parent;
-        outward: parameters, carry, gain and part, a' of the parent → a', v̇.
+        inward: (parameters, carry, τ, I* and β* of the body, I* and β* of the parent) → (gain and part, I* and β* of the
+        parent);
         """
         star, above = symbols("star", (STAR,)), symbols("above", (STAR,))
         tau, a_parent = symbols("tau", (self.joint.nv,)), symbols("a_parent", (6,))
@@ -163,7 +163,7 @@ class JointSteps:
         joint = dynamics.joint_balance(I, beta, self.phi, tau, self.joint.rows, self.joint.armature)
         seen, push = dynamics.passed_on(self.path, self.bias, I, beta, joint)
         later = _Carry(self.numbers)
-        for x in self._carried:  # available in both
+        for x in self._carried:  # inputs of both sweeps
             later.known.add(str(x.sx))
         solved = None if joint is None else later.hold((joint.gain, joint.part))
         common = {"numbers": self.numbers, "carry": self._carried}
@@ -181,7 +181,7 @@ class JointSteps:
         return inward, outward
 
     def accelerating(self) -> Program:
-        """parameters, carry, v̇, a' of the parent → a' for given v̇."""
+        """Return the program (parameters, carry, v̇, a' of the parent) → a' of the body, for prescribed v̇."""
         vdot, a_parent = symbols("vdot_given", (self.joint.nv,)), symbols("a_parent", (6,))
         a = dynamics.arriving(self.path, self.bias, a_parent)
         if self.joint.nv:
@@ -190,7 +190,7 @@ class JointSteps:
         return compiler.program_between("acceleration", given, {"a": a})
 
     def loading(self) -> Program:
-        """parameters, carry, forces on the body and on its parent → joint force, forces on the parent."""
+        """Return the program (parameters, carry, forces on body and parent) → (joint force, force on the parent)."""
         load, above = symbols("load", (6,)), symbols("load_above", (6,))
         given = {"numbers": self.numbers, "carry": self._carried, "load": load, "load_above": above}
         results = {"tau_found": self.phi.T @ load, "load_above": above + self.path.force_back(load)}
@@ -198,7 +198,7 @@ class JointSteps:
 
 
 def after_program(alike: Alike, world: World, flow: Flow, after: After, *, moving: bool) -> Program:
-    """parameters, V, a_f − g, axes and origin, a', the water's velocity, acceleration and gradient, totals → rows, totals.
+    """Return the program for the quantities `after` of one body.
 
     `moving`: the water's velocity is given.
     """
@@ -207,8 +207,8 @@ def after_program(alike: Alike, world: World, flow: Flow, after: After, *, movin
         acting: ActingOn = alike.opened(x["numbers"])
         motion, V = _motion(x, acting, world, flow)
         w, gravity = V[3:], motion.R_WB.T @ world.gravity_vector
-        turning = np.zeros(3) if flow.wet else cross(w, V[:3])  # from spatial accelerations, which dry mechanisms use
-        if flow.wet and flow.velocity and moving:  # velocities were relative to the water
+        turning = np.zeros(3) if flow.wet else cross(w, V[:3])  # dry mechanisms use true accelerations
+        if flow.wet and flow.velocity and moving:  # velocities are relative to the water
             along = motion.R_WB.T @ x["v_f"]
             V, turning = V + np.concatenate([along, np.zeros(3)]), cross(w, along)
         rate = x["a"] + np.concatenate([gravity - turning, np.zeros(3)])
@@ -229,7 +229,7 @@ def _water_shapes(alike: Alike, flow: Flow) -> dict[str, tuple[int, ...]]:
 
 
 def _motion(x: dict[str, Array], acting: ActingOn, world: World, flow: Flow) -> tuple[WetMotion, Array]:
-    """Motion of a body in the water, and V as in its record."""
+    """Return the motion of a body in the water, and its velocity V relative to the observer of the record."""
     V, a_fg, pose, v_f, a_f = (x[name] for name in ("V", "a_fg", "pose", "v_f", "a_f"))
     R, p = pose[:9].reshape(3, 3), pose[9:]
     if flow.points:
@@ -244,7 +244,7 @@ def _motion(x: dict[str, Array], acting: ActingOn, world: World, flow: Flow) -> 
 
 
 def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Program:
-    """parameters, V, a_f − g, axes and origin, the water's velocity and acceleration, a wrench → inertia and force."""
+    """Return the program (parameters, V, a_f − g, axes and origin, motion of the water, wrench) → inertia and force."""
 
     def force(**x: Array) -> Array:
         acting: ActingOn = alike.opened(x["numbers"])
@@ -259,19 +259,19 @@ def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Pr
 
 
 class OpenDrag(NamedTuple):
-    """A drag element whose coefficients are parameters of the program."""
+    """Drag element whose coefficients are inputs of the program."""
 
     numbers: Any
-    """Its coefficients, see `DragElement.numbers`; the density of the water is part of them."""
+    """Coefficients of the element, including the water density; see `DragElement.numbers`."""
 
     def wrench(self, V_r: Array, density: Scalar) -> Array:
-        """Wrench, see `DragElement.wrench`."""
+        """Return the wrench; see `DragElement.wrench`."""
         out: Array = self.numbers.wrench(V_r)
         return out
 
 
 def _body(acting: ActingOn) -> Any:
-    """A body whose hydrodynamic coefficients are parameters of the program."""
+    """Return a body whose hydrodynamic coefficients are inputs of the program."""
     water = acting.water
     if not isinstance(water, Water):
         return SimpleNamespace(name="body", hydro=water)

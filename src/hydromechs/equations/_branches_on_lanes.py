@@ -1,10 +1,11 @@
-"""Spatial parallelism (McMillan 1994, 3.2): equal branches on one body, evaluated side by side on the lanes of one core.
+"""Spatial parallelism (McMillan 1994, 3.2): equal branches on one body, evaluated in parallel on the lanes of one core.
 
-The legs of a walker and the arms of a vehicle have the same joints but different parameters. One program serves all;
-parameters that differ between branches are inputs, one set per lane; shared ones are constants of the code. One evaluation:
+The legs of a walker, or the arms of a vehicle, have the same joints but different parameters. One program evaluates all
+branches. Parameters that differ between branches are inputs, one set per lane; shared parameters are constants of the code. One
+evaluation consists of three steps:
 
-    inward     all branches on lanes: kinematics, forces of the water, articulated inertia and force at the base,
-    base       once: the sum over branches, and the acceleration of the base and of its other children,
+    inward     all branches on lanes: kinematics, forces of the water, articulated inertia and force at the base;
+    base       once: the sum over branches, and the acceleration of the base and of its other children;
     outward    all branches on lanes: accelerations of the joints.
 """
 
@@ -28,11 +29,11 @@ from ._balance import forces_on_bodies
 from ._kinds import PAIRS, acting_on, same, unpaired
 
 TABLES = ("steps", "parent", "rigid", "free_rows", "v_slices", "nb", "nv", "nq")
-"""Properties of a model that the recursions need."""
+"""Properties of a model that the recursions use."""
 
 
 class OnLanes(NamedTuple):
-    """A program and its parameters for each branch."""
+    """A program and the parameters of each branch."""
 
     program: compiler.Program
     """Program whose last argument is the parameters."""
@@ -44,10 +45,10 @@ class OnLanes(NamedTuple):
 
 
 class BranchesOnLanes:
-    """Forward dynamics of a body that carries at least two branches of the same joints, with the branches on lanes.
+    """Forward dynamics of a body that carries at least two branches with equal joints, evaluated on lanes.
 
         star = BranchesOnLanes(model)
-        vdot = star.forward_dynamics(q, v, tau)        # with numbers, or with symbols in a compiled function
+        vdot = star.forward_dynamics(q, v, tau)        # floats, or symbols in a traced function
 
     The parameters of the branches may differ.
     """
@@ -56,23 +57,25 @@ class BranchesOnLanes:
         self.model = model = arguments.model_of(model)
         joint = model.bodies[0].joint
         if (joint.nq, joint.nv) != (7, 6):
-            raise UnsupportedFeature(f"the base of {model.name} has no free joint; use form='specialised' or 'rolled'")
+            raise UnsupportedFeature(f"the base of {model.name} has no free joint; use form='specialised' or form='rolled'")
         self.groups = _branches(model)
         """Indices of the bodies of each branch on lanes."""
         on_lanes = {i for group in self.groups for i in group}
         self.trunk = [i for i in range(model.nb) if i not in on_lanes]
         """Indices of all other bodies, the base first."""
         self.base = Model(name="base", bodies=tuple(model.bodies[i] for i in self.trunk), world=model.world)
-        """The base with its other children."""
+        """Model of the base with its other children."""
         self.branches = tuple(
             Model(name="branch", bodies=(model.bodies[0], *(model.bodies[i] for i in group)), world=model.world)
             for group in self.groups
         )
-        """The base with each of its branches."""
+        """Models of the base with one branch each."""
         self._steps, self._offsets = _alike([branch.steps for branch in self.branches], self.branches[0].nq)
         own = [body.name for body in model.bodies if not isinstance(body.hydro, Hydro | None)]
         if own:
-            raise UnsupportedFeature(f"body {own[0]!r} has custom hydrodynamics; lanes support the built-in one only")
+            raise UnsupportedFeature(
+                f"body {own[0]!r} has custom hydrodynamics, which branches on lanes do not support; use form='specialised'"
+            )
 
     def check(self) -> None:
         """Raise `UnsupportedFeature` if branches differ in more than parameters."""
@@ -90,7 +93,7 @@ class BranchesOnLanes:
         fluid_velocity: ArrayLike = (0.0, 0.0, 0.0),
         fluid_acceleration: ArrayLike = (0.0, 0.0, 0.0),
     ) -> Array:
-        """Return v̇ as `hm.forward_dynamics` does, with the same arguments, shape (nv,)."""
+        """Return v̇, shape (nv,); the arguments are those of `hm.forward_dynamics`."""
         q, v, tau, u_f, a_f = (np.asarray(a) for a in (q, v, tau, fluid_velocity, fluid_acceleration))
         base, gravity, n = self.base, self.model.world.gravity_vector, len(self.groups)
         own_q = [k for i in self.trunk for k in _range(self.model.q_slices[i])]
@@ -139,19 +142,19 @@ class BranchesOnLanes:
         return self._merged(dict(zip(self._differing, numbers, strict=True)).__getitem__, k)
 
     def _kinematics(self, branch: Any, q: Array, v: Array, V_0: Array) -> Kinematics:
-        """Kinematics of a branch relative to its base, which is at the origin and moves with V_0."""
+        """Return the kinematics of a branch relative to its base, which is at the origin and moves with V_0."""
         return dynamics.kinematics(branch, np.concatenate([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], q]), np.concatenate([V_0, v]))
 
     def _forces(
         self, part: Any, kin: Kinematics, a_fg: Sequence[Array]
     ) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
-        """Bias, inertias and forces of the base or of a branch; all bodies count as wet if any is."""
+        """Return bias, inertias and forces of the base or of a branch; all bodies count as wet if the model is wet."""
         motions = hydro.body_motions(part, kin, kin.V, a_fg) if self.model.wet else None
         return forces_on_bodies(part, kin, motions, uniform=True)
 
     @cached_property
     def _inward(self) -> OnLanes:
-        """Inertia (21,) and force (6,) of one branch at the base, and the values that the outward sweep needs."""
+        """Program for the inertia (21,) and force (6,) of one branch at the base, and the values for the outward sweep."""
         template: list[Any] = []
         first: list[Any] = []
         self._template = template
@@ -164,13 +167,15 @@ class BranchesOnLanes:
             known = (
                 dict(enumerate(inertia)) | {0: None},
                 dict(enumerate(force)) | {0: np.zeros(6)},
-            )  # only the contribution of its children
+            )  # only the contribution of the children
             got = inward(branch, kin, bias, np.concatenate([np.zeros(6), tau]), *known, members=range(1, branch.nb))
             carry: list[Any] = []
-            # hydrodynamic parameters are constants that may differ between branches: the template must not provide any
+            # hydrodynamic parameters may differ between branches, so that the template must not contain their constants
             template[:] = [_packed(part, carry, constants=not self.model.wet) for part in (got.gains, got.parts, bias)]
             if k and template != first:
-                raise UnsupportedFeature(f"{self.model.name}: the forces on its branches differ in more than parameters")
+                raise UnsupportedFeature(
+                    f"{self.model.name}: forces on its branches differ in more than parameters; use form='specialised'"
+                )
             first[:] = template
             return np.array([got.inertia[0][i, j] for i, j in PAIRS]), got.force[0], np.array(carry)
 
@@ -178,7 +183,7 @@ class BranchesOnLanes:
 
     @cached_property
     def _outward(self) -> OnLanes:
-        """Return v̇ of one branch from the base's acceleration."""
+        """Program for v̇ of one branch from the acceleration of the base."""
         carried = self._inward.program.outputs[2].shape
 
         def one(k: int, q: Array, a_0: Array, carry: Array, numbers: Array) -> Any:
@@ -196,7 +201,9 @@ class BranchesOnLanes:
         programs = [compiler.trace(partial(function, k), shapes, name=name, outputs=outputs) for k in range(m)]
         merged = compiler.merge(programs, "numbers")
         if merged is None:
-            raise UnsupportedFeature(f"{self.model.name}: the hydrodynamics of its branches differs in more than parameters")
+            raise UnsupportedFeature(
+                f"{self.model.name}: hydrodynamics of its branches differs in more than parameters; use form='specialised'"
+            )
         program, table = merged
         before, after = compiler.hoist(program, "numbers")
         known = np.array(self._differing).reshape(len(self._differing), m).T
@@ -204,9 +211,11 @@ class BranchesOnLanes:
 
 
 def _branches(model: Model) -> list[list[int]]:
-    """Return the bodies of each branch on lanes, in order: the largest set of branches of body 0 with the same structure."""
+    """Return the bodies of each branch, in order: the largest set of branches of body 0 with equal structure."""
     if model.parent.count(-1) != 1:
-        raise UnsupportedFeature(f"{model.name} has several roots; branches on lanes need a single base")
+        raise UnsupportedFeature(
+            f"{model.name} has several roots; use form='specialised', because branches on lanes need a single base"
+        )
     groups: dict[int, list[int]] = {}
     branch_of = {0: 0}
     for i, parent in list(enumerate(model.parent))[1:]:
@@ -221,12 +230,14 @@ def _branches(model: Model) -> list[list[int]]:
     most = max(shapes.values(), key=lambda found: (len(found), len(found[0])), default=[])
     if len(most) < 2:
         sizes = ", ".join(str(len(g)) for g in groups.values()) or "no"
-        raise UnsupportedFeature(f"{model.name} has branches of {sizes} bodies; lanes need two or more of the same shape")
+        raise UnsupportedFeature(
+            f"{model.name} has branches of {sizes} bodies; lanes need at least two branches of equal structure"
+        )
     return most
 
 
 def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
-    """Return the joint steps of all branches in the same form, and the offsets of their q, shape (branches, nq).
+    """Return the joint steps of all branches in a common form, and the offsets of their q, shape (branches, nq).
 
     The constant angle of a hinge becomes an offset of q. Constant steps that differ in kind between branches become one `Turn`.
     """
@@ -249,9 +260,9 @@ def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
 
 
 def _packed(thing: Any, carry: list, constants: bool) -> Any:
-    """Return the structure of nested arrays: it holds indices into `carry` for values that depend on the state.
+    """Return the structure of nested arrays, with indices into `carry` in place of state-dependent values.
 
-    Zeros stay in the structure; so do other constants if `constants` states that all branches share them.
+    Zeros remain in the structure, and so do other constants if all branches share them (`constants`).
     """
     if isinstance(thing, dict):
         return {k: _packed(part, carry, constants) for k, part in thing.items()}
@@ -269,7 +280,7 @@ def _packed(thing: Any, carry: list, constants: bool) -> Any:
 
 
 def _unpacked(shape: Any, carry: Array) -> Any:
-    """Return the nested arrays from `_packed`."""
+    """Return the nested arrays with the structure from `_packed`."""
     if isinstance(shape, dict):
         return {k: _unpacked(part, carry) for k, part in shape.items()}
     if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[1], list):
@@ -278,7 +289,7 @@ def _unpacked(shape: Any, carry: Array) -> Any:
 
 
 def _elements(water: Any) -> Any:
-    """Properties of a body's hydrodynamics that all branches must share: kinds of elements, and which parameters are 0."""
+    """Return the properties that all branches must share: kinds of hydrodynamic elements, and which parameters are zero."""
     if isinstance(water, np.ndarray):
         return tuple(bool(x) for x in water.ravel().tolist())
     if isinstance(water, tuple):

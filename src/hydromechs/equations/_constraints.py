@@ -1,4 +1,4 @@
-"""Constraints between accelerations, solved together with the dynamics, independent groups separately."""
+"""Constraints between accelerations, solved together with the dynamics; independent groups are solved separately."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,32 +13,33 @@ from hydromechs.spatial import ldl, minimum, where
 from hydromechs.values import Array, Scalar, is_zero
 
 DEPENDENT = 1e-12
-"""Minimum fraction of a row's mobility that is independent of other rows: the squared sine of an angle."""
+"""Minimum fraction of a row's mobility that is independent of other rows, the squared sine of an angle [-]."""
 ROUNDING = 1e-6
-"""Fraction of the mobility of its degrees of freedom, Σ 1/M_jj, that is added to a row's mobility: with `DEPENDENT`,
-entries of J below 1e-9 (a lever arm of 1e-9 m) count as zero."""
+"""Fraction of the mobility of a row's degrees of freedom, Σ 1/M_jj, that is added to the row's mobility [-]. Together with
+`DEPENDENT`, entries of J below 1e-9 (a lever arm of 1e-9 m) count as zero."""
 
 
 REGULAR = 1e-5
-"""Minimum pivot of a chain's scaled mobility for the solution chain by chain: its errors are below 1e-10."""
+"""Minimum pivot of a chain's scaled mobility for the solution chain by chain, whose errors are then below 1e-10 [-]."""
 
 
 class Response(NamedTuple):
-    """Power and energy of forces along constraints."""
+    """Constraint forces and their effect on the accelerations."""
 
     change: Array
-    """M⁻¹ Jᵀ λ, shape (nv,)."""
+    """Change of the accelerations M⁻¹ Jᵀ λ, shape (nv,)."""
     free: Array
     """Number of undetermined forces of each group, which are set to 0, shape (ng,)."""
     pivot: Array
-    """Smallest pivot over the largest of each group's scaled rows, about the inverse condition number, shape (ng,)."""
+    """Ratio of the smallest to the largest pivot of each group's scaled rows, approximately the inverse condition number,
+    shape (ng,)."""
     forces: tuple[Array, ...]
-    """λ of the constraints, shape (c,); 0 for open ones."""
+    """Forces λ of each constraint, shape (c,); 0 for open constraints."""
 
 
 def constraint_groups(model: Model, constraints: Sequence[Constraint]) -> tuple[tuple[int, ...], ...]:
-    """Return the indices of constraints, open or closed, in groups that share a movable tree directly or through others."""
-    tree: dict[int, int] = {}  # for each degree of freedom: the outermost moving body that carries it
+    """Return indices of constraints, open or closed, in groups that share a movable tree directly or via other constraints."""
+    tree: dict[int, int] = {}  # for each degree of freedom: the root of its movable tree
     roots: list[int] = []
     for i, dofs in enumerate(model.v_slices):
         parent = model.parent[i]
@@ -62,10 +63,11 @@ def constrained(
     groups: Sequence[Sequence[int]],
     given: Sequence[int] = (),
 ) -> Response:
-    """Contribution of all active constraints to the accelerations, M⁻¹ Jᵀ λ, so that J v̇ + J̇ v = −2 α J v − α² error.
+    """Return the effect of all active constraints on the accelerations, so that J v̇ + J̇ v = −2 α J v − α² error.
 
-    `M`: Joint-space inertia, shape (nv, nv); `vdot`: accelerations without constraints, shape (nv,); `groups`: indices of
-    constraints that are solved together; `given`: indices in v of joints with prescribed motion, which forces do not change.
+    `M` is the joint-space inertia, shape (nv, nv), and `vdot` contains the accelerations without constraints, shape (nv,).
+    `groups` contains the indices of constraints that are solved together, and `given` the indices in v of joints with
+    prescribed motion, which constraint forces do not change.
     """
     lacking = []
     for c in constraints:
@@ -75,14 +77,14 @@ def constrained(
 
 
 def with_loops(model: Model, q: Array, v: Array, M: Array, vdot: Array) -> Array:
-    """Return accelerations (nv,) including loop forces, from those of the open tree and its inertia (nv, nv)."""
+    """Return accelerations (nv,) including loop forces, from the accelerations of the open tree and its inertia (nv, nv)."""
     kin = dynamics.kinematics(model, q, v)
     rows = [dynamics.loop_constraint(model, kin, q, v, loop) for loop in model.loops]
     return vdot + constrained(M, v, vdot, rows, constraint_groups(model, rows)).change
 
 
 class _Chains(NamedTuple):
-    """A load, one tree of few degrees of freedom, and the trees that hold it."""
+    """A load (one tree with few degrees of freedom) and the trees that hold the load."""
 
     load: tuple[int, ...]
     """Degrees of freedom of the load."""
@@ -91,12 +93,12 @@ class _Chains(NamedTuple):
 
 
 def _chains(M: Array, constraints: Sequence[Constraint]) -> _Chains | None:
-    """Return the load and the chains of a group of constraints; None if it has none, or if a chain is always singular."""
+    """Return the load and the chains of a group of constraints; None if there is no load or a chain is always singular."""
     if len(constraints) < 2 or any(c.dofs is None for c in constraints):
         return None
     parts = _components(M)
     touched = [{parts[d] for d in c.dofs or ()} for c in constraints]
-    load = set.intersection(*touched)  # several parts if its inertia has zeros
+    load = set.intersection(*touched)  # several components if the inertia has zeros
     dofs = tuple(d for d in range(len(M)) if parts[d] in load)
     groups: list[tuple[set[int], list[int]]] = []
     row = 0
@@ -113,7 +115,7 @@ def _chains(M: Array, constraints: Sequence[Constraint]) -> _Chains | None:
 
 
 def _components(M: Array) -> list[int]:
-    """Return a number for each degree of freedom, equal for those that M couples directly or through others."""
+    """Return a component number for each degree of freedom; M couples degrees of freedom with equal numbers."""
     parts = list(range(len(M)))
     for i in range(len(M)):
         for j in range(i):
@@ -124,11 +126,12 @@ def _components(M: Array) -> list[int]:
 
 
 def _by_chains(chains: _Chains, W: Array, inverse: Array, flags: Array, rhs: Array, scale: Array) -> Array:
-    """Return the forces of chains on a load by eqs. 2.16-2.21 of McMillan 1994, by pivots if one of them is near a singularity.
+    """Return the forces of chains on a load by McMillan 1994, eqs. 2.16-2.21, or by pivoting near a singularity.
 
         λ_k = Λ_k (r_k − X_kᵀ y),   (D + Σ X_k Λ_k X_kᵀ) y = Σ X_k Λ_k r_k,   Λ_k⁻¹ = W_kᵀ D_k⁻¹ W_k
 
-    X_k are the rows of W of the load and D its part of D. Open constraints have λ = 0. All rows are scaled as for pivots.
+    X_k contains the load's rows of W, and D is the load's part of the diagonal. Open constraints have λ = 0. All rows are
+    scaled as for pivoting.
     """
     at = list(chains.load)
     A: Array = np.diag(1.0 / inverse[at])
@@ -160,7 +163,7 @@ def _by_chains(chains: _Chains, W: Array, inverse: Array, flags: Array, rhs: Arr
 
 
 def _symmetric(X: Array, solved: Array) -> Array:
-    """Return X Λ Xᵀ, which is symmetric; each entry is computed once."""
+    """Return the symmetric product X Λ Xᵀ; each entry is computed once."""
     n = len(X)
     out = [[0.0] * n for _ in range(n)]
     for i in range(n):
@@ -171,7 +174,7 @@ def _symmetric(X: Array, solved: Array) -> Array:
 
 @cache
 def _pivoted(filled: tuple[tuple[int, int], ...], shape: tuple[int, int]) -> compiler.Program:
-    """Return the solution by full pivoting as a program, of the entries of W that are not 0."""
+    """Return a program for the solution by full pivoting, as a function of the nonzero entries of W."""
     nv, n = shape
 
     def solution(entries: Array, inverse: Array, flags: Array, rhs: Array, scale: Array) -> Array:
@@ -193,21 +196,20 @@ def constraint_response(
     groups: Sequence[Sequence[int]],
     given: Sequence[int] = (),
 ) -> Response:
-    """Return forces λ along the active constraints with J M⁻¹ Jᵀ λ = −lacking, and their accelerations (or jumps).
+    """Return the forces λ of the active constraints with J M⁻¹ Jᵀ λ = −lacking, and the resulting accelerations (or jumps).
 
-    M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and W = L⁻¹ Jᵀ as in `dynamics.closed_chain_dynamics`; blocks between separate trees are zeros, which are
-    eliminated.
-    Each row is divided by the root of its mobility a = (Wᵀ D⁻¹ W)_ii, so that masses and units do not matter, and the system
-    is solved with full pivoting, so that rows may depend on each other: a pivot is the remaining fraction of a row's mobility.
-    Trees that hold one load are solved chain by chain (`_by_chains`), unless one of them is near a singularity.
-    If a is itself rounding, as for out-of-plane motion of a planar mechanism, a + ROUNDING Σ 1/M_jj replaces it.
+    The factors M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and W = L⁻¹ Jᵀ are as in `dynamics.closed_chain_dynamics`; zero blocks between separate trees
+    are skipped. Each row is divided by the square root of its mobility a = (Wᵀ D⁻¹ W)_ii, which makes the system independent of
+    masses and units. If a is a rounding error, as for out-of-plane motion of a planar mechanism, a + ROUNDING Σ 1/M_jj replaces
+    a. Full pivoting allows dependent rows; a pivot is the remaining fraction of a row's mobility. Trees that hold one load are
+    solved chain by chain (`_by_chains`), unless one of them is near a singularity.
 
-    `M`: Joint-space inertia, shape (nv, nv); `lacking`: missing acceleration of each, shape (c,); `groups`: indices of
-    constraints that are solved together; `given`: indices in v of joints with prescribed motion, which forces do not change.
+    `M` is the joint-space inertia, shape (nv, nv), and `lacking` the missing acceleration of each constraint, shape (c,).
+    `groups` and `given` are as in `constrained`.
     """
     nv = len(M)
     held = set(given)
-    if held:  # infinite inertia: a separate row and column, without mobility
+    if held:  # infinite inertia: a decoupled row and column without mobility
         M = np.array([[float(i == j) if i in held or j in held else M[i, j] for j in range(nv)] for i in range(nv)])
         still = np.array([0.0 if j in held else 1.0 for j in range(nv)])
         constraints = [c._replace(J=c.J * still) for c in constraints]

@@ -1,4 +1,4 @@
-"""Distances between bodies, and between bodies and terrain, with gradients: compiled, for planners and controllers."""
+"""Compiled distances between bodies, and between bodies and terrain, with gradients for planners and controllers."""
 
 from __future__ import annotations
 
@@ -25,26 +25,28 @@ class Distance(NamedTuple):
     """Distance between two solids, with the batch dimensions of the configuration."""
 
     value: Array
-    """Distance of the surfaces [m], shape (...). If the solids overlap it is at most 0: exact for a plane and for spheres and
-    capsules whose axes do not meet, otherwise minus the radii around their cores."""
+    """Distance between the surfaces [m], shape (...). If the solids overlap, the distance is at most 0. It is exact for a
+    plane, and for spheres and capsules whose axes do not intersect; otherwise it is minus the sum of the radii around the
+    cores."""
     gradient: Array
-    """Derivative of the distance by the velocity, d(value)/dt = gradient · v, shape (..., nv); 0 if the cores overlap."""
+    """Gradient of the distance with respect to tangent displacements, d(value)/dt = gradient · v, shape (..., nv); 0 if the
+    cores overlap."""
     points: Array
-    """Nearest points of both in world axes [m], shape (..., 2, 3)."""
+    """Nearest points of both solids in world axes [m], shape (..., 2, 3)."""
     normal: Array
-    """Unit vector from the second to the first in world axes, shape (..., 3)."""
+    """Unit vector from the second solid to the first in world axes, shape (..., 3)."""
 
 
 def distance(model: Model, q: ArrayLike, a: str | Placed, b: str | Placed) -> Distance:
-    """Return the distance between two solids, with gradient and nearest points, compiled; exact for convex shapes.
+    """Return the compiled distance between two solids, with gradient and nearest points; exact for convex shapes.
 
-    Of a body, all shapes with the role contact count. A tube counts as solid, a mesh as its convex hull.
+    A body is represented by all its shapes with the role contact. A tube is treated as solid, a mesh as its convex hull.
 
     Args:
         model: The mechanism.
         q: Configuration, shape (..., nq).
         a: Name of a body, or a shape placed in the world, such as terrain.
-        b: The other one; at least one of both is a body, and only `b` may be a plane.
+        b: Name of another body, or a placed shape. At least one argument must be a body, and only `b` may be a plane.
     """
     model = model_of(model)
     q = np.asarray(q, dtype=float)
@@ -54,7 +56,7 @@ def distance(model: Model, q: ArrayLike, a: str | Placed, b: str | Placed) -> Di
 
 
 _QUERIES: dict[int, dict[Any, compiler.Compiled]] = {}
-"""Compiled queries by the identity of the model; they are removed with it."""
+"""Compiled queries, keyed by the identity of the model; they are removed together with the model."""
 
 
 def _query(model: Model, a: str | Placed, b: str | Placed) -> compiler.Compiled:
@@ -70,9 +72,11 @@ def _query(model: Model, a: str | Placed, b: str | Placed) -> compiler.Compiled:
 def _compiled(model: Model, a: str | Placed, b: str | Placed) -> compiler.Compiled:
     (first, mine), (second, other) = (_pieces(model, x) for x in (a, b))
     if first == second:
-        raise ValueError(f"distance of {_name(a)} and {_name(b)}: they do not move relative to each other; name two bodies")
+        raise ValueError(
+            f"distance between {_name(a)} and {_name(b)}: both are fixed relative to each other; select two bodies that move"
+        )
     if any(isinstance(piece.shape, Plane) for piece in mine):
-        raise UnsupportedFeature(f"distance of {_name(a)}: a plane must be the second of the two; swap them")
+        raise UnsupportedFeature(f"distance from {_name(a)}: the first solid is a plane; pass the plane as the second solid")
     function = _function(model, first, mine, second, other)
     outputs = {"value": (), "gradient": (model.nv,), "points": (2, 3), "normal": (3,)}
     return compiler.compile_function("distance", function, {"q": (model.nq,)}, outputs, lanes=compiler.native_lanes())
@@ -83,13 +87,13 @@ def _name(what: str | Placed) -> str:
 
 
 def _pieces(model: Model, what: str | Placed) -> tuple[int | None, list[Placed]]:
-    """Return the body, None for the world, and the shapes that count."""
+    """Return the index of the body, None for the world, and the shapes that represent it."""
     if not isinstance(what, str):
         return None, [what]
     at = model.body_index(what)
     pieces: list[Placed] = [shape for shape in model.bodies[at].shapes if shape.contact]
     if not pieces:
-        raise ValueError(f"distance of body {what!r}: it has no shape with the role contact; add one")
+        raise ValueError(f"distance of body {what!r}: the body has no shape with the role contact; add one")
     return at, pieces
 
 
@@ -123,7 +127,7 @@ def _function(
 
 
 def _above_plane(core: Core, plane: Placed, R: Array, p: Array) -> Nearest:
-    """Return the distance of the lowest point of a core from a plane; exact below it too."""
+    """Return the distance of the lowest point of a core from a plane, which is exact also below the plane."""
     n = plane.origin.R[:, 2]
     x = R @ core.support(-(R.T @ n)) + p - core.radius * n
     height = n @ (x - np.array(plane.origin.xyz))
@@ -131,7 +135,7 @@ def _above_plane(core: Core, plane: Placed, R: Array, p: Array) -> Nearest:
 
 
 def _nearer(a: Nearest, b: Nearest) -> Nearest:
-    """Return the nearer one of two results."""
+    """Return the result with the smaller distance."""
     first = a.distance < b.distance
     pick = lambda x, y: np.array([where(first, s, t) for s, t in zip(x, y, strict=True)])  # noqa: E731
     rows = (pick(x, y) for x, y in zip(a[1:], b[1:], strict=True))

@@ -1,4 +1,4 @@
-"""Compiled equations of a model: each equation is a method, for single states and for batches."""
+"""Compiled equations of a model: each equation is a method for single states and batches."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from ._table import FLUID, Equation, EquationName, equation_of, shape_of
 def compile_model(
     model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = (), form: Form | None = None
 ) -> Dynamics:
-    """Compile a model. Each method is compiled when it is first called, and cached on disk.
+    """Compile a model. Each method is compiled at its first call and cached on disk.
 
     Args:
         model: The mechanism.
-        lanes: States per vector operation in batches: 1, 4 or 8; defaults to the machine's vector width.
-        threads: Threads that share a batch.
-        parameters: Numbers of the model that remain inputs, such as "vehicle.inertia.mass" or "world.water_density".
-        form: "specialised" for straight-line code of all bodies, "rolled" for a loop over them, "branches" for straight-line
-            code that evaluates equal branches of one state on lanes. Chosen by the model's size and shape if omitted.
+        lanes: Number of states per vector operation in batches, 1, 4 or 8. Defaults to the vector width of the machine.
+        threads: Number of threads that share a batch.
+        parameters: Paths of model parameters that remain inputs, such as "vehicle.inertia.mass" or "world.water_density".
+        form: "specialised" for straight-line code of all bodies, "rolled" for a loop over the bodies, "branches" for
+            straight-line code that evaluates equal branches of one state on lanes. If omitted, size and structure of the model
+            determine the form.
     """
     return Dynamics(model, lanes=lanes, threads=threads, parameters=parameters, form=form)
 
@@ -43,41 +44,42 @@ class Keywords(TypedDict, total=False):
     """Optional arguments of the methods of `Dynamics`."""
 
     parameters: Parameters | None
-    """Values of open parameters by name; others keep the model's value."""
+    """Values of open parameters by name; other parameters keep the values of the model."""
     out: Array | None
-    """Array for the result."""
+    """Array that receives the result."""
 
 
 class InCurrent(Keywords, total=False):
-    """Optional arguments of equations that depend on the water's velocity."""
+    """Optional arguments of equations that depend on the velocity of the water."""
 
     fluid_velocity: ArrayLike | None
-    """In world axes [m/s], shape (..., 3), or (..., nb, 3) with one row per body; still if None. In a batch of exactly nb
-    states write (nb, 1, 3) for states or (1, nb, 3) for bodies."""
+    """Velocity of the water in world axes [m/s], shape (..., 3), or (..., nb, 3) with one row per body; zero if None. In a
+    batch of exactly nb states, use (nb, 1, 3) for states or (1, nb, 3) for bodies."""
 
 
 class InFlow(InCurrent, total=False):
-    """Optional arguments of equations that also depend on the water's acceleration."""
+    """Optional arguments of equations that also depend on the acceleration of the water."""
 
     fluid_acceleration: ArrayLike | None
-    """In world axes [m/s²], with the same shapes; zero if None."""
+    """Acceleration of the water in world axes [m/s²], with the shapes of `fluid_velocity`; zero if None."""
 
 
 class Loaded(InFlow, total=False):
     """Optional arguments of equations with external forces."""
 
     wrench: ArrayLike | None
-    """On each body in its axes about its origin [N, N·m], shape (..., nb, 6); none if None."""
+    """External wrench on each body in body axes about the body origin [N, N·m], shape (..., nb, 6); zero if None."""
 
 
 class Dynamics(CompiledEquations):
-    """Compiled equations of one model. All methods accept leading batch dimensions, which broadcast; most accept `out=`.
+    """Compiled equations of one model.
 
-    `q` is a configuration, shape (..., nq), `v` a velocity, `tau` a generalised force and `vdot` the time derivative of
-    `v`'s components, shape (..., nv) each. `Keywords`, `InCurrent`, `InFlow` and `Loaded` describe the optional arguments.
+    All methods accept leading batch dimensions, which broadcast; most accept `out=`. `q` is a configuration, shape (..., nq),
+    `v` a velocity, `tau` a generalized force and `vdot` the time derivative of the components of `v`, shape (..., nv) each.
+    `Keywords`, `InCurrent`, `InFlow` and `Loaded` describe the optional arguments.
 
-    For speed, values are not checked: NaN in gives NaN out, and quaternions must have unit length. Divide them by their
-    length, or get them from `hm.integrate`, which preserves it.
+    For speed, values are not checked: NaN inputs give NaN results, and quaternions must have unit length. Normalize them, or
+    use configurations from `hm.integrate`, which preserves unit length.
 
     Constructor arguments are those of `hm.compile`.
     """
@@ -100,7 +102,8 @@ class Dynamics(CompiledEquations):
     ) -> Array:
         """Return v̇ by the articulated-body algorithm in water, shape (..., nv).
 
-        The optional arguments are those of `Loaded`; they are written out because collecting them takes a tenth of a call.
+        The optional arguments are those of `Loaded`. They are listed explicitly, because collecting keywords takes a tenth of
+        the time of a call.
         """
         plain = fluid_velocity is None and fluid_acceleration is None and wrench is None and not parameters
         if plain and not self.parameters and getattr(q, "ndim", 1) == 1:
@@ -119,7 +122,7 @@ class Dynamics(CompiledEquations):
         return self._run("forward_dynamics", (q, v, tau), more)[0]
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **more: Unpack[Loaded]) -> Array:
-        """Return τ that gives the accelerations v̇, shape (..., nv)."""
+        """Return the joint forces τ that produce the accelerations v̇, shape (..., nv)."""
         return self._run("inverse_dynamics", (q, v, vdot), more)[0]
 
     def star_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
@@ -137,9 +140,10 @@ class Dynamics(CompiledEquations):
     def closed_chain_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, load: str, grasps: Iterable[Grip], **more: Unpack[Loaded]
     ) -> HeldMotion:
-        """v̇ (..., nv) of arms that hold a load, and their forces on it (..., ng, 6); see `hm.equations.closed_chain_dynamics`.
+        """Return v̇ (..., nv) of arms that hold a load, and the forces of the grasps on the load (..., ng, 6).
 
-        `load` is the name of the load's body, `grasps` are `hydromechs.contact.Grasp`s whose `held` is on it; `out` is a pair.
+        See `hm.equations.closed_chain_dynamics`. `load` is the name of the load's body, `grasps` are `hydromechs.contact.Grasp`
+        objects whose `held` is on the load, and `out` is a pair of arrays.
         """
         return HeldMotion(*self._run(HeldLoad(load, tuple(grasps)), (q, v, tau), more))
 
@@ -150,7 +154,7 @@ class Dynamics(CompiledEquations):
         return self._run("mass_matrix", (q,), more)[0]
 
     def _mass_matrix_by_columns(self, q: Array, out: Array | None) -> Array:
-        """Return M, whose columns are the forces of unit accelerations, evaluated on lanes."""
+        """Return M; its columns are the forces of unit accelerations, evaluated on lanes."""
         function = lambda m, q, vdot: equations.mass_matrix(m, q) @ vdot  # noqa: E731
         made = self._compiled("inertia_times", Equation(function, ("q", "vdot"), ("tau",), "M(q) times accelerations."))
         M = made([q[..., None, :], np.eye(self.model.nv)])[0]
@@ -161,42 +165,42 @@ class Dynamics(CompiledEquations):
         return out
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
-        """C(q, v) in M v̇ + C v + D + g + F = τ, of the factorisation for which Ṁ − 2C is skew, shape (..., nv, nv)."""
+        """Return C(q, v) in M v̇ + C v + D + g + F = τ, factorized so that Ṁ − 2C is skew-symmetric, shape (..., nv, nv)."""
         return self._run("coriolis_matrix", (q, v), more)[0]
 
     def coriolis_matrix_lagrange(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
-        """C(q, v) as Lagrange's equations in quasi-velocities give it, with the same C v, shape (..., nv, nv)."""
+        """Return C(q, v) by Lagrange's equations in quasi-velocities, with equal C v, shape (..., nv, nv)."""
         return self._run("coriolis_matrix_lagrange", (q, v), more)[0]
 
     def closed_form(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InFlow]) -> closed.ClosedForm:
-        """All terms of M v̇ + C v + D + N + F = τ, rigid and added parts of M and C apart; `out` is a tuple of arrays."""
+        """Return all terms of M v̇ + C v + D + N + F = τ, with separate rigid and added parts of M and C."""
         return closed.ClosedForm(*self._run("closed_form", (q, v), more))
 
     def closed_form_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
-        """v̇ by the closed form, the same as `forward_dynamics` and slower, shape (..., nv)."""
+        """Return v̇ by the closed form, equal to `forward_dynamics` but slower, shape (..., nv)."""
         return self._run("closed_form_dynamics", (q, v, tau), more)[0]
 
     def euler_form(self, xi: ArrayLike, xi_rate: ArrayLike, **more: Unpack[InFlow]) -> EulerForm:
-        """All terms of the closed form in ξ = (x, y, z, roll, pitch, yaw, joints), (..., nv); `out` is a tuple of arrays."""
+        """Return all terms of the closed form in ξ = (x, y, z, roll, pitch, yaw, joints), shape (..., nv)."""
         return EulerForm(*self._run("euler_form", (xi, xi_rate), more))
 
     def damping_force(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
-        """D(q, v) in M v̇ + C v + D + g + F = τ: hydrodynamic damping, shape (..., nv)."""
+        """Return D(q, v) in M v̇ + C v + D + g + F = τ, the hydrodynamic damping, shape (..., nv)."""
         return self._run("damping_force", (q, v), more)[0]
 
     def damping_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
-        """Return D(q, v) as a matrix: D v is the damping force in still water, shape (..., nv, nv).
+        """Return the damping matrix D(q, v), shape (..., nv, nv); D v is the damping force in still water.
 
-        In a current it is evaluated at the velocities relative to the water; see `hm.equations.damping_matrix`.
+        In a current, the matrix is evaluated at the velocities relative to the water; see `hm.equations.damping_matrix`.
         """
         return self._run("damping_matrix", (q, v), more)[0]
 
     def flow_force(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InFlow]) -> Array:
-        """F in M v̇ + C v + D + g + F = τ: the effect of moving water beyond C and D of the same `fluid_velocity` (..., nv)."""
+        """Return F in M v̇ + C v + D + g + F = τ, the effect of moving water beyond C and D, shape (..., nv)."""
         return self._run("flow_force", (q, v), more)[0]
 
     def restoring_force(self, q: ArrayLike, **more: Unpack[Keywords]) -> Array:
-        """g(q) in M v̇ + C v + D + g + F = τ: weight and buoyancy in still water, shape (..., nv)."""
+        """Return g(q) in M v̇ + C v + D + g + F = τ, weight and buoyancy in still water, shape (..., nv)."""
         return self._run("restoring_force", (q,), more)[0]
 
     # -- kinematics, energy -------------------------------------------------------------------------------------------------
@@ -204,11 +208,11 @@ class Dynamics(CompiledEquations):
     def kinematics(
         self, q: ArrayLike, v: ArrayLike, *, parameters: Parameters | None = None, out: tuple[Array, Array] | None = None
     ) -> equations.BodyMotion:
-        """Return poses (..., nb, 4, 4) and velocities (..., nb, 6) of all bodies; `out` is a pair of arrays for these."""
+        """Return J with V = J v at a point [m] (..., 3) of a body or frame, shape (..., 6, nv)."""
         return equations.BodyMotion(*self._run("kinematics", (q, v), dict(parameters=parameters, out=out)))
 
     def jacobian(self, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0), **more: Unpack[Keywords]) -> Array:
-        """J with V = J v at a point [m] (..., 3) of the body or frame `name`, in its axes, linear first, shape (..., 6, nv)."""
+        """Return J with V = J v at a point [m] (..., 3) of the body or frame `name`, shape (..., 6, nv)."""
         return self._call(self._jacobian(name), [q, np.asarray(point, dtype=float)], **more)[0]
 
     def jacobian_program(self, name: str) -> Program:
@@ -226,7 +230,7 @@ class Dynamics(CompiledEquations):
     def energy(
         self, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None, parameters: Parameters | None = None
     ) -> equations.Energy:
-        """Return kinetic energy of bodies and water, and potential energy [J], each of the batch's shape."""
+        """Return the kinetic energy of bodies and water, and the potential energy [J], each with the shape of the batch."""
         more = dict(fluid_velocity=fluid_velocity, parameters=parameters)
         return equations.Energy(*self._run("energy", (q, v), more))
 
@@ -235,7 +239,7 @@ class Dynamics(CompiledEquations):
         return self._run("momentum", (q, v), more)[0]
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return the configuration after moving with constant velocity `v` for `dt` [s], on the manifold, shape (..., nq)."""
+        """Return the configuration after motion with constant velocity `v` for `dt` [s], on the manifold, shape (..., nq)."""
         return self._run("integrate", (q, v, np.asarray(dt, dtype=float)), dict(out=out))[0]
 
     def difference(self, q0: ArrayLike, q: ArrayLike, *, out: Array | None = None) -> Array:
@@ -255,8 +259,8 @@ class Dynamics(CompiledEquations):
     ) -> tuple[Array, Array]:
         """Return A (..., 2nv, 2nv) and B (..., 2nv, nv) of  d/dt (δ, δv) = A (δ, δv) + B δτ  about a state.
 
-        δ (nv,) displaces the configuration on its manifold, q ⊕ δ = integrate(q, δ, 1), so that a quaternion has three
-        coordinates and no constraint: δ̇ = δv − v × δ for a free joint. The state need not be an equilibrium.
+        δ (nv,) displaces the configuration on its manifold, q ⊕ δ = integrate(q, δ, 1). An orientation thus has three
+        coordinates without constraint, and δ̇ = δv − v × δ for a free joint. The state need not be an equilibrium.
         """
 
         def ab(m: Model, q: Array, v: Array, tau: Array, **others: Array) -> tuple[Array, Array]:
@@ -272,14 +276,14 @@ class Dynamics(CompiledEquations):
 
 
 def operation_count(model: Model, algorithm: EquationName) -> OperationCount:
-    """Count the operations of an algorithm in its straight-line program for a model.
+    """Return the operation count of an algorithm in its straight-line program for a model.
 
     Args:
         model: The mechanism.
-        algorithm: "articulated_body" (forward dynamics in moving, accelerating water; dry if no body is wet),
+        algorithm: "articulated_body" (forward dynamics in moving, accelerating water, or dry if no body is wet),
             "inverse_dynamics", "composite_body" (the mass matrix), "kinematics", "star" (forward dynamics of a star by
             composite bodies), "decoupled_arm" (forward dynamics for a given acceleration of the base), "decoupled", or
-            "closed_chain" (all bodies without children hold the last free one; a `HeldLoad` names other grasps).
+            "closed_chain" (all bodies without children hold the last free body). Use a `HeldLoad` for other grasps.
     """
     model = model_of(model)
     names = {"articulated_body": "forward_dynamics", "composite_body": "mass_matrix"}
@@ -288,7 +292,7 @@ def operation_count(model: Model, algorithm: EquationName) -> OperationCount:
     if algorithm == "closed_chain":
         algorithm = held_by_tips(model)
     elif isinstance(algorithm, str) and algorithm not in names:
-        raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join([*names, 'closed_chain'])}")
+        raise ValueError(f"algorithm is {algorithm!r}; use one of {', '.join([*names, 'closed_chain'])}")
     name, equation = equation_of(algorithm if isinstance(algorithm, HeldLoad) else names[algorithm])
     wet = "dynamics" in name and model.wet
     inputs = {x: shape_of(x, model) for x in (*equation.inputs, *(FLUID if wet else ()))}

@@ -1,6 +1,6 @@
 """Equations of motion of a model with its hydrodynamics, as functions of its state.
 
-Each function uses NumPy operations: floats give numbers, symbols are traced.
+Each function consists of NumPy operations, which compute results for floats and are traced for symbols.
 """
 
 from typing import NamedTuple, Unpack
@@ -20,7 +20,7 @@ from ._constraints import with_loops
 
 
 class BodyMotion(NamedTuple):
-    """Poses and velocities of the bodies."""
+    """Poses and velocities of all bodies."""
 
     X_WB: Array
     """Pose of each body in the world, shape (nb, 4, 4)."""
@@ -32,9 +32,9 @@ class Energy(NamedTuple):
     """Energies of bodies and water."""
 
     kinetic_body: Scalar
-    """½ Σ Vᵀ I V of the bodies, V in the world [J]."""
+    """Kinetic energy ½ Σ Vᵀ I V of the bodies, V relative to the world [J]."""
     kinetic_fluid: Scalar
-    """½ Σ V_rᵀ I^A V_r of the water, V_r relative to the undisturbed water [J]."""
+    """Kinetic energy ½ Σ V_rᵀ I^A V_r of the water, V_r relative to the undisturbed water [J]."""
     potential: Scalar
     """Potential energy of gravity and buoyancy, zero at the world's origin [J]."""
 
@@ -45,7 +45,7 @@ class Energy(NamedTuple):
 
 
 def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Accelerations for given joint forces, by the articulated-body algorithm in water, with the forces in loops.
+    """Return the accelerations for given joint forces, by the articulated-body algorithm in water, including loop forces.
 
     Joint damping, friction and limits of the model are not included; add them to `tau`.
 
@@ -53,12 +53,12 @@ def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *
         model: The mechanism.
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
-        tau: Generalised force dual to `v`, shape (nv,).
+        tau: Generalized force dual to `v`, shape (nv,).
         flow: `fluid_velocity` [m/s] and `fluid_acceleration` [m/s²] of the water in world axes, shape (3,) or (nb, 3) each,
             and `wrench` on each body in its axes about its origin [N, N·m], shape (nb, 6); each is zero if omitted.
 
     Returns:
-        v̇, the time derivative of the components of `v`, shape (nv,).
+        Time derivative v̇ of the components of `v`, shape (nv,).
     """
     model, b, tau = prepared(model, q, v, tau, flow)
     vdot = dynamics.articulated_body(model, b, tau)
@@ -68,9 +68,10 @@ def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *
 
 
 def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Return the generalised force that gives the accelerations `vdot`, the time derivative of `v`'s components, shape (nv,).
+    """Return the generalized force that produces `vdot`, the time derivative of the components of `v`, shape (nv,).
 
-    It includes loop forces and is not unique: joint forces that do the same work on motions with closed loops are equivalent.
+    The force accounts for loop forces and is not unique: joint forces that do equal work on motions with closed loops are
+    equivalent.
 
     `model`, `q`, `v` and the options `flow` are those of `forward_dynamics`.
     """
@@ -83,7 +84,7 @@ def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, 
 
 
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
-    """Return the joint-space inertia matrix of a `model` at the configuration `q` (nq,), with added mass, shape (nv, nv)."""
+    """Return the joint-space inertia matrix with added mass of a `model` at the configuration `q` (nq,), shape (nv, nv)."""
     model = arguments.model_of(model)
     kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
     return dynamics.mass_matrix(model, kin, total_inertias(model.rigid, hydro.added_inertias(model, motions)))
@@ -98,7 +99,7 @@ def kinematics(model: Model, q: ArrayLike, v: ArrayLike) -> BodyMotion:
 
 
 def _place(model: Model, name: str, point: ArrayLike) -> Place:
-    """Return the pose at a point of a frame or body, with the axes of the frame or body."""
+    """Return body, position and axes of a point of a body or frame, with the axes of that body or frame."""
     i, p, R = model.locate(name)
     return Place(i, p + R @ arguments.point(point), R)
 
@@ -130,7 +131,7 @@ def jacobian(model: Model, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0
 def bias_acceleration(model: Model, q: ArrayLike, v: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
     """Return J̇ v of `jacobian`, so that d/dt V = J v̇ + J̇ v, shape (6,).
 
-    `model`, `q`, `name` and `point` are those of `jacobian`, `v` is the velocity, shape (nv,).
+    `model`, `q`, `name` and `point` are those of `jacobian`; `v` is the velocity, shape (nv,).
     """
     model, q, v = arguments.state(model, q, v)
     i, p, R = _place(model, name, point)
@@ -142,7 +143,7 @@ def bias_acceleration(model: Model, q: ArrayLike, v: ArrayLike, name: str, point
 def _moving(
     model: Model, q: ArrayLike, v: ArrayLike, fluid_velocity: ArrayLike | None
 ) -> tuple[dynamics.Kinematics, list[WetMotion], list[tuple[list[Array | None], list[Array]]]]:
-    """Return kinematics, motions in the water, and inertias and velocities of the bodies and of the water around them."""
+    """Return kinematics, motions in the water, and inertias and velocities of the bodies and of the surrounding water."""
     model, q, v = arguments.state(model, q, v)
     kin = dynamics.kinematics(model, q, v)
     _, motions = in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
@@ -154,7 +155,7 @@ def _moving(
 def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Energy:
     """Return the kinetic energy of bodies and water, and the potential energy of gravity and buoyancy [J].
 
-    Custom hydrodynamics contributes to the potential by its optional method `potential_energy(body, motion)`.
+    Custom hydrodynamics contributes to the potential energy by its optional method `potential_energy(body, motion)`.
 
     `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """
@@ -173,7 +174,7 @@ def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLik
 def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
     """Return the momentum of bodies and water (Kirchhoff's impulse) in world axes about the world's origin, shape (6,).
 
-    In a steady current the linear part is conserved without external forces; the angular part only about an origin that
+    Without external forces, a steady current conserves the linear part; it conserves the angular part only about an origin that
     drifts with the water.
 
     `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
@@ -183,15 +184,16 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayL
 
 
 def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Array:
-    """Return the configuration of a `model` after moving from `q` (nq,) with constant `v` (nv,) for `dt` [s]."""
+    """Return the configuration of a `model` after motion from `q` (nq,) with constant velocity `v` (nv,) for `dt` [s]."""
     model, q, v = arguments.state(model, q, v)
     return dynamics.integrate(model, q, v, arguments.array(dt, ((),), "dt", "time step")[()])
 
 
 def difference(model: Model, q0: ArrayLike, q: ArrayLike) -> Array:
-    """Return the velocity that leads from `q0` to `q` in unit time: integrate(q0, difference(q0, q), 1) = q, shape (nv,).
+    """Return the velocity that leads from `q0` to `q` in unit time, shape (nv,).
 
-    Orientations take the shorter rotation, by at most π, so quaternions agree up to their sign.
+    The result satisfies integrate(q0, difference(q0, q), 1) = q. Orientations take the shorter rotation, at most π, so that
+    quaternions agree except for their sign.
 
     Args:
         model: The mechanism.

@@ -1,6 +1,7 @@
-"""The equations of a vehicle with arms in Euler angles, eqs. (27)-(30) of From, Pettersen and Gravdahl 2010.
+"""Equations of a vehicle with arms in Euler angles, eqs. (27)-(30) of From, Pettersen and Gravdahl 2010.
 
-They are singular at a pitch of ±90° and cost more than the closed form. They serve for comparison with other work.
+The equations are singular at a pitch of ±90° and cost more than the closed form. They are provided for comparison with the
+literature.
 """
 
 from typing import NamedTuple, Unpack
@@ -19,44 +20,44 @@ from ._closed_form import closed_form
 
 
 class EulerForm(NamedTuple):
-    """The terms of  M ξ̈ + C ξ̇ + D + N + F = J⁻ᵀ τ,  with ξ̇ = J v."""
+    """Terms of  M ξ̈ + C ξ̇ + D + N + F = J⁻ᵀ τ,  with ξ̇ = J v."""
 
     q: Array
     """Configuration of the model, shape (..., nq)."""
     v: Array
     """Velocity of the model, v = J⁻¹ ξ̇, shape (..., nv)."""
     J: Array
-    """J(ξ) of (28), (30), singular at a pitch of ±90°, shape (..., nv, nv)."""
+    """Matrix J(ξ) of eqs. (28) and (30), undefined at a pitch of ±90°, shape (..., nv, nv)."""
     J_inverse: Array
-    """J⁻¹(ξ), finite everywhere, singular at a pitch of ±90°, shape (..., nv, nv)."""
+    """Inverse J⁻¹(ξ), finite everywhere but singular at a pitch of ±90°, shape (..., nv, nv)."""
     M: Array
-    """J⁻ᵀ M J⁻¹, with added mass, shape (..., nv, nv)."""
+    """Inertia matrix J⁻ᵀ M J⁻¹ with added mass, shape (..., nv, nv)."""
     C: Array
-    """J⁻ᵀ (C − M J⁻¹ J̇) J⁻¹; Ṁ − 2C is skew, shape (..., nv, nv)."""
+    """Coriolis matrix J⁻ᵀ (C − M J⁻¹ J̇) J⁻¹; Ṁ − 2C is skew-symmetric, shape (..., nv, nv)."""
     D: Array
-    """J⁻ᵀ D, damping force, shape (..., nv)."""
+    """Damping force J⁻ᵀ D, shape (..., nv)."""
     N: Array
-    """J⁻ᵀ N, restoring force, shape (..., nv)."""
+    """Restoring force J⁻ᵀ N, shape (..., nv)."""
     F: Array
-    """J⁻ᵀ F, inertia forces of a current, shape (..., nv)."""
+    """Inertia force J⁻ᵀ F of a current, shape (..., nv)."""
 
 
 def euler_form(model: Model, xi: ArrayLike, xi_rate: ArrayLike, **water: Unpack[WaterOptions]) -> EulerForm:
-    """The closed form in ξ = (x, y, z, roll, pitch, yaw, joints), eqs. (27)-(30).
+    """Return the closed form in ξ = (x, y, z, roll, pitch, yaw, joints), eqs. (27)-(30).
 
-    The first body is a free vehicle; all other joints have one coordinate for each velocity.
+    The first body must be a free vehicle, and all other joints must have one coordinate per velocity.
 
     Args:
         model: The mechanism.
         xi: Position and Euler angles (zyx) of the vehicle, then joint coordinates, shape (nv,).
-        xi_rate: Its time derivative, shape (nv,).
+        xi_rate: Time derivative of `xi`, shape (nv,).
         water: `fluid_velocity` and `fluid_acceleration`, as in `closed_form`.
     """
     model = arguments.model_of(model)
     dynamics.check_vehicle(model)
     if model.nq != model.nv + 1:
         raise ValueError(
-            f"{model.name}: a ball or free joint on the vehicle has velocities that are not coordinate rates; use closed_form"
+            f"{model.name}: velocities of a ball or free joint on the vehicle are not coordinate rates; use closed_form"
         )
     xi = arguments.array(xi, ((model.nv,),), "xi", "position, Euler angles and joints")
     xi_rate = arguments.array(xi_rate, ((model.nv,),), "xi_rate", "rates of xi")
@@ -72,7 +73,7 @@ def euler_form(model: Model, xi: ArrayLike, xi_rate: ArrayLike, **water: Unpack[
 
 
 def _rates(angles: Array, rates: Array) -> tuple[Array, Array, Array]:
-    """T(Θ) of (26) with Θ̇ = T ω, W = T⁻¹ and Ẇ, shape (3, 3) each."""
+    """Return T(Θ) of eq. (26) with Θ̇ = T ω, W = T⁻¹ and Ẇ, shape (3, 3) each."""
     (sf, st), (cf, ct) = np.sin(angles[:2]), np.cos(angles[:2])
     roll, pitch = rates[:2]
     T = np.array([[1.0, sf * st / ct, cf * st / ct], [0.0, cf, -sf], [0.0, sf / ct, cf / ct]])
@@ -83,14 +84,14 @@ def _rates(angles: Array, rates: Array) -> tuple[Array, Array, Array]:
 
 
 def _quaternion(angles: Array) -> Array:
-    """Unit quaternion of Rz(yaw) Ry(pitch) Rx(roll), shape (4,)."""
+    """Return the unit quaternion of Rz(yaw) Ry(pitch) Rx(roll), shape (4,)."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(0.5 * angles), np.sin(0.5 * angles)
     tilt = quaternion_product(np.array([cp, 0.0, sp, 0.0]), np.array([cr, sr, 0.0, 0.0]))
     return quaternion_product(np.array([cy, 0.0, 0.0, sy]), tilt)
 
 
 def _diagonal(*blocks: Array) -> Array:
-    """A matrix with square blocks along its diagonal."""
+    """Return a matrix with square blocks along its diagonal."""
     widths = [len(block) for block in blocks]
     rows = [[np.zeros((m, n)) for n in widths] for m in widths]
     for i, block in enumerate(blocks):

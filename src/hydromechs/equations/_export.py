@@ -1,4 +1,4 @@
-"""A model's equations as source files for embedded targets, and as CasADi functions for optimisation."""
+"""Equations of a model as source files for embedded targets, and as CasADi functions for optimization."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 FORMATS = tuple(key for key, backend in BACKENDS.items() if backend.exports)
-"""File formats."""
+"""Names of the export formats."""
 DEFAULT = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "kinematics")
 CASES = 3
-"""Number of calls to each function in the generated check."""
+"""Number of calls per function in the generated check."""
 
 MARK = "written by HydroMechs"
-"""Marker in the first lines of every exported file: only files with it are overwritten."""
+"""Marker in the first lines of every exported file; only files with this marker are overwritten."""
 
 NOTES = {
     "q": "configuration",
@@ -60,7 +60,7 @@ NOTES = {
     "forces": "force of each grasp's holder on the load, in the axes of the grasp [N, N·m]",
     "J": "Jacobian, V = J v in the axes of the body or frame, linear first",
 }
-"""Meaning and unit of arguments and results."""
+"""Meaning and unit of arguments and results, keyed by name."""
 
 FUNCTIONS = {name: e for name, e in EQUATIONS.items() if "q0" not in e.inputs}  # functions of one configuration
 FUNCTIONS["flow_force"] = EQUATIONS["flow_force"]._replace(inputs=("q", "v", *FLUID))
@@ -69,11 +69,11 @@ for _name in ("forward_dynamics", "inverse_dynamics"):
     _purpose = _still.purpose[:-1] + ", in moving water, with external wrenches."
     FUNCTIONS[f"{_name}_in_flow"] = _still._replace(inputs=(*_still.inputs, *FLOW), purpose=_purpose)
     FUNCTIONS[_name] = _still._replace(purpose=_still.purpose[:-1] + ", in still water.")
-"""Quantities that can be exported, and `jacobian:NAME` for each body or frame."""
+"""Functions that can be exported; `jacobian:NAME` is also available for each body or frame."""
 
 
 def _recipe(model: Model, name: EquationName) -> Equation:
-    """Return the recipe named `name`; the ValueError for an unknown name lists all names."""
+    """Return the equation named `name`; the `ValueError` for an unknown name lists all names."""
     if isinstance(name, HeldLoad):
         return equation_of(name)[1]
     kind, _, place = name.partition(":")
@@ -83,7 +83,7 @@ def _recipe(model: Model, name: EquationName) -> Equation:
     if name not in FUNCTIONS:
         places = ", ".join(dict.fromkeys((*model.body_names, *model.frames)))
         raise ValueError(
-            f"there is no function {name!r} to export; available: {', '.join(FUNCTIONS)}, "
+            f"no exportable function is named {name!r}; available: {', '.join(FUNCTIONS)}, "
             f"and jacobian:NAME for a body or frame ({places})"
         )
     return FUNCTIONS[name]
@@ -94,14 +94,14 @@ def export_source(
 ) -> list[Path]:
     """Write a model's equations as source files with a check; return their paths.
 
-    `folder`: output folder, created if missing; `functions`: names of `FUNCTIONS`, `jacobian:NAME`, or a `HeldLoad` for
-    `closed_chain_dynamics`; `format`: one of `FORMATS`; "c" gives header, source and check.
+    `folder` is the output folder, which is created if missing. `functions` contains names in `FUNCTIONS`, `jacobian:NAME`, or a
+    `HeldLoad` for `closed_chain_dynamics`. `format` is one of `FORMATS`; "c" writes a header, a source file and a check.
     """
     if format not in FORMATS:
         raise FieldError("format", format, f"must be one of {', '.join(FORMATS)}")
     recipes = {name: _recipe(model, name) for name in dict.fromkeys(functions)}
     if not recipes:
-        raise ValueError("functions is empty; name at least one")
+        raise ValueError("functions is empty; list at least one function")
     made: list[SourceFunction] = []
     cases: dict[str, list[Case]] = {}
     for name, recipe in recipes.items():
@@ -125,7 +125,7 @@ def export_source(
 
 
 def _function_name(name: str, taken: Container[str]) -> str:
-    """Return a name as an unused identifier that CasADi also accepts (no two adjacent underscores)."""
+    """Return a name as an unused identifier that CasADi also accepts (without adjacent underscores)."""
     out = identifier = re.sub(r"_+", "_", c_identifier(name)).strip("_")
     n = 1
     while out in taken:
@@ -161,7 +161,7 @@ def _configuration(model: Model, rng: np.random.Generator) -> Array:
 def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], seed: int) -> Case:
     """Return a call with random arguments and its results in Python.
 
-    Tolerance: inertia matrices amplify rounding about 100 times.
+    The tolerance accounts for inertia matrices, which amplify rounding errors about 100 times.
     """
     rng = np.random.default_rng(seed)
     inputs = {x: _configuration(model, rng) if x == "q" else rng.normal(size=shape) for x, shape in shapes.items()}
@@ -175,7 +175,7 @@ def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], se
 
 
 def _about(model: Model) -> list[str]:
-    """Return a description of the model and the layout of q, v and arrays with a row per body."""
+    """Return a description of the model and the layout of q, v and arrays with one row per body."""
     world = model.world
     q_rows: list[str] = []
     v_rows: list[str] = []
@@ -210,21 +210,21 @@ def to_casadi(
 ) -> dict[str, casadi.Function]:
     """Return equations in water as CasADi functions with named arguments, from the same trace as machine code.
 
-    Vectors are columns; M is nv × nv; poses `X_WB` are stacked, 4 nb × 4; velocities `V_WB_B` are nb × 6. Derivatives are
-    finite at rest, where the square root in drag is not differentiable. In calls by name omitted arguments are 0, so `q` must
-    be given: `f(q=q, v=v)["vdot"]`.
+    Vectors are columns, M is nv × nv, poses `X_WB` are stacked as 4 nb × 4, and velocities `V_WB_B` are nb × 6. Derivatives are
+    finite also at zero velocity, where the square root in the drag is not differentiable. In calls by name omitted arguments
+    are 0; always pass `q`, as in `f(q=q, v=v)["vdot"]`.
 
     Args:
         model: The mechanism.
-        functions: Names of equations, such as "forward_dynamics" or "restoring_force", "jacobian:NAME" of a body or frame, and
+        functions: Names of equations, such as "forward_dynamics" or "restoring_force", "jacobian:NAME" for a body or frame, or
             a `HeldLoad` for "closed_chain_dynamics".
-        inputs: Optional inputs of the equations that accept them: "fluid_velocity", "fluid_acceleration" (columns of 3, in
-            world axes) and "wrench" (nb × 6, on each body in its axes about its origin).
-        parameters: Numbers of the model that remain inputs, as in `hm.compile`: the last inputs of each function, with `_` for
-            dots in their names.
+        inputs: Optional inputs for the equations that support them: "fluid_velocity" and "fluid_acceleration" (columns of 3, in
+            world axes) and "wrench" (nb × 6, on each body in body axes about the body origin).
+        parameters: Paths of model parameters that remain inputs, as in `hm.compile`. They are the last inputs of each function,
+            with `_` instead of dots in their names.
 
     Raises:
-        UnsupportedFeature: An equation uses a look-up table, as custom hydrodynamics can.
+        UnsupportedFeature: An equation uses a lookup table, for example in custom hydrodynamics.
     """
     functions = (functions,) if isinstance(functions, str | HeldLoad) else tuple(functions)
     inputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
@@ -241,6 +241,8 @@ def to_casadi(
         elif name in EQUATIONS:
             program = dyn.program(name, [x for x in inputs if x in EQUATIONS[name].options])
         else:
-            raise KeyError(f"no equation {name!r}; available: {', '.join(EQUATIONS)}, and jacobian:NAME for a body or frame")
+            raise KeyError(
+                f"there is no equation {name!r}; available: {', '.join(EQUATIONS)}, and jacobian:NAME for a body or frame"
+            )
         out[name] = casadi_function(program)
     return out

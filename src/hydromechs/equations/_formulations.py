@@ -1,6 +1,6 @@
 """Alternative algorithms for the accelerations in water (McMillan 1994).
 
-Composite bodies of a star (ch. 5), decoupled dynamics (7.5.2), and several arms that hold one load (ch. 2 and 4).
+The algorithms are composite bodies of a star (ch. 5), decoupled dynamics (7.5.2), and arms that hold one load (ch. 2, 4).
 """
 
 from collections.abc import Iterable
@@ -21,9 +21,10 @@ from ._balance import FlowOptions, prepared
 
 
 def star_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Accelerations of a star for given joint forces, by composite bodies; arguments as in `forward_dynamics`.
+    """Return the accelerations (nv,) of a star for given joint forces, by composite bodies.
 
-    A star is a base body with chains that do not branch; any other tree raises `UnsupportedFeature`, which names the body.
+    The arguments are those of `forward_dynamics`. A star is a base body with unbranched chains; any other tree raises
+    `UnsupportedFeature`, which names the branching body.
     """
     if arguments.without_loops(model).wet:
         return dynamics.star_dynamics(*prepared(model, q, v, tau, flow))
@@ -35,13 +36,14 @@ def star_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **fl
 def arm_dynamics(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, vdot_base: ArrayLike, **flow: Unpack[FlowOptions]
 ) -> Array:
-    """Accelerations for given joint forces and a given acceleration of the base, by articulated bodies in water, shape (nv,).
+    """Return the accelerations (nv,) for given joint forces and a given acceleration of the base.
 
-    With the base's acceleration from `forward_dynamics` the result is the same. It costs less, and suits a base whose motion
-    comes from a separate model or is prescribed.
+    The algorithm is that of articulated bodies in water. If the acceleration of the base equals the result of
+    `forward_dynamics`, so do all other accelerations. The function costs less, and suits a base whose motion is prescribed or
+    computed by a separate model.
 
-    The model has one base that carries all other bodies; `vdot_base` is v̇ of its joint, shape (6,) for a free base, whose
-    entries of `tau` have no effect. The other arguments are those of `forward_dynamics`.
+    One base must carry all other bodies. `vdot_base` is v̇ of the base's joint, shape (6,) for a free base; entries of `tau`
+    for this joint have no effect. The other arguments are those of `forward_dynamics`.
     """
     model, b, tau = _prepared(model, q, v, tau, flow)
     n = model.bodies[0].joint.nv
@@ -50,11 +52,12 @@ def arm_dynamics(
 
 
 def decoupled_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Accelerations without reaction on the base: its own equation first, then `arm_dynamics`, shape (nv,).
+    """Return the accelerations (nv,) without reaction of the arms on the base.
 
-    The base's equation omits the reaction, weight and buoyancy of the arm: trim the base alone.
+    The equation of the base alone gives its acceleration, and `arm_dynamics` the others. The base carries neither reaction nor
+    weight and buoyancy of the arms; trim the base alone.
 
-    The model has one base that carries all other bodies; arguments are those of `forward_dynamics`.
+    One base must carry all other bodies; the arguments are those of `forward_dynamics`.
     """
     return dynamics.decoupled_dynamics(*_prepared(model, q, v, tau, flow))
 
@@ -65,15 +68,15 @@ def _prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: Fl
 
 
 class Grip(dynamics.Joined, Protocol):
-    """Properties of a grasp that the equations use; `contact.Grasp` has them."""
+    """Properties of a grasp that the equations use; `contact.Grasp` provides them."""
 
     @property
     def name(self) -> str:
-        """Name in messages."""
+        """Name of the grasp in messages."""
 
 
 def _on_body(model: Model, name: str) -> tuple[int, Path]:
-    """Return the index of the body of a frame or body, and the path from the body's frame."""
+    """Return the index of the body of a frame or body, and the constant path from the body's frame."""
     i, p, R = model.locate(name)
     shift = (Shift(p),) if p.any() else ()
     turn = () if np.array_equal(R, np.eye(3)) else (Turn(R, np.zeros(3)),)
@@ -81,19 +84,19 @@ def _on_body(model: Model, name: str) -> tuple[int, Path]:
 
 
 class HeldMotion(NamedTuple):
-    """Accelerations of arms that hold a load, and their forces on it."""
+    """Accelerations of arms that hold a load, and the forces of the grasps on the load."""
 
     vdot: Array
-    """v̇ of arms and load, shape (nv,)."""
+    """Accelerations v̇ of arms and load, shape (nv,)."""
     forces: Array
     """Force of each grasp's holder on the load in the axes of the grasp [N, N·m], 0 in free directions, shape (ng, 6)."""
 
 
 @dataclass(frozen=True)
 class HeldLoad:
-    """A load held by grasps of a model, which replaces the name of an equation in methods of compiled equations.
+    """Load held by grasps of a model, used in place of an equation name in methods of compiled equations.
 
-    Its equation is `closed_chain_dynamics` of `q`, `v` and `tau`, with the outputs `vdot` and `forces`.
+    The equation is `closed_chain_dynamics` with the inputs `q`, `v` and `tau` and the outputs `vdot` and `forces`.
     """
 
     load: str
@@ -106,19 +109,21 @@ class HeldLoad:
         return f"{self.load}: {', '.join(places)}"
 
     def holdings(self, model: Model) -> tuple[int, list[Holding]]:
-        """Return the index of the load and its grips."""
+        """Return the index of the load, and its grips."""
         body, out = model.body_index(self.load), []
         if not self.grasps:
-            raise ValueError(f"nothing holds {self.load!r}; give at least one grasp whose `held` is on it")
+            raise ValueError(f"nothing holds {self.load!r}; add at least one grasp whose `held` is on this body")
         for grasp in self.grasps:
             (holder, path), (held, load_path) = _on_body(model, grasp.holder), _on_body(model, grasp.held)
             if held != body:
-                raise ValueError(f"grasp {grasp.name!r} holds {grasp.held!r}, which is not on the load {self.load!r}")
+                raise ValueError(
+                    f"grasp {grasp.name!r} holds {grasp.held!r}, which is not on the load {self.load!r}; change held or load"
+                )
             out.append(Holding(holder, path, load_path, tuple(grasp.rows)))
         return body, out
 
     def motion(self, model: Model, motion: dynamics.ClosedChains) -> HeldMotion:
-        """Return the motion and the forces of each grasp."""
+        """Return the accelerations and the force of each grasp."""
         load, holdings = self.holdings(model)
         forces: dict[int, Array] = {}
         for (_, grips), f, D in zip(dynamics.held_trees(model, load, holdings), motion.forces, motion.directions, strict=True):
@@ -131,17 +136,17 @@ class HeldLoad:
 
 
 def held_by_tips(model: Model) -> HeldLoad:
-    """Return the last free body without children, held in all directions at the origin of every other body without children."""
+    """Return the last free body without children as a load, held at the origins of all other bodies without children."""
     tips = [i for i in range(model.nb) if i not in model.parent]
     free = [i for i in tips if model.parent[i] < 0 and model.free_rows[i] == (0, 1, 2, 3, 4, 5)]
     if not free or len(tips) < 2:
-        raise ValueError(f"model {model.name!r} has no arms with a free body to hold; give `load` and `grasps`")
+        raise ValueError(f"model {model.name!r} has no arms with a free body to hold; specify `load` and `grasps`")
     name = model.body_names[free[-1]]
     return HeldLoad(name, tuple(_Hand(model.body_names[i], model.body_names[i], name) for i in tips if i != free[-1]))
 
 
 class _Hand(NamedTuple):
-    """A grasp in all directions."""
+    """Grasp that holds all six directions."""
 
     name: str
     holder: str
@@ -152,11 +157,11 @@ class _Hand(NamedTuple):
 def closed_chain_dynamics(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, load: str, grasps: Iterable[Grip], **flow: Unpack[FlowOptions]
 ) -> HeldMotion:
-    """Accelerations of arms that hold a load, and their forces on it; no arm may be singular.
+    """Return the accelerations of nonsingular arms that hold a load, and the forces of the grasps on the load.
 
-    `model`: the mechanism: arms, and the load as a free body; `q`: configuration in which the grasps are closed, shape (nq,);
-    `load`: name of the load's body; `grasps`: `hydromechs.contact.Grasp`s whose `held` is on the load; `flow`:
-    `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
+    `model` contains the arms, and the load as a free body. `q` is a configuration in which the grasps are closed, shape (nq,).
+    `load` is the name of the load's body, and `grasps` are `hydromechs.contact.Grasp` objects whose `held` is on the load. `v`
+    and `tau`, and `fluid_velocity`, `fluid_acceleration` and `wrench` in `flow`, are as in `forward_dynamics`.
     """
     held = HeldLoad(load, tuple(grasps))
     at = prepared(arguments.without_loops(model), q, v, tau, flow)
@@ -176,11 +181,10 @@ def singular_chain_dynamics(
     threshold: float = 1e8,
     **flow: Unpack[FlowOptions],
 ) -> tuple[HeldMotion, dynamics.LoadSolution]:
-    """As `closed_chain_dynamics`, for floats, with arms at or near singularities; the result reports which arms are singular.
+    """Return `closed_chain_dynamics` for floats with arms at or near singularities, and a report of singular arms.
 
-    Arguments are those of `closed_chain_dynamics`, and `load`: name of the load's body; `threshold`: condition number of Λ⁻¹
-    above which an arm counts as singular; `flow`: `fluid_velocity`, `fluid_acceleration` and
-    `wrench`, as in `forward_dynamics`.
+    The arguments are those of `closed_chain_dynamics`: `model`, `q`, `v`, `tau`, `load`, `grasps` and `flow`. `threshold` is
+    the condition number of Λ⁻¹ above which an arm counts as singular.
     """
     held, at = HeldLoad(load, tuple(grasps)), prepared(arguments.without_loops(model), q, v, tau, flow)
     motion, solution = dynamics.singular_chain_dynamics(*at, *held.holdings(at[0]), threshold=threshold)

@@ -1,9 +1,10 @@
-"""Distance of two convex shapes by support points (Gilbert, Johnson and Keerthi 1988), in passes of fixed structure.
+"""Distance between two convex shapes by support points (Gilbert, Johnson and Keerthi 1988), in passes of fixed structure.
 
-The Minkowski difference of two shapes is the set of all differences of their points; its distance from the origin is theirs. A
-pass adds the point of the difference that is farthest towards the origin to a simplex of four, and takes the nearest point of
-that simplex: the nearest of the projections onto its 15 corners, edges, faces and inside that lie within them. Each of these is
-a point of the difference, so the distance never grows, also if the simplex degenerates.
+The Minkowski difference of two shapes is the set of all differences of their points. The distance of this set from the origin
+equals the distance between the shapes. Each pass adds the support point of the set towards the origin to a simplex of four
+corners, and computes the nearest point of the simplex. Candidates are the projections of the origin onto its corners, edges,
+faces and interior (15 in total) that are inside these features. Every candidate is a point of the set, so that the distance
+never increases, even if the simplex degenerates.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ from hydromechs.values import Array, Scalar
 PASSES = 200
 """Maximum number of passes; polytopes need about 10, smooth shapes 15 to 40."""
 TOLERANCE = 1e-13
-"""Bound of the error of a distance at which the passes end, over the size of the shapes [-]."""
+"""Error bound of a distance, relative to the size of the shapes, at which the passes end [-]."""
 OVERLAP = 1e-14
-"""Distance over the size of the shapes below which their cores overlap [-]; rounding errors are smaller."""
+"""Distance, relative to the size of the shapes, below which the cores overlap [-]; rounding errors are smaller."""
 FLAT = 1e-24
-"""Squared sine below which three corners count as aligned."""
+"""Squared sine below which three corners are treated as collinear [-]."""
 
 
 class Core(NamedTuple):
-    """A convex shape: all points within a radius of a core."""
+    """Convex shape as all points within a radius of a core."""
 
     support: Callable[[Array], Array]
-    """Point of the core farthest along a direction (3,) [m], shape (3,); floats or symbols."""
+    """Support function: the farthest point of the core [m], shape (3,), along a direction (3,); floats or symbols."""
     radius: float
-    """Radius around the core [m]."""
+    """Radius of the shape around the core [m]."""
     size: float
-    """Distance of the farthest point from the origin of the parent, an upper bound [m]."""
+    """Upper bound of the distance between points of the shape and the origin of the parent [m]."""
 
 
 class Nearest(NamedTuple):
-    """Nearest points of two convex shapes, in the axes of the second one's parent."""
+    """Nearest points of two convex shapes, in the axes of the second shape's parent."""
 
     distance: Scalar
-    """Distance [m]; if the cores overlap, minus the radii around them."""
+    """Distance [m]; if the cores overlap, minus the sum of the radii."""
     normal: Array
     """Unit vector from the second shape to the first; 0 if the cores overlap, shape (3,)."""
     first: Array
@@ -57,7 +58,7 @@ class Nearest(NamedTuple):
 
 
 def core_of(piece: Placed) -> Core:
-    """Return the core of a placed convex shape; a tube counts as solid, a mesh as its convex hull."""
+    """Return the core of a placed convex shape; a tube is treated as solid, a mesh as its convex hull."""
     shape, R, p = piece.shape, piece.origin.R, np.array(piece.origin.xyz)
     corners: Array | None = None
     radius, axes = 0.0, np.zeros(3)
@@ -74,7 +75,7 @@ def core_of(piece: Placed) -> Core:
             corners = shape.surface.convex_hull().vertices
             axes = np.abs(corners).max(axis=0)
         case _:
-            raise UnsupportedFeature(f"a {shape.word} is not convex and bounded; use convex shapes for distances")
+            raise UnsupportedFeature(f"a {shape.word} is not convex and bounded; use bounded convex shapes for distances")
 
     def support(d: Array) -> Array:
         d = R.T @ d
@@ -92,7 +93,7 @@ def core_of(piece: Placed) -> Core:
 
 
 def _farthest(corners: Array, d: Array) -> Array:
-    """Return the corner (n, 3) farthest along a direction."""
+    """Return the corner of corners (n, 3) farthest along a direction."""
     best, place = corners[0] @ d, corners[0]
     for corner in corners[1:]:
         reach = corner @ d
@@ -103,9 +104,11 @@ def _farthest(corners: Array, d: Array) -> Array:
 
 
 def nearest(a: Core, b: Core, R: Array, p: Array) -> Nearest:
-    """Return the nearest points of two shapes; the parent of the first has the axes R (3, 3) and origin p (3,) [m]."""
+    """Return the nearest points of two shapes; `R` (3, 3) and `p` (3,) [m] are axes and origin of the first shape's parent."""
     program = _pass(a, b)
-    direction = p + 1e-9 * (1.0 + b.size) * np.array([1.0, 0.6, 0.3])  # any direction; not 0 for equal poses
+    direction = p + 1e-9 * (1.0 + b.size) * np.array(
+        [1.0, 0.6, 0.3]
+    )  # an arbitrary direction that is nonzero also for equal poses
     first = R @ a.support(-(R.T @ direction)) + p
     difference = first - b.support(direction)
     corners, points = np.stack([difference] * 4), np.stack([first] * 4)
@@ -121,17 +124,17 @@ def nearest(a: Core, b: Core, R: Array, p: Array) -> Nearest:
 
 @cache
 def _pass(a: Core, b: Core) -> Program:
-    """Return one pass as a program: corners of the simplex (4, 3), points of the first shape there, weights, nearest point."""
+    """Return one pass as a program."""
 
     def one(corners: Array, points: Array, weights: Array, v: Array, R: Array, p: Array) -> tuple[Array, ...]:
         first = R @ a.support(-(R.T @ v)) + p
         new = first - b.support(v)
         square = v @ v
-        gap = square - v @ new  # at most |v| times the error of |v|
+        gap = square - v @ new  # upper bound of |v| times the error of |v|
         least = weights[0]
         for k in (1, 2, 3):
             least = minimum(weights[k], least)
-        free: Scalar = 1.0  # the new corner replaces the first one of the least weight
+        free: Scalar = 1.0  # the new corner replaces the first corner with the minimum weight
         rows, places = [], []
         for k in range(4):
             here = free * (weights[k] <= least)
@@ -156,7 +159,7 @@ def _pass(a: Core, b: Core) -> Program:
 
 
 def _nearest_of_simplex(corners: Array, old: Array, weights: Array, v: Array) -> tuple[Array, Scalar, Array]:
-    """Return weights (4,) of the point of a simplex (4, 3) nearest to the origin, if it is nearer than v, and the point."""
+    """Return weights (4,) of the point of a simplex (4, 3) nearest to the origin, 1 if it is nearer than v, and the point."""
     best: Scalar = v @ v
     found, closest, nearer = weights, v, 0.0
     for count in (1, 2, 3, 4):
@@ -174,10 +177,10 @@ def _nearest_of_simplex(corners: Array, old: Array, weights: Array, v: Array) ->
 
 
 def _projection(corners: Array) -> tuple[Sequence[Scalar], Scalar]:
-    """Return weights of the projection of the origin onto the plane of 1 to 4 corners, and whether it is within them.
+    """Return weights of the projection of the origin onto the span of 1 to 4 corners, and 1 if it is inside, else 0.
 
-    The weights come from edges, not from corners: near the end the corners of smooth shapes are close together, and products of
-    corners would lose as many digits.
+    The weights are computed from edges instead of corners. Near convergence the corners of smooth shapes are close together,
+    and products of corners would lose accuracy.
     """
     a = corners[0]
     edges = [corner - a for corner in corners[1:]]

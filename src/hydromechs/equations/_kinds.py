@@ -1,6 +1,6 @@
-"""Bodies of the same kind: their joints and forces have the same structure and differ only in parameters.
+"""Bodies of one kind: their joints and forces have equal structure and differ only in parameters.
 
-One program serves all bodies of a kind. Differing parameters are inputs; shared ones are constants.
+All bodies of a kind share one program. Differing parameters are inputs of the program; shared parameters are constants.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,13 +16,13 @@ from hydromechs.spatial import Path, Turn
 from hydromechs.values import Array
 
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
-"""Entries of a symmetric 6×6 matrix."""
+"""Row and column of each entry of a symmetric 6×6 matrix."""
 MAX_SEPARATE_KINDS = 10
-"""Number of kinds of joints above which their constant parts get a common form: more operations, less code."""
+"""Number of joint kinds above which constant parts are converted to a common form, with more operations but less code."""
 
 
 def unpaired(entries: Array) -> Array:
-    """Return a symmetric 6×6 matrix from the entries `PAIRS`."""
+    """Return a symmetric 6×6 matrix from its entries in the order of `PAIRS`."""
     out = np.empty((6, 6), dtype=object)
     for (i, j), x in zip(PAIRS, entries, strict=True):
         out[i, j] = out[j, i] = x
@@ -30,12 +30,12 @@ def unpaired(entries: Array) -> Array:
 
 
 def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> Any:
-    """Merge nested tuples of the same structure; `number` gives the substitute for floats that differ."""
+    """Return nested tuples of equal structure as one; `number` returns the substitute for floats that differ."""
     first = things[0]
     if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
         return first if all(x == first for x in things) else number(tuple(float(x) for x in things))
     if any(type(x) is not type(first) for x in things):
-        raise UnsupportedFeature("branches differ in more than parameters: their joints are not of the same kinds")
+        raise UnsupportedFeature("branches differ in more than parameters: their joints are of different kinds")
     if isinstance(first, np.ndarray):
         if any(x.shape != first.shape for x in things):
             raise UnsupportedFeature(f"branches differ in more than parameters: arrays have shapes {[x.shape for x in things]}")
@@ -45,11 +45,13 @@ def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> A
         return np.array(flat).reshape(first.shape)
     if isinstance(first, tuple):
         if any(len(x) != len(first) for x in things):
-            raise UnsupportedFeature(f"branches differ in more than parameters: {', '.join(str(len(x)) for x in things)} parts")
+            raise UnsupportedFeature(
+                f"branches differ in more than parameters: they have {', '.join(str(len(x)) for x in things)} parts"
+            )
         parts = [same(row, number) for row in zip(*things, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
     if any(x != first for x in things):
-        raise UnsupportedFeature(f"branches differ in more than parameters: {', '.join(map(repr, things))}")
+        raise UnsupportedFeature(f"branches differ in more than parameters: they contain {', '.join(map(repr, things))}")
     return first
 
 
@@ -74,12 +76,12 @@ def _filled(template: Any, numbers: Array) -> Any:
 
 
 class Alike:
-    """Several objects with one structure: nested tuples, arrays and numbers."""
+    """Several objects with one structure of nested tuples, arrays and numbers."""
 
     def __init__(self, things: Sequence[Any]) -> None:
         found: dict[tuple[float, ...], _Hole] = {}
         self.template = same(things, lambda values: found.setdefault(values, _Hole(len(found))))
-        """Common part, with placeholders."""
+        """Common structure, with placeholders."""
         self.numbers = np.array(list(found), dtype=float).reshape(len(found), len(things)).T
         """Values of the placeholders, shape (objects, n)."""
 
@@ -89,63 +91,63 @@ class Alike:
 
 
 class JointOf(NamedTuple):
-    """Joint of a body in the form of its kind."""
+    """Joint of a body in the common form of its kind."""
 
     steps: tuple
-    """Steps from the parent's frame, with indices of q and v relative to the start of the joint."""
+    """Steps from the parent's frame; indices of q and v are relative to the first index of the joint."""
     rows: tuple[int, ...] | None
-    """As in `Model.free_rows`."""
+    """Components of motion as in `Model.free_rows`."""
     armature: Array | None
-    """Inertia of geared rotors, shape (n,); None for none."""
+    """Inertia of geared rotors, shape (n,), or None."""
     nq: int
-    """Number of its coordinates."""
+    """Number of coordinates of the joint."""
     nv: int
-    """Number of its velocities."""
+    """Number of velocities of the joint."""
 
 
 class Water(NamedTuple):
-    """Built-in hydrodynamics of a body in numbers."""
+    """Coefficients of the built-in hydrodynamics of a body."""
 
     volume: float
     """Displaced volume [m³]."""
     center: Array
-    """Centre of buoyancy [m], shape (3,)."""
+    """Centre of buoyancy in body axes [m], shape (3,)."""
     added_mass: Array
-    """Added mass of the fully submerged body, shape (6, 6)."""
+    """Added inertia of the fully submerged body, shape (6, 6)."""
     drag: tuple
-    """Coefficients of the elements, see `DragElement.numbers`."""
+    """Coefficients of the drag elements; see `DragElement.numbers`."""
 
 
 class ActingOn(NamedTuple):
-    """Source of force or inertia of a body in the form of its kind."""
+    """Inertia and hydrodynamics of a body in the common form of its kind."""
 
     rigid: RigidBody | None
-    """Its inertia, including bodies fixed to it."""
+    """Inertia of the body, including bodies fixed to it."""
     water: Any
-    """`Water`, or custom hydrodynamics, or None."""
+    """Hydrodynamics: `Water`, a custom object, or None."""
     mass: float
-    """Its own mass [kg]."""
+    """Mass of the body alone [kg]."""
     com: Array
-    """Its own centre of mass [m], shape (3,)."""
+    """Centre of mass of the body alone, in body axes [m], shape (3,)."""
     moves: bool
-    """True if it can move in the world."""
+    """True if the body can move in the world."""
     sampling: hydro.WetSampling | None = None
-    """Points at which non-uniform water acts on the body; None if the water is uniform over it."""
+    """Points at which non-uniform water acts on the body; None if the water is uniform over the body."""
 
 
 class Kinds(NamedTuple):
-    """Bodies by kind."""
+    """Bodies grouped by kind."""
 
     of: np.ndarray
     """Kind of each body, shape (nb,)."""
     place: np.ndarray
     """Index of each body within its kind, shape (nb,)."""
     alike: tuple[Alike, ...]
-    """The bodies of each kind."""
+    """Data of the bodies of each kind."""
 
 
 def joint_of(model: Model, i: int, armature: Array | None) -> JointOf:
-    """The joint of body i."""
+    """Return the joint of body i in the common form."""
     iq, iv, at = model.q_slices[i].start, model.v_slices[i].start, model.v_slices[i]
     steps = tuple(
         s._replace(iq=s.iq - iq, iv=s.iv - iv).opened() if isinstance(s, MovingStep) else _floats(s)  # type: ignore[attr-defined]
@@ -160,7 +162,7 @@ def _floats(step: Any) -> Any:
 
 
 def acting_on(model: Model, i: int, sampling: hydro.WetSampling | None = None) -> ActingOn:
-    """Return the forces on body i."""
+    """Return inertia and hydrodynamics of body i in the common form."""
     body, density = model.bodies[i], model.world.water_density
     water: Any = body.hydro
     if isinstance(water, Hydro):
@@ -171,7 +173,7 @@ def acting_on(model: Model, i: int, sampling: hydro.WetSampling | None = None) -
 
 
 def kinds_of(things: Sequence[Any]) -> Kinds:
-    """Group data of bodies by structure; joints of too many kinds are reduced to fewer."""
+    """Group data of bodies by structure; joints of too many kinds are converted to fewer kinds."""
     shapes = [_structure(thing) for thing in things]
     if len(set(shapes)) > MAX_SEPARATE_KINDS and isinstance(things[0], JointOf):
         things = [_plain(joint) for joint in things]
@@ -199,9 +201,9 @@ def _structure(thing: Any) -> Any:
 
 
 def _plain(joint: JointOf) -> JointOf:
-    """Return a joint whose constant steps are one `Turn` before each moving step, and one at the end if there was any.
+    """Return a joint with one `Turn` for all constant steps before each moving step, and one at the end if needed.
 
-    In this form hinges rotate about z and slides move along vectors, whatever their axes.
+    In this form, hinges rotate about z and sliding joints move along vectors, independent of their axes.
     """
     composed = sum(isinstance(s, MovingStep) for s in joint.steps) > 1
     steps: list[Any] = []

@@ -1,4 +1,4 @@
-"""Programs of a model's equations, traced and compiled on demand, and their callers: single states, batches, options."""
+"""Programs of a model's equations, traced and compiled on demand, with their calls for single states, batches and options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._parameters import LARGER, ROLLED, STRAIGHT, Form, form_of, open_identity,
 from ._table import FLUID, Equation, EquationName, check_options, equation_of, shape_of
 
 Parameters: TypeAlias = Mapping[str, ArrayLike]
-"""Values of open parameters by name."""
+"""Values of open parameters, keyed by name."""
 
 
 class CompiledEquations:
@@ -41,20 +41,20 @@ class CompiledEquations:
         self.model = model_of(model)
         self.lanes = compiler.native_lanes() if lanes is None else _whole(lanes, "lanes", "1, 4 or 8")
         if self.lanes not in (1, 4, 8):
-            raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
+            raise ValueError(f"lanes is {lanes!r}; use 1, 4 or 8")
         self.threads = _whole(threads, "threads", "an integer of at least 1")
         if self.threads < 1:
-            raise ValueError(f"threads is {threads!r}, must be an integer of at least 1")
+            raise ValueError(f"threads is {threads!r}; use an integer of at least 1")
         parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
         if len(set(parameters)) < len(parameters):
-            raise ValueError(f"parameters is {list(parameters)}, must not repeat a number")
+            raise ValueError(f"parameters is {list(parameters)}; list each parameter once")
         self.parameters = {name: parameter_value(self.model, name) for name in parameters}
-        edits_of(self.model, self.parameters)  # raises an error if two name the same number
-        """Names and values of the open parameters."""
+        edits_of(self.model, self.parameters)  # raises an error if two paths name the same number
+        """Values of the open parameters, keyed by name."""
         self._wanted = form
         self.form: Form = form_of(self.model, form, parameters)
         """Compiled form of the equations of motion: "specialised", "rolled" or "branches"."""
-        # custom code in a class or handler can be identified only by its trace
+        # only the trace can identify custom code in a class or handler
         self._identity = open_identity(self.model, parameters)
         self._made: dict[tuple, Compiled] = {}
         self._kept: dict[tuple, Any] = {}
@@ -66,13 +66,13 @@ class CompiledEquations:
         return f"<{type(self).__name__} of {self.model.name}: {size}; lanes {self.lanes}, threads {self.threads}{form}{opened}>"
 
     def __reduce__(self) -> tuple[Callable[[Model], Self], tuple[Model]]:
-        """Pickle only the arguments: another process compiles the equations again, or reads the cache."""
+        """Return the arguments for pickling: another process compiles the equations again, or reads the cache."""
         parameters = tuple(self.parameters)
         make = partial(type(self), lanes=self.lanes, threads=self.threads, parameters=parameters, form=self._wanted)
         return make, (self.model,)
 
     def on(self, *, lanes: int | None = None, threads: int | None = None) -> Self:
-        """Return the same equations with other lanes and threads; existing traces are shared."""
+        """Return the same equations with other numbers of lanes and threads; existing traces are shared."""
         lanes, threads = lanes or self.lanes, threads or self.threads
         other = type(self)(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters), form=self._wanted)
         for key, made in self._made.items():
@@ -90,7 +90,7 @@ class CompiledEquations:
     def _compiled(
         self, name: EquationName, equation: Equation | None = None, extra: tuple[Argument, ...] = (), variant: str = ""
     ) -> Compiled:
-        """Return a compiled equation with optional inputs, by default that of the name; `variant` completes the cache key."""
+        """Return a compiled equation with optional inputs; `equation` defaults to that of the name."""
         key = (str(name), extra, variant)
         if key in self._made:
             return self._made[key]
@@ -138,18 +138,20 @@ class CompiledEquations:
         title, equation = equation_of(name)
         for x in options:
             if x not in equation.options:
-                raise TypeError(f"{title} has no option {x!r}{nearest(x, (*equation.options, 'parameters', 'out'))}")
+                raise TypeError(
+                    f"{title} does not accept the option {x!r}{nearest(x, (*equation.options, 'parameters', 'out'))}"
+                )
         given, extra = self._options(arrays, options)
         return self._call(self._compiled(name, extra=extra), [*arrays, *given], parameters, out)
 
     def _values(self, parameters: Parameters | None) -> list[ArrayLike]:
-        """Return the values of all open parameters: the caller's, or the model's."""
+        """Return the values of all open parameters: values passed by the caller, or else those of the model."""
         if not parameters:
             return list(self.parameters.values())
         unknown = set(parameters) - set(self.parameters)
         if unknown:
-            known = ", ".join(self.parameters) or "none; name them in hm.compile(model, parameters=[...])"
-            raise KeyError(f"no parameter {sorted(unknown)[0]!r}; available: {known}")
+            known = ", ".join(self.parameters) or "none; list open parameters in hm.compile(model, parameters=[...])"
+            raise KeyError(f"there is no open parameter {sorted(unknown)[0]!r}; available: {known}")
         return list({**self.parameters, **parameters}.values())
 
     def _call(
@@ -159,7 +161,7 @@ class CompiledEquations:
         parameters: Parameters | None = None,
         out: Array | Sequence[Array] | None = None,
     ) -> list[Array]:
-        """Run with the parameters' values appended; calls machine code directly if the form of all arrays is suitable."""
+        """Call a compiled equation with the values of the parameters appended."""
         arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
         outs: list[Any] | None = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
         recipe = compiled.recipe
@@ -172,7 +174,7 @@ class CompiledEquations:
     def _options(
         self, others: tuple[ArrayLike, ...], options: Mapping[str, ArrayLike | None]
     ) -> tuple[list[Array], tuple[Argument, ...]]:
-        """Return the given optional arrays and their arguments; `ValueError` if rows could be states or bodies."""
+        """Return the given optional arrays and their arguments; raise `ValueError` if rows could be states or bodies."""
         given = {name: _numbers(x, name) for name, x in options.items() if x is not None}
         if not given:
             return [], ()
@@ -184,7 +186,7 @@ class CompiledEquations:
                 if x.shape[:-1] == batch and x.shape[-2] == nb > 1:
                     raise ValueError(
                         f"{name} of shape {x.shape} could mean {nb} worlds or {nb} bodies; "
-                        f"write {(*batch, 1, 3)} for worlds or {(*[1] * len(batch), nb, 3)} for bodies"
+                        f"use shape {(*batch, 1, 3)} for worlds or {(*[1] * len(batch), nb, 3)} for bodies"
                     )
                 if x.shape[-2] == nb:
                     shape = (nb, 3)
@@ -194,11 +196,11 @@ class CompiledEquations:
         return list(given.values()), tuple(arguments)
 
     def program(self, name: EquationName, inputs: Sequence[str] = ()) -> Program:
-        """Return the traced, specialised program of an equation by name: "forward_dynamics", "mass_matrix", ...
+        """Return the traced, specialised program of an equation, for example "forward_dynamics" or "mass_matrix".
 
-        A `HeldLoad` in place of the name stands for `closed_chain_dynamics`, here and in the derivatives.
+        Here and in the derivatives, pass a `HeldLoad` in place of the name for `closed_chain_dynamics`.
 
-        `inputs` are its optional inputs: "fluid_velocity", "fluid_acceleration", "wrench".
+        `inputs` lists optional inputs of the equation: "fluid_velocity", "fluid_acceleration", "wrench".
         """
         check_options(inputs)
         extra = tuple(Argument(x, shape_of(x, self.model)) for x in inputs)
@@ -211,10 +213,10 @@ class CompiledEquations:
     def differentiate(
         self, name: EquationName, wrt: str | Sequence[str], *, output: str | None = None, inputs: Sequence[str] = ()
     ) -> Callable[..., Any]:
-        """Return a compiled function of the equation's inputs for ∂ output / ∂ wrt, each of shape (..., size, size).
+        """Return a compiled function of the equation's inputs for ∂ output / ∂ wrt, shape (..., size, size) each.
 
-        `wrt` is the name of an input or parameter, or several, which give a tuple. The output defaults to the first; `inputs`
-        as in `program`.
+        `wrt` is the name of an input or parameter, or several names, for which the function returns a tuple. `output` defaults
+        to the first output; `inputs` is as in `program`.
         """
         names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
         make = lambda p: compiler.jacobian_program(p, names, output=output)  # noqa: E731
@@ -223,21 +225,21 @@ class CompiledEquations:
     def jvp(
         self, name: EquationName, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()
     ) -> Callable[..., Array]:
-        """Return a compiled Jacobian-vector product of an equation, see `differentiate`; the direction follows its inputs."""
+        """Return a compiled Jacobian-vector product of an equation, see `differentiate`; the direction is the last input."""
         make = lambda p: compiler.jvp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"jvp {wrt} {output}", make, single=True)
 
     def vjp(
         self, name: EquationName, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()
     ) -> Callable[..., Array]:
-        """Return a compiled vector-Jacobian product of an equation, see `differentiate`; the weight follows its inputs."""
+        """Return a compiled vector-Jacobian product of an equation, see `differentiate`; the weight is the last input."""
         make = lambda p: compiler.vjp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"vjp {wrt} {output}", make, single=True)
 
     def _function(
         self, name: EquationName, inputs: Sequence[str], variant: str, make: Callable[[Program], Program], single: bool
     ) -> Callable[..., Any]:
-        """Return a derivative as a function of the equation's inputs, and of parameters by name."""
+        """Return a derivative as a function of the equation's inputs, with parameters as keywords."""
         key = (str(name), tuple(inputs), variant)
         if key not in self._made:
             program = make(self.program(name, inputs))
@@ -249,7 +251,7 @@ class CompiledEquations:
 
         def function(*arrays: ArrayLike, parameters: Parameters | None = None) -> Any:
             if len(arrays) != len(plain):
-                raise TypeError(f"the derivative of {name} takes {', '.join(plain)}; got {len(arrays)} arrays")
+                raise TypeError(f"the derivative of {name} got {len(arrays)} arrays; pass {', '.join(plain)}")
             values = dict(zip(plain, arrays, strict=True)) | dict(zip(self.parameters, self._values(parameters), strict=True))
             results = made([values[n] for n in names])
             return results[0] if single else tuple(results)
@@ -262,7 +264,7 @@ def _on_lanes(model: Model, **arrays: Array) -> Array:
 
 
 def _rolled(model: Model, name: str, extra: tuple[Argument, ...]) -> Rolled:
-    from ._rolled import rolled_equation  # CasADi is unnecessary for cached code
+    from ._rolled import rolled_equation  # cached code must not load CasADi
 
     return rolled_equation(model, name, extra)
 
@@ -271,7 +273,7 @@ def _whole(value: Any, name: str, wanted: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} is {value!r}, must be {wanted}") from None
+        raise ValueError(f"{name} is {value!r}; use {wanted}") from None
 
 
 def _numbers(value: ArrayLike, name: str) -> Array:

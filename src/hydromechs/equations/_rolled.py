@@ -22,7 +22,7 @@ from ._table import shape_of
 
 
 class _Table:
-    """Table of a loop over bodies, and the parameters that its programs read."""
+    """Table of a loop over bodies, and the parameters that the programs of the loop read."""
 
     def __init__(self, model: Model) -> None:
         nb = model.nb
@@ -35,7 +35,7 @@ class _Table:
         self.size = 0
 
     def ragged(self, name: str, kinds: Kinds, sizes: Sequence[int]) -> int:
-        """Return a column with the start of each body's row in an array of rows of different lengths, and the array's size."""
+        """Return a column with the start of each body's row, and the total size, of an array with rows of different lengths."""
         lengths = np.array(sizes)[kinds.of]
         ends = np.cumsum(lengths)
         self.columns[name] = ends - lengths
@@ -56,7 +56,7 @@ class _Table:
         return out
 
     def stage(self, name: str, kinds: Kinds, column: str, programs: Sequence[Program], places: dict[str, Address]) -> Stage:
-        """Return a stage of programs whose arguments, except parameters, have the same addresses for every kind."""
+        """Return a stage of programs whose arguments, except parameters, have equal addresses for all kinds."""
         hoisted = self.hoisted(f"{name}.numbers", kinds, programs)
         here = places | {"numbers": Address(compiler.NUMBERS, f"{name}.numbers")}
         at = tuple(tuple(here[a.name] for a in (*p.inputs, *p.outputs)) for p in hoisted)
@@ -67,9 +67,10 @@ class _Table:
 
 
 class RolledTree:
-    """Loops over the bodies of a model, with the inertia of geared rotors at each degree of freedom, shape (nv,), or None.
+    """Loops over the bodies of a model.
 
-    `samplings` are the points at which non-uniform water acts on each body; None if the water is uniform over each body.
+    `armature` is the inertia of geared rotors at each degree of freedom, shape (nv,), or None. `samplings` contains the points
+    at which non-uniform water acts on each body; None if the water is uniform over each body.
     """
 
     def __init__(
@@ -81,16 +82,16 @@ class RolledTree:
 
     @cached_property
     def joints(self) -> Kinds:
-        """Kinds of joints."""
+        """Joints grouped by kind."""
         return kinds_of([joint_of(self.model, i, self.armature) for i in range(self.model.nb)])
 
     @cached_property
     def acting(self) -> Kinds:
-        """Kinds of forces on bodies."""
+        """Inertia and hydrodynamics of bodies grouped by kind."""
         return kinds_of([acting_on(self.model, i, sampling) for i, sampling in enumerate(self.samplings)])
 
     def forward_dynamics(self, extra: Sequence[Argument] = (), after: After | None = None) -> Rolled:
-        """Return v̇ from (q, v, tau, ...), see `hm.forward_dynamics`, and the quantities `after` of the bodies."""
+        """Return v̇ from (q, v, tau, ...), see `hm.forward_dynamics`, and the quantities `after` of all bodies."""
         loop = _Loop(self, extra, after)
         inward, outward = zip(*(s.articulated() for s in loop.steps), strict=True)
         loop.work["star"] = (self.model.nb + 1) * STAR
@@ -104,11 +105,11 @@ class RolledTree:
         return loop.rolled("forward_dynamics", ("q", "v", "tau"), ("vdot",), sweeps)
 
     def inverse_dynamics(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """Return τ from (q, v, vdot, ...) with the optional arguments `extra`, see `hm.inverse_dynamics`."""
+        """Return τ from (q, v, vdot, ...) with the optional arguments `extra`; see `hm.inverse_dynamics`."""
         return self._loading("inverse_dynamics", ("q", "v", "vdot"), _Loop(self, extra, None))
 
     def inertia_times(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """Return M(q) v̇ from (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity."""
+        """Return M(q) v̇ from (q, vdot): joint forces for v̇ at zero velocity in still water without gravity."""
         return self._loading("inertia_times", ("q", "vdot"), _Loop(self, extra, None, rest=True))
 
     def _loading(self, name: str, inputs: tuple[str, ...], loop: _Loop) -> Rolled:
@@ -118,7 +119,7 @@ class RolledTree:
         return loop.rolled(name, inputs, ("tau",), (loop.world(), Sweep(outward), Sweep(inward, backward=True)))
 
     def kinematics(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """Return poses and velocities from (q, v), see `hm.kinematics`."""
+        """Return poses and velocities from (q, v); see `hm.kinematics`."""
         loop = _Loop(self, extra, None, posed=True)
         outward = (
             loop.of_joints("motion", loop.motion),
@@ -127,7 +128,7 @@ class RolledTree:
         return loop.rolled("kinematics", ("q", "v"), ("X_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
 
     def poses(self) -> Rolled:
-        """Return axes (nb, 3, 3), origins (nb, 3) and velocities (nb, 6) from (q, v), in the world."""
+        """Return axes (nb, 3, 3), origins (nb, 3) and velocities (nb, 6) in the world from (q, v)."""
         loop = _Loop(self, (), None, posed=True)
         outward = (
             loop.of_joints("motion", loop.motion),
@@ -136,7 +137,7 @@ class RolledTree:
         return loop.rolled("poses", ("q", "v"), ("R_WB", "p_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
 
     def instant(self, extra: Sequence[Argument], after: After) -> Rolled:
-        """Compute the quantities of all bodies from (q, v, vdot, ...) with the optional arguments `extra`."""
+        """Return a loop for the quantities `after` of all bodies from (q, v, vdot, ...) with the optional arguments `extra`."""
         loop = _Loop(self, extra, after)
         return loop.rolled("instant", ("q", "v", "vdot"), (), (loop.world(), Sweep((*loop.accelerating(), *loop.after()))))
 
@@ -144,8 +145,8 @@ class RolledTree:
 class _Loop:
     """Common parts of the loops of all equations.
 
-    `after`: computed for bodies once their accelerations are known; `posed`: poses are required even if no force needs them;
-    `rest`: the mechanism is at rest, without gravity.
+    `after` contains quantities to compute after the accelerations. `posed` is true if poses are required even though no force
+    needs them. `rest` is true for a mechanism with zero velocity and without gravity.
     """
 
     def __init__(
@@ -172,39 +173,39 @@ class _Loop:
             "acceleration": (m.nb + 1) * 6,
             "carry": self.table.ragged("carry", tree.joints, [p.outputs[1].size for p in self.motion]),
         }
-        """Working arrays and their sizes."""
+        """Sizes of the working arrays, keyed by name."""
 
     def gains(self, sizes: Sequence[int]) -> None:
-        """Space for the results of the inward sweep; reuses that of the body's inertia if it is large enough."""
+        """Allocate space for the results of the inward sweep; rows of the body's inertia are reused if large enough."""
         if max(sizes) > STAR:
             self.work["gain"] = self.table.ragged("gain", self.tree.joints, sizes)
 
     def of_joints(self, name: str, programs: Sequence[Program]) -> Stage:
-        """A stage of programs by kind of joint."""
+        """Return a stage of programs by kind of joint."""
         return self.table.stage(name, self.tree.joints, "joint", programs, self.places)
 
     def accelerating(self) -> tuple[Stage, Stage]:
-        """The stages that find all motions for given accelerations of the joints."""
-        motion = self.of_joints("motion", self.motion)  # first: this order is the order of parameters in the table
+        """Return the stages that compute all motions for given joint accelerations."""
+        motion = self.of_joints("motion", self.motion)  # first, because this order is the order of parameters in the table
         return motion, self.of_joints("acceleration", [s.accelerating() for s in self.steps])
 
     def of_bodies(self, name: str, programs: Sequence[Program]) -> Stage:
-        """Stage of programs by kind of force on a body."""
+        """Return a stage of programs by kind of inertia and hydrodynamics."""
         return self.table.stage(name, self.tree.acting, "acting", programs, self.places)
 
     def of_all(self, program: Program) -> Stage:
-        """A stage of one program for all bodies."""
+        """Return a stage of one program for all bodies."""
         return Stage((program,), (tuple(self.places[a.name] for a in (*program.inputs, *program.outputs)),))
 
     def after(self) -> tuple[Stage, ...]:
-        """The stage of the quantities `after`, if any."""
+        """Return the stage of the quantities `after`, or an empty tuple."""
         return () if self._after is None else (self.of_bodies("after", self._after[1]),)
 
     @property
     def places(self) -> dict[str, Address]:
-        """Addresses of the steps' arguments, by their names in the programs."""
+        """Addresses of the steps' arguments, keyed by the argument names of the programs."""
         own, parent, record, given = compiler.ROW, "parent", self.record, self.given
-        none = Address("motion", own, record.size)  # for arguments without a program that uses them
+        none = Address("motion", own, record.size)  # for arguments that no program uses
         out = {
             "q": Address("q", "q"),
             "v": none if self.rest else Address("v", "v"),
@@ -243,13 +244,13 @@ class _Loop:
         return out
 
     def _fluid(self, name: str, none: Address) -> Address:
-        """The water's motion at a body: a separate row, or the shared one."""
+        """Return the address of the motion of the water at a body: a row per body, or one shared row."""
         if name not in self.given:
             return none
         return Address(name) if _uniform(self.given, name) else Address(name, compiler.ROW, self.given[name].shape[1])
 
     def world(self) -> Sweep:
-        """Properties of the world, in the row after the last body."""
+        """Return the sweep that writes properties of the world to the row after the last body."""
         m, record, flow = self.model, self.record, self.flow
         uniform = [x for x in ("fluid_velocity", "fluid_acceleration") if x in self.given and _uniform(self.given, x)]
         star = {"star": STAR} if self.work.get("star", 0) > m.nb * STAR else {}
@@ -292,7 +293,7 @@ class _Loop:
 
 
 def _load_program(rest: bool = False) -> Program:
-    """Inertia and force, a' → net force on a body; at rest, only the force of its inertia."""
+    """Return the program (inertia and force, a') → net force on a body; at rest, only the inertial force."""
 
     def load(star: Array, a: Array) -> Array:
         I, F = full(star)
@@ -304,7 +305,7 @@ def _load_program(rest: bool = False) -> Program:
 def _pose_program(
     name: str, record: Record, outputs: tuple[str, ...], made_of: Callable[[Array, Array], tuple[Array, ...]]
 ) -> Program:
-    """Record → values computed from axes (3, 3) and origin (3,), velocity (6,)."""
+    """Return the program record → values computed from axes (3, 3) and origin (3,), and velocity (6,)."""
 
     def pose(**row: Array) -> Any:
         V, _, at = record.read(row["record"])
@@ -327,5 +328,5 @@ def _uses(programs: Sequence[Program], name: str) -> bool:
 
 
 def rolled_equation(model: Model, name: str, extra: Sequence[Argument] = ()) -> Rolled:
-    """Return the loop of an equation of `ROLLED` over the bodies of a model; `extra` are its optional arguments with shapes."""
+    """Return the loop of an equation in `ROLLED` over the bodies of a model; `extra` lists optional arguments with shapes."""
     return getattr(RolledTree(model), name)(extra)

@@ -1,4 +1,4 @@
-"""Equations of a model by name, with inputs, outputs and their shapes."""
+"""Equations of a model, keyed by name, with inputs, outputs and shapes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,30 +14,30 @@ from ._euler_form import EulerForm, euler_form
 from ._formulations import HeldLoad, arm_dynamics, closed_chain_dynamics, decoupled_dynamics, star_dynamics
 
 FLUID = ("fluid_velocity", "fluid_acceleration")
-"""Inputs for the motion of the water."""
+"""Inputs that describe the motion of the water."""
 CURRENT = FLUID[:1]
 FLOW = (*FLUID, "wrench")
 """All optional inputs."""
 
 
 class Equation(NamedTuple):
-    """A function of a model and of arrays by name."""
+    """Function of a model and of named arrays."""
 
     function: Callable
     """NumPy function f(model, **inputs)."""
     inputs: tuple[str, ...]
-    """Names of its required arrays."""
+    """Names of the required arrays."""
     outputs: tuple[str, ...]
-    """Names of the arrays that it returns."""
+    """Names of the returned arrays."""
     purpose: str
     options: tuple[str, ...] = ()
-    """Names of its optional arrays, zero if omitted."""
+    """Names of the optional arrays, which are zero if omitted."""
     rarely_called: bool = False
-    """True for rarely called equations, whose single calls are compiled quickly instead of for speed."""
+    """True for rarely called equations, whose single calls are compiled for short compile time instead of speed."""
     variant: str = ""
-    """Distinguishes equations with the same name and different results."""
+    """Text that distinguishes equations with equal names and different results."""
     rows: Mapping[str, tuple[int, ...]] = MappingProxyType({})
-    """Shapes of results that the model does not determine."""
+    """Shapes of results that the model does not determine, keyed by name."""
 
 
 EQUATIONS = {
@@ -63,7 +63,7 @@ EQUATIONS = {
     "integrate": Equation(equations.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after constant v for dt."),
     "difference": Equation(equations.difference, ("q0", "q"), ("dq",), "Constant v that leads from q0 to q in unit time."),
 }
-"""All equations that are compiled and exported."""
+"""Equations that are compiled and exported, keyed by name."""
 
 FORMULATIONS = {
     "star_dynamics": Equation(
@@ -79,7 +79,11 @@ FORMULATIONS = {
         closed.closed_form, ("q", "v"), closed.ClosedForm._fields, "All terms of the closed form on SE(3).", FLUID
     ),
     "closed_form_dynamics": Equation(
-        closed.closed_form_dynamics, ("q", "v", "tau"), ("vdot",), "The same accelerations by the closed form on SE(3).", FLOW
+        closed.closed_form_dynamics,
+        ("q", "v", "tau"),
+        ("vdot",),
+        "Accelerations for given joint forces, by the closed form on SE(3).",
+        FLOW,
     ),
     "coriolis_matrix_lagrange": Equation(
         closed.coriolis_matrix_lagrange, ("q", "v"), ("C",), "Coriolis matrix of Lagrange's equations.", CURRENT
@@ -92,7 +96,7 @@ FORMULATIONS = {
         FLUID,
     ),
 }
-"""Other formulations, some for models with a special structure; compiled like the rest."""
+"""Other formulations, some for models with a special structure; they are compiled like the equations above."""
 ALL = EQUATIONS | FORMULATIONS
 
 
@@ -101,7 +105,7 @@ EquationName: TypeAlias = str | HeldLoad
 
 
 def equation_of(name: EquationName) -> tuple[str, Equation]:
-    """Return an equation and its name, from its name or from the load that arms hold."""
+    """Return the name and the equation for an equation name or a load held by arms."""
     if isinstance(name, HeldLoad):
         function = partial(closed_chain_dynamics, load=name.load, grasps=name.grasps)
         shapes = {"forces": (len(name.grasps), 6)}
@@ -109,7 +113,7 @@ def equation_of(name: EquationName) -> tuple[str, Equation]:
         made = Equation(function, ("q", "v", "tau"), ("vdot", "forces"), purpose, FLOW, variant=variant, rows=shapes)
         return "closed_chain_dynamics", made
     if name not in ALL:
-        raise KeyError(f"no equation {name!r}{nearest(name, ALL)}; available: {', '.join(ALL)}")
+        raise KeyError(f"there is no equation {name!r}{nearest(name, ALL)}; available: {', '.join(ALL)}")
     return name, ALL[name]
 
 
@@ -141,11 +145,11 @@ def check_options(names: Sequence[str]) -> None:
     """Raise `KeyError` if a name is not an optional input of any equation."""
     for name in names:
         if name not in FLOW:
-            raise KeyError(f"no optional input {name!r}; available: {', '.join(FLOW)}")
+            raise KeyError(f"there is no optional input {name!r}; available: {', '.join(FLOW)}")
 
 
 def shape_of(name: str, model: Model) -> tuple[int, ...]:
-    """Return the shape of an argument or result of a model's equations by its name."""
+    """Return the shape of a named argument or result of a model's equations."""
     if name not in _SHAPES:
-        raise KeyError(f"no argument or result {name!r}{nearest(name, _SHAPES)}")
+        raise KeyError(f"there is no argument or result {name!r}{nearest(name, _SHAPES)}")
     return _SHAPES[name](model)
