@@ -13,7 +13,10 @@ from ._sweeps import inward, outward, world_acceleration
 
 
 def rigid_bias(rigid: RigidBody, V: Array) -> Array:
-    """Return β_i = −(ω × (ω × h), ω × Ī ω), the velocity-dependent force of a rigid body, shape (6,)."""
+    """Return β_i = −(ω × (ω × h), ω × Ī ω), the velocity-dependent force of a rigid body, shape (6,).
+
+    This force corresponds to true accelerations (McMillan, Orin and McGhee 1995, Table I).
+    """
     w = V[3:]
     return -np.concatenate([cross(w, cross(w, rigid.first_moment)), cross(w, rigid.matrix[3:, 3:] @ w)])
 

@@ -98,7 +98,10 @@ def _dofs(model: Model, root: int) -> list[int]:
 def open_chains(
     model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]
 ) -> tuple[list[OpenChain], np.ndarray, np.ndarray]:
-    """Return the open chains, the load inertia I_r (6, 6), and the other forces on the load less its bias (6,)."""
+    """Return the open chains, the load inertia I_r (6, 6), and the other forces on the load less its bias (6,).
+
+    Accelerations are gravity-biased, a' = a − g (eqs. 2.22-2.25).
+    """
     kin, still = b.kin, np.zeros(model.nv)
     columns = columns_outwards(model, kin)
     M = mass_matrix_from_columns(model, kin, b.inertia, columns)
@@ -182,7 +185,10 @@ def _moving_grip(
 
 
 def swing(path: Path, V: Array, true: bool) -> Array:
-    """Return the centripetal acceleration of the end of a path about the body origin, in axes of the end, shape (6,)."""
+    """Return the centripetal acceleration of the end of a path about the body origin, in axes of the end, shape (6,).
+
+    The result is 0 for derivatives of velocity components.
+    """
     if not true or not path.steps:
         return np.zeros(6)
     w, p = V[3:], path.pose()[1]

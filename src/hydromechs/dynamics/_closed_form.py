@@ -56,7 +56,10 @@ def ad_matrix(V: Array) -> Array:
 
 
 def momentum_matrix(h: Array) -> Array:
-    """Return the skew matrix B with B V = V ×* h = −ad_Vᵀ h for a momentum h = (p, l), shape (6, 6)."""
+    """Return the skew matrix B with B V = V ×* h = −ad_Vᵀ h for a momentum h = (p, l), shape (6, 6).
+
+    B = −[[0, p̂], [p̂, l̂]].
+    """
     p = -skew(h[:3])
     return np.concatenate([np.concatenate([np.zeros((3, 3)), p], axis=1), np.concatenate([p, -skew(h[3:])], axis=1)])
 
@@ -102,7 +105,10 @@ def transposed_times(model: Model, jacobians: Sequence[BodyJacobian], wrenches: 
 
 
 def mass_matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None]) -> Array:
-    """Return the symmetric M = Σ J_iᵀ I_i J_i, eqs. (8) and (9), shape (nv, nv)."""
+    """Return the symmetric M = Σ J_iᵀ I_i J_i, eqs. (8) and (9), shape (nv, nv).
+
+    `inertia` contains the 6×6 inertia of each body in its own frame, or None.
+    """
     rows = _square(model)
     for body, I in zip(jacobians, inertia, strict=True):
         if I is None:
@@ -172,7 +178,10 @@ def jacobian_derivatives(body: BodyJacobian) -> Array:
 
 
 def mass_matrix_derivatives(model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None]) -> Array:
-    """Return ∂_k M for constant body inertias, eq. (32), indexed [k, i, j], shape (nv, nv, nv)."""
+    """Return ∂_k M for constant body inertias, eq. (32), indexed [k, i, j], shape (nv, nv, nv).
+
+    ∂_k M = Σ ∂_k J_iᵀ I_i J_i + J_iᵀ I_i ∂_k J_i; an inertia may be None.
+    """
     out = [_square(model) for _ in range(model.nv)]
     for body, I in zip(jacobians, inertia, strict=True):
         if I is None:
@@ -225,7 +234,10 @@ def coriolis_matrix_lagrange(
 
 
 def adjoint(kin: Kinematics, i: int, j: int) -> Array:
-    """Return Ad(g_ij) = [[R, p̂R], [0, R]] of the pose of body j in body i, −1 for the world, shape (6, 6)."""
+    """Return Ad(g_ij) = [[R, p̂R], [0, R]] of the pose of body j in body i, −1 for the world, shape (6, 6).
+
+    Ad(g_ij) transforms motions from frame j to frame i.
+    """
     (R_i, p_i), (R_j, p_j) = ((kin.R_WB[b], kin.p_WB[b]) if b >= 0 else (np.eye(3), np.zeros(3)) for b in (i, j))
     R, p = R_i.T @ R_j, R_i.T @ (p_j - p_i)
     return np.concatenate([np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)])

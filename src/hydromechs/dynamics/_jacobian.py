@@ -28,5 +28,8 @@ def jacobian(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
 
 
 def jacobian_derivative_times_velocity(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
-    """Return J̇ v, with d/dt V_P = J v̇ + J̇ v in body axes, shape (6,)."""
+    """Return J̇ v, with d/dt V_P = J v̇ + J̇ v in body axes, shape (6,).
+
+    `point` is as in `jacobian`; `kin` is relative to an observer at rest in the world.
+    """
     return shift_motion(accelerations(model, kin, kin.c, np.zeros(model.nv), np.zeros(6))[body], point)

@@ -77,7 +77,10 @@ def _mobility(model: Model, kin: Kinematics, swept: Articulated, grip: Holding) 
 
 
 def _moved(mobility: Array, path: Path) -> Array:
-    """Return X M Xᵀ of a mobility M (6, 6) at the end of a path."""
+    """Return X M Xᵀ of a mobility M (6, 6) at the end of a path.
+
+    The transformation is that of an inertia along the reversed path, with linear and angular blocks exchanged.
+    """
     swap = (3, 4, 5, 0, 1, 2)
     back = [_reversed(step) for step in reversed(path.steps)]
     return Path(back).inertia_back(mobility[np.ix_(swap, swap)])[np.ix_(swap, swap)]

@@ -89,7 +89,10 @@ def star_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None =
 def rigid_star_dynamics(
     model: Model, kin: Kinematics, tau: Array, wrenches: Array | Sequence[Array] | None = None, armature: Array | None = None
 ) -> Array:
-    """Return `star_dynamics` for rigid bodies without water, at lower cost."""
+    """Return `star_dynamics` for rigid bodies without water, at lower cost.
+
+    External wrenches (6,) are given in the frames of the bodies.
+    """
     star, known = star_of(model), _base_at_rest(model)
     b = rigid_inverse_dynamics(model, kin, np.zeros(model.nv), wrenches, known)
     inertia = [None if r is None else r.matrix for r in model.rigid]

@@ -154,7 +154,10 @@ class JointBalance(NamedTuple):
 def joint_balance(
     I: Array, beta: Array, phi: Array, tau: Array, rows: tuple[int, ...] | None, armature: Array | None = None
 ) -> JointBalance | None:
-    """Return the force balance along a body's joint, with geared rotors (n,); None if the body is fixed."""
+    """Return the force balance along a body's joint, with geared rotors (n,); None if the body is fixed.
+
+    `rows` is as in `Model.free_rows`.
+    """
     if not phi.shape[1]:
         return None
     n = I @ phi

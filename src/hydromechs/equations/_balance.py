@@ -122,14 +122,20 @@ def forces_on_bodies(
 
 
 def dry_force(rigid: RigidBody | None, V: Array) -> tuple[Array | None, Array]:
-    """Return the inertia (6, 6) or None, and the force (6,), of a dry body for true accelerations."""
+    """Return the inertia (6, 6) or None, and the force (6,), of a dry body for true accelerations.
+
+    Only the angular part of V is used.
+    """
     return (None, np.zeros(6)) if rigid is None else (rigid.matrix, dynamics.rigid_bias(rigid, V))
 
 
 def force_in_water(
     body: Body, rigid: RigidBody | None, motion: WetMotion, V: Array, *, uniform: bool
 ) -> tuple[Array | None, Array]:
-    """Return the inertia (6, 6) or None, and the force (6,), of a body in water for derivatives of velocity components."""
+    """Return the inertia (6, 6) or None, and the force (6,), of a body in water for derivatives of velocity components.
+
+    V is relative to the water if `uniform`.
+    """
     I, F = None if rigid is None else rigid.matrix, np.zeros(6)
     if body.hydro is not None:
         M_A = hydro.added_mass(body, motion)

@@ -156,6 +156,7 @@ class JointSteps:
 
         inward: (parameters, carry, τ, I* and β* of the body, I* and β* of the parent) → (gain and part, I* and β* of the
         parent);
+        outward: (parameters, carry, gain and part, a' of the parent) → (a' of the body, v̇).
         """
         star, above = symbols("star", (STAR,)), symbols("above", (STAR,))
         tau, a_parent = symbols("tau", (self.joint.nv,)), symbols("a_parent", (6,))
@@ -200,7 +201,8 @@ class JointSteps:
 def after_program(alike: Alike, world: World, flow: Flow, after: After, *, moving: bool) -> Program:
     """Return the program for the quantities `after` of one body.
 
-    `moving`: the water's velocity is given.
+    Inputs are the parameters, V, a_f − g, axes and origin, a', velocity, acceleration and gradient of the water, and totals.
+    Results are rows and totals. `moving` is true if the velocity of the water is an input.
     """
 
     def compute(**x: Array) -> tuple[Array, ...]:

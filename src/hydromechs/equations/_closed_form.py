@@ -253,7 +253,10 @@ def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: A
 
 
 def restoring_force(model: Model, q: ArrayLike) -> Array:
-    """Return g(q): weight and buoyancy in still water as a generalized force on the left-hand side, shape (nv,)."""
+    """Return g(q): weight and buoyancy in still water as a generalized force on the left-hand side, shape (nv,).
+
+    `model` is the mechanism and `q` its configuration, shape (nq,).
+    """
     model = arguments.model_of(model)
     kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
     wrenches = []

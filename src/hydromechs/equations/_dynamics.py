@@ -173,7 +173,10 @@ class Dynamics(CompiledEquations):
         return self._run("coriolis_matrix_lagrange", (q, v), more)[0]
 
     def closed_form(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InFlow]) -> closed.ClosedForm:
-        """Return all terms of M v̇ + C v + D + N + F = τ, with separate rigid and added parts of M and C."""
+        """Return all terms of M v̇ + C v + D + N + F = τ, with separate rigid and added parts of M and C.
+
+        `out` is a tuple of arrays.
+        """
         return closed.ClosedForm(*self._run("closed_form", (q, v), more))
 
     def closed_form_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
@@ -181,7 +184,10 @@ class Dynamics(CompiledEquations):
         return self._run("closed_form_dynamics", (q, v, tau), more)[0]
 
     def euler_form(self, xi: ArrayLike, xi_rate: ArrayLike, **more: Unpack[InFlow]) -> EulerForm:
-        """Return all terms of the closed form in ξ = (x, y, z, roll, pitch, yaw, joints), shape (..., nv)."""
+        """Return all terms of the closed form in ξ = (x, y, z, roll, pitch, yaw, joints), shape (..., nv).
+
+        `out` is a tuple of arrays.
+        """
         return EulerForm(*self._run("euler_form", (xi, xi_rate), more))
 
     def damping_force(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
@@ -196,7 +202,10 @@ class Dynamics(CompiledEquations):
         return self._run("damping_matrix", (q, v), more)[0]
 
     def flow_force(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InFlow]) -> Array:
-        """Return F in M v̇ + C v + D + g + F = τ, the effect of moving water beyond C and D, shape (..., nv)."""
+        """Return F in M v̇ + C v + D + g + F = τ, the effect of moving water beyond C and D, shape (..., nv).
+
+        C and D must use the same `fluid_velocity`.
+        """
         return self._run("flow_force", (q, v), more)[0]
 
     def restoring_force(self, q: ArrayLike, **more: Unpack[Keywords]) -> Array:
@@ -212,7 +221,10 @@ class Dynamics(CompiledEquations):
         return equations.BodyMotion(*self._run("kinematics", (q, v), dict(parameters=parameters, out=out)))
 
     def jacobian(self, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0), **more: Unpack[Keywords]) -> Array:
-        """Return J with V = J v at a point [m] (..., 3) of the body or frame `name`, shape (..., 6, nv)."""
+        """Return J with V = J v at a point [m] (..., 3) of the body or frame `name`, shape (..., 6, nv).
+
+        J is expressed in the axes of the body or frame, linear first.
+        """
         return self._call(self._jacobian(name), [q, np.asarray(point, dtype=float)], **more)[0]
 
     def jacobian_program(self, name: str) -> Program:

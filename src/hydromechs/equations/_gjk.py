@@ -124,7 +124,10 @@ def nearest(a: Core, b: Core, R: Array, p: Array) -> Nearest:
 
 @cache
 def _pass(a: Core, b: Core) -> Program:
-    """Return one pass as a program."""
+    """Return one pass as a program.
+
+    Results are the corners of the simplex (4, 3), the corresponding points of the first shape, weights, and the nearest point.
+    """
 
     def one(corners: Array, points: Array, weights: Array, v: Array, R: Array, p: Array) -> tuple[Array, ...]:
         first = R @ a.support(-(R.T @ v)) + p

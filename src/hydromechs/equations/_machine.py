@@ -90,7 +90,10 @@ class CompiledEquations:
     def _compiled(
         self, name: EquationName, equation: Equation | None = None, extra: tuple[Argument, ...] = (), variant: str = ""
     ) -> Compiled:
-        """Return a compiled equation with optional inputs; `equation` defaults to that of the name."""
+        """Return a compiled equation with optional inputs; `equation` defaults to that of the name.
+
+        `variant` is appended to the cache key.
+        """
         key = (str(name), extra, variant)
         if key in self._made:
             return self._made[key]
@@ -161,7 +164,10 @@ class CompiledEquations:
         parameters: Parameters | None = None,
         out: Array | Sequence[Array] | None = None,
     ) -> list[Array]:
-        """Call a compiled equation with the values of the parameters appended."""
+        """Call a compiled equation with the values of the parameters appended.
+
+        Machine code is called directly if the form of all arrays is suitable.
+        """
         arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
         outs: list[Any] | None = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
         recipe = compiled.recipe

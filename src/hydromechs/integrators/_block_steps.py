@@ -34,7 +34,10 @@ class BlockSteps(Propagator):
 
     @cached_property
     def start(self) -> March:
-        """March of Dormand-Prince steps with the state (n, q, x, ẋ) and the time t = offset + n h."""
+        """March of Dormand-Prince steps with the state (n, q, x, ẋ) and the time t = offset + n h.
+
+        The inputs are h, offset and those of the derivative.
+        """
         s, nx = self.stepper, self.stepper.n - self.stepper.model.nv
 
         def one(

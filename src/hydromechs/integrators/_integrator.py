@@ -141,7 +141,10 @@ class Integrator(abc.ABC):
 
     @abc.abstractmethod
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0, infinity if every step is stable."""
+        """Return the longest stable step [s] for ẍ + decay ẋ + frequency² x = 0, infinity if every step is stable.
+
+        `frequency` is in rad/s, `decay` in 1/s.
+        """
 
     def remedy(self, step: float) -> str:
         """Return advice for a run with this step [s] whose state or energy has diverged."""

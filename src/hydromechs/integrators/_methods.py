@@ -99,7 +99,10 @@ class RungeKutta4(FixedStep):
         return 2.6 / max(fastest_root(frequency, decay), 1e-300)
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """Return y + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)."""
+        """Return y + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4).
+
+        k_1 = f(y), k_2 = f(y + h/2 k_1), k_3 = f(y + h/2 k_2), k_4 = f(y + h k_3).
+        """
         y, f, half = _start(system, x), system.derivative, 0.5 * h
         k1 = f(t, q, y)
         k2 = f(t + half, q, y + half * k1)
@@ -172,13 +175,15 @@ LASTING = 0.1
 def implicit_step(system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array, Scalar]:
     """Return a ROS2 step: new q and x, and the ratio of the estimated to the allowed error.
 
+    With W = 1 − γ h J and γ = 1 − 1/√2:
+
         W k_1 = f(y),   W k_2 = f(y + h k_1) − 2 k_1,   y + h (3/2 k_1 + 1/2 k_2),   error h/2 (k_1 + k_2)
 
-    The error is the maximum over entries of the embedded first-order solution, y + h k_1. The allowed error of an internal
-    state is `RELATIVE` of its size, or the error that would change velocities by `ABSOLUTE` in the time `LASTING`: a pressure
-    in Pa and a deflection in m are measured by their effect. A state without an effect yet, such as the anchor of a contact
-    that starts within the step, is measured by its change in that time. Work integrals are ignored: they are summed by the
-    trapezoidal rule.
+    The error is the maximum over all entries of the difference from the embedded first-order solution, y + h k_1. The allowed
+    error of an internal state is `RELATIVE` of its size, or the error that would change velocities by `ABSOLUTE` within
+    `LASTING`. A pressure in Pa and a deflection in m are thus measured by their effect. A state that has no effect yet, such as
+    the anchor of a contact that starts within the step, is measured by its change in the same period. Work integrals are
+    ignored; they are summed by the trapezoidal rule.
     """
     y, nv, n = _start(system, x), system.nv, system.nv + len(x) - system.work_count
     J = np.array(system.jacobian(t, q, y))

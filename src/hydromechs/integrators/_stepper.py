@@ -217,7 +217,10 @@ def chart_rate_loop(model: Model) -> Rolled:
 
 
 def _loop(model: Model, name: str, inputs: tuple[str, ...], like: str) -> Rolled:
-    """Return loops that apply a method of all moving steps to their slices of the arrays."""
+    """Return loops that apply a method of all moving steps to their slices of the arrays.
+
+    The result has the shape of the input `like`.
+    """
     kinds: dict[Any, int] = {}
     programs, rows = [], []
     for step in dynamics.moving_steps(model):
