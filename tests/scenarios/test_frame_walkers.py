@@ -95,13 +95,13 @@ def test_machines_that_are_no_frame_walkers_are_named_with_what_is_wrong():
     dante, hexapod = hm.load("dante"), hm.load("osu_hexapod")
     outer = [f"outer_{x}_foot" for x in ("front_port", "front_starboard", "rear_port")]
     inner = [x.replace("outer", "inner") for x in outer]
-    with pytest.raises(ValueError, match="'outer' is not joined to body 'inner'"):
+    with pytest.raises(ValueError, match="'outer' is not connected to body 'inner'"):
         FrameWalker(dante, {"inner": inner, "outer": outer})
     with pytest.raises(ValueError, match="foot 'inner_front_port_foot' has 'inner.1' .*slide"):
         FrameWalker(dante, {"outer": inner, "inner": outer})
-    with pytest.raises(ValueError, match="joint 'hip1' is revolute; halves slide|has 'hip1'"):
+    with pytest.raises(ValueError, match="joint 'hip1' is revolute; use a slide|has 'hip1'"):
         FrameWalker(hexapod, {"body": ["foot1", "foot2", "foot3"], "hip1": ["foot4", "foot5", "foot6"]})
-    with pytest.raises(ValueError, match="halves is .*must be two bodies"):
+    with pytest.raises(ValueError, match="halves is .*must contain two bodies"):
         AlternatingSupport(halves={"outer": outer})
 
 
@@ -236,14 +236,19 @@ def test_ball_joints_steer_back_to_the_line(scenarios, programs):
             "dante_step",
             {"height": 2.0},
             UnreachableFoothold,
-            "no step of half 'inner' up to 1 m finds footholds: joint '.*' would",
+            "half 'inner' finds no footholds for steps up to 1 m: joint '.*' would",
         ),
-        ("dante_step", {"step_height": 0.9}, UnreachableFoothold, "finds footholds: joint 'inner_front_port' would exceed"),
+        (
+            "dante_step",
+            {"step_height": 0.9},
+            UnreachableFoothold,
+            "finds no footholds .*: joint 'inner_front_port' would exceed",
+        ),
         (
             "dante_step",
             {"gait": SupportGait(turn_deg=20)},
             ValueError,
-            "turns by 20 degrees per step, joint 'inner.2' only by 11.5",
+            "turns by 20 degrees per step, but joint 'inner.2' only by 11.5",
         ),
         ("dante_step", {"gait": "trot"}, ValueError, "gait is 'trot', must be a SupportGait"),
         ("dante_step", {"evenness": -1}, ValueError, "evenness is -1, must"),
@@ -251,9 +256,14 @@ def test_ball_joints_steer_back_to_the_line(scenarios, programs):
             "waav_step",
             {"modules": {"middle": ["front_port"], "front": ["front_port"], "rear": ["rear_port"]}},
             ValueError,
-            "does not turn on module 'middle'",
+            "is not on a revolute joint of module 'middle'",
         ),
-        ("waav_step", {"modules": {"front": [], "middle": [], "rear": []}}, ValueError, "modules is .*must be three bodies"),
+        (
+            "waav_step",
+            {"modules": {"front": [], "middle": [], "rear": []}},
+            ValueError,
+            "modules is .*must contain three bodies",
+        ),
         ("waav_step", {"velocity": 0}, ValueError, "velocity is 0, must be"),
     ],
 )
@@ -266,14 +276,14 @@ def test_a_ledge_that_is_too_high_is_rejected_before_it_is_reached(scenarios):
     scenario = scenarios["waav_step"]
     _, ledge = scenario.parts(hm.contact.Terrain)
     high = scenario.with_parts(replace(ledge, shape=replace(ledge.shape, size=(1.2, 4.0, 1.2)))).simulation()
-    with pytest.raises(UnreachableFoothold, match=r"m ahead the ball joint of 'front' would exceed its 0.8 rad"):
+    with pytest.raises(UnreachableFoothold, match=r"the ball joint of 'front' would exceed its limit of 0.8 rad .* m ahead"):
         high.controller(high.state)
     pillar = Terrain(
         name="pillar", material=CONCRETE, origin=hm.Origin((1.1, 0.0, 0.0)), shape=geometry.Box(size=(0.2, 4.0, 4.0))
     )
     walker = scenarios["dante_step"].with_parts(pillar).simulation()
     controller, state = walker.controller, replace(walker.state, t=1.0)
-    with pytest.raises(UnreachableFoothold, match="t = 1.000 s: no step of half 'inner' up to 1 m finds footholds"):
+    with pytest.raises(UnreachableFoothold, match="t = 1.000 s: half 'inner' finds no footholds for steps up to 1 m"):
         controller(state)
 
 
@@ -286,7 +296,7 @@ def test_feet_below_the_ground_at_the_start_are_rejected(scenarios):
     q = sim.state.q.copy()
     q[2] -= 0.3
     with pytest.raises(
-        ValueError, match="foot 'lower_front_port_foot' is 0.300 m below the ground at the start; start the machine higher"
+        ValueError, match="foot 'lower_front_port_foot' is 0.300 m below the ground at the start; raise the initial position"
     ):
         sim.controller(replace(sim.state, q=q))
 

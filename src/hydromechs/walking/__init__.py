@@ -1,4 +1,4 @@
-"""Walking: gaits, legs, the course of the body, and the controllers that combine them."""
+"""Walking: gaits, leg kinematics, body courses, and the controllers that combine them."""
 
 from collections.abc import Mapping
 
@@ -36,4 +36,4 @@ TYPES: Mapping[str, type[Controller]] = {
     "alternating_support": AlternatingSupport,
     "articulated_drive": ArticulatedDrive,
 }
-"""Controllers by their names in files."""
+"""Controller classes, keyed by the type name in files."""

@@ -1,4 +1,4 @@
-"""Drive of a modular vehicle with powered ball joints over obstacles; it lifts the wheels of one module at a time."""
+"""Drive of a modular vehicle with powered ball joints over obstacles, which lifts the wheels of one module at a time."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,47 +22,47 @@ from ._profile import Profile
 
 
 class _Module(NamedTuple):
-    """One module, joined to the middle one by a ball joint; the ball joint of the middle one is at its own origin."""
+    """Module connected to the middle module by a ball joint; for the middle module, `ball` is its origin."""
 
     name: str
     wheels: tuple[str, ...]
     ball: Array
-    """Position of the ball joint in the middle module's axes [m], shape (3,)."""
+    """Position of the ball joint in the axes of the middle module [m], shape (3,)."""
     axle: Array
-    """Midpoint of the wheels in its own axes [m], shape (3,)."""
+    """Midpoint of the wheels in module axes [m], shape (3,)."""
     track: float
     """Track width: distance between the wheels [m]."""
     q: slice
-    """Indices in q."""
+    """Indices of the module in q."""
     limit: float
-    """Maximum rotation of its ball joint [rad]."""
+    """Maximum rotation of the ball joint [rad]."""
 
 
 class ArticulatedDrive(TracedBlock):
-    """Controller for straight driving of wheeled modules with powered ball joints, even over steps too high for wheels.
+    """Controller that drives three wheeled modules with powered ball joints straight ahead, over steps too high for wheels.
 
-    - The height of each wheel follows a profile of the ground: the surface for the wheel, with ramps before and behind all
-      higher parts. On a ramp the wheels of a module hang in the air and the other modules carry it.
-    - Pitch and roll of each module follow from the heights of its wheels and of its ball joint; the ball joints receive the
-      rotation between the modules. The middle module has the slope from the front wheels to the rear ones.
-    - Wheels turn at the speed of the course, corrected by the along-track error. The ball joints steer: front and
-      rear module turn in opposite directions, in proportion to the heading and lateral errors.
+    - Each wheel follows a height profile: the surface reachable by the wheel, with ramps before and behind all obstacles. On a
+      ramp, the wheels of a module are in the air, and the other modules carry it.
+    - The wheel and ball-joint heights determine pitch and roll of each module; the ball joints are commanded to the rotation
+      between the modules. The pitch of the middle module is the slope between front and rear wheels.
+    - The wheel speed is the course speed corrected by the along-track error. The ball joints steer: front and rear modules turn
+      in opposite directions, in proportion to heading and cross-track errors.
 
-    Its signals are the along-track, cross-track and heading errors, and the reference heights of the wheels of each
-    module above the ground.
+    The signals are the along-track, cross-track and heading errors, and the reference wheel heights of each module above the
+    ground.
 
     Args:
-        modules: Names of the wheels of each module, by the name of the module; the first has the free joint, the others
-            are joined to it by ball joints, one ahead and one behind.
+        modules: Wheel names of each module, keyed by module name. The first module has the free joint; ball joints connect
+            the other two to it, one ahead and one behind.
         radius: Wheel radius [m].
         velocity: Forward speed [m/s].
-        distance: Distance after which it stops [m].
+        distance: Distance after which the vehicle stops [m].
         ramp: Slope of the ramps [-].
-        clearance: Distance before and behind an obstacle at which wheels are at its height [m].
-        bandwidth: Bandwidth of the along-track loop [1/s].
-        steering: Rotation of the ball joints per heading error [-].
-        start: Time at which it starts to drive [s].
-        period: Time between two commands [s].
+        clearance: Distance before and behind an obstacle over which wheels are already at obstacle height [m].
+        bandwidth: Bandwidth of the along-track loop [rad/s].
+        steering: Ratio of ball-joint rotation to heading error [-].
+        start: Time at which driving starts [s].
+        period: Command period [s].
     """
 
     stop_error = UnreachableFoothold
@@ -84,7 +84,7 @@ class ArticulatedDrive(TracedBlock):
     ) -> None:
         self.period = positive(period, "period")
         if not isinstance(modules, Mapping) or len(modules) != 3 or any(isinstance(w, str) or not w for w in modules.values()):
-            raise FieldError("modules", modules, "must be three bodies, each with the names of its wheels")
+            raise FieldError("modules", modules, "must contain three bodies, each with its wheel names")
         self.modules = {name: tuple(wheels) for name, wheels in modules.items()}
         self.radius, self.ramp = positive(radius, "radius"), positive(ramp, "ramp")
         self.clearance = not_negative(clearance, "clearance")
@@ -98,7 +98,9 @@ class ArticulatedDrive(TracedBlock):
         self._modules = _modules(model, self.modules)
         middle, *others = self._modules
         if sorted(math.copysign(1.0, x.ball[0] + x.axle[0]) for x in others) != [-1.0, 1.0]:
-            raise ValueError(f"of {others[0].name!r} and {others[1].name!r} one must be ahead of {middle.name!r}, one behind")
+            raise ValueError(
+                f"{others[0].name!r} and {others[1].name!r} are on one side of {middle.name!r}; put one on each side"
+            )
         wheels = [wheel for module in self._modules for wheel in module.wheels]
         self._servos = JointServos(site, wheels, 0.0)
         self._turns = [model.joint_part(wheel).q.start for wheel in wheels]
@@ -153,14 +155,14 @@ class ArticulatedDrive(TracedBlock):
         return Update(out, {"course": course}, signals, stops={"bare": tuple(bare), "bend": tuple(bend)})
 
     def _too_far(self, heights: Array) -> list[Scalar]:
-        """1 for each module but the middle one whose ball joint would exceed its limit, else 0."""
+        """Return 1 for each outer module whose ball joint would exceed its limit, else 0."""
         turns = self._rotations(heights, 0.0)
         return [where(norm(turn) <= x.limit, 0.0, 1.0) for x, turn in zip(self._modules[1:], turns, strict=True)]
 
     def _rotations(self, heights: Array, steer: Scalar) -> list[Array]:
-        """Rotation vectors of the ball joints [rad], shape (3,) each, at `heights` of the wheels (3, 2) [m]; NaN if too short.
+        """Return ball-joint rotation vectors [rad], shape (3,) each, for wheel `heights` (3, 2) [m]; NaN if out of reach.
 
-        `steer` is the turn about z to the left of the module ahead, and to the right of the one behind [rad].
+        `steer` is the rotation about z, to the left for the front module and to the right for the rear module [rad].
         """
         middle, *others = self._modules
         up, mean = self._ground.up, 0.5 * (heights[:, 0] + heights[:, 1])
@@ -181,27 +183,27 @@ class ArticulatedDrive(TracedBlock):
 
 
 def _bare_text(x: float, y: float, *_: float) -> str:
-    return f"there is no ground at x = {x:.2f}, y = {y:.2f} m; reduce the distance"
+    return f"the ground ends at x = {x:.2f}, y = {y:.2f} m; reduce the distance"
 
 
 def _bend_text(limits: Sequence[tuple[str, float]], ahead: float, k: float, *_: float) -> str:
-    """Return the message for a place where ball joint k would exceed its limit."""
+    """Return the message for a position at which ball joint k would exceed its limit."""
     name, limit = limits[int(k)]
     return (
-        f"{ahead:.2f} m ahead the ball joint of {name!r} would exceed its "
-        f"{limit:g} rad; the ground is too high there; choose another path or a flatter ramp"
+        f"the ball joint of {name!r} would exceed its limit of {limit:g} rad "
+        f"{ahead:.2f} m ahead, where the ground is too high; choose another path or a flatter ramp"
     )
 
 
 def _about(axis: int, angle: Scalar) -> Array:
-    """Quaternion of a rotation about a coordinate axis, shape (4,)."""
+    """Return the quaternion of a rotation about a coordinate axis, shape (4,)."""
     out = [np.cos(0.5 * angle), 0.0, 0.0, 0.0]
     out[1 + axis] = np.sin(0.5 * angle)
     return np.array(out)
 
 
 def _attitude(pitch: Scalar, roll: Scalar, up: float) -> Array:
-    """Quaternion of a module with its nose raised by `pitch` and its side of greater y by `roll` [rad], shape (4,)."""
+    """Return the quaternion of a module with its nose raised by `pitch` and its +y side by `roll` [rad], shape (4,)."""
     return quaternion_product(_about(1, -up * pitch), _about(0, up * roll))
 
 
@@ -216,17 +218,17 @@ def _modules(model: Model, given: Mapping[str, Sequence[str]]) -> list[_Module]:
         joint = model.bodies[i].joint
         wanted = joints.Free if name == first else joints.Ball
         if not isinstance(joint, wanted) or (name != first and model.parent[i] != root):
-            how = "have a free joint" if name == first else f"be joined to {first!r} by a ball joint"
-            raise ValueError(f"module {name!r} must {how}")
+            how = "has no free joint; add one" if name == first else f"is not connected to {first!r} by a ball joint; add one"
+            raise ValueError(f"module {name!r} {how}")
         if name == first:
             check_free_in_world(model, i)
         if not np.allclose(np.asarray(kin.R_WB[i], dtype=float), np.eye(3)):
-            raise ValueError(f"module {name!r} must have the axes of {first!r} at rest")
+            raise ValueError(f"module {name!r} is rotated relative to {first!r} in the neutral pose; align their axes")
         centres = np.array([places[model.body_index(wheel)] for wheel in wheels]) - places[i]
         for wheel in wheels:
             w = model.bodies[model.body_index(wheel)]
             if model.parent[model.body_index(wheel)] != i or not isinstance(w.joint, joints.Revolute):
-                raise ValueError(f"wheel {wheel!r} does not turn on module {name!r}; name bodies with revolute joints there")
+                raise ValueError(f"wheel {wheel!r} is not on a revolute joint of module {name!r}; use wheels with such joints")
         limit = getattr(joint, "limit", None)
         out.append(
             _Module(

@@ -1,4 +1,4 @@
-"""Joint servos of legs: convert positions and rates to voltages of direct-current motors, or targets of servos."""
+"""Leg servos: conversion of joint positions and rates to motor voltages or servo targets."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,18 +12,18 @@ from hydromechs.values import Array, Scalar, nearest
 
 
 class JointServos:
-    """Commands for joints that follow target positions and rates, with any type of drive.
+    """Commands for joints that follow target positions and rates, with motors or servos.
 
-    A servo receives both. A motor gets its no-load voltage for the target rate plus a fraction of the error per second,
+    A servo receives target position and rate. A motor receives the no-load voltage of the target rate plus position feedback:
 
         V = K_e N (q̇_ref + ω (q_ref − q))
 
-    so that a load torque τ leaves the error R τ / (K_t K_e N² ω), which its resistance makes small.
+    A load torque τ causes the steady-state error R τ / (K_t K_e N² ω), which is small for a motor with low resistance R.
 
     Args:
         simulation: Simulation that contains the joints.
         names: Names of the joints.
-        bandwidth: ω, of the position loops of motors [1/s].
+        bandwidth: ω, bandwidth of the motor position loops [rad/s].
     """
 
     def __init__(self, simulation: Simulation | Site, names: Sequence[str], bandwidth: float) -> None:
@@ -31,10 +31,10 @@ class JointServos:
         self.names, self.bandwidth = tuple(names), bandwidth
         for name in names:
             if name not in driven:
-                raise ValueError(f"joint {name!r} is not driven{nearest(name, driven)}; add a motor or a servo")
+                raise ValueError(f"joint {name!r} is not driven{nearest(name, driven)}; add drives.Motor or drives.Servo")
             if not isinstance(driven[name], drives.Motor | drives.Servo):
                 kind = type(driven[name]).__name__
-                raise ValueError(f"joint {name!r} has the drive {kind}; legs need drives.Motor or drives.Servo")
+                raise ValueError(f"joint {name!r} has the drive {kind}; use drives.Motor or drives.Servo for legs")
         motors = [driven[name] for name in names]
         self._volts = [
             m.gear_ratio * (m.torque_constant if m.back_emf is None else m.back_emf) if isinstance(m, drives.Motor) else None
@@ -43,12 +43,12 @@ class JointServos:
 
     @property
     def commanded(self) -> tuple[str, ...]:
-        """Names of its commands and settings."""
+        """Names of the commands and settings of the drives."""
         pairs = zip(self.names, self._volts, strict=True)
         return tuple(x for name, volts in pairs for x in ((name, f"{name}.rate", f"{name}.at") if volts is None else (name,)))
 
     def commands(self, t: Scalar, at: Array, position: Array, rate: Array) -> dict[str, Scalar]:
-        """Return commands of joints `at` angles (n,) [rad] for target positions (n,) [rad] and rates (n,) [rad/s]."""
+        """Return drive commands for angles `at`, target positions [rad] and target rates [rad/s], shape (n,) each."""
         wanted = rate + self.bandwidth * (position - at)
         out: dict[str, Scalar] = {}
         for k, (name, volts) in enumerate(zip(self.names, self._volts, strict=True)):
@@ -60,19 +60,19 @@ class JointServos:
 
 
 def smooth(s: Scalar) -> Scalar:
-    """Return 10 s³ − 15 s⁴ + 6 s⁵ between 0 and 1, constant beyond."""
+    """Return 10 s³ − 15 s⁴ + 6 s⁵ with s clamped to [0, 1]."""
     s = clamp(s, 0.0, 1.0)
     return s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
 
 
 def select(condition: Any, a: Any, b: Any) -> Array:
-    """Return `a` where a condition holds, else `b`, entry by entry, numbers or symbols; all are broadcast together."""
+    """Return `a` where the condition holds, else `b`, elementwise with broadcasting, for numbers or symbols."""
     parts = np.broadcast_arrays(np.asarray(condition), np.asarray(a), np.asarray(b))
     return np.array([where(*x) for x in zip(*(p.flat for p in parts), strict=True)]).reshape(parts[0].shape)
 
 
 def first_largest(values: Sequence[Scalar] | Array) -> tuple[list[Scalar], Scalar]:
-    """Return for each number 1 if it is the first maximum, else 0; and the maximum."""
+    """Return a list with 1 at the first maximum and 0 elsewhere, and the maximum."""
     largest = values[0]
     for x in values[1:]:
         largest = maximum(largest, x)
@@ -84,7 +84,7 @@ def first_largest(values: Sequence[Scalar] | Array) -> tuple[list[Scalar], Scala
 
 
 def pick(chosen: Sequence[Scalar], arrays: Sequence[Array]) -> Array:
-    """Return the array whose entry in `chosen` is 1, the others being 0."""
+    """Return the array whose entry in `chosen` is 1; the other entries are 0."""
     out = np.asarray(arrays[0])
     for c, x in zip(chosen[1:], arrays[1:], strict=True):
         out = select(c != 0.0, x, out)

@@ -1,4 +1,4 @@
-"""Ground as known to a walking machine, and choice of footholds: mid-stance position, or an even, reachable place nearby."""
+"""Ground known to a walking robot, and foothold selection: the mid-stance position, or an even, reachable point nearby."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from ._gait import Course
 from ._legs import reach
 
 RING = np.array([[np.cos(a), np.sin(a)] for a in np.arange(6) * np.pi / 3.0])
-"""Six directions, shape (6, 2)."""
+"""Six unit vectors in the plane, shape (6, 2)."""
 
 
 class Ground:
-    """All terrain that the machine of a simulation can touch."""
+    """Terrain that the robot of a simulation can touch."""
 
     def __init__(self, simulation: Simulation | Site) -> None:
         touched = [c.solid for c in simulation.plant.components if isinstance(c, Pair)]
         solids = {solid.name: solid for solid in touched if isinstance(solid, Terrain)}
         self.solids = list(solids.values())
-        """The terrain."""
+        """Terrain solids in contact pairs."""
         if not self.solids:
-            raise ValueError("there is no ground to walk on: no terrain can touch the machine; add terrain")
+            raise ValueError("the robot has no ground to walk on, as it touches no terrain; add terrain with contact pairs")
         self.down = np.asarray(simulation.model.world.down, dtype=float)
-        """Unit vector down, shape (3,)."""
+        """Downward unit vector, shape (3,)."""
         self.up = -float(self.down[2])
-        """Height UP per unit of world z, 1 or −1."""
+        """Upward height per unit of world z, 1 or −1."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Set up everything except the program."""
+        """Return the attributes without the compiled program, for pickling."""
         return {name: x for name, x in self.__dict__.items() if name != "program"}
 
     @cached_property
     def program(self) -> Program:
-        """Return the height UP of the ground [m] at a place [m] (2,)."""
+        """Program that returns the upward height of the ground at a point (2,) [m]."""
         return trace(lambda at: ground_height(self.solids, at[0], at[1], self.down), {"at": (2,)}, name="ground")
 
     def height(self, at: Array) -> Array:
-        """Return heights UP of the ground [m], shape (...), at places in the world [m] (..., 2), of floats or symbols."""
+        """Return upward heights of the ground [m], shape (...), at world points [m], shape (..., 2), as floats or symbols."""
         if at.dtype != object:
             return ground_height(self.solids, at[..., 0], at[..., 1], self.down)
         return np.array([call(self.program, row)[0][()] for row in at.reshape(-1, 2)]).reshape(at.shape[:-1])
 
     def pad(self, at: Array, radius: float) -> tuple[Scalar, Scalar]:
-        """Return the height at which a pad of a radius [m] settles at a place (2,) [m], and the unevenness below it [m]."""
+        """Return the height at which a pad of a given radius rests at a point (2,), and the unevenness below the pad [m]."""
         here = self.height(at)[()]
         if not radius:
             return here, 0.0
@@ -64,85 +64,85 @@ class Ground:
         return maximum(here, rim.sum() / len(rim)), high - low
 
     def depths(self, feet: Array, foot_height: float) -> Array:
-        """Return depths of feet (origins (n, 3) [m]) below ground [m], shape (n,); `foot_height`: origins above soles [m]."""
+        """Return depths of soles below ground [m], shape (n,), for foot origins (n, 3) at `foot_height` above them [m]."""
         return self.height(feet[:, :2]) + foot_height - self.up * feet[:, 2]
 
 
 def buried_stops(names: Sequence[str], depths: Array, allowed: float) -> dict[str, tuple[Scalar, ...]]:
-    """Return a stop "buried NAME" for the deepest foot that is further below the ground than allowed [m]."""
+    """Return a stop "buried NAME" for the deepest foot, if it is deeper below the ground than allowed [m]."""
     deepest, _ = first_largest(depths)
     rows = zip(names, depths, deepest, strict=True)
     return {f"buried {name}": (where(depth > allowed, own, 0.0), depth) for name, depth, own in rows}
 
 
 def buried_text(name: str, depth: float, *_: float) -> str:
-    """Return the message for a foot that is below the ground at the start, by its depth [m]."""
-    return f"foot {name!r} is {depth:.3f} m below the ground at the start; start the machine higher"
+    """Return the message for a foot below the ground at the start, given its depth [m]."""
+    return f"foot {name!r} is {depth:.3f} m below the ground at the start; raise the initial position"
 
 
 REACHED = 2e-3
-"""Tolerance of a foot position that counts as reached [m]."""
+"""Tolerance within which a foot position counts as reached [m]."""
 NONE = -1e300
-"""Height below which there is no ground [m]."""
+"""Height below which the ground counts as missing [m]."""
 ON_THE_WAY = np.linspace(0.0, 1.0, 12)
-"""Fractions of a swing at which the ground is checked."""
+"""Fractions of a swing at which clearance above the ground is checked."""
 DISC = np.concatenate([np.zeros((1, 2)), 0.5 * RING, RING[:, ::-1]])
-"""Points in a disc of radius 1, the centre first, shape (13, 2)."""
+"""Sample points in the unit disc, centre first, shape (13, 2)."""
 
 
 class Pose(NamedTuple):
-    """Pose of the body in the world."""
+    """Pose of the robot body in the world."""
 
     R: Array
-    """Axes, shape (3, 3)."""
+    """Axes of the body in the world, shape (3, 3)."""
     p: Array
-    """Origin [m], shape (3,)."""
+    """Origin of the body in the world [m], shape (3,)."""
 
     def seen(self, other: Pose, p: Array) -> Array:
-        """Return the point that has the same position on the body in the other pose as `p` in this one [m], shape (3,)."""
+        """Return the world point with the same body coordinates in `other` as point `p` has in this pose [m], shape (3,)."""
         return np.asarray(other.p + other.R @ (self.R.T @ (p - self.p)))
 
 
 class Foothold(NamedTuple):
-    """Chosen foothold."""
+    """Selected foothold."""
 
     place: Array
-    """Position in the world [m], shape (3,)."""
+    """Foothold in the world [m], shape (3,)."""
     goal: Array
-    """Commanded position [m], shape (3,)."""
+    """Foothold in the commanded world frame [m], shape (3,)."""
     top: Scalar
-    """z of the swing's highest point, as commanded [m]."""
+    """z of the highest point of the swing, in the commanded world frame [m]."""
     failed: Scalar
-    """1 if there is no foothold."""
+    """1 if the search found no foothold, else 0."""
     centre: Array
-    """Nominal position in the middle of the stance [m], shape (2,)."""
+    """Nominal foothold at mid-stance [m], shape (2,)."""
     nearest: Scalar
-    """Distance of the best place from the reach [m]; above 1e300 if there is no ground."""
+    """Minimum distance of the candidates from the reachable region [m]; inf without ground."""
 
 
 class Step(NamedTuple):
-    """Criteria for a foothold."""
+    """Data for the selection of a foothold."""
 
     since: Scalar
     """Time since the start of the walk [s]."""
     late: Scalar
-    """Gait progress at the start of the swing."""
+    """Gait progress at the start of the swing [-]."""
     z: Scalar
-    """z of the body [m]."""
+    """z of the body origin [m]."""
     course: Array
-    """Start of the course: x, y, heading, shape (3,)."""
+    """Start of the course: x [m], y [m], heading [rad], shape (3,)."""
     home: Array
-    """Neutral position of the foot on the body [m], shape (2,)."""
+    """Neutral foot position in body axes [m], shape (2,)."""
     foot: Array
-    """Commanded position of the foot [m], shape (3,)."""
+    """Commanded foot position [m], shape (3,)."""
     leg: Array
-    """Numbers of its leg, see `Legs.numbers`, shape (27,)."""
+    """Parameters of the leg, see `Legs.numbers`, shape (27,)."""
     stance: Array
-    """Angles of its leg at the start [rad], shape (3,)."""
+    """Joint angles of the leg at the start [rad], shape (3,)."""
     pose_R: Array
-    """Axes of the body, shape (3, 3)."""
+    """Actual axes of the body, shape (3, 3)."""
     pose_p: Array
-    """Origin of the body [m], shape (3,)."""
+    """Actual origin of the body [m], shape (3,)."""
     command_R: Array
     """Commanded axes of the body, shape (3, 3)."""
     command_p: Array
@@ -154,17 +154,17 @@ OUTPUTS = ("place", "goal", "top", "failed", "centre", "nearest")
 
 
 class Footholds:
-    """Chooses footholds.
+    """Foothold selection.
 
     Args:
-        course: Course of the body.
-        ground: The ground.
+        course: Reference motion of the body.
+        ground: Known ground.
         swing_time: Swing time of the gait [s].
         stance_time: Stance time of the gait [s].
-        search: Radius of the search for a better place [m].
-        foot_radius: Radius of the pads [m].
+        search: Search radius around the nominal foothold [m].
+        foot_radius: Radius of the foot pads [m].
         foot_height: Height of the feet above the ground [m].
-        step_height: Clearance of a swing [m].
+        step_height: Swing clearance above the ground [m].
     """
 
     def __init__(
@@ -185,11 +185,11 @@ class Footholds:
         self.foot_height, self.step_height = foot_height, step_height
 
     def __getstate__(self) -> dict[str, Any]:
-        """Set up everything except programs."""
+        """Return the attributes without compiled programs, for pickling."""
         return {name: x for name, x in self.__dict__.items() if name not in ("_candidate_program", "_program")}
 
     def choose(self, condition: Scalar, step: Step, kept: Foothold) -> Foothold:
-        """Choose a foothold where a condition holds; elsewhere return `kept`."""
+        """Return a new foothold if the condition holds, else `kept`."""
         results = when(condition, self._program, step, kept)
         return Foothold(*(x if x.ndim else x[()] for x in results))
 
@@ -234,7 +234,7 @@ class Footholds:
         return trace(self._candidate, shapes, name="candidate", outputs=("place", "rough", "left", "solid"))
 
     def _candidate(self, at: Array, bodies: Array, z: Array, leg: Array, stance: Array) -> tuple[Any, ...]:
-        """Return the foothold at a place (3,), its unevenness, its distance from the reach, and 1 if there is ground."""
+        """Return the foothold at a point (3,), its unevenness and distance from the reachable region, and 1 if on ground."""
         height, rough = self.ground.pad(at, self.foot_radius)
         place = np.array([*at, self.ground.up * (height + self.foot_height)])
         off = [(place - np.array([*body[:2], z[()]])) @ about_z(body[2]) for body in bodies]
@@ -243,6 +243,6 @@ class Footholds:
 
 
 def about_z(angle: Scalar) -> Array:
-    """Rotation about z, shape (3, 3)."""
+    """Return the rotation matrix about z, shape (3, 3)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

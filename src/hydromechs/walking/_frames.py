@@ -1,4 +1,4 @@
-"""Geometry of frame walkers: two halves that slide or turn relative to each other, on legs that slide and may swing."""
+"""Geometry of frame walkers: two halves that slide or rotate relative to each other, on sliding, optionally swinging legs."""
 
 from __future__ import annotations
 
@@ -14,68 +14,68 @@ from hydromechs.spatial import maximum
 from hydromechs.values import Array, Scalar
 
 STRAIGHT = 1e-6
-"""Tolerance for the direction of an axis, as a sine."""
+"""Tolerance of an axis direction, as the sine of the angle."""
 
 
 class FlatPose(NamedTuple):
-    """A pose over the ground."""
+    """Planar pose above the ground."""
 
     x: Scalar
-    """Place [m]."""
+    """x coordinate [m]."""
     y: Scalar
-    """Place [m]."""
+    """y coordinate [m]."""
     yaw: Scalar
     """Heading [rad]."""
 
     def then(self, other: FlatPose) -> FlatPose:
-        """Return the composition of this pose with `other`, which is relative to this one."""
+        """Return the composition of this pose with `other`, which is given relative to this pose."""
         c, s = np.cos(self.yaw), np.sin(self.yaw)
         return FlatPose(self.x + c * other.x - s * other.y, self.y + s * other.x + c * other.y, self.yaw + other.yaw)
 
     def back(self) -> FlatPose:
-        """Return the pose of the origin relative to this one."""
+        """Return the inverse pose."""
         c, s = np.cos(self.yaw), np.sin(self.yaw)
         return FlatPose(-c * self.x - s * self.y, s * self.x - c * self.y, -self.yaw)
 
     def points(self, p: Array) -> Array:
-        """Return points of its axes in the world [m], shape (n, 2)."""
+        """Return the world coordinates of points given in this pose [m], shape (n, 2)."""
         c, s = np.cos(self.yaw), np.sin(self.yaw)
         return np.array([self.x, self.y]) + p[:, :2] @ np.array([[c, s], [-s, c]])
 
 
 class FrameWalker:
-    """Two halves and their legs.
+    """Frame walker: two halves with legs.
 
-    The second half is connected to the first by a slide along x, a rotation about z, or both. A leg is a slide along z, or
-    a swing about y with a slide after it:
+    A slide along x, a rotation about z, or both connect the second half to the first. A leg is a slide along z, or a swing
+    about y followed by a slide:
 
         foot = P + R(a, φ) (e − P + l d)
 
-    with the axis a and a point P of the swing, the direction d of the slide, and the foot e at zero, in the half's axes.
+    a and P are axis and point of the swing, d is the direction of the slide, and e is the foot position at zero, in half axes.
 
     Args:
-        model: The machine.
-        halves: Feet of both halves, names of frames or bodies, by the name of the half's body; that with the free joint first.
+        model: Model of the robot.
+        halves: Feet (names of frames or bodies) of both halves, keyed by body name; the half with the free joint first.
     """
 
     def __init__(self, model: Model, halves: Mapping[str, Sequence[str]]) -> None:
         self.names = tuple(halves)
-        """Names of the halves."""
+        """Body names of the halves."""
         roots = [model.body_index(name) for name in self.names]
         kin = kinematics(model, *model.neutral())
         self.feet = tuple(foot for feet in halves.values() for foot in feet)
-        """Names of the feet, those of the first half first."""
+        """Names of the feet; the feet of the first half come first."""
         self.half = np.array([h for h, feet in enumerate(halves.values()) for _ in feet])
-        """Half that each foot belongs to, shape (n,)."""
+        """Index of the half of each foot, shape (n,)."""
         self._torso(model, kin, roots)
         legs = [_leg(model, kin, foot, roots[h]) for foot, h in zip(self.feet, self.half, strict=True)]
         kinds = {leg.axis is not None for leg in legs}
         if len(kinds) > 1:
-            raise ValueError("some legs swing and some do not; all legs must be of the same kind")
+            raise ValueError("legs with and without swing joints are mixed; use legs of one kind")
         self.swings = kinds.pop()
-        """True if the legs swing."""
+        """True if the legs have swing joints."""
         self.joints = [part.name for part in self.torso if part] + [part.name for leg in legs for part in leg.parts]
-        """All joints: slide and rotation of the torso, if present; then swing, if any, and slide of each leg."""
+        """Names of all joints: torso slide and rotation, if present, then swing, if present, and slide of each leg."""
         parts = [model.joint_part(name) for name in self.joints]
         self.at = [part.q.start for part in parts]
         """Indices of the joints in q."""
@@ -87,11 +87,11 @@ class FrameWalker:
         self._axes = np.array([leg.axis for leg in legs]) if self.swings else np.zeros((0, 3))
 
     def _torso(self, model: Model, kin: Kinematics, roots: Sequence[int]) -> None:
-        """Joints between the halves, and the pose of the second half at zero."""
+        """Set the joints between the halves and the pose of the second half at zero."""
         first, second = roots
         one, two = self.names
         if model.parent[second] != first:
-            raise ValueError(f"body {two!r} is not joined to body {one!r}; name the half with the free joint first")
+            raise ValueError(f"body {two!r} is not connected to body {one!r}; list the half with the free joint first")
         slide: JointPart | None = None
         turn: JointPart | None = None
         R = np.asarray(kin.R_WB[first], dtype=float)
@@ -108,21 +108,21 @@ class FrameWalker:
                 turn, hub = part, p12 - np.cross(v, w)
             else:
                 kind = type(part.joint).__name__.lower()
-                raise ValueError(f"joint {part.name!r} is {kind}; halves slide along x of the first, turn about its z, or both")
+                raise ValueError(f"joint {part.name!r} is {kind}; use a slide along x, a rotation about z, or both")
         self.torso = (slide, turn)
-        """Slide and rotation of the second half relative to the first; None for a missing joint."""
+        """Joints of slide and rotation of the second half relative to the first; None for a missing joint."""
         self._hub = hub[:2]
         self._second = FlatPose(float(p12[0] - hub[0]), float(p12[1] - hub[1]), math.atan2(R12[1, 0], R12[0, 0]))
         self.depth = float(p12[2])
-        """z of the second half's origin in the first's axes [m]."""
+        """z of the second half's origin in axes of the first half [m]."""
 
     def relative(self, torso: Array) -> FlatPose:
-        """Return the second half's place in the first's axes, by slide [m] and turn [rad] (2,), 0 for a missing joint."""
+        """Return the pose of the second half relative to the first for `torso`: slide [m] and turn [rad], shape (2,)."""
         x, y = self._hub
         return FlatPose(x + torso[0], y, torso[1]).then(self._second)
 
     def positions(self, angles: Array) -> Array:
-        """Return the feet in the axes of their halves [m], shape (n, 3), for positions of all joints [m, rad], shape (nj,)."""
+        """Return the feet in half axes [m], shape (n, 3), for positions of all joints [m, rad], shape (nj,)."""
         legs = np.reshape(angles[-len(self.feet) * (2 if self.swings else 1) :], (len(self.feet), -1))
         x = self._ends + legs[:, -1:] * self._slides
         if not self.swings:
@@ -133,7 +133,7 @@ class FrameWalker:
         return np.asarray(self._points + along + c * (r - along) + s * np.cross(a, r))
 
     def legs(self, places: Array) -> Array:
-        """Return leg positions [m, rad], flat, for feet at (n, 3) in the halves' axes; errors across their planes remain."""
+        """Return flat leg positions [m, rad] for feet in half axes (n, 3) [m]; errors normal to the leg planes remain."""
         if not self.swings:
             return np.asarray(((places - self._ends) * self._slides).sum(axis=1))
         a, d = self._axes, self._slides
@@ -148,7 +148,7 @@ class FrameWalker:
 
 
 class _Leg(NamedTuple):
-    """One leg, in the axes of its half with all joints at zero."""
+    """One leg in half axes, with all joints at zero."""
 
     parts: list[JointPart]
     end: Array
@@ -158,7 +158,7 @@ class _Leg(NamedTuple):
 
 
 def _across(x: Array, a: Array) -> Array:
-    """Return the component of vectors x across unit vectors a, shape (n, 3)."""
+    """Return the components of vectors x perpendicular to unit vectors a, shape (n, 3)."""
     return np.asarray(x - (x * a).sum(axis=1, keepdims=True) * a)
 
 
@@ -178,20 +178,18 @@ def _leg(model: Model, kin: Kinematics, foot: str, root: int) -> _Leg:
         at = model.parent[at]
     body = model.body_names[root]
     if at < 0:
-        raise ValueError(f"foot {foot!r} is not carried by body {body!r}; name the half that carries it")
+        raise ValueError(f"foot {foot!r} is not on body {body!r}; list it under its half")
     kinds = [type(part.joint) for part in parts]
     if kinds not in ([joints.Prismatic], [joints.Revolute, joints.Prismatic]):
         words = ", ".join(f"{part.name!r} ({type(part.joint).__name__.lower()})" for part in parts) or "no joint"
-        raise ValueError(
-            f"leg of foot {foot!r} has {words} between it and {body!r}; it must have a slide, or a swing and a slide"
-        )
+        raise ValueError(f"leg of foot {foot!r} has {words} between foot and {body!r}; use a slide, or a swing and a slide")
     end = R.T @ (np.asarray(kin.R_WB[place.body], dtype=float) @ place.p + kin.p_WB[place.body] - p)
     _, slide, _ = columns[-1]
     if abs(slide[2]) < 1.0 - STRAIGHT:
-        raise ValueError(f"leg of foot {foot!r} slides along {np.round(slide, 3).tolist()}; legs slide along z of their half")
+        raise ValueError(f"leg of foot {foot!r} slides along {np.round(slide, 3).tolist()}; align the slide with z of the half")
     if len(parts) == 1:
         return _Leg(parts, np.asarray(end, dtype=float), slide, np.zeros(3), None)
     origin, v, w = columns[0]
     if abs(w[1]) < 1.0 - STRAIGHT:
-        raise ValueError(f"leg of foot {foot!r} swings about {np.round(w, 3).tolist()}; legs swing about y of their half")
+        raise ValueError(f"leg of foot {foot!r} swings about {np.round(w, 3).tolist()}; align this axis with y of the half")
     return _Leg(parts, np.asarray(end, dtype=float), slide, origin - np.cross(v, w), w)

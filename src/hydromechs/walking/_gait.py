@@ -1,4 +1,4 @@
-"""Courses and gaits: the timing of swings, and the steps of frame walkers. Custom gaits derive from `Gait`, `SupportGait`."""
+"""Courses and gaits: timing of swings, and steps of frame walkers. Derive custom gaits from `Gait` or `SupportGait`."""
 
 import abc
 import math
@@ -14,22 +14,22 @@ from hydromechs.values import Array, Finite, NotNegative, Positive, Scalar, not_
 
 
 class CoursePoint(NamedTuple):
-    """Reference pose of the body over the ground."""
+    """Planar reference pose of the body."""
 
     xy: Array
     """Position in the world [m], shape (2,)."""
     yaw: Scalar
-    """Heading: rotation about z of the world [rad]."""
+    """Heading: rotation about world z [rad]."""
 
 
 class Course:
-    """Reference motion of the body: constant velocity in its own axes and constant turn rate, except at start and end.
+    """Reference motion of the body: constant velocity in body axes and constant turn rate, except at start and end.
 
     Args:
-        velocity: Forward and sideways along x and y of the body [m/s], shape (2,).
+        velocity: Velocity along body x and y [m/s], shape (2,).
         turn_rate: Turn rate about z [rad/s].
-        distance: Distance after which it stops [m]; if omitted, it continues.
-        ramp: Time to accelerate, and to stop [s].
+        distance: Distance after which the motion stops [m]; if omitted, it does not stop.
+        ramp: Duration of acceleration and of deceleration [s].
     """
 
     def __init__(self, velocity: Sequence[float], turn_rate: float, distance: float | None, ramp: float) -> None:
@@ -39,12 +39,12 @@ class Course:
         self.turn_rate, self.ramp = number(turn_rate, "turn_rate"), positive(ramp, "ramp")
         speed = float(np.linalg.norm(self.velocity))
         if distance is not None and speed == 0.0:
-            raise FieldError("distance", distance, "must be omitted where the velocity is 0")
+            raise FieldError("distance", distance, "must be omitted if the velocity is 0")
         self.end = np.inf if distance is None else max(positive(distance, "distance") / speed, self.ramp) + self.ramp
-        """Time at which it has stopped [s]."""
+        """Time at which the motion has stopped [s]."""
 
     def _gone(self, t: Scalar) -> Scalar:
-        """Time to cover the same distance at full speed [s]."""
+        """Return the time in which the same distance is covered at full speed [s]."""
         r = self.ramp
         up = clamp(t, 0.0, r)
         if not np.isfinite(self.end):
@@ -54,7 +54,7 @@ class Course:
         return gone + down - 0.5 * down * down / r
 
     def at(self, t: Scalar, start: Array) -> CoursePoint:
-        """Return the pose of the body at t [s] from its start x, y [m] and heading [rad], shape (3,); numbers or symbols."""
+        """Return the body pose at time t [s] for a start x, y [m] and heading [rad], shape (3,), as numbers or symbols."""
         s, w, yaw = self._gone(t), self.turn_rate, start[2]
         moved = s * self.velocity
         if w != 0.0:  # ∫ R(w s) v ds
@@ -67,17 +67,17 @@ class Course:
 
 
 class Gait(Described, abc.ABC):
-    """Periodic timing of the leg swings. For a custom gait, derive a class with `offsets`.
+    """Periodic timing of leg swings. For a custom gait, derive a class that implements `offsets`.
 
     A leg swings for the fraction 1 − duty of each period and is in stance for the rest.
 
     Args:
-        period: Time of a full cycle [s].
-        duty: Fraction of the period in which each leg is in stance, above 0 and below 1 [-].
+        period: Duration of a full cycle [s].
+        duty: Duty factor: fraction of the period in which each leg is in stance, above 0 and below 1 [-].
     """
 
     least_duty: ClassVar[float] = 0.0
-    """Minimum duty with which enough feet are on the ground."""
+    """Minimum duty factor with enough feet on the ground [-]."""
 
     def __init__(self, *, period: Positive, duty: float) -> None:
         self.period = positive(period, "period")
@@ -87,12 +87,12 @@ class Gait(Described, abc.ABC):
 
     @abc.abstractmethod
     def offsets(self, places: Array) -> Array:
-        """Return the phase, 0 to 1, (n,), at which each leg starts to swing; `places`: feet in body axes (n, 3)."""
+        """Return the phase, 0 to 1, at which each leg starts to swing, shape (n,), for feet `places` in body axes (n, 3)."""
 
     def progress(self, t: Scalar, offsets: Array) -> Array:
-        """Return the swing progress of each leg at t [s], 0 to 1; below 0 in stance, shape (n,).
+        """Return the swing progress of each leg at time t [s], 0 to 1, or negative in stance, shape (n,).
 
-        It is compiled: a custom class must use NumPy and `hydromechs.spatial.where` here, and must not branch on values.
+        The method is compiled: a custom class must use NumPy and `hydromechs.spatial.where` and must not branch on values.
         """
         swing = 1.0 - self.duty
         out = []
@@ -103,26 +103,26 @@ class Gait(Described, abc.ABC):
 
     @property
     def swing_time(self) -> float:
-        """Swing time [s]."""
+        """Duration of a swing [s]."""
         return (1.0 - self.duty) * self.period
 
     @property
     def stance_time(self) -> float:
-        """Stance time [s]."""
+        """Duration of a stance [s]."""
         return self.duty * self.period
 
 
 def around(places: Array) -> Array:
-    """Return the rank of the feet around the body, 0 to n − 1, shape (n,)."""
+    """Return the rank of each foot in counterclockwise order around the body, 0 to n − 1, shape (n,)."""
     angles = np.arctan2(places[:, 1], places[:, 0])
     return np.argsort(np.argsort(np.mod(angles + 1e-9, 2.0 * np.pi)))
 
 
 class Tripod(Gait):
-    """Alternating gait: the legs form two groups of every second leg around the body, which swing alternately.
+    """Alternating gait: two groups, each of every second leg around the body, swing alternately.
 
     Args:
-        duty: Fraction of the period in which each leg is in stance, at least 1/2 [-].
+        duty: Duty factor: fraction of the period in which each leg is in stance, at least 1/2 [-].
     """
 
     least_duty = 0.5
@@ -131,17 +131,17 @@ class Tripod(Gait):
         super().__init__(period=period, duty=duty)
 
     def offsets(self, places: Array) -> Array:
-        """Alternate between 0 and 1/2."""
+        """Return 0 and 1/2 alternately around the body."""
         return 0.5 * (around(places) % 2)
 
 
 class Wave(Gait):
-    """Wave gait: one leg after the other, from the rear to the front on one side, then on the other.
+    """Wave gait: legs swing one after the other from rear to front, first on one side, then on the other.
 
-    It is the most stable and slowest gait.
+    This is the slowest and most stable gait.
 
     Args:
-        duty: Fraction of the period in which each leg is in stance; with six legs at least 5/6 [-].
+        duty: Duty factor: fraction of the period in which each leg is in stance, at least 5/6 for six legs [-].
     """
 
     least_duty = 0.75
@@ -150,7 +150,7 @@ class Wave(Gait):
         super().__init__(period=period, duty=duty)
 
     def offsets(self, places: Array) -> Array:
-        """Return k/n for the k-th leg."""
+        """Return k/n for the k-th leg of the wave."""
         n = len(places)
         if self.duty < 1.0 - 1.0 / n:
             raise FieldError("duty", self.duty, f"must be at least {1.0 - 1.0 / n:.4g} for a wave of {n} legs")
@@ -161,28 +161,28 @@ class Wave(Gait):
 
 
 GAITS: dict[str, type[Gait]] = {"tripod": Tripod, "wave": Wave}
-"""Gaits by their names in scenario files."""
+"""Gait classes, keyed by the type name in scenario files."""
 
 
 class Step(NamedTuple):
-    """One step of one half."""
+    """Step of one half."""
 
     stride: float
-    """Stride of a half over the ground in a steady walk, from behind the other half to ahead of it [m]; 0 to stay in place."""
+    """Stride of a half in steady walking, from behind the other half to ahead of it [m]; 0 to step in place."""
     turn: float
-    """Rotation of the half from the heading of the half in stance [rad]."""
+    """Rotation of the half relative to the heading of the half in stance [rad]."""
 
 
 class SupportGait(Described):
-    """Equal, alternating steps of both halves. For a custom gait, derive a class with `step`.
+    """Equal, alternating steps of both halves. For a custom gait, derive a class that overrides `step`.
 
     Args:
-        stride: Stride, see `Step` [m].
-        turn_deg: Rotation of each step [degrees].
-        lift: Time to raise the legs of a half [s].
-        move: Time in which it moves forward [s].
-        lower: Time to lower its legs [s].
-        shift: Time in which all legs are in stance [s].
+        stride: Stride of a half, see `Step` [m].
+        turn_deg: Rotation per step [°].
+        lift: Duration of raising the legs of a half [s].
+        move: Duration of the forward motion of a half [s].
+        lower: Duration of lowering the legs of a half [s].
+        shift: Duration of the stance of all legs [s].
     """
 
     def __init__(
@@ -201,14 +201,14 @@ class SupportGait(Described):
 
     @property
     def period(self) -> float:
-        """Time of one step [s]."""
+        """Duration of one step [s]."""
         return self.lift + self.move + self.lower + self.shift
 
     def step(self, number: int) -> Step:
         """Return the next step.
 
-        A controller requests the first 1000 steps during preparation, and then repeats the last one.
+        A controller requests the first 1000 steps during preparation, and later repeats the last step.
 
-        `number`: count of earlier steps; in step 0 the second half moves, in step 1 the first, and so on.
+        `number`: count of earlier steps; the second half moves in step 0, the first half in step 1, and so on.
         """
         return Step(self.stride, self.turn)

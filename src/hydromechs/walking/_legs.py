@@ -1,4 +1,4 @@
-"""Legs of three revolute joints: positions of the feet, and joint angles for target positions; all legs at once."""
+"""Legs with three revolute joints: forward and inverse kinematics of all feet together."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from hydromechs.spatial import clamp, cross, ldl, maximum, minimum, norm, where
 from hydromechs.values import Array, Scalar
 
 TOLERANCE = 1e-7
-"""Position error of a foot at which the angle search stops [m]."""
+"""Position error of a foot at which the inverse kinematics stop [m]."""
 PASSES = 25
-"""Maximum number of Newton steps."""
+"""Maximum number of Newton iterations."""
 DAMPING = 1e-10
-"""Added to the diagonal of JᵀJ [m²]."""
+"""Levenberg-Marquardt damping added to the diagonal of JᵀJ [m²]."""
 
 
 class Legs:
-    """Legs of a machine: each a chain of three revolute joints from the body to a foot.
+    """Legs of a robot: chains of three revolute joints between the body and the feet.
 
         p = P_1 + R(a_1, q_1) (P_2 + R(a_2, q_2) (... − P_2) − P_1)
 
-    with axes a and points P of the joints at zero, in the body's axes. Joints beyond the third may rotate about the
-    foot's point without moving it, as in a ball joint.
+    a and P are axes and points of the joints at zero, in body axes. A ball joint at the foot is allowed, as it does not
+    move the foot point.
 
     Args:
-        model: The machine.
+        model: Model of the robot.
         feet: Names of frames or bodies whose origins are the feet.
-        body: Name of the body.
+        body: Name of the body that carries the legs.
     """
 
     def __init__(self, model: Model, feet: Sequence[str], body: str) -> None:
@@ -43,7 +43,7 @@ class Legs:
         self.feet = tuple(feet)
         """Names of the feet."""
         self.names: list[str] = []
-        """Names of the joints, three for each leg."""
+        """Names of the joints, three per leg."""
         axes, points, ends, limits = [], [], [], []
         for foot in feet:
             chain, end = _chain(model, foot, root)
@@ -59,18 +59,18 @@ class Legs:
             at = np.asarray(kin.R_WB[place.body], dtype=float) @ place.p + kin.p_WB[place.body]
             ends.append(R.T @ (np.asarray(at, dtype=float) - p))
             if end is not None and np.linalg.norm(at - kin.p_WB[end]) > 1e-9:
-                raise ValueError(f"foot {foot!r} is not at the joint of {model.body_names[end]!r}; name one there")
+                raise ValueError(f"foot {foot!r} is not at the ball joint {model.body_names[end]!r}; use a frame at this joint")
         n = len(self.feet)
         self.axes, self.points = np.reshape(axes, (n, 3, 3)), np.reshape(points, (n, 3, 3))
         self.ends, self.limits = np.reshape(ends, (n, 3)), np.reshape(limits, (n, 3, 2))
         self._cross = np.cross(self.axes[..., None, :], np.eye(3)).swapaxes(-1, -2)
-        """a × of each axis, shape (n, 3, 3, 3)."""
+        """Cross-product matrices of the axes, shape (n, 3, 3, 3)."""
         self._cross_twice = self._cross @ self._cross
         self.at = [model.joint_part(name).q.start for name in self.names]
         """Indices of the joints in q."""
 
     def positions(self, angles: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
-        """Return feet in body axes (n, 3) [m] and Jacobians (n, 3, 3) for angles (n, 3) [rad] of `legs` or all."""
+        """Return feet in body axes [m] (n, 3) and Jacobians (n, 3, 3) for joint angles [rad] (n, 3) of `legs`."""
         K, P = self._cross[legs], self.points[legs]
         s, v = np.sin(angles)[..., None, None], (1.0 - np.cos(angles))[..., None, None]
         R = np.eye(3) + s * K + v * self._cross_twice[legs]  # Rodrigues
@@ -84,7 +84,7 @@ class Legs:
 
     @property
     def numbers(self) -> Array:
-        """Parameters of each leg for `leg_step`: axes, points, end, limits, shape (n, 27)."""
+        """Parameters of each leg for `leg_step`: axes, points, foot, limits, shape (n, 27)."""
         n = len(self.feet)
         parts = (self.axes, self.points, self.ends, self.limits)
         return np.concatenate([np.reshape(x, (n, -1)) for x in parts], axis=1)
@@ -92,17 +92,17 @@ class Legs:
     def angles(self, places: Array, start: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
         """Return joint angles for target feet [rad], shape (n, 3), and the remaining errors [m], shape (n,); see `reach`.
 
-        `places`: target foot positions from the body's origin in its axes [m], shape (n, 3); `start`: initial angles [rad],
-        shape (n, 3);
-        `legs`: which legs; defaults to all.
+        `places`: target foot positions in body axes [m], shape (n, 3); `start`: initial angles [rad], shape (n, 3); `legs`:
+        indices of the legs, defaults to all.
         """
         return reach(self.numbers[legs], places, start)
 
 
 def reach(legs: Array, places: Array, start: Array) -> tuple[Array, Array]:
-    """Return joint angles (n, 3) [rad] from `start` that put feet at places (n, 3), and the remaining errors [m], shape (n,).
+    """Return joint angles [rad] (n, 3), from `start`, that put feet at `places` (n, 3), and remaining errors [m] (n,).
 
-    By damped Newton steps of `Legs.numbers` (n, 27) or symbols; angles beyond the limits add to the error.
+    The method is damped Newton iteration for legs with parameters `Legs.numbers` (n, 27), numbers or symbols. Angles are
+    clamped to the limits.
     """
     n = len(places)
     angles, left, _ = iterate(_steps_program(n), PASSES, start, np.zeros(n), places, legs)
@@ -111,7 +111,7 @@ def reach(legs: Array, places: Array, start: Array) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=64)
 def _steps_program(n: int) -> Program:
-    """Take one Newton step of n legs; finished once all feet have arrived or no leg moves."""
+    """Return the program of one Newton step of n legs, which ends when all feet have arrived or no leg moves."""
 
     def steps(q: Array, before: Array, places: Array, legs: Array) -> tuple[Array, Array, Scalar]:
         results = [call(_step_program(), *row) for row in zip(q, places, legs, strict=True)]
@@ -134,13 +134,13 @@ def _step_program() -> Program:
 
 
 def leg_step(q: Array, place: Array, leg: Array) -> tuple[Array, Scalar, Scalar, Scalar]:
-    """Return one damped Newton step of a leg: angles, error of the foot, its largest component, largest change of an angle."""
+    """Return the result of one damped Newton step: angles, foot error, largest error component, largest angle change."""
     axes, points = leg[:9].reshape(3, 3), leg[9:18].reshape(3, 3)
     limits = leg[21:].reshape(3, 2)
     sines, versines = np.sin(q), 1.0 - np.cos(q)
 
     def turned(k: int, x: Array) -> Array:
-        """Return a vector rotated by joint k (Rodrigues)."""
+        """Return a vector rotated by joint k (Rodrigues formula)."""
         across = cross(axes[k], x)
         return x + sines[k] * across + versines[k] * cross(axes[k], across)
 
@@ -165,7 +165,7 @@ def _largest(x: Array) -> Scalar:
 
 
 def _chain(model: Model, foot: str, root: int) -> tuple[list[int], int | None]:
-    """Return the bodies of the three revolute joints from the body to a foot, and that of a ball joint at the foot."""
+    """Return the bodies of the three revolute joints between body and foot, and the body of a ball joint at the foot."""
     at = model.locate(foot).body
     out: list[int] = []
     ball: int | None = None
@@ -180,11 +180,11 @@ def _chain(model: Model, foot: str, root: int) -> tuple[list[int], int | None]:
             out.append(at)
         elif not isinstance(joint, joints.Fixed):
             kind = type(joint).__name__.lower()
-            raise ValueError(f"leg of foot {foot!r}: joint {model.body_names[at]!r} is {kind}; legs have three revolute joints")
+            raise ValueError(f"leg of foot {foot!r}: joint {model.body_names[at]!r} is {kind}; use three revolute joints")
         at = model.parent[at]
     body = model.body_names[root]
     if at < 0:
-        raise ValueError(f"foot {foot!r} is not carried by body {body!r}; name the body that carries the legs")
+        raise ValueError(f"foot {foot!r} is not on body {body!r}; set body to the carrier of the legs")
     if len(out) != 3:
-        raise ValueError(f"leg of foot {foot!r} has {len(out)} revolute joints between it and {body!r}, must have three")
+        raise ValueError(f"leg of foot {foot!r} has {len(out)} revolute joints between foot and {body!r}; use exactly three")
     return out[::-1], ball

@@ -1,4 +1,4 @@
-"""Ground along a straight path for rolling wheels: with ramps before and behind all higher parts."""
+"""Ground profile along a straight path for rolling wheels, with ramps before and behind all obstacles."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ GRID = 0.02
 
 
 class Profile:
-    """Heights of wheels on both sides of a straight path, and of the ground, on a grid.
+    """Height profiles of both wheel tracks of a straight path, and of the ground, on a grid.
 
-    A wheel's height is that at which it touches the ground, and falls by at most the slope of the ramps.
+    The height of a wheel is its height in contact with the ground, limited in descent by the slope of the ramps.
 
     Args:
-        ground: The ground.
+        ground: Known ground.
         half_track: Half of the track width [m].
         radius: Wheel radius [m].
-        clearance: Distance before and behind an obstacle at which wheels are at its height [m].
+        clearance: Distance before and behind an obstacle over which wheels are already at obstacle height [m].
         slope: Slope of the ramps [-].
-        reach: Distances of the axles ahead of the origin [m], shape (3,).
+        reach: Longitudinal positions of the axles relative to the origin [m], shape (3,).
         distance: Length of the path [m].
-        too_far: Function from heights of all wheels (3, 2) [m] to 1 for each joint that would exceed its limit.
+        too_far: Function of all wheel heights (3, 2) [m] that returns 1 for each joint that would exceed its limit, else 0.
     """
 
     def __init__(
@@ -51,30 +51,30 @@ class Profile:
         self.reach = np.array(reach)
         length = float(np.abs(self.reach).max())
         self.first = -2.0 * (length + radius + clearance)
-        """First grid point along the path [m]."""
+        """Position of the first grid point along the path [m]."""
         self._margin = 2.0 * length + radius + clearance  # ramps of obstacles that a module can climb are shorter
         size = int((radius + clearance) / GRID)
         d = np.maximum(np.abs(GRID * np.arange(-size, size + 1)) - clearance, 0.0)
         self._wheel = np.sqrt(radius**2 - d**2) - radius
-        """Axle height at which a wheel touches a point, relative to that on even ground, negated [m]."""
+        """Axle height for wheel contact at a point, relative to even ground, negated [m]."""
         self._drop = slope * GRID
 
     def __getstate__(self) -> dict[str, Any]:
-        """Set up everything except programs."""
+        """Return the attributes without compiled programs, for pickling."""
         return {name: x for name, x in self.__dict__.items() if name not in ("_reading", "_checking")}
 
     def check(self, course: Array) -> tuple[Array, Array]:
-        """Find the first point of a path (`course`: start x, y, heading) without ground, and one beyond the joints' range.
+        """Find the first point of a path without ground, and the first point at which a joint would exceed its limit.
 
-        Returns a condition, x and y [m], shape (3,); a condition, distance along the path [m] and index of the joint, shape
-        (3,).
+        The path starts at `course`: x [m], y [m], heading [rad]. Returns a condition with x and y [m], shape (3,), and a
+        condition with the distance along the path [m] and the index of the joint, shape (3,).
         """
         starts, along = self._starts(course, self.first)
         bare, found = call(self._checking, starts, along)
         return np.array([where(bare[0, 0], a, b) for a, b in zip(*bare, strict=True)]), found
 
     def at(self, course: Array, places: Array) -> Array:
-        """Return heights of both wheels and of the ground at the positions of the three axles along the path [m], shape (3, 3).
+        """Return heights of both wheels and of the ground at three axle positions along the path [m], shape (3, 3).
 
         `course`: x, y and heading at the start of the path, shape (3,); `places`: distances along the path [m], shape (3,).
         """
@@ -83,7 +83,7 @@ class Profile:
         return call(self._reading, *self._starts(course, begin), places - begin)[1]
 
     def _starts(self, course: Array, begin: Scalar) -> tuple[Array, Array]:
-        """First points on both sides (2, 2), and the direction of the path (2,)."""
+        """Return the first points of both wheel tracks (2, 2), and the direction of the path (2,)."""
         along = np.array([np.cos(course[2]), np.sin(course[2])])
         across = self.half_track * np.array([-along[1], along[0]])
         here = course[:2] + begin * along
@@ -139,7 +139,7 @@ class Profile:
         outputs: Mapping[str, tuple[int, ...]],
         last: Sweep,
     ) -> Rolled:
-        """Heights along the path in the working arrays "left", "right" and "ground", and then a sweep that reads them."""
+        """Return a loop that stores heights in the working arrays "left", "right" and "ground" and then evaluates a sweep."""
         n, wide, drop = len(kinds), len(self._wheel), self._drop
         pad = wide // 2
 
@@ -199,7 +199,7 @@ class Profile:
 
 
 def _highest(values: list[Scalar]) -> Scalar:
-    """Return the largest of some numbers that are not NaN, by pairs, which avoids a chain of dependent operations."""
+    """Return the largest number that is not NaN, by pairwise comparison to avoid a chain of dependent operations."""
     while len(values) > 1:
         pairs = [where(a > b, a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + values[2 * len(pairs) :]

@@ -1,4 +1,4 @@
-"""Frame walker on uneven ground: one half supports while the other is raised, moves forward, and is lowered."""
+"""Walking of frame walkers on uneven ground: one half supports while the other is raised, advanced and lowered."""
 
 from __future__ import annotations
 
@@ -23,39 +23,38 @@ from ._gait import SupportGait
 from ._support_steps import StepPlan, Steps, beyond_text, plan_texts
 
 LOST = 0.01
-"""Distance by which a joint command may exceed its limits before the walk ends [m, rad]."""
+"""Excess of a joint command over its limits at which the walk ends [m, rad]."""
 LONG_AGO = -1e6
-"""Initial value for the time of the last step, before any [s]."""
+"""Initial value of the time of the last step [s]."""
 
 
 class AlternatingSupport(TracedBlock):
-    """Walking controller for a machine of two halves on vertical sliding legs, which carry it alternately.
+    """Walking controller for a robot of two halves on vertical sliding legs, which support it alternately.
 
-    - One step: the legs of a half are raised, it moves forward, they are lowered, and all legs share the load. The
-    motion comes from
-      the slide between the halves; without one, the supporting legs swing back and the raised ones swing forward.
-      The rotation between the halves brings each half to its heading.
-    - Neutral positions of the feet in their halves are those of the simulation's initial configuration.
-    - Feet cannot be placed individually: the controller takes the longest step, up to the gait's stride, that puts all feet of
-      the half on even ground within reach.
-    - The first half is kept level and at its height above the mean of all footholds, by integral control of height and tilt.
+    - In one step, the legs of a half are raised, the half moves forward, the legs are lowered, and all legs share the load. The
+      slide between the halves causes the motion. Without a slide, supporting legs swing back and raised legs swing forward.
+      The rotation between the halves aligns each half with its heading.
+    - The initial configuration of the simulation defines the neutral foot positions in the halves.
+    - Feet cannot be placed individually. The controller selects the longest step, up to the stride of the gait, that puts all
+      feet of the half on even ground within reach.
+    - Integral control of height and tilt keeps the first half level and at its height above the mean of all footholds.
 
-    Its signals are the errors of height, roll and pitch of the first half, the heading error of the supporting half,
-    the progress of raising each half, 0 to 1, and the number of steps.
+    The signals are the errors of height, roll and pitch of the first half, the heading error of the supporting half, the lift
+    progress of each half, 0 to 1, and the number of steps.
 
     Args:
-        halves: Feet of both halves, names of frames or bodies, by the name of the half's body; that with the free joint first.
-        gait: `SupportGait`, or a custom one. Defaults to `SupportGait()`.
-        distance: Distance travelled by the mean of all feet after which it stops [m]; if omitted, it continues.
-        height: Height of the first half's origin above the ground [m]; defaults to that of the start.
-        foot_height: Height of the feet above the ground in stance [m]: thickness of a sole, radius of a ball.
+        halves: Feet (names of frames or bodies) of both halves, keyed by body name; the half with the free joint first.
+        gait: `SupportGait` or a custom gait. Defaults to `SupportGait()`.
+        distance: Distance of the mean of all feet after which the walk stops [m]; if omitted, the walk does not stop.
+        height: Height of the first half's origin above the ground [m]; defaults to the initial height.
+        foot_height: Height of the foot origins above the ground in stance [m], such as the thickness of a sole.
         foot_radius: Radius within which the ground below a foot must be even [m].
-        evenness: Maximum difference of heights there [m].
+        evenness: Maximum height difference of the ground within `foot_radius` [m].
         step_height: Clearance of raised feet above the ground [m].
-        settling: Time in which errors of height and tilt are removed [s].
-        bandwidth: Bandwidth of the motors' position loops [1/s].
-        start: Time at which it starts to walk [s].
-        period: Time between two commands [s].
+        settling: Time constant of the height and tilt control [s].
+        bandwidth: Bandwidth of the motor position loops [rad/s].
+        start: Time at which the walk starts [s].
+        period: Command period [s].
     """
 
     stop_error = UnreachableFoothold
@@ -78,7 +77,7 @@ class AlternatingSupport(TracedBlock):
     ) -> None:
         self.period = positive(period, "period")
         if not isinstance(halves, Mapping) or len(halves) != 2 or not all(map(_feet, halves.values())):
-            raise FieldError("halves", halves, "must be two bodies, each with the names of at least three feet")
+            raise FieldError("halves", halves, "must contain two bodies, each with the names of at least three feet")
         self.halves = {name: tuple(feet) for name, feet in halves.items()}
         if not isinstance(gait, SupportGait | None):
             raise FieldError("gait", gait, "must be a SupportGait")
@@ -95,7 +94,7 @@ class AlternatingSupport(TracedBlock):
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         first = next(iter(self.halves))
         if first not in free:
-            raise ValueError(f"the first half must have a free joint, {first!r} has none{nearest(first, free)}")
+            raise ValueError(f"the first half {first!r} has no free joint{nearest(first, free)}")
         check_free_in_world(model, model.body_index(first))
         self._at = model.q_slices[model.body_index(first)]
         self._walker = walker = FrameWalker(model, self.halves)
@@ -185,7 +184,7 @@ class AlternatingSupport(TracedBlock):
     def _begun(
         self, tick: Tick, R: Array, p: Array, at: Array, halves: tuple[FlatPose, FlatPose]
     ) -> tuple[dict[str, Any], dict[str, tuple[Scalar, ...]]]:
-        """Return the memory, which at the first tick is that of a standing machine, and stops for feet below the ground."""
+        """Return the memory, initialised for standing at the first tick, and stops for feet below the ground."""
         m: dict[str, Any] = dict(tick.memory)
         n, torso = len(self._walker.feet), self._steps.torso(at)
         given = [R, p, at, np.array(halves), tick.design["home"]]
@@ -207,7 +206,7 @@ class AlternatingSupport(TracedBlock):
 
     @property
     def _stand(self) -> Program:
-        """Return feet in the world (n, 3), distances of both halves ahead of home (2,), and depths below the ground (n,)."""
+        """Program that returns feet in the world (n, 3), leads of both halves (2,), and foot depths below the ground (n,)."""
         walker, steps = self._walker, self._steps
 
         def stand(R: Array, p: Array, at: Array, halves: Array, home: Array) -> tuple[Array, Array, Array]:

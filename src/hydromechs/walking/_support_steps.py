@@ -1,4 +1,4 @@
-"""Steps of a frame walker: the longest one after which all feet of a half are on even ground within reach."""
+"""Steps of a frame walker: the longest step after which all feet of a half are on even ground within reach."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,15 +17,15 @@ from ._frames import FlatPose, FrameWalker
 from ._gait import SupportGait
 
 TRIED = np.linspace(0.0, -0.9, 10)
-"""Candidate increments of the lead of a half, as fractions of the largest, longest first."""
+"""Candidate changes of the lead of a half, as fractions of the largest, longest step first."""
 ARRIVED = 0.005
-"""Distance that is too short for a step [m]."""
+"""Distance below which no further step is taken [m]."""
 STEPS = 1000
 """Maximum number of steps requested from a gait."""
 
 
 class StepPlan(NamedTuple):
-    """Step at its start: changes of the controller's memory."""
+    """Changes of the controller's memory at the start of a step."""
 
     number: Scalar
     when: Scalar
@@ -41,48 +41,48 @@ class StepPlan(NamedTuple):
     foot: Array
     top: Array
     failures: Array
-    """Conditions and numbers of the stops, see `plan_texts`."""
+    """Conditions and values of the stops, see `plan_texts`."""
 
 
 class _Goal(NamedTuple):
-    """Candidate step."""
+    """Candidate for a step."""
 
     torso: Array
     """Slide [m] and turn [rad] of the second half, shape (2,)."""
     ahead: Array
-    """Distance of the feet of both halves ahead of home [m], shape (2,)."""
+    """Leads of the feet of both halves from their neutral positions [m], shape (2,)."""
     place: Array
     """Footholds of all feet in the world [m], shape (n, 3)."""
     top: Array
-    """z of the raised feet [m], shape (n,)."""
+    """z of the raised feet, shape (n,) [m]."""
     z: Scalar
-    """z of the first half [m]."""
+    """z of the first half's origin [m]."""
     good: Scalar
-    """1 if the step can be taken."""
+    """1 if the step is feasible, else 0."""
     bare: Array
-    """1 for the foot without ground, shape (n,)."""
+    """1 for a foot without ground, else 0, shape (n,)."""
     uneven: Array
-    """1 for the foot on uneven ground, shape (n,)."""
+    """1 for a foot on uneven ground, else 0, shape (n,)."""
     rough: Scalar
-    """Unevenness of the ground there [m]."""
+    """Unevenness of the ground below the uneven foot [m]."""
     joint: Scalar
-    """Number of the joint that would exceed its limits."""
+    """Index of the joint that would exceed its limits."""
     beyond: Scalar
-    """Distance [m, rad]."""
+    """Excess over the limits of the joint [m, rad]."""
 
 
 class Steps:
-    """Geometry and choice of steps.
+    """Geometry and selection of steps.
 
     Args:
-        walker: The machine.
-        ground: The ground.
-        gait: Lengths and times of its steps.
-        distance: Distance of the mean of all feet [m], may be infinite.
-        evenness: Maximum difference of heights below a foot [m].
-        foot_radius: Radius within which they count [m].
-        foot_height: Height of the feet above the ground [m].
-        step_height: Clearance of raised feet [m].
+        walker: Geometry of the robot.
+        ground: Known ground.
+        gait: Lengths and durations of the steps.
+        distance: Distance of the mean of all feet after which the walk stops [m]; may be infinite.
+        evenness: Maximum height difference of the ground below a foot [m].
+        foot_radius: Radius within which the ground below a foot must be even [m].
+        foot_height: Height of the foot origins above the ground in stance [m].
+        step_height: Clearance of raised feet above the ground [m].
     """
 
     def __init__(
@@ -101,60 +101,61 @@ class Steps:
         self.evenness, self.foot_radius = evenness, foot_radius
         self.foot_height, self.step_height = foot_height, step_height
         self.deep = np.where(walker.half == 1, walker.depth, 0.0)
-        """z of the half of each foot in the first half's axes [m], shape (n,)."""
+        """z of each foot's half in axes of the first half [m], shape (n,)."""
         self._present = [k for k, part in enumerate(walker.torso) if part]
         steps = [gait.step(k) for k in range(STEPS)]
         self._strides = _table([step.stride for step in steps])
         self._turns = _table([step.turn for step in steps])
         if not (walker.swings or walker.torso[0]) and max(self._strides) > 0.0:
             raise ValueError(
-                "this machine cannot move forward: its halves do not slide along x, and its legs do not swing about y"
+                "stride above 0 needs halves that slide along x or legs that swing about y; add joints or set stride to 0"
             )
         part = walker.torso[1]
         self._limits = (getattr(part.joint, "limits", None) if part else None) or (-math.inf, math.inf)
         for turn in self._turns:
             degrees = f"the gait turns by {math.degrees(turn):g} degrees per step"
             if part is None and turn:
-                raise ValueError(f"{degrees}, but the halves cannot; omit turn_deg")
+                raise ValueError(f"{degrees}, but no joint rotates the halves; omit turn_deg")
             low, high = self._limits
             if part and not (low <= turn <= high and low <= -turn <= high):
-                raise ValueError(f"{degrees}, joint {part.name!r} only by {math.degrees(high):.3g}")
+                raise ValueError(f"{degrees}, but joint {part.name!r} only by {math.degrees(high):.3g}; reduce turn_deg")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Set up everything except programs."""
+        """Return the attributes without compiled programs, for pickling."""
         return {name: x for name, x in self.__dict__.items() if name not in ("_program", "_goal_program")}
 
     # -- geometry -----------------------------------------------------------------------------------------------------------
 
     def torso(self, at: Array) -> Array:
-        """Return slide [m] and turn [rad] of the second half, 0 for a missing joint, from positions of all joints."""
+        """Return slide [m] and turn [rad] of the second half from positions of all joints; 0 for a missing joint."""
         return np.array([at[self._present.index(k)] if k in self._present else 0.0 for k in (0, 1)])
 
     def flat(self, torso: Array, feet: Array) -> Array:
-        """Return x and y of feet, given in the axes of their halves (n, 3), in the first half's axes [m], shape (n, 2)."""
+        """Return x and y of feet in axes of the first half [m], shape (n, 2), for feet in half axes (n, 3)."""
         return np.where((self.walker.half == 1)[:, None], self.walker.relative(torso).points(feet), feet[:, :2])
 
     def joints(self, home: Array, torso: Array, ahead: Array, feet: Array, z: Scalar, tilt: Array) -> Array:
-        """Return all joint positions [m, rad], shape (nj,), with the feet `ahead` (2,) of `home` (n, 3) in their halves [m].
+        """Return all joint positions [m, rad], shape (nj,), for feet displaced by leads `ahead` (2,) from `home` (n, 3) [m].
 
-        `feet` (n,) are their heights in the world [m], z that of the first half's origin, `tilt` (2,) the parts of the world's
-        z along its x and y; `torso` (2,) is slide [m] and turn [rad] of the second half.
+        `feet` (n,) contains the foot heights in the world [m], `z` is the height of the first half's origin, `tilt` (2,)
+        contains the x and y components of world z in its axes, and `torso` (2,) is slide [m] and turn [rad] of the second
+        half.
         """
         places = np.column_stack([home[:, 0] + ahead[self.walker.half], home[:, 1], home[:, 2]])
         places[:, 2] = feet - z - self.flat(torso, places) @ tilt - self.deep
         return np.concatenate([torso[self._present], self.walker.legs(places)])
 
     def beyond(self, wanted: Array) -> list[Scalar]:
-        """Required motion of joints beyond their limits [m, rad]."""
+        """Return the excess of required joint positions over their limits [m, rad]."""
         rows = zip(wanted, self.walker.limits.tolist(), strict=True)
         return [maximum(maximum(low - x, x - high), 0.0) for x, (low, high) in rows]
 
     # -- steps --------------------------------------------------------------------------------------------------------------
 
     def plan(self, condition: Scalar, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[Scalar, ...]]]:
-        """Start the next step where a condition holds, or detect its end: memory that changes, stops of `plan_texts`.
+        """Start the next step if a condition holds, or detect the end of a step; return changed memory and stops.
 
-        `given` has fields of `StepPlan`, "home", "height", poses of the "halves" and the time "due" of the step.
+        `given` contains fields of `StepPlan`, "home", "height", poses of the "halves" and the time "due" of the step.
         """
         names = StepPlan._fields
         texts = plan_texts(self.walker)
@@ -229,7 +230,7 @@ class Steps:
         return StepPlan(arrived=np.asarray(arrives), gone=np.asarray(gone), middle=middle, failures=failures, **plan)
 
     def _failures(self, goal: _Goal, failed: Scalar, goes: Scalar, stride: Scalar) -> Array:
-        """Conditions and numbers of the stops, in the order of `plan_texts`."""
+        """Return conditions and values of the stops, in the order of `plan_texts`."""
         rows = []
         for place, bare, uneven in zip(goal.place, goal.bare, goal.uneven, strict=True):
             rows.append([where(failed, bare, 0.0), place[0], place[1], stride, 0.0])
@@ -259,7 +260,7 @@ class Steps:
         height: Array,
         z: Array,
     ) -> tuple[Array, ...]:
-        """Return the step after which the moving half leads by `lead` [m]."""
+        """Return the step that makes the moving half lead by `lead` [m]."""
         walker, up = self.walker, self.ground.up
         lead, turn, goes, before, height, z = (x[()] for x in (lead, turn, goes, before, height, z))
         ahead: Array = np.zeros(2)
@@ -314,7 +315,7 @@ class Steps:
         return tuple(map(np.asarray, goal))
 
     def _tops(self, own: Sequence[Scalar], here: Array, there: Array) -> Array:
-        """Return z of raised feet: above all ground on their path [m], shape (n,)."""
+        """Return z of raised feet, with clearance above all ground on their path [m], shape (n,)."""
         up, out = self.ground.up, []
         for mine, a, b in zip(own, here, there, strict=True):
             way = b[:2] - a[:2]
@@ -338,7 +339,7 @@ def _table(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def plan_texts(walker: FrameWalker) -> dict[str, Callable[..., str]]:
-    """Messages about steps without footholds, by key."""
+    """Return functions that produce messages about steps without footholds, by key."""
     out: dict[str, Callable[..., str]] = {}
     for foot, h in zip(walker.feet, walker.half, strict=True):
         out[f"bare {foot}"] = partial(_bare_text, walker.names[h], foot)
@@ -347,7 +348,7 @@ def plan_texts(walker: FrameWalker) -> dict[str, Callable[..., str]]:
 
 
 def _text(half: str, stride: float, why: str) -> str:
-    return f"no step of half {half!r} up to {stride:g} m finds footholds: {why}; change stride, evenness or the body's height"
+    return f"half {half!r} finds no footholds for steps up to {stride:g} m: {why}; change stride, evenness or height"
 
 
 def _bare_text(half: str, foot: str, x: float, y: float, stride: float, _: float) -> str:
@@ -364,5 +365,5 @@ def _joint_text(halves: Sequence[str], joints: Sequence[str], k: float, beyond: 
 
 
 def beyond_text(joints: Sequence[str], k: float, beyond: float, *_: float) -> str:
-    """Return the message for a joint that would exceed its limits, by its number and the excess [m, rad]."""
-    return f"joint {joints[int(k)]!r} would exceed its limits by {beyond:.3f}; shorten steps, or change the height"
+    """Return the message for a joint that would exceed its limits by `beyond` [m, rad]."""
+    return f"joint {joints[int(k)]!r} would exceed its limits by {beyond:.3f}; reduce the stride, or change the height"

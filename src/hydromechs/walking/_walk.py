@@ -1,4 +1,4 @@
-"""Walking machine on uneven ground: gait, footholds, swings, body height and attitude, joint servos."""
+"""Walking robot on uneven ground: gait, footholds, swings, body height and attitude, joint servos."""
 
 from __future__ import annotations
 
@@ -23,43 +23,42 @@ from ._legs import Legs
 LOST = 0.03
 """Position error of a foot above which its leg counts as unable to follow [m]."""
 NEAR = 1e-9
-"""Time by which swings start earlier, so that their first tick does not depend on rounding [s]."""
+"""Time by which swings start earlier, so that the first tick of a swing does not depend on rounding [s]."""
 
 
 class Walk(TracedBlock):
     """Walking controller for legs with three revolute joints, over uneven ground of known shape.
 
-    - The body follows a `Course`; its height is kept above the mean of the footholds, and it tilts by a fraction of their
-    slope.
-    - Neutral positions of the feet on the body are those of the simulation's initial configuration.
-    - A foot in stance keeps its position in the world. Before a foot swings, its next foothold is chosen: the nominal
-      mid-stance position, or a better place nearby that is even and reachable at both ends of the stance.
-    - A swing clears all ground in between.
-    - Inverse kinematics gives joint angles, which motors or servos follow through `JointServos`.
-    - Slip, sagging and a current are compensated by integral control of the body's position and attitude, and by planning
-    footholds
-      from the actual pose of the body.
+    - The body follows a `Course`. The body height is kept above the mean of the footholds, and the body tilts by a fraction of
+      their slope.
+    - The initial configuration of the simulation defines the neutral foot positions in body axes.
+    - A foot in stance keeps its position in the world. Before a foot swings, its next foothold is selected: the nominal
+      mid-stance position, or a better point nearby that is even and reachable at both ends of the stance.
+    - A swing clears all ground between the footholds.
+    - Inverse kinematics yields joint angles, which motors or servos track through `JointServos`.
+    - Integral control of body position and attitude compensates slip, sag and a current. Footholds are planned from the actual
+      body pose.
 
-    Its signals are the reference and the error of the body's position in world axes, the error of its attitude as a rotation
-    vector in body axes, and the progress of each foot's swing, below 0 in stance.
+    The signals are reference and error of the body position in world axes, the attitude error as a rotation vector in body
+    axes, and the swing progress of each foot, which is negative in stance.
 
     Args:
         feet: Names of frames or bodies whose origins are the feet.
-        velocity: Velocity of the body along its x and y [m/s].
-        turn_rate_deg: Turn rate about z [degrees/s].
-        distance: Distance after which it stops [m]; if omitted, it continues.
+        velocity: Velocity along body x and y [m/s].
+        turn_rate_deg: Turn rate about z [°/s].
+        distance: Distance after which the walk stops [m]; if omitted, the walk does not stop.
         gait: `Tripod`, `Wave` or a custom `Gait`. Defaults to `Tripod()`.
-        height: Height of the body's origin above the ground [m]; defaults to that of the start.
-        foot_height: Height of the feet above the ground in stance [m]: thickness of a sole, radius of a ball.
-        foot_radius: Radius of the pads [m]; the ground below all of it counts.
-        step_height: Clearance of a swing above the ground [m].
-        search: Radius of the search for a better foothold [m].
-        slope_share: Fraction of the ground's slope that the body follows, 0 to 1 [-].
-        settling: Time in which errors of the body's position and attitude are removed [s].
-        bandwidth: Bandwidth of the motors' position loops [1/s].
-        start: Time at which it starts to walk [s].
-        body: Name of the body; defaults to the first with a free joint.
-        period: Time between two commands [s].
+        height: Height of the body origin above the ground [m]; defaults to the initial height.
+        foot_height: Height of the foot origins above the ground in stance [m], such as the thickness of a sole.
+        foot_radius: Radius of the foot pads [m]; unevenness is evaluated below the whole pad.
+        step_height: Swing clearance above the ground [m].
+        search: Search radius around the nominal foothold [m].
+        slope_share: Fraction of the ground slope that the body follows, 0 to 1 [-].
+        settling: Time constant of the body position and attitude control [s].
+        bandwidth: Bandwidth of the motor position loops [rad/s].
+        start: Time at which the walk starts [s].
+        body: Name of the body; defaults to the first body with a free joint.
+        period: Command period [s].
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class Walk(TracedBlock):
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else "")
         if name not in free:
-            raise ValueError(f"walking needs a body with a free joint, got {name!r}{nearest(name, free)}")
+            raise ValueError(f"walking: {name!r} is not a body with a free joint{nearest(name, free)}")
         check_free_in_world(model, model.body_index(name))
         self._at = model.q_slices[model.body_index(name)]
         self._legs = Legs(model, self.feet, name)
@@ -126,7 +125,7 @@ class Walk(TracedBlock):
         homes = self._legs.positions(stance)[0]
         offsets = np.asarray(self.gait.offsets(homes), dtype=float)
         if offsets.shape != (n,):
-            raise ValueError(f"offsets of the gait must have shape ({n},), one for each foot, got {offsets.shape}")
+            raise ValueError(f"offsets of the gait have shape {offsets.shape}; return one offset per foot, shape ({n},)")
         self.height = self.foot_height - self._up * float(homes[:, 2].mean())
         if self.given_height is not None:
             self.height = self.given_height
@@ -184,7 +183,7 @@ class Walk(TracedBlock):
     # -- body ---------------------------------------------------------------------------------------------------------------
 
     def _begun(self, tick: Tick, pose: Pose, angles: Array) -> tuple[dict[str, Array], dict[str, tuple[Scalar, ...]]]:
-        """Return the memory, which at the first tick is that of a standing machine, and stops for feet below the ground."""
+        """Return the memory, initialised for standing at the first tick, and stops for feet below the ground."""
         m = {name: np.array(x) for name, x in tick.memory.items()}
         n, names = len(self.feet), ("foot", "goal", "place")
         kept = [m["foot"], np.zeros(n)]
@@ -197,7 +196,7 @@ class Walk(TracedBlock):
 
     @property
     def _stand(self) -> Program:
-        """Return feet in the world (n, 3) and their depths below the ground (n,), from angles and the pose of the body."""
+        """Program that returns feet in the world (n, 3) and their depths below the ground (n,)."""
 
         def stand(angles: Array, R: Array, p: Array) -> tuple[Array, Array]:
             feet = p + self._legs.positions(angles)[0] @ R.T
@@ -207,7 +206,7 @@ class Walk(TracedBlock):
         return trace(stand, shapes, name="stand", outputs=("feet", "depths"))
 
     def _reference(self, m: Mapping[str, Array], t: Scalar) -> Pose:
-        """Return the pose of the body at a time, with its current height and tilt."""
+        """Return the reference pose of the body at time t [s], with the current height and tilt."""
         xy, yaw = self.course.at(t - self.start_time, m["course"])
         z, ahead, sideways = m["body"]
         a, b = np.sqrt(1.0 + ahead * ahead), np.sqrt(1.0 + ahead * ahead + sideways * sideways)
@@ -233,11 +232,11 @@ class Walk(TracedBlock):
     # -- feet ---------------------------------------------------------------------------------------------------------------
 
     def _swing(self, m: dict[str, Array], soon: Scalar, pose: Pose, command: Pose, stops: dict[str, Any]) -> Array:
-        """Begin and end swings; return the progress of each, below 0 for a foot in stance, shape (n,)."""
+        """Start and end swings; return the swing progress of each foot, negative in stance, shape (n,)."""
         n, since = len(self.feet), soon - self.start_time
         progress = np.asarray(self.gait.progress(since + NEAR, m["offsets"]))
         if progress.shape != (n,):
-            raise ValueError(f"progress of the gait must have shape ({n},), one for each foot, got {progress.shape}")
+            raise ValueError(f"progress of the gait has shape {progress.shape}; return one value per foot, shape ({n},)")
         begun, arrived = since + NEAR >= 0.0, since > self.course.end + self.gait.period
         begins = []
         for k in range(n):
@@ -272,7 +271,7 @@ class Walk(TracedBlock):
         )
 
     def _wanted(self, m: Mapping[str, Array], swing: Array) -> Array:
-        """Commanded positions of the feet in world axes [m], shape (n, 3)."""
+        """Return commanded foot positions in world axes [m], shape (n, 3)."""
         rows = []
         for s, foot, goal, top, swings in zip(swing, m["foot"], m["goal"], m["top"], m["swings"], strict=True):
             s = clamp(s, 0.0, 1.0)
@@ -284,23 +283,23 @@ class Walk(TracedBlock):
 
 
 def _vector(R: Array) -> Array:
-    """Rotation vector of a matrix that turns by less than a right angle, to third order, shape (3,)."""
+    """Return the rotation vector of a matrix that rotates by less than 90°, to third order, shape (3,)."""
     sine = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     return sine * (1.0 + (sine @ sine) / 6.0)
 
 
 def _foothold_text(foot: str, search: float, x: float, y: float, left: float, *_: float) -> str:
-    """Text about a foot without a foothold: centre of the search [m], distance of the nearest place from the reach [m]."""
-    bare = f"the nearest is {left:.3f} m out of reach" if left < np.inf else "there is no ground"
+    """Return the message for a foot without foothold, from search centre [m] and distance from the reachable region [m]."""
+    bare = f"the nearest point is {left:.3f} m out of reach" if left < np.inf else "there is no ground"
     return (
-        f"no foothold for {foot!r} within {search:g} m of x = {x:.2f}, y = {y:.2f} m: {bare}; "
-        "walk more slowly, lower the body, or search farther"
+        f"foot {foot!r} has no foothold within {search:g} m of x = {x:.2f}, y = {y:.2f} m: {bare}; "
+        "walk more slowly, lower the body, or increase search"
     )
 
 
 def _lost_text(foot: str, left: float, x: float, y: float, z: float) -> str:
-    """Text about a leg that cannot follow: error and target position of its foot [m]."""
+    """Return the message for a leg that cannot follow, from error and target position of its foot [m]."""
     return (
-        f"leg of foot {foot!r} cannot follow: ({x:.2f}, {y:.2f}, {z:.2f}) m is {left:.3f} m out of "
-        "its reach; walk more slowly, with shorter steps (a shorter period), or lower the body"
+        f"leg of foot {foot!r} cannot follow: target ({x:.2f}, {y:.2f}, {z:.2f}) m is {left:.3f} m out of "
+        "reach; walk more slowly, shorten the gait period, or lower the body"
     )
