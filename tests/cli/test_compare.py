@@ -41,9 +41,9 @@ def test_other_times_are_interpolated_over_the_time_in_common():
     found = compare_recordings(recording(t, np.stack([t, -t], axis=1)), recording(s, np.stack([s, -s], axis=1)))
     assert (found.begin, found.end, found.interpolated, found.samples) == (1.0, 4.0, True, 31)
     assert found.largest < 4 * np.finfo(float).eps
-    with pytest.raises(ValueError, match="no time in common: the first is from 0 to 4 s, the second from 9 to 13 s"):
+    with pytest.raises(ValueError, match="no time in common: the first covers 0 to 4 s, the second 9 to 13 s"):
         compare_recordings(recording(t, np.stack([t, t], axis=1)), recording(t + 9.0, np.stack([t, t], axis=1)))
-    with pytest.raises(ValueError, match="the second has no samples"):
+    with pytest.raises(ValueError, match="the second recording has no samples"):
         compare_recordings(recording(t, np.stack([t, t], axis=1)), recording(t[:0], np.zeros((0, 2))))
 
 
@@ -58,7 +58,7 @@ def test_what_cannot_be_compared_is_not_called_the_same():
     """Nothing in common is an error; a variable that is something else in the other is named as that."""
     t = np.linspace(0.0, 1.0, 3)
     a = recording(t, np.stack([t, t], axis=1), energy=t)
-    with pytest.raises(ValueError, match="no variable in common: the first has depth, energy; the second power"):
+    with pytest.raises(ValueError, match="no variable in common: the first has depth, energy; the second has power"):
         compare_recordings(a, a.drop_vars(["depth", "energy"]).assign(power=("time", t)))
     other = a.assign(energy=("body", np.zeros(2)), depth=a.depth.assign_attrs(units="cm"), power=("time", t))
     found = compare_recordings(a.assign(power=("time", t)), other)

@@ -69,12 +69,12 @@ def test_a_run_may_be_shorter_than_its_timed_events(run, scenario, tmp_path):
     path.write_text(text)
     code, said, _ = run("run", path, "--duration", 0.5, "--out", tmp_path / "a", "--no-pictures")
     assert code == 0
-    assert "the run stops at 0.5 s, before the events 'bell' (1 s), 'gong' (1.5 s)" in said
+    assert "the run ends at 0.5 s, so the events 'bell' (1 s), 'gong' (1.5 s) will not occur" in said
     code, said, _ = run("run", path, "--duration", 0.7, "--resume", tmp_path / "a", "--out", tmp_path / "b", "--no-pictures")
     assert code == 0 and ": bell (time crosses 1)" in said
-    assert "the run stops at 1.2 s, before the event 'gong' (1.5 s)" in said
+    assert "the run ends at 1.2 s, so the event 'gong' (1.5 s) will not occur" in said
     code, said, _ = run("run", path, "--duration", 1, "--resume", tmp_path / "b", "--out", tmp_path / "c", "--no-pictures")
-    assert code == 0 and "gong" in said and "bell" not in said and "the run stops" not in said
+    assert code == 0 and "gong" in said and "bell" not in said and "the run ends" not in said
     code, _, err = run("run", path, "--duration", 0.01, "--out", tmp_path / "d")
     assert code == 1 and "record is 0.05 s, must not be longer than the duration of 0.01 s" in err
     path.write_text(text.replace("duration: 2.0", "duration: 0.5"))

@@ -681,7 +681,7 @@ def test_parameters_that_make_no_sense():
         (["link1.joint.damping"], KeyError, "has no effect on the equations"),
         (["world.axes"], KeyError, "is not a number but a str"),
         (["hull.inertia.mass"], KeyError, "no 'hull'"),
-        (["link1.inertia.com", "link1.inertia.com.0"], ValueError, "name the same number, or a part of it"),
+        (["link1.inertia.com", "link1.inertia.com.0"], ValueError, "refer to the same number or overlap"),
     ):
         with pytest.raises(error) as raised:
             hm.compile(CHAIN, parameters=wanted)

@@ -226,7 +226,7 @@ def test_inputs_out_of_range_name_item_value_and_fix(module, tmp_path):
         "Error: held input 'rope.closed' is 0.5, must be 0",
         "Error: t = 0.1 s: grasp 'rope': 'nose' and 'ring' do not meet: they are",
         "Error: until is NaN",
-        "Error: no quantity 'depth.anchor'",
+        "Error: unknown quantity 'depth.anchor'",
     )
     for text, wanted in zip(flown(module, tmp_path, script), expected, strict=True):
         assert text.startswith(wanted), text

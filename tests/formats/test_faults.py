@@ -69,7 +69,7 @@ BODY_FAULTS = {
     "truth for a number": ((FREE, "inertia: {mass: true} # <-"), ["is true", "must be a number"]),
     "null for a number": ((FREE, "inertia: {mass: } # <-"), ["is null (empty)", "must be a number"]),
     "list for a number": ((FREE, "inertia: {mass: [5]} # <-"), ["is [5]", "must be a number"]),
-    "wrong length": ((FREE, "inertia: {mass: 5, com: [0, 1]} # <-"), ["inertia.com is [0, 1]", "list of 3 numbers, has 2"]),
+    "wrong length": ((FREE, "inertia: {mass: 5, com: [0, 1]} # <-"), ["inertia.com is [0, 1]", "list of 3 numbers, not 2"]),
     "number for a list": ((FREE, "inertia: {mass: 5, com: 1} # <-"), ["inertia.com is 1", "list of 3 numbers"]),
     "text in a list": ((FREE, "inertia:", "  mass: 5", "  com: [0, x, 1] # <-"), ["inertia.com.1 is 'x'", "must be a number"]),
     "matrix with a short row": (
@@ -80,11 +80,11 @@ BODY_FAULTS = {
             "  added_mass:",
             f"    {{type: matrix, matrix: [{ROW}, {ROW}, {ROW}, [1, 2], {ROW}, {ROW}]}} # <-",
         ),
-        ["hydro.added_mass.matrix", "6 rows of 6 numbers, row 4 has 2"],
+        ["hydro.added_mass.matrix", "6 rows of 6 numbers, but row 4 has 2"],
     ),
     "matrix with too few rows": (
         (FREE, MASS, "hydro:", "  drag:", f"    {{type: damping, linear: [{ROW}, {ROW}]}} # <-"),
-        ["hydro.drag.linear", "6 rows of 6 numbers, has 2"],
+        ["hydro.drag.linear", "6 rows of 6 numbers, not 2 rows"],
     ),
     "mapping expected": ((FREE, "inertia: 5 # <-"), ["inertia is 5", "mapping with the keys mass, com, tensor"]),
     "frames as a list": ((FREE, MASS, "frames: [tool] # <-"), ["frames is ['tool']", "must be a mapping"]),
@@ -299,7 +299,7 @@ FILE_FAULTS = {
     "no version": (
         "name: m\nbodies:\n" + GOOD,
         1,
-        ["'hydromechs_model' is missing", "begin the file with 'hydromechs_model: 2'"],
+        ["'hydromechs_model' is missing", "start the file with 'hydromechs_model: 2'"],
     ),
     "wrong version": ("name: m\nhydromechs_model: 3\nbodies:\n" + GOOD, 2, ["hydromechs_model is 3", "must be 2"]),
     "version as a text": ("hydromechs_model: '2'\nname: m\nbodies:\n" + GOOD, 1, ["hydromechs_model is '2'", "must be 2"]),
@@ -477,7 +477,7 @@ def test_errors_are_objects():
         )
     unknown, mass, sign = sorted(caught.value.faults, key=lambda fault: (fault.line, fault.where != "bodies.arm.inertia.tensr"))
     assert (unknown.path, unknown.line, unknown.value) == (("bodies", "arm", "inertia", "tensr"), 6, 1)
-    assert unknown.remedy == "keys here are mass, com, tensor"
+    assert unknown.remedy == "use the keys mass, com, tensor"
     assert (mass.where, mass.value, mass.must) == ("bodies.arm.inertia.mass", -5.0, "must be finite and at least 0")
     assert sign.remedy == "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
     assert str(mass) == f"line 6: {mass.text}"

@@ -186,7 +186,7 @@ def test_custom_hydrodynamics_cannot_be_written():
 
         def wrench(self, body, motion): ...
 
-    with pytest.raises(UnsupportedFeature, match="body 'a': hydro is a Own, which a file cannot hold"):
+    with pytest.raises(UnsupportedFeature, match="body 'a': hydro is a Own, which a file cannot represent"):
         dumps(one(hydro=Own()))
 
 

@@ -231,11 +231,11 @@ def test_errors_are_objects():
         ("external: [rov.vehicle]", "external: [vehicle]", "(did you mean 'rov.vehicle'?)"),
         ("commands: {rov.shoulder", "commands: {rov.sholder", "(did you mean 'rov.shoulder'?)"),
         ("depth.rov.vehicle", "depth.rov.vehicl", "(did you mean 'rov.vehicle'?)"),
-        ("depth.rov.vehicle", "wrk.drag", "no quantity 'wrk'"),
+        ("depth.rov.vehicle", "wrk.drag", "unknown quantity 'wrk'"),
         ("direction: rising", "direction: up", "must be 'rising', 'falling' or 'either'"),
-        ("position.rov.vehicle.x", "position.rov.vehicle.x.y", "from its end"),
+        ("position.rov.vehicle.x", "position.rov.vehicle.x.y", "from the end"),
         ("statistic: max_abs", "statistic: median", "must be one of last, min"),
-        ("after: 20, below: 0.3", "after: 20", "it has no limit"),
+        ("after: 20, below: 0.3", "after: 20", "has no limit"),
         ("{type: dormand_prince, relative: 1.0e-05}", "rk5", "integrator.type is 'rk5'"),
         ("seed: 1", "seed: 1.5", "must be an integer"),
     ],
@@ -372,12 +372,12 @@ def test_a_model_without_free_root_stands_on_a_base():
 
 def test_models_that_do_not_fit_together():
     chain, puma = load("sinking_chain"), load("puma560")
-    with pytest.raises(ScenarioError, match=r"world.axes of 'puma560' is ENU, that of 'sinking_chain' is NED"):
+    with pytest.raises(ScenarioError, match=r"world.axes is ENU in 'puma560' but NED in 'sinking_chain'"):
         assemble([ModelStart(model=chain), ModelStart(model=puma)])
     with pytest.raises(ScenarioError, match="'sinking_chain'"):
         assemble([ModelStart(model=chain), ModelStart(model=chain)])
     other = replace(chain, world=World(gravity=9.8))
-    with pytest.raises(ScenarioError, match=r"world.gravity of 'b' is 9.8"):
+    with pytest.raises(ScenarioError, match=r"world.gravity is 9.8 in 'b'"):
         assemble([ModelStart(model=chain, name="a"), ModelStart(model=other, name="b")])
     mine, theirs = (
         ModelStart(model=chain, source="rov.yaml"),
@@ -405,7 +405,7 @@ run: {{duration: 1}}
 
 
 def test_a_scenario_sets_the_world_of_its_models():
-    with pytest.raises(ScenarioError, match=r"world.water_density of 'pipe' is 1025.0, that of 'rov' is 1000.0"):
+    with pytest.raises(ScenarioError, match=r"world.water_density is 1025.0 in 'pipe' but 1000.0 in 'rov'"):
         loads_scenario(WORLD.format(world=""), library=load, plants=library.load_vehicle)
     text = WORLD.format(world="world: {water_density: 1013, gravity: 9.7}")
     scenario = loads_scenario(text, library=load, plants=library.load_vehicle)
@@ -421,7 +421,7 @@ def test_a_scenario_sets_the_world_of_its_models():
 
 def test_a_scenario_does_not_turn_its_models():
     text = WORLD.format(world="world: {axes: ENU, water_density: 1000}")
-    with pytest.raises(ScenarioError, match=r"world.axes is ENU, but 'rov' has NED axes") as refused:
+    with pytest.raises(ScenarioError, match=r"world.axes is ENU, but model 'rov' uses NED axes") as refused:
         loads_scenario(text, library=load, plants=library.load_vehicle)
     assert refused.value.faults[0].line == 3
     with pytest.raises(ScenarioError, match="world.gravity"):
@@ -568,15 +568,15 @@ def test_components_of_the_package_can_be_named_by_their_class():
     [
         (
             "{type: torque, joint: link_3}",
-            "line 5: components.own: the name of a Torque follows .*; write 'link_3' in its place",
+            "line 5: components.own: the name of a Torque .*; rename the key to 'link_3'",
         ),
-        ("{type: external_wrench, body: link_3}", "line 5: components.own: .*; write 'external.link_3' in its place"),
+        ("{type: external_wrench, body: link_3}", "line 5: components.own: .*; rename the key to 'external.link_3'"),
         (
             "{type: joint_spring, joints: [link_3], name: x}",
-            "line 5: components.own: unknown key 'name' with the value 'x'; remove it: .*'own'",
+            "line 5: components.own: unknown key 'name' with the value 'x'; remove it, .*'own'",
         ),
-        ("{type: joint_stops, joint: link_3, stiffness: 1, upper: 1, name: x}", "unknown key 'name' .*; remove it: .*'own'"),
-        ('{type: "own.py:AnyKeys", name: x}', "unknown key 'name' with the value 'x'; remove it: .*'own'"),
+        ("{type: joint_stops, joint: link_3, stiffness: 1, upper: 1, name: x}", "unknown key 'name' .*; remove it, .*'own'"),
+        ('{type: "own.py:AnyKeys", name: x}', "unknown key 'name' with the value 'x'; remove it, .*'own'"),
     ],
 )
 def test_a_name_is_not_ignored(keys, words, tmp_path):

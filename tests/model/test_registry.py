@@ -160,7 +160,7 @@ def test_all_problems_at_once_each_of_them_once():
         "parts.b: unknown key 'frme' with the value 'tip' (did you mean 'frame'?)",
         "parts.b.stiffness is -1.0, must be finite and > 0",
         "parts.b.damping is -2.0",
-        "parts.c.xyz is [1, 2], must be a list of 3 numbers, has 2",
+        "parts.c.xyz is [1, 2], must be a list of 3 numbers, not 2",
         "parts.c.stiffness is -3.0",
         "parts.c.damping is -4.0",
         "parts.d.stiffness is -5.0",

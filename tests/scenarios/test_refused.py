@@ -171,10 +171,10 @@ def test_a_summary_on_disk_reports_whether_the_run_diverged():
 @pytest.mark.parametrize(
     "what, message",
     [
-        ({"grasp": ("gripp",)}, "event 'e': no grasp 'gripp'.*grip"),
-        ({"release": ("gripp",)}, "event 'e': no grasp 'gripp'.*grip"),
+        ({"grasp": ("gripp",)}, "event 'e'.*no grasp 'gripp'.*grip"),
+        ({"release": ("gripp",)}, "event 'e'.*no grasp 'gripp'.*grip"),
         ({"wrench": {"bobb": (1, 0, 0, 0, 0, 0)}}, "event 'e': no external wrench on 'bobb'.*bob"),
-        ({"command": {"prop": 1.0}}, "event 'e': no actuator 'prop'"),
+        ({"command": {"prop": 1.0}}, "event 'e'.*no actuator 'prop'"),
         ({"quantity": "q.bobb"}, "event 'e': quantity: 'q.bobb'.*bob"),
     ],
 )
@@ -193,7 +193,7 @@ def test_components_in_a_list_are_counted():
 def test_a_scenario_rejects_to_watch_the_energy_residual():
     """As a simulation does: it needs the start of the run."""
     event = hm.Event(name="e", quantity="energy_residual", level=1.0)
-    with pytest.raises(hm.ScenarioError, match="event 'e': quantity: no quantity 'energy_residual'"):
+    with pytest.raises(hm.ScenarioError, match="event 'e': quantity: unknown quantity 'energy_residual'"):
         hm.Scenario(name="s", models=[hm.scenario.ModelStart(model=pendulum())], events=[event], duration=2.0)
 
 

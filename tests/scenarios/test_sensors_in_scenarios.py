@@ -135,7 +135,7 @@ def test_other_seeds_and_errors_of_sensors_compile_nothing(tmp_path, monkeypatch
 
 
 def test_navigation_needs_sensors():
-    with pytest.raises(ScenarioError, match="navigation needs sensors"):
+    with pytest.raises(ScenarioError, match="navigation has no sensors"):
         (lambda s: replace(s, blocks=[b for b in s.blocks if b not in s.sensors]))(hm.load_scenario("hold_in_gusts"))
 
 

@@ -94,9 +94,9 @@ def test_events_and_checks_name_signals():
         )
 
     scenario("signal.error.arm").simulation()
-    with pytest.raises(ScenarioError, match="check 'c': quantity: .*no 'error.leg' after 'signal'"):
+    with pytest.raises(ScenarioError, match="check 'c': quantity: .*unknown name 'error.leg' after 'signal'"):
         scenario("signal.error.leg").simulation()
-    with pytest.raises(ScenarioError, match="no quantity 'signal'"):
+    with pytest.raises(ScenarioError, match="unknown quantity 'signal'"):
         scenario("signal.error.arm", controller=False)
 
 

@@ -300,9 +300,9 @@ def test_event_errors():
         hm.Event(name="x", quantity="time", level=0, direction="up")
     for quantity, message in (
         ("depth.stoned", "available: stone"),
-        ("speed", "no quantity 'speed'"),
+        ("speed", "unknown quantity 'speed'"),
         ("q.arm", "q.arm.*available: stone.x"),
-        ("position.stone.z.z", "from its end"),
+        ("position.stone.z.z", "from the end"),
     ):
         with pytest.raises(KeyError, match=message):
             stone([hm.Event(name="x", quantity=quantity, level=0.0)]).run(0.1)

@@ -455,7 +455,7 @@ def test_changes_that_cannot_be_made_are_named(tmp_path):
     problems = problems_of(tmp_path, *bad)
     assert [problem.where for problem in problems] == ["changes.step", "changes.hull.velocity", "results.sunk.statistic"]
     (problem,) = problems_of(tmp_path, ("step: 0.01", "hull.inertia.com: [0, 0, 0], hull.inertia.com.z: 0.1"))
-    assert problem.where == "changes" and "name the same number" in problem.text
+    assert problem.where == "changes" and "the same number" in problem.text
 
 
 def test_a_grid_needs_values(tmp_path):

@@ -1,4 +1,4 @@
-"""Recordings: their store on disk and in memory, quantities by name, checks, comparisons, the summary of a run."""
+"""Recordings: storage on disk and in memory, named quantities, checks, comparisons, and summaries of runs."""
 
 from ._checks import STATISTICS, Check, CheckResult, statistic_of
 from ._compare import RecordingComparison, VariableDifference, compare_recordings

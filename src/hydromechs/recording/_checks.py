@@ -25,9 +25,9 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "rms": ("root mean square of {}", lambda x: np.sqrt(np.mean(x * x))),
     "max_abs": ("maximum |{}|", lambda x: np.max(np.abs(x))),
 }
-"""Statistics of checks: text, and function of the samples."""
+"""Statistics of checks, keyed by name: description, and function of the samples."""
 HOW = ("target", "after", "before", "mean_of")
-"""Fields of a check that a statistic takes."""
+"""Fields of a check that are arguments of `statistic_of`."""
 
 
 def statistic_of(
@@ -41,7 +41,7 @@ def statistic_of(
     mean_of: Pair | None = None,
     period: float | None = None,
 ) -> tuple[float, np.ndarray]:
-    """Return a statistic of a recorded quantity, NaN if there are no samples, and the samples used, shape (n,).
+    """Return a statistic of a recorded quantity (NaN without samples), and the samples that it includes, shape (n,).
 
     Differences of angles wrap around: 359° minus a target of 1° is −2°.
 
@@ -49,11 +49,11 @@ def statistic_of(
         time: Times [s], shape (n,).
         samples: Samples of the quantity, shape (n,); see `samples_of`.
         statistic: One of `STATISTICS`.
-        target: Value subtracted from the quantity first [in its unit].
+        target: Value subtracted from the quantity [unit of the quantity].
         after: Samples before this time are ignored [s].
-        before: Samples from this time on are ignored [s]; none if None.
-        mean_of: Interval [s] whose mean is also subtracted from the quantity; none if None.
-        period: Full turn of an angle that wraps around [in its unit], from `period_of`; None for other quantities.
+        before: Samples at and after this time are ignored [s]. Defaults to no limit.
+        mean_of: Interval [s] over which the mean of the quantity is also subtracted; optional.
+        period: Period of an angle that wraps around [unit of the angle], from `period_of`; None for other quantities.
     """
     if mean_of is not None:
         then = samples[(time >= mean_of[0]) & (time < mean_of[1])]
@@ -70,59 +70,60 @@ class CheckResult(NamedTuple):
     passed: bool
     """True if the value is within its limits."""
     value: float
-    """The statistic; NaN without samples."""
+    """Value of the statistic; NaN without samples."""
     limit: str
-    """Limits as text: "below 0.3"."""
+    """Limits as text, such as "below 0.3"."""
     text: str
     """Statistic and quantity as text."""
     quantity: str = ""
-    """Its quantity, such as "position.vehicle.x"."""
+    """Quantity of the check, such as "position.vehicle.x"."""
     unit: str = ""
-    """Unit of value and limits, if the recording names one."""
+    """Unit of value and limits; empty if the recording specifies no unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Condition on a recording: a statistic of a quantity, minus a target, within limits."""
+    """Condition on a recording: limits for a statistic of a quantity minus a target."""
 
     name: str
     """Name of the check."""
     quantity: str
-    """A recorded quantity such as "position.vehicle.x", "q.elbow", "tilt_deg.vehicle"; "contact_force.*" is the sum of all."""
+    """Recorded quantity, such as "position.vehicle.x", "q.elbow" or "tilt_deg.vehicle"; "contact_force.*" is the sum over
+    all contacts."""
     target: float = 0.0
-    """Value subtracted from the quantity [in its unit]."""
+    """Value subtracted from the quantity [unit of the quantity]."""
     statistic: Annotated[str, Pattern("|".join(STATISTICS), f"must be one of {', '.join(STATISTICS)}")] = "last"
-    """"last", "min", "max", "mean", "rms" or "max_abs"."""
+    """Statistic of the samples: "last", "min", "max", "mean", "rms" or "max_abs"."""
     after: float = 0.0
     """Samples before this time are ignored [s]."""
     before: float | None = None
-    """Samples from this time on are ignored [s]; none if omitted."""
+    """Samples at and after this time are ignored [s]. Defaults to no limit."""
     mean_of: Pair | None = None
-    """Start and end [s] of an interval whose mean is also subtracted from the quantity; none if omitted."""
+    """Start and end [s] of an interval over which the mean of the quantity is also subtracted; optional."""
     below: float | None = None
-    """The statistic must be below this [in the quantity's unit]."""
+    """Upper limit; the statistic must be less [unit of the quantity]."""
     above: float | None = None
-    """The statistic must be above this [in the quantity's unit]."""
+    """Lower limit; the statistic must be greater [unit of the quantity]."""
 
     def __post_init__(self) -> None:
         label = f"check {self.name!r}"
         if self.statistic not in STATISTICS:
             raise ValueError(f"{label}: statistic is {self.statistic!r}, must be one of {', '.join(STATISTICS)}")
         if self.below is None and self.above is None:
-            raise ValueError(f"{label}: it has no limit; give below, above or both")
+            raise ValueError(f"{label} has no limit; give below, above or both")
         for key in ("target", "after", "before", "below", "above"):
             value = getattr(self, key)
             if value is not None:
                 object.__setattr__(self, key, finite(value, f"{label}: {key}"))
         if self.below is not None and self.above is not None and not self.above < self.below:
-            raise ValueError(f"{label}: above is {self.above:g}, must be less than below, {self.below:g}; swap them")
+            raise ValueError(f"{label}: above is {self.above:g}, must be less than below ({self.below:g}); swap them")
         if self.mean_of is not None:
             start, end = floats(self.mean_of, 2, f"{label}: mean_of")
             object.__setattr__(self, "mean_of", (start, end))
             if not start < end:
-                raise ValueError(f"{label}: mean_of is from {start:g} s to {end:g} s, must end after its start; swap them")
+                raise ValueError(f"{label}: mean_of starts at {start:g} s and ends at {end:g} s; swap them")
         if self.before is not None and not self.after < self.before:
-            raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before, {self.before:g} s")
+            raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before ({self.before:g} s)")
 
     def judge(self, dataset: xarray.Dataset) -> CheckResult:
         """Evaluate the check on a recording."""
@@ -130,13 +131,13 @@ class Check:
         return result._replace(unit=unit_of(dataset, self.quantity))
 
     def judge_samples(self, time: np.ndarray, samples: np.ndarray) -> CheckResult:
-        """Evaluate the check on samples of its quantity, shape (n,), at times [s], shape (n,)."""
+        """Evaluate the check on samples of its quantity, shape (n,), recorded at `time` [s], shape (n,)."""
         how = {key: getattr(self, key) for key in HOW}
         value, x = statistic_of(time, samples, self.statistic, period=period_of(self.quantity), **how)
         return self.results([value], self._why_nothing(time, x))[0]
 
     def results(self, values: Sequence[float], note: str = "") -> list[CheckResult]:
-        """Return the results for values of the statistic, with a note after their text."""
+        """Return one result for each value of the statistic; `note` is appended to the text."""
         x, limit, text = np.asarray(values, dtype=float), self.limit, self.text + note
         passed = np.isfinite(x)
         if self.below is not None:
@@ -148,7 +149,7 @@ class Check:
         ]
 
     def over(self, start: float) -> bool:
-        """True if its time ended before the start of a run [s], as in a resumed run."""
+        """True if the check applies only to times before `start` [s], as may be the case in a resumed run."""
         return self.before is not None and self.before <= start
 
     def _why_nothing(self, time: np.ndarray, x: np.ndarray) -> str:
@@ -156,13 +157,13 @@ class Check:
             missing = int(np.count_nonzero(np.isnan(x)))
             return f"; {missing} of {x.size} samples are not numbers; check whether the component was off" if missing else ""
         if time.size and self.over(float(time[0])):
-            return "; the run started after that"
+            return "; the run started later"
         ended = not time.size or time[-1] < self.after
-        return "; the run ended before that" if ended else "; no sample is between these times; record more often"
+        return "; the run ended earlier" if ended else "; there is no sample in this interval; record more often"
 
     @property
     def text(self) -> str:
-        """Return the statistic and its quantity, in words."""
+        """Statistic and quantity of the check as text."""
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = STATISTICS[self.statistic][0].format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
         text += "" if self.before is None else f" before {self.before:g} s"
@@ -170,6 +171,6 @@ class Check:
 
     @property
     def limit(self) -> str:
-        """Return the limits of the statistic as text."""
+        """Limits of the statistic as text."""
         both = (("above", self.above), ("below", self.below))
         return " and ".join(f"{word} {value:g}" for word, value in both if value is not None)

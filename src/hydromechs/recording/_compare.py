@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class VariableDifference(NamedTuple):
-    """The largest difference of one variable between two recordings."""
+    """Largest difference of one variable between two recordings."""
 
     name: str
     units: str
@@ -26,7 +26,7 @@ class VariableDifference(NamedTuple):
 
     @property
     def relative(self) -> float:
-        """Ratio of the difference to the scale, or to 1 if the first recording is zero throughout."""
+        """Ratio of the maximum difference to the scale, or to 1 if the first recording is zero throughout [-]."""
         return self.maximum / (self.scale or 1.0)
 
     @property
@@ -36,50 +36,52 @@ class VariableDifference(NamedTuple):
 
 
 class RecordingComparison(NamedTuple):
-    """Common contents of two recordings, and their differences."""
+    """Differences between the common contents of two recordings."""
 
     differences: tuple[VariableDifference, ...]
-    """Differences of each common variable, in order."""
+    """Largest difference of each common variable, in order."""
     begin: float
     """Start of the common time range [s]."""
     end: float
     """End of the common time range [s]."""
     samples: int
-    """Number of times that were compared: those of the first recording."""
+    """Number of compared samples, at times of the first recording."""
     interpolated: bool
-    """True if the second has other times and was interpolated."""
+    """True if the second recording has different times and was interpolated."""
     only_first: tuple[str, ...]
-    """Variables, and entries of dimensions, that exist only in the first."""
+    """Variables and entries of dimensions that exist only in the first recording."""
     only_second: tuple[str, ...]
-    """Variables, and entries of dimensions, that exist only in the second."""
+    """Variables and entries of dimensions that exist only in the second recording."""
     unlike: tuple[str, ...] = ()
-    """Variables with different dimensions or units in the second; these were not compared."""
+    """Variables whose dimensions or units differ between the recordings; these variables were not compared."""
     spans: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
-    """Start and end of the first and of the second [s]."""
+    """Start and end times of the first and the second recording [s]."""
 
     @property
     def largest(self) -> float:
-        """The largest relative difference of any variable but the energy residual, which is an error itself."""
+        """Maximum relative difference of all variables [-], except the energy residual, which is itself an error."""
         return max((d.relative for d in self.differences if d.name != "energy_residual"), default=0.0)
 
     @property
     def equal(self) -> bool:
-        """True if common contents are equal to the last bit."""
+        """True if the common contents are identical to the last bit."""
         return all(d.maximum == 0.0 for d in self.differences)
 
 
 def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> RecordingComparison:
-    """Compare common contents of two recordings over their common time.
+    """Compare the common contents of two recordings over their common time range.
 
-    Where their times differ, the second is interpolated linearly at the times of the first. Raises `ValueError` if they have no
-    time or no variable in common.
+    If the times differ, the second recording is interpolated linearly at the times of the first recording. Raises
+    `ValueError` if the recordings have no time range or no variable in common.
     """
     spans = _span(first, "first"), _span(second, "second")
     (a, b), only, unlike = _common(first, second)
     t_a, t_b = a["time"].values, b["time"].values
     if max(t_a[0], t_b[0]) > min(t_a[-1], t_b[-1]):
-        from_to = ", the second ".join(f"from {begin:g} to {end:g} s" for begin, end in spans)
-        raise ValueError(f"the recordings have no time in common: the first is {from_to}; does one run continue the other?")
+        from_to = ", the second ".join(f"{begin:g} to {end:g} s" for begin, end in spans)
+        raise ValueError(
+            f"the recordings have no time in common: the first covers {from_to}; compare recordings of the same time"
+        )
     begin, end = max(t_a[0], t_b[0]), min(t_a[-1], t_b[-1])
     at_a, at_b = ((t >= begin) & (t <= end) for t in (t_a, t_b))
     times = t_a[at_a]
@@ -97,14 +99,14 @@ def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> Recordi
 def _span(dataset: xarray.Dataset, which: str) -> tuple[float, float]:
     times = dataset["time"].values if "time" in dataset else np.zeros(0)
     if not times.size:
-        raise ValueError(f"the {which} has no samples; check whether its run ended before the first")
+        raise ValueError(f"the {which} recording has no samples; check whether its run ended before the first sample")
     return float(times[0]), float(times[-1])
 
 
 def _common(
     first: xarray.Dataset, second: xarray.Dataset
 ) -> tuple[tuple[xarray.Dataset, xarray.Dataset], tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
-    """Return both recordings with only their common variables and entries, contents of only one, incompatible variables."""
+    """Return both recordings reduced to common variables and entries, the other contents of each, incompatible variables."""
     variables = [
         {str(n): v for n, v in ds.data_vars.items() if v.dims[:1] == ("time",) and v.dtype.kind in "fiub"}
         for ds in (first, second)
@@ -112,7 +114,7 @@ def _common(
     unlike = _unlike(first, second)
     names = [n for n in variables[0] if n in variables[1] and n not in unlike]
     if not names:
-        has = "; the second ".join(", ".join(v) or "none" for v in variables)
+        has = "; the second has ".join(", ".join(v) or "none" for v in variables)
         raise ValueError(f"the two recordings have no variable in common: the first has {has}")
     labels = [
         {str(d): [str(x) for x in ds[d].values] for d in ds.dims if d != "time" and d in ds.coords} for ds in (first, second)
@@ -129,7 +131,7 @@ def _common(
 
 
 def _unlike(first: xarray.Dataset, second: xarray.Dataset) -> dict[str, str]:
-    """Common variables with different dimensions or units in the second: name and message."""
+    """Return the common variables with different dimensions or units: descriptions for messages, keyed by name."""
     out = {}
     for name in (str(n) for n in first.data_vars if n in second.data_vars):
         a, b = first[name], second[name]
@@ -150,7 +152,7 @@ def _interpolated(times: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.nd
 
 
 def _largest(variable: xarray.DataArray, times: np.ndarray, x: np.ndarray, y: np.ndarray) -> VariableDifference:
-    """Return the place of the largest difference of two arrays; a non-number in only one of them counts as infinite."""
+    """Return the largest difference of two arrays and its location; a NaN in only one array counts as infinite."""
     with np.errstate(invalid="ignore"):
         size = np.abs(y - x)
     size[(x == y) | (np.isnan(x) & np.isnan(y))] = 0.0

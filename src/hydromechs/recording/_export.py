@@ -33,27 +33,29 @@ def select_recording(
     begin: float | None = None,
     end: float | None = None,
 ) -> xarray.Dataset:
-    """Return a part of a recording: some variables, some entries of a dimension, an interval of time.
+    """Return part of a recording: selected variables, selected entries of dimensions, an interval of time.
 
-    `variables`: names of the variables, such as "position", or angles of the bodies, such as "tilt_deg"; defaults to all that
-    are recorded; `entries`: names to keep along a dimension, such as {"body": ["vehicle"]}; defaults to all; `begin`: time of
-    the first sample to keep [s]; defaults to the start; `end`: time of the last sample to keep [s]; defaults to the end.
+    `variables`: names of variables, such as "position", or of body angles, such as "tilt_deg". Defaults to all recorded
+    variables. `entries`: names to keep along dimensions, such as {"body": ["vehicle"]}. Defaults to all. `begin`: time of
+    the first sample to keep [s]. Defaults to the start. `end`: time of the last sample to keep [s]. Defaults to the end.
     """
     names = [str(name) for name in recording.data_vars]
     angles = [name for name in ATTITUDE if name not in names] if "orientation" in names else []
     wanted = list(dict.fromkeys(variables))
     for name in wanted:
         if name not in (*names, *angles):
-            raise KeyError(f"no variable {name!r}{nearest(name, [*names, *angles])}")
+            raise KeyError(f"the recording has no variable {name!r}{nearest(name, [*names, *angles])}")
     recording = recording.assign({name: attitude_of(recording, name) for name in angles if name in wanted})
     part = recording[wanted] if wanted else recording
     for dim, chosen in (entries or {}).items():
         if dim not in part.coords or dim == "time":
-            raise KeyError(f"no dimension {dim!r}{nearest(dim, [str(d) for d in part.coords if d != 'time'])}")
+            raise KeyError(
+                f"the recording has no dimension {dim!r}{nearest(dim, [str(d) for d in part.coords if d != 'time'])}"
+            )
         there = [str(x) for x in part[dim].values]
         for entry in chosen:
             if entry not in there:
-                raise KeyError(f"no {dim} {entry!r}{nearest(entry, there)}")
+                raise KeyError(f"the recording has no {dim} {entry!r}{nearest(entry, there)}")
         part = part.isel({dim: [there.index(entry) for entry in chosen]})
     if begin is None and end is None:
         return part
@@ -62,12 +64,12 @@ def select_recording(
     low, high = first if begin is None else begin, last if end is None else end
     keep = np.flatnonzero((time >= low - 1e-9) & (time <= high + 1e-9))
     if not len(keep):
-        raise ValueError(f"no sample from {low:g} to {high:g} s; choose from {first:g} to {last:g} s ({len(time)} samples)")
+        raise ValueError(f"there is no sample from {low:g} to {high:g} s; choose {first:g} to {last:g} s ({len(time)} samples)")
     return part.isel(time=keep)
 
 
 def save_csv(ds: xarray.Dataset, path: Path) -> None:
-    """Write one row per sample and one column per entry; numbers in full precision."""
+    """Write a CSV file with one row per sample and one column per entry, in full precision."""
     to_pandas(ds).reset_index().to_csv(path, index=False)
 
 
@@ -95,10 +97,11 @@ def save_parquet(ds: xarray.Dataset, path: Path) -> None:
 
 
 def save_mat(ds: xarray.Dataset, path: Path) -> None:
-    """Write a MATLAB file (version 5): each variable as an array with time along the first dimension.
+    """Write a MATLAB file (version 5) with each variable as an array whose first dimension is time.
 
-    The structs `dims`, `units` and `long_name` describe the variables, `entries` holds the names along each dimension as a
-    cell array, and `attributes` the attributes of the recording. Characters that are invalid in MATLAB names become "_".
+    The structs `dims`, `units` and `long_name` describe the variables. `entries` contains the names along each dimension as
+    a cell array, and `attributes` contains the attributes of the recording. Characters that are invalid in MATLAB names
+    become "_".
     """
     from scipy.io import savemat
 
@@ -142,15 +145,15 @@ def _mat_name(name: str, used: set[str]) -> str:
 
 
 UNITS_OF = {"command": "command_units", "signal": "signal_units"}
-"""Variables whose entries have separate units, and the attribute of the recording that has them."""
+"""Attributes of a recording that list the units of entries, keyed by variable."""
 
 
 def to_pandas(recording: xarray.Dataset, quantities: Iterable[str] = ()) -> pandas.DataFrame:
-    """Return a recording as a `pandas.DataFrame`: a row per sample, a column per quantity, the time in seconds as index.
+    """Return a recording as a `pandas.DataFrame`: one row per sample, one column per quantity, the time [s] as index.
 
-    Columns are named as checks and plots name quantities, `position.vehicle.z`; `frame.attrs["units"]` has the unit of each
-    where it is known. Variables without a time dimension are omitted. Angles of bodies, such as "roll_deg" or "tilt.vehicle",
-    are included only if named.
+    Column names are the quantity names of checks and plots, such as `position.vehicle.z`. `frame.attrs["units"]` contains
+    the known units, keyed by column. Variables without a time dimension are omitted. Angles of bodies, such as "roll_deg"
+    or "tilt.vehicle", are included only if named.
 
     Args:
         recording: Recording of a run: `run.recording` or `hm.load_recording(folder)`.
@@ -175,7 +178,8 @@ def to_pandas(recording: xarray.Dataset, quantities: Iterable[str] = ()) -> pand
             units |= {f"{name}{entry}": unit} if unit else {}
     for start in wanted:
         if not any(_begins(column, start) for column in columns):
-            raise KeyError(f"no quantity {start!r}{nearest(start, [*columns, *map(str, recording.data_vars), *ATTITUDE])}")
+            known = [*columns, *map(str, recording.data_vars), *ATTITUDE]
+            raise KeyError(f"the recording has no quantity {start!r}{nearest(start, known)}")
     if wanted:
         columns = {column: x for column, x in columns.items() if any(_begins(column, start) for start in wanted)}
     frame = pandas.DataFrame(columns, index=pandas.Index(recording["time"].values, name="time"))
@@ -188,7 +192,7 @@ def _begins(column: str, start: str) -> bool:
 
 
 def _labels(recording: xarray.Dataset, dims: Iterable[Any]) -> list[list[str]]:
-    """Return the names of the entries along each dimension; numbers where there are none."""
+    """Return the names of the entries along each dimension; indices for a dimension without names."""
     return [
         [str(x) for x in recording[d].values] if d in recording.coords else [str(k) for k in range(recording.sizes[d])]
         for d in dims

@@ -1,4 +1,4 @@
-"""The folder of a run: what is in it, and who may write into it, by locks."""
+"""Folder of a run: paths of its files, and locks against concurrent writers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ except ImportError:  # Windows
 
 
 class FolderInUse(OSError):
-    """Raised for a folder that another run writes into, or that contains an earlier run; the message states which."""
+    """Error for a folder that another run is writing to, or that contains an earlier run."""
 
 
 def lock_folder(folder: Path, name: str, what: str) -> int:
-    """Lock a folder that exists and return the handle of the lock file, which names the process and its purpose, such as "run".
+    """Lock an existing folder and return the handle of the lock file `name`, which contains the process number.
 
-    The operating system releases the lock of a process that ends in any way: a file that is left over is not locked.
+    `what` is the purpose in messages, such as "run". The operating system releases the lock when the process ends for any
+    reason, so a leftover file is not locked.
     """
     path = folder / name
     if fcntl is None:
@@ -49,7 +50,7 @@ def lock_folder(folder: Path, name: str, what: str) -> int:
                 owner = os.read(handle, 32).decode(errors="replace").strip()
                 os.close(handle)
                 process = f"process {owner}" if owner else "another process"
-                raise FolderInUse(f"{folder} is in use: {process} is writing a {what} into it") from None
+                raise FolderInUse(f"{folder} is in use: {process} is writing a {what} to it; choose another folder") from None
             except BaseException:
                 os.close(handle)
                 raise
@@ -60,7 +61,7 @@ def lock_folder(folder: Path, name: str, what: str) -> int:
 
 
 def unlock_folder(folder: Path, name: str, handle: int) -> None:
-    """Remove the lock file: while it is locked, so that nobody else has it; on systems without locks, after closing it."""
+    """Remove the lock file. It is removed before the lock is released, so that no other process can hold it."""
     if fcntl is None:  # Windows does not remove a file that is open
         os.close(handle)
         (folder / name).unlink(missing_ok=True)
@@ -70,37 +71,37 @@ def unlock_folder(folder: Path, name: str, handle: int) -> None:
 
 
 LOCK = "run.lock"
-"""File that a run holds locked while it writes into its folder; it names the process."""
+"""Lock file of a run that is writing to its folder; the file contains the process number."""
 
 
 class RunFolder:
-    """Paths of a run's files in its folder, which need not exist."""
+    """Paths of the files of a run in its folder; the files need not exist."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        """The folder."""
+        """Path of the folder."""
         self.recording = self.path / FOLDER_NAME
-        """The recording."""
+        """Path of the recording."""
         self.state = self.path / "state.json"
-        """Final state, or that of the last checkpoint if the run is unfinished or was killed."""
+        """Path of the final state, or of the last checkpoint if the run is unfinished or was killed."""
         self.last_finite_state = self.path / "last_finite_state.json"
-        """Last finite state of a run that diverged."""
+        """Path of the last finite state of a run that diverged."""
         self.summary = self.path / "summary.json"
-        """Summary, in the form of `Summary.to_dict`."""
+        """Path of the summary, in the format of `Summary.to_dict`."""
         self.report = self.path / "report.html"
-        """The report."""
+        """Path of the report."""
         self.inputs = self.path / "inputs.jsonl"
-        """Operator inputs of a piloted run."""
+        """Path of the operator inputs of a piloted run."""
 
     def __repr__(self) -> str:
         return f"RunFolder({str(self.path)!r})"
 
     def has_run(self) -> bool:
-        """True if a run left its recording here."""
+        """True if the folder contains the recording of a run."""
         return is_recording(self.recording)
 
     def clear(self) -> None:
-        """Remove the files of an earlier run, and nothing else; links are removed, not followed."""
+        """Remove the files of an earlier run and no other files; links are removed, not followed."""
         if self.recording.is_symlink():
             self.recording.unlink()
         if self.has_run():
@@ -111,21 +112,21 @@ class RunFolder:
 
     @contextlib.contextmanager
     def claimed(self, *, replace: bool = False) -> Iterator[RunFolder]:
-        """Lock the folder while a run writes into it; it is created, and removed again if it stays empty.
+        """Lock the folder while a run writes to it. The folder is created if missing, and removed if it remains empty.
 
-        Raises `FolderInUse` if another process has locked it, or if it contains an earlier run and `replace` is False. The
-        contents stay until `clear`.
+        Raises `FolderInUse` if another process has locked the folder, or if it contains an earlier run and `replace` is
+        False. Existing contents remain until `clear` is called.
         """
         if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"{self.path} is a file; a run needs a folder")
+            raise ValueError(f"{self.path} is a file; choose a folder")
         others = sorted(p.name for p in self.path.iterdir() if p.name != LOCK) if self.path.exists() else []
         if others and not self.has_run():
-            raise ValueError(f"{self.path} holds other files ({', '.join(others[:3])}); choose another folder")
+            raise ValueError(f"{self.path} contains other files ({', '.join(others[:3])}); choose another folder")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             why = error.strerror or error
-            raise type(error)(f"the folder {self.path} cannot be created: {why}; choose another one with --out") from error
+            raise type(error)(f"the folder {self.path} cannot be created: {why}; choose another folder with --out") from error
         handle = lock_folder(self.path, LOCK, "run")
         try:
             if self.has_run() and not replace:
@@ -139,7 +140,7 @@ class RunFolder:
     @staticmethod
     @contextlib.contextmanager
     def numbered(base: str | os.PathLike[str]) -> Iterator[RunFolder]:
-        """Claim the first of BASE, BASE-2, BASE-3, ... that contains no earlier run and that no other process uses."""
+        """Claim the first folder of BASE, BASE-2, BASE-3, ... that contains no earlier run and is not in use."""
         with contextlib.ExitStack() as stack:
             for k in count(1):
                 folder = RunFolder(base if k == 1 else f"{os.fspath(base)}-{k}")

@@ -1,7 +1,7 @@
-"""Quantities of a recording by name: "position.gripper.z", "heading_deg.vehicle"; sums of them: "contact_force.*".
+"""Named quantities of a recording, such as "position.gripper.z", and sums of quantities, such as "contact_force.*".
 
 The angles "roll", "pitch", "heading" and "tilt" of a body, in radians or, with "_deg", in degrees, are computed from its
-recorded orientation. They can be used in checks, events, plots, tables and sweeps.
+recorded orientation. Checks, events, plots, tables and sweeps accept them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALL = "*"
 
 
 def samples_of(dataset: xarray.Dataset, name: str) -> Array:
-    """Return the samples of a quantity, shape (time,), named as in `find_terms` or "time"."""
+    """Return the samples of a quantity, shape (time,). `name` is "time" or a name for `find_terms`."""
     variables: dict[str, tuple[str, ...]] = {"time": ()}
     own = dataset.variables  # not dataset[...], which takes a hundred times as long
     variables |= {str(key): tuple(map(str, own[key].dims[1:])) for key in dataset.data_vars}
@@ -41,11 +41,11 @@ OF_JOINT: dict[str, dict[str, str]] = {
     "v": {"rad": "rad/s", "m": "m/s"},
     **{head: {"rad": "N m", "m": "N"} for head in ("tau", "actuator_force")},
 }
-"""Units of variables that have an entry for each joint, by the unit of the joint's coordinate."""
+"""Units of variables with one entry per joint, keyed by variable and by the unit of the joint coordinate."""
 
 
 def unit_of(dataset: xarray.Dataset, name: str) -> str:
-    """Return the unit of a quantity; empty if it has none, or if the recording does not name it."""
+    """Return the unit of a quantity; empty if the quantity is dimensionless or its unit is unknown."""
     head, _, entry = name.partition(".")
     if head in ATTITUDE:
         return "deg" if head.endswith("_deg") else "rad"
@@ -61,14 +61,14 @@ def unit_of(dataset: xarray.Dataset, name: str) -> str:
 
 
 def source_of(head: str) -> str:
-    """Return the name of the recorded variable behind a quantity: "orientation" for the attitude, otherwise itself."""
+    """Return the recorded variable from which a quantity is computed: "orientation" for attitude angles, otherwise `head`."""
     return "orientation" if head in ATTITUDE else head
 
 
 def values_of(head: str, samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
     """Return the values of a quantity, shape (n,), from the first part of its name and the indices of `find_terms`.
 
-    Samples are those of the variable `source_of(head)`, shape (n, ...).
+    `samples` are the values of the variable `source_of(head)`, shape (n, ...).
     """
     if head not in ATTITUDE:
         return summed(samples, terms)
@@ -76,7 +76,7 @@ def values_of(head: str, samples: Array, terms: Sequence[tuple[int, ...]]) -> Ar
 
 
 def summed(samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
-    """Return the sum of some entries of each sample, shape (n,); the indices are those of `find_terms`."""
+    """Return the sum of the entries `terms` of each sample, shape (n,). `find_terms` returns the indices of the entries."""
     total = np.zeros(len(samples))
     for index in terms:
         column = samples
@@ -89,10 +89,10 @@ def summed(samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
 def find_quantity(
     name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]]
 ) -> tuple[str, tuple[int, ...]]:
-    """Return variable and indices of a named quantity: "position.gripper.z" is ("position", (5, 2)).
+    """Return the variable and indices of a named quantity, such as ("position", (5, 2)) for "position.gripper.z".
 
-    `name`: a variable and the names of its coordinates, joined by dots; names may have dots in them; `variables`: dimensions of
-    each variable, without time; `labels`: names along each dimension.
+    `name`: a variable and the names of its coordinates, joined by dots; names may contain dots. `variables`: dimensions of
+    each variable, without time. `labels`: names along each dimension.
     """
     head, terms = find_terms(name, variables, labels)
     if len(terms) != 1:
@@ -103,10 +103,10 @@ def find_quantity(
 def find_terms(
     name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]]
 ) -> tuple[str, list[tuple[int, ...]]]:
-    """Return variable and indices of all terms of a sum, with "*" for all names: "contact_force.*"; see `find_quantity`."""
+    """Return the variable and the indices of all terms of a sum, in which "*" selects all names; see `find_quantity`."""
     variable, _, entry = name.partition(".")
     if variable not in variables:
-        raise KeyError(f"no quantity {variable!r}{nearest(variable, variables)}")
+        raise KeyError(f"unknown quantity {variable!r}{nearest(variable, variables)}")
     tried: list[tuple[int, str]] = []  # remainder of the name that was not found: number of dimensions, text
 
     def indices(text: str, dims: Sequence[str]) -> list[tuple[int, ...]]:
@@ -129,27 +129,29 @@ def find_terms(
         return variable, found
     missing, text = min(tried)
     if not missing:
-        raise KeyError(f"{name!r}: remove {text!r} from its end")
+        raise KeyError(f"{name!r}: remove {text!r} from the end")
     dim = dims[len(dims) - missing]
     before = name.removesuffix(text).removesuffix(".")
-    what = f"no {text!r} after {before!r}" if text else f"add one name of the dimension {dim!r} after {before + '.'!r}"
+    what = (
+        f"unknown name {text!r} after {before!r}" if text else f"add one name of the dimension {dim!r} after {before + '.'!r}"
+    )
     raise KeyError(f"{name!r}: {what}{nearest(text, labels[dim])}")
 
 
 ANGLES = {
-    "roll": "angle about the body's x axis",
-    "pitch": "angle of the body's x axis to the horizontal",
-    "heading": "angle about the world's z axis",
-    "tilt": "angle from the body's z axis to the world's",
+    "roll": "angle about the x axis of the body",
+    "pitch": "angle between the x axis of the body and the horizontal plane",
+    "heading": "angle about the z axis of the world",
+    "tilt": "angle between the z axes of the body and the world",
 }
 """Descriptions of the angles: rotations about z (heading), then y (pitch), then x (roll), and the tilt."""
 ATTITUDE: dict[str, tuple[str, ...]] = {f"{name}{unit}": ("body",) for name in ANGLES for unit in ("", "_deg")}
-"""Dimensions, without time, of the quantities computed from "orientation"."""
+"""Dimensions, without time, of the quantities computed from "orientation", keyed by quantity."""
 FULL_TURN = 2.0 * math.pi
 
 
 def attitude(name: str, quaternion: Array) -> Array:
-    """Return an angle `name` of `ATTITUDE` (with "_deg" in degrees) of unit quaternions (..., 4), body to world, shape (...).
+    """Return the attitude angle `name` [rad, or ° with "_deg"], shape (...), of quaternions body to world, shape (..., 4).
 
     Roll and heading are in (−π, π], pitch in [−π/2, π/2], tilt in [0, π]: R_WB = R_z(heading) R_y(pitch) R_x(roll), and
     cos(tilt) = (R_WB)_zz. Roll and heading are not defined at a pitch of ±90°; the tilt is accurate at every angle.
@@ -168,14 +170,14 @@ def attitude(name: str, quaternion: Array) -> Array:
 
 
 def attitude_of(recording: xarray.Dataset, name: str) -> xarray.DataArray:
-    """Return the attitude angle `name` of every body, dimensions (time, body), in the format of a recorded variable."""
+    """Return the attitude angle `name` of every body, shape (time, body), in the format of a recorded variable."""
     q = recording["orientation"]
     unit, words = "deg" if name.endswith("_deg") else "rad", ANGLES[name.removesuffix("_deg")]
     return q.isel(wxyz=0, drop=True).copy(data=attitude(name, q.values)).rename(name).assign_attrs(units=unit, long_name=words)
 
 
 def period_of(quantity: str) -> float | None:
-    """Return a full turn in the unit of a quantity that wraps around, such as "heading_deg.vehicle"; None for all others."""
+    """Return the period of a quantity that wraps around, such as 360 for "heading_deg.vehicle"; None for other quantities."""
     head = quantity.partition(".")[0]
     if head not in ATTITUDE or head.startswith(("pitch", "tilt")):
         return None
@@ -183,5 +185,5 @@ def period_of(quantity: str) -> float | None:
 
 
 def angle_difference(difference: Scalar | Array, period: float | None) -> Any:
-    """Wrap differences of a quantity, any shape, to [−period/2, period/2); unchanged if it does not wrap (see `period_of`)."""
+    """Wrap differences of a quantity, any shape, to [−period/2, period/2); return them unchanged if `period` is None."""
     return difference if period is None else (difference + 0.5 * period) % period - 0.5 * period

@@ -1,8 +1,8 @@
-"""Recordings: written during a run, loaded, saved and exported.
+"""Recordings: writing during a run, loading, saving and export.
 
-A recording is an `xarray.Dataset` whose first dimension is time. On disk it is a Zarr store (format 2, not compressed), a
-folder that any Zarr reader opens. `RecordingWriter` writes the files of the store itself: an uncompressed chunk is the plain
-memory of the array, so that an append is one write per variable, and a run needs neither zarr nor xarray.
+A recording is an `xarray.Dataset` whose first dimension is time. On disk it is an uncompressed Zarr store (format 2), a
+folder that any Zarr reader can open. `RecordingWriter` writes the files of the store directly: an uncompressed chunk is the
+plain memory of the array. An append is therefore one write per variable, and a run needs neither zarr nor xarray.
 """
 
 from __future__ import annotations
@@ -30,27 +30,30 @@ MARK = "hydromechs_recording"
 VERSION = 2
 """Supported version of the layout."""
 FOLDER_NAME = "recording.zarr"
-"""Name of the recording in the folder of a run."""
+"""File name of the recording in the folder of a run."""
 HEADER_SIZE = 512
-"""Size of the header of a variable, padded with spaces [bytes]."""
+"""Size of the header of a variable, including padding with spaces [bytes]."""
 ORDER = "variable_order"
-"""Attribute of a store that keeps the order of the variables; not an attribute of the dataset."""
+"""Attribute of a store that contains the order of the variables; datasets do not have this attribute."""
 NETCDF_EXTRA = "hydromechs_extra"
-"""Attribute of a NetCDF file that stores, as JSON, what the format cannot."""
+"""Attribute of a NetCDF file that stores contents that the format does not support, as JSON."""
 NETCDF_SMALL, NETCDF_RATIO = 2**26, 16
-"""Size of the variables of any NetCDF file [bytes], and maximum ratio to the file for larger ones; texts take four times."""
+"""Accepted total size of the variables of any NetCDF file [bytes], and accepted ratio to the file size beyond it [-].
+
+Text in memory needs four times its size in the file.
+"""
 
 SINGLE_FILES = (".nc", ".csv", ".parquet", ".mat")
-"""Suffixes of single-file formats."""
+"""Suffixes of the formats that are single files."""
 
 
 class RecordingError(OSError):
-    """A recording cannot be written or read; the message names the path and the remedy."""
+    """Error while a recording is written or read; the message contains the path and the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variable:
-    """One recorded quantity."""
+    """Description of one recorded variable."""
 
     name: str
     dims: tuple[str, ...]
@@ -59,29 +62,31 @@ class Variable:
     """Unit, such as "m/s"; "1" for dimensionless numbers."""
     long_name: str
     dtype: str = "float64"
-    """Type of the numbers: "float64", "float32", "int32", "int8" or "bool"."""
+    """Data type: "float64", "float32", "int32", "int8" or "bool"."""
 
     def __post_init__(self) -> None:
         if not self.dims or self.dims[0] != "time" or "time" in self.dims[1:]:
-            raise ValueError(f"variable {self.name!r}: dims are {self.dims}, the first (and only the first) must be 'time'")
+            raise ValueError(f"variable {self.name!r}: dims are {self.dims}; make 'time' the first dimension and no other")
         if not self.name or any(c in self.name for c in "/\\.") or self.name == "time":
-            raise ValueError(f"variable {self.name!r}: a name must not be empty or 'time', nor hold '/', '\\' or '.'")
+            raise ValueError(f"variable {self.name!r}: the name must not be empty, be 'time' or contain '/', '\\' or '.'")
         if self.dtype not in ("float64", "float32", "int32", "int8", "bool"):
-            raise ValueError(f"variable {self.name!r}: dtype is {self.dtype!r}, use float64, float32, int32, int8 or bool")
+            raise ValueError(f"variable {self.name!r}: dtype is {self.dtype!r}; use float64, float32, int32, int8 or bool")
 
 
 TIME_ATTRS = {"units": "s", "long_name": "time"}
 
 
 def _shapes(schema: Sequence[Variable], coords: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, ...]]:
-    """Shape of one sample of each variable; rejects names that clash and dimensions without coordinates."""
+    """Return the shape of one sample of each variable; reject duplicate names and dimensions without coordinates."""
     shapes: dict[str, tuple[int, ...]] = {}
     for variable in schema:
         if variable.name in shapes or variable.name in coords:
-            raise ValueError(f"variable {variable.name!r} occurs twice, or is a dimension too")
+            raise ValueError(f"variable {variable.name!r} has the name of another variable or dimension; rename it")
         for dim in variable.dims[1:]:
             if dim not in coords:
-                raise ValueError(f"variable {variable.name!r}: dimension {dim!r} is not in coords ({', '.join(coords)})")
+                raise ValueError(
+                    f"variable {variable.name!r}: dimension {dim!r} is not in coords ({', '.join(coords)}); add its names"
+                )
         shapes[variable.name] = tuple(len(coords[dim]) for dim in variable.dims[1:])
     return shapes
 
@@ -91,7 +96,7 @@ def _checked(block: Mapping[str, np.ndarray], schema: Sequence[Variable], shapes
     names = [*shapes, "time"]
     if set(block) != set(names):
         missing, unknown = sorted(set(names) - set(block)), sorted(set(block) - set(names))
-        raise ValueError(f"block of samples: missing {missing}, not in the schema {unknown}")
+        raise ValueError(f"block of samples: variables {missing} are missing, and {unknown} are not in the schema")
     n = len(block["time"])
     arrays = {}
     for name, dtype in [*((v.name, v.dtype) for v in schema), ("time", "float64")]:
@@ -103,10 +108,10 @@ def _checked(block: Mapping[str, np.ndarray], schema: Sequence[Variable], shapes
 
 
 class RecordingWriter:
-    """Writes a recording to disk during the run.
+    """Writer of a recording to disk during a run.
 
-    When `append` returns, the operating system has the data: a killed process loses nothing that was appended. The length
-    of `time` is written last and counts the complete ones; `load_recording` cuts the rest off.
+    When `append` returns, the operating system has received the data, so a killed process loses no appended samples. The
+    length of `time` is written last and equals the number of complete samples; `load_recording` ignores the others.
     """
 
     def __init__(
@@ -119,10 +124,10 @@ class RecordingWriter:
         overwrite: bool = False,
         chunk: int = 1024,
     ) -> None:
-        """Create an empty store, with missing parents of the folder `path`.
+        """Create an empty store in the folder `path`, with missing parent folders.
 
-        `schema` has the variables without `time`, `coords` the names along each other dimension, `attrs` anything that JSON can
-        hold; a file of a variable holds `chunk` samples.
+        `schema` lists the variables without `time`, `coords` contains the names along each other dimension, and `attrs`
+        contains values that JSON supports. Each file of a variable contains `chunk` samples.
         """
         self.path = Path(path)
         """Folder of the store."""
@@ -148,7 +153,7 @@ class RecordingWriter:
                 self._write_length(name, dtype, 0)
 
     def append(self, block: Mapping[str, np.ndarray]) -> None:
-        """Write samples that follow those written so far: all variables and `time`, each with time along the first axis."""
+        """Append samples of all variables and `time`, each with time along the first axis."""
         n, arrays = _checked(block, self._schema, self._shapes)
         if n == 0:
             return
@@ -165,7 +170,7 @@ class RecordingWriter:
         self.samples += n
 
     def close(self, attrs: Mapping[str, Any] | None = None) -> None:
-        """Finish the recording: write the attributes again, with `finished` = 1 by default; remove it if it has no sample."""
+        """Finish the recording: update its attributes, or remove it if it has no samples and `attrs` sets `finished` to 0."""
         self.attrs = {**self.attrs, "finished": 1, **plain_attributes(attrs or {})}
         with self._clear_errors("cannot be finished"):
             if self.samples or self.attrs["finished"]:
@@ -175,7 +180,7 @@ class RecordingWriter:
                 files.remove(self.path)
 
     def dataset(self) -> xarray.Dataset:
-        """The recording so far, loaded from disk."""
+        """Return the recording so far, loaded from disk."""
         return load_recording(self.path)
 
     def _write_attrs(self) -> None:
@@ -205,8 +210,8 @@ class RecordingWriter:
     def _write_length(self, name: str, dtype: np.dtype, length: int) -> None:
         """Set the number of samples of a variable.
 
-        The header is overwritten by one of the same size in one system call: a kill comes before or after it. (Renaming a new
-        file over the old one made an append of ten samples ten times as slow on ext4.)
+        A header of the same size overwrites the old header in one system call, so that a kill cannot damage it. (Renaming a
+        new file over the old one made an append of ten samples ten times slower on ext4.)
         """
         shape = self._shapes.get(name, ())
         chunks = (self._chunk, *(max(1, n) for n in shape))
@@ -218,7 +223,7 @@ class RecordingWriter:
             os.close(file)
 
     def _write_rows(self, name: str, values: np.ndarray) -> None:
-        """Write samples to the files of a variable, from sample number `self.samples` on."""
+        """Write samples to the files of a variable, starting at sample number `self.samples`."""
         row = values[0].nbytes
         if row == 0:
             return
@@ -249,7 +254,7 @@ class RecordingWriter:
 
 
 class MemoryRecorder:
-    """Keeps a recording in memory; same interface as `RecordingWriter`."""
+    """Recorder in memory with the interface of `RecordingWriter`."""
 
     def __init__(self, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping[str, Any]) -> None:
         self.samples = 0
@@ -262,17 +267,17 @@ class MemoryRecorder:
         self._blocks: list[dict[str, np.ndarray]] = []
 
     def append(self, block: Mapping[str, np.ndarray]) -> None:
-        """Keep a copy of samples that follow those kept so far: all variables and `time`, time along the first axis."""
+        """Append a copy of samples of all variables and `time`, each with time along the first axis."""
         n, arrays = _checked(block, self._schema, self._shapes)
         self._blocks.append({name: values.copy() for name, values in arrays.items()})
         self.samples += n
 
     def close(self, attrs: Mapping[str, Any] | None = None) -> None:
-        """Finish the recording, with attribute `finished` = 1 unless `attrs` overrides it."""
+        """Finish the recording; the attribute `finished` becomes 1 unless `attrs` overrides it."""
         self.attrs = {**self.attrs, "finished": 1, **plain_attributes(attrs or {})}
 
     def dataset(self) -> xarray.Dataset:
-        """The recording so far."""
+        """Return the recording so far."""
         import xarray
 
         variables = {}
@@ -286,13 +291,13 @@ class MemoryRecorder:
 
 
 def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
-    """Return the recording at `path`, in memory: a Zarr store, a NetCDF file (.nc), or the folder of a run.
+    """Load the recording at `path` into memory: a Zarr store, a NetCDF file (.nc), or the folder of a run.
 
-    An unfinished recording, of a killed or present run, contains its complete samples.
+    The recording of a killed or running run contains all complete samples.
     """
     path = Path(path)
     if not path.exists():
-        raise RecordingError(f"no recording at {path}: the path does not exist")
+        raise RecordingError(f"there is no recording at {path}, because the path does not exist; correct the path")
     if path.is_dir():
         inner = path / FOLDER_NAME
         return _checked_dataset(_load_zarr(inner if inner.is_dir() else path), path)
@@ -302,15 +307,15 @@ def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
 
 
 def _checked_dataset(ds: xarray.Dataset, path: Path) -> xarray.Dataset:
-    """Return a dataset; raise `RecordingError` for a recording of another version or with damaged names."""
-    remedy = "run the scenario again, or open its numbers with xarray"
+    """Return a dataset; raise `RecordingError` for an unsupported version or duplicate names."""
+    remedy = "run the scenario again, or read the data with xarray"
     try:
         files.check_version(path, "a recording", ds.attrs.get(MARK, VERSION), VERSION, remedy)
     except OSError as error:
         raise RecordingError(str(error)) from None
     for name, variable in ds.variables.items():
         if name in ds.dims and name != "time" and len(np.unique(variable.values)) < variable.size:
-            raise RecordingError(f"{path} is a damaged recording: names along {name!r} occur twice; {remedy}")
+            raise RecordingError(f"{path} is a damaged recording: {name!r} contains duplicate names; {remedy}")
     return ds
 
 
@@ -319,19 +324,19 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrit
 
     Args:
         ds: The recording.
-        path: File to write; the suffix selects the format. `.zarr`: Zarr store, compressed. `.nc`: NetCDF (version 3).
-            `.csv`: a row per sample, columns such as `position.vehicle.x`. `.parquet`: the same table with units, needs pyarrow
-            (the extra `parquet`). `.mat`: MATLAB file (version 5), a variable per array.
-        overwrite: Replace a file, or a HydroMechs recording, at this path.
+        path: File to write; the suffix selects the format. `.zarr`: compressed Zarr store. `.nc`: NetCDF (version 3).
+            `.csv`: one row per sample, columns such as `position.vehicle.x`. `.parquet`: the same table with units;
+            requires pyarrow (the extra `parquet`). `.mat`: MATLAB file (version 5), one array per variable.
+        overwrite: Replace an existing file or HydroMechs recording at this path.
 
     Returns:
-        The path.
+        Path of the saved recording.
     """
     path = Path(path)
     writers = {".zarr": _save_zarr, ".nc": _save_netcdf, ".csv": save_csv, ".parquet": save_parquet, ".mat": save_mat}
     if path.suffix not in writers:
-        raise RecordingError(f"cannot save {path}: suffix {path.suffix!r} is not one of {', '.join(writers)}")
-    _check_free(path, overwrite, "overwrite=True")
+        raise RecordingError(f"cannot save {path}: the suffix {path.suffix!r} is not supported; use {', '.join(writers)}")
+    _check_free(path, overwrite, "set overwrite=True")
     try:
         with files.replacing(path) as partial:
             writers[path.suffix](ds, partial)
@@ -343,14 +348,14 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrit
 
 
 def _check_free(path: Path, overwrite: bool, remedy: str) -> None:
-    """Raise an error unless the path is free, or holds something that an overwriting caller may replace."""
+    """Raise an error unless the path is free or contains a recording that the caller may overwrite."""
     if not (path.exists() or path.is_symlink()):
         return
     ours = path.is_file() if path.suffix in SINGLE_FILES else is_recording(path)
     if not ours:
-        raise RecordingError(f"{path} exists and is not a recording: it is unchanged; give another path")
+        raise RecordingError(f"{path} exists and is not a recording, so it was not changed; give another path")
     if not overwrite:
-        raise RecordingError(f"{path} exists: give another path, or {remedy}")
+        raise RecordingError(f"{path} already exists; give another path, or {remedy}")
 
 
 def is_recording(path: Path) -> bool:
@@ -363,7 +368,7 @@ def is_recording(path: Path) -> bool:
 
 
 def _array_header(dtype: np.dtype, shape: Sequence[int], chunks: Sequence[int]) -> dict:
-    """Content of .zarray (Zarr storage specification, version 2)."""
+    """Return the content of .zarray (Zarr storage specification, version 2)."""
     return {
         "zarr_format": 2,
         "shape": list(shape),
@@ -386,7 +391,7 @@ def _load_zarr(path: Path) -> xarray.Dataset:
         attrs: dict[str, Any] = _attributes(path)
         n = arrays["time"].shape[0]  # before any other variable: a running simulation writes it last
     except (OSError, KeyError, ValueError, TypeError, IndexError) as e:
-        raise RecordingError(f"{path} is not a recording: it is not a Zarr store with a variable `time`") from e
+        raise RecordingError(f"{path} is not a Zarr store with a variable `time`; give the path of a recording") from e
     order = attrs.pop(ORDER, [])
     try:
         return _dataset(path, arrays, n, order if isinstance(order, list) else [], attrs)
@@ -408,7 +413,7 @@ def _attributes(folder: Path) -> dict[str, Any]:
 
 
 def _zarr_arrays(path: Path) -> dict[str, Any]:
-    """Return the arrays of any store."""
+    """Return the arrays of a store, read by zarr."""
     import zarr  # slow to import, and unnecessary for the store of a run
 
     return dict(zarr.open_group(str(path), mode="r", zarr_format=2, use_consolidated=False).arrays())
@@ -435,10 +440,10 @@ def _save_zarr(ds: xarray.Dataset, path: Path) -> None:
 
 
 def _save_netcdf(ds: xarray.Dataset, path: Path) -> None:
-    """NetCDF 3 through SciPy, with unsupported contents in one attribute as JSON.
+    """Save a NetCDF 3 file with SciPy; store unsupported contents as JSON in one attribute.
 
-    That is: attributes that are neither text nor float, variables without entries (a dimension of length 0 would become
-    the file's record dimension), and types.
+    Unsupported contents are attributes that are neither text nor float, variables without entries (a dimension of length 0
+    would become the record dimension of the file), and data types.
     """
     native = {k: v for k, v in ds.attrs.items() if type(v) is float or (type(v) is str and v)}
     empty = {
@@ -466,10 +471,12 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
         most = max(NETCDF_SMALL, NETCDF_RATIO * size_on_disk(path))
         with xarray.open_dataset(path, engine="scipy", decode_times=False) as file:
             if file.nbytes > most:
-                raise ValueError(f"it declares {file.nbytes} bytes, but is much smaller")
+                raise ValueError(f"the file declares {file.nbytes} bytes of data but is much smaller")
             ds = file.load().drop_encoding()
     except Exception as e:  # SciPy's reader can raise anything on a damaged header
-        raise RecordingError(f"{path} cannot be read as NetCDF 3: {type(e).__name__}: {e}; use hm.save_recording") from e
+        raise RecordingError(
+            f"{path} cannot be read as NetCDF 3: {type(e).__name__}: {e}; save the recording again with hm.save_recording"
+        ) from e
     try:
         return _with_extra(ds, json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}")), most)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
@@ -477,16 +484,16 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
 
 
 def _with_extra(ds: xarray.Dataset, extra: dict[str, Any], most: int) -> xarray.Dataset:
-    """Return a dataset of at most `most` bytes with the contents that NetCDF cannot store."""
+    """Return a dataset with the contents that NetCDF cannot store; raise `ValueError` if it needs more than `most` bytes."""
     import xarray
 
     described = [*extra.get("dtypes", {}).values(), *(empty["dtype"] for empty in extra.get("empty", {}).values())]
     if any(np.dtype(str(dtype)).kind not in KINDS for dtype in described):
         raise ValueError("a variable is neither numeric nor text")
     if any(0 not in empty["shape"] for empty in extra.get("empty", {}).values()):
-        raise ValueError("a variable that should be empty is not")
+        raise ValueError("a variable described as empty has entries")
     if sum(np.dtype(dtype).itemsize * ds[name].size for name, dtype in extra.get("dtypes", {}).items() if name in ds) > most:
-        raise ValueError("the types are too wide for a file of this size")
+        raise ValueError("the data types need too much memory for a file of this size")
     for name, empty in extra.get("empty", {}).items():
         ds[name] = (empty["dims"], np.empty(empty["shape"], empty["dtype"]), empty["attrs"])
         if empty["dims"] == [name]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def structured(ds: xarray.Dataset, name: str) -> Any:
-    """Return an attribute of a recording: a list of texts, such as "messages", or a table of units; None if there is none."""
+    """Return an attribute of a recording: a list of texts, such as "messages", or a table of units; None if it is missing."""
     value = ds.attrs.get(name)
     try:
         value = json.loads(value) if isinstance(value, str) else value  # early recordings store lists and tables directly
@@ -45,17 +45,17 @@ def plain_attributes(attrs: Mapping[str, Any]) -> dict[str, str | int | float]:
 
 
 CODECS = ("blosc", "zstd")
-"""Compressors of stores that this package writes."""
+"""Compressors that this package uses in stores."""
 KINDS = "fiubU"
 """NumPy kinds of numbers, booleans and fixed-length texts; no Python objects."""
 HEADER = 2**20
-"""Maximum size of the metadata of an array [bytes]."""
+"""Maximum size of array metadata [bytes]."""
 SMALL = 2**30
-"""Size of the arrays of a store up to which its compression is not checked [bytes]."""
+"""Total size of the arrays in a store up to which the compression ratio is not checked [bytes]."""
 RATIO = 1000
-"""Maximum compression ratio of a larger store; recorded motions compress by less than 100."""
+"""Maximum compression ratio of larger stores [-]; the ratio of recorded motions is below 100."""
 CHUNKS = 1_000_000
-"""Maximum number of chunks of a store, present or not; zarr visits each."""
+"""Maximum number of chunks in a store, including missing chunks, because zarr visits each of them."""
 
 
 def check_store(path: Path) -> None:
@@ -67,7 +67,7 @@ def check_store(path: Path) -> None:
     for folder in (path, *(p for p in path.iterdir() if p.is_dir())):
         for file in folder.iterdir():
             if file.is_symlink():
-                raise files.UnreadableFile(f"{file} is a link, and a recording contains its own data; copy the file there")
+                raise files.UnreadableFile(f"{file} is a link; replace it with a copy of its target")
     for folder in sorted(p for p in path.iterdir() if p.is_dir()):
         if (folder / ".zarray").exists():
             _mapping(folder / ".zattrs")
@@ -78,9 +78,11 @@ def check_store(path: Path) -> None:
                 if file.name[0].isdigit():  # a chunk; zarr reads no other data
                     packed.append((file, chunk, codec))
     if declared > max(SMALL, RATIO * held):
-        raise files.UnreadableFile(f"{path} declares {declared:.3g} bytes, but contains {held}; it is damaged or malicious")
+        raise files.UnreadableFile(
+            f"{path} declares {declared:.3g} bytes but contains {held} bytes; it is damaged or malicious"
+        )
     if chunks > CHUNKS:
-        raise files.UnreadableFile(f"{path} declares {chunks} chunks, more than {CHUNKS}; it is damaged or malicious")
+        raise files.UnreadableFile(f"{path} declares {chunks} chunks, which exceeds {CHUNKS}; it is damaged or malicious")
     for file, chunk, codec in packed:
         _check_chunk(file, chunk, codec)
 
@@ -90,7 +92,7 @@ def checked_texts(values: np.ndarray, name: str) -> np.ndarray:
     if values.dtype.kind == "U":
         codes = np.frombuffer(values.tobytes(), f"{values.dtype.str[0]}u4")
         if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
-            raise ValueError(f"{name} has characters that do not exist")
+            raise ValueError(f"{name} contains invalid characters")
     return values
 
 
@@ -101,22 +103,26 @@ def _mapping(file: Path) -> None:
 
 
 def _check_chunk(file: Path, size: int, codec: str | None) -> None:
-    """Raise `files.UnreadableFile` if a chunk would unpack to another size than its array declares [bytes]."""
+    """Raise `files.UnreadableFile` if the unpacked size of a chunk differs from the declared size [bytes]."""
     stored = file.stat().st_size
     if stored > (size if codec is None else size + size // 64 + 1024):  # incompressible data grow by less
-        raise files.UnreadableFile(f"{file} has {stored} bytes, its array declares {size}; it is damaged or malicious")
+        raise files.UnreadableFile(
+            f"{file} has {stored} bytes, but its array declares {size} bytes; it is damaged or malicious"
+        )
     if codec is not None:
         with file.open("rb") as stream:
             # Blosc: bytes 4 to 8 are the size, by which numcodecs allocates memory
             unpacked = _zstd_size(stream, stored) if codec == "zstd" else int.from_bytes(stream.read(8)[4:], "little")
         if unpacked != size:
-            raise files.UnreadableFile(f"{file} unpacks to {unpacked} bytes, not to {size}; it is damaged or malicious")
+            raise files.UnreadableFile(
+                f"{file} unpacks to {unpacked} bytes instead of {size} bytes; it is damaged or malicious"
+            )
 
 
 def _zstd_size(stream: BinaryIO, stored: int) -> int | None:
     """Return the content size of a file with one Zstandard frame [bytes] (RFC 8878, sec. 3.1.1); None for other files.
 
-    The blocks are followed to the end: numcodecs also unpacks further frames, which may have any size.
+    The function follows all blocks to the end, because numcodecs also unpacks further frames, which may have any size.
     """
     magic, flags = stream.read(4), int.from_bytes(stream.read(1), "little")
     if magic != b"\x28\xb5\x2f\xfd":
@@ -136,12 +142,12 @@ def _zstd_size(stream: BinaryIO, stored: int) -> int | None:
 
 
 def _array_size(header: Path) -> tuple[int, int, int, str | None]:
-    """Return the size of an array with full chunks [bytes], the number and size of its chunks, and its codec."""
+    """Return the size of an array with full chunks [bytes], the number of chunks, their size [bytes], and the codec."""
     meta = files.read_json(header, HEADER)
 
     def refuse(key: str, must: str) -> files.UnreadableFile:
         return files.UnreadableFile(
-            f"{header}: {key} {must}; recordings have numbers and texts, compressed by {', '.join(CODECS)}"
+            f"{header}: {key} {must}; recordings contain numbers and texts, compressed by {', '.join(CODECS)}"
         )
 
     if not isinstance(meta, dict) or meta.get("zarr_format") != 2:
@@ -169,16 +175,16 @@ def _array_size(header: Path) -> tuple[int, int, int, str | None]:
 
 @dataclass(frozen=True)
 class PlainArray:
-    """An array without compression, in chunks along its first axis; `array[:n]` reads n rows."""
+    """Uncompressed array in chunks along its first axis; `array[:n]` reads n rows."""
 
     folder: Path
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     rows: int
-    """Rows of a chunk."""
+    """Number of rows in a chunk."""
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Return the first rows, or all with `...`; those without a file are 0."""
+        """Return the first rows, or all rows for `...`; rows of missing files are 0."""
         shape = (len(range(self.shape[0])[rows]) if isinstance(rows, slice) else self.shape[0], *self.shape[1:])
         out, size = np.zeros(shape, self.dtype), self.rows * math.prod(shape[1:])
         for k in range(-(-shape[0] // self.rows) if out.size else 0):
@@ -186,14 +192,14 @@ class PlainArray:
             if file.exists():
                 chunk = np.fromfile(file, self.dtype, size)
                 if chunk.size < size:
-                    raise ValueError(f"{file} has {chunk.nbytes} bytes, must have {size * self.dtype.itemsize}")
+                    raise ValueError(f"{file} has {chunk.nbytes} bytes, must have {size * self.dtype.itemsize} bytes")
                 part = out[k * self.rows : (k + 1) * self.rows]
                 part[...] = chunk.reshape(-1, *shape[1:])[: len(part)]
         return out
 
 
 def plain_arrays(path: Path) -> dict[str, PlainArray]:
-    """Return the arrays of a checked store, "time" first, if all are as `RecordingWriter` writes them; otherwise none."""
+    """Return the arrays of a checked store, "time" first; empty unless all have the format of `RecordingWriter`."""
     out = {}
     for folder in sorted((p for p in path.iterdir() if (p / ".zarray").exists()), key=lambda p: p.name != "time"):
         meta = files.read_json(folder / ".zarray", HEADER)
@@ -216,5 +222,5 @@ def size_on_disk(file: Path) -> int:
     if stat.S_ISDIR(status.st_mode):
         return 0
     if not stat.S_ISREG(status.st_mode):
-        raise files.UnreadableFile(f"{file} is a device, pipe or socket; a recording contains regular files only")
+        raise files.UnreadableFile(f"{file} is a device, pipe or socket; replace it with a regular file")
     return int(getattr(status, "st_blocks", -(-status.st_size // 512))) * 512

@@ -1,4 +1,4 @@
-"""Summary of a run: its times, checks, energy audit, and warnings that make its result doubtful."""
+"""Summary of a run: times, checks, energy audit, and warnings about doubtful results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WARNING_KINDS = {
 
 
 class RunWarning(NamedTuple):
-    """A condition that occurred in a run: its first time, and its worst value."""
+    """Condition that occurred in a run, with its first time and worst value."""
 
     kind: str
     """One of `WARNING_KINDS`."""
@@ -45,39 +45,39 @@ class RunWarning(NamedTuple):
     value: float
     """Worst value of the run [in `unit`]."""
     limit: float
-    """Limit that it exceeded [in `unit`]."""
+    """Limit that the value exceeded [in `unit`]."""
     unit: str
     """Unit of value and limit."""
     text: str
-    """The warning in one sentence: item, time, value, limit, advice."""
+    """Warning in one sentence: item, time, value, limit, advice."""
     expected: bool = False
     """True if the scenario expects warnings of this kind."""
 
 
 DESIGN = "Control design"
-"""Label, in the set-up of a summary, of a controller's description."""
+"""Label of the controller description in the set-up of a summary."""
 STORED_ENERGIES = {
     "kinetic_energy_body": "kinetic energy of the bodies",
     "kinetic_energy_fluid": "kinetic energy of the water",
     "potential_energy": "potential energy",
     "elastic_energy": "elastic energy",
 }
-"""Variables of a recording whose sum is the stored energy, in words."""
+"""Descriptions of the variables of a recording whose sum is the stored energy."""
 
 
 def real_time_factor(simulated: float, wall: float) -> float:
-    """Return simulated time divided by wall time, both in [s]; 0 without wall time."""
+    """Return the simulated time [s] divided by the wall time [s]; 0 if the wall time is 0."""
     return simulated / wall if wall > 0.0 else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Summary:
-    """Contents of the report of a run, without its pictures."""
+    """Contents of the report of a run, without pictures."""
 
     title: str = ""
-    """Title of the mission, in one line."""
+    """Title of the mission in one line."""
     description: str = ""
-    """Description of the mission, in a few sentences."""
+    """Description of the mission in a few sentences."""
     model: str = ""
     duration: float | None = None
     """Simulated time [s]."""
@@ -86,35 +86,35 @@ class Summary:
     compile_time: float | None = None
     """Wall time of set-up and compilation [s]."""
     real_time_factor: float | None = None
-    """Simulated time divided by wall time."""
+    """Simulated time divided by wall time [-]."""
     late_steps: int | None = None
-    """Deadlines that a run in real time missed; None for a run that was not paced."""
+    """Number of missed deadlines in a real-time run; None if the run was not paced."""
     stopped: str | None = None
-    """The event that ended the run early, or None."""
+    """Event that ended the run early, or None."""
     diverged: str | None = None
     """Reason of divergence, or None."""
     checks: tuple[CheckResult, ...] = ()
     warnings: tuple[RunWarning, ...] = ()
     """Conditions that make the result doubtful even if the checks pass."""
     work: Mapping[str, float] = field(default_factory=dict)
-    """Work of each cause from the first sample of the recording on [J]."""
+    """Work since the first sample of the recording [J], keyed by cause."""
     stored: Mapping[str, float] = field(default_factory=dict)
-    """Change of each kind of stored energy [J], by the name of its variable."""
+    """Change of each kind of stored energy [J], keyed by variable."""
     residual: float | None = None
-    """Maximum |energy residual| from the first sample on, less its value there [J]."""
+    """Maximum |energy residual|, relative to its value at the first sample [J]."""
     residual_relative: float | None = None
-    """The residual over the energy exchanged: all |work| and all |changes of stored energy|."""
+    """Residual divided by the exchanged energy, the sum of all |work| and all |changes of stored energy| [-]."""
     residual_before: float | None = None
-    """Energy residual at the resumed state [J]; None for a run from the start. The variable `energy_residual` and its checks
-    include it; `residual` does not."""
+    """Energy residual at the resumed state [J]; None if the run was not resumed. The variable `energy_residual` and its
+    checks include this value, but `residual` does not."""
     setup: tuple[tuple[str, str], ...] = ()
     """Set-up of the run: pairs of label and text."""
     messages: tuple[str, ...] = ()
-    """Warnings and events, each once."""
+    """Warnings and events, without repetition."""
 
     @property
     def passed(self) -> bool:
-        """True if the run is complete and all checks passed."""
+        """True if the run did not diverge and all checks passed."""
         return self.diverged is None and all(check.passed for check in self.checks)
 
     @property
@@ -129,11 +129,11 @@ class Summary:
 
     @property
     def stored_change(self) -> float:
-        """Change of all stored energy [J]; the total work, except for the residual at the end."""
+        """Change of all stored energy [J]; differs from the total work by the residual at the end."""
         return sum(self.stored.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of summary.json: plain data."""
+        """Return the content of summary.json as plain data."""
         changes = {f"change of {name.replace('_', ' ')}": change for name, change in self.stored.items()}
         plain = {
             "checks": [check._asdict() for check in self.checks],
@@ -179,17 +179,17 @@ def summarise(
 
     Args:
         dataset: The recording.
-        title: One-line title. Defaults to the recording's title.
-        description: Description.
-        checks: Results of the checks.
+        title: Title in one line. Defaults to the title in the recording.
+        description: Description of the mission.
+        checks: Checks to evaluate.
         warnings: Warnings about the run, from `simulation.run_warnings`.
         setup: Setup of the run: pairs of label and text.
         compile_time: Compile time [s].
-        late_steps: Deadlines missed in real time, or None.
-        stopped: The event that ended it early, or None.
+        late_steps: Number of missed deadlines in a real-time run, or None.
+        stopped: Event that ended the run early, or None.
         diverged: Reason for divergence, or None.
-        end_time: Time that was reached [s]. Defaults to that of the last sample.
-        notes: Messages in addition to those of the recording.
+        end_time: Final time of the run [s]. Defaults to the time of the last sample.
+        notes: Messages that are added to the messages in the recording.
     """
     attrs, recorded = dataset.attrs, dataset.sizes.get("time", 0) > 0
     time = dataset["time"].values
@@ -207,7 +207,7 @@ def summarise(
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
     over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a resumed run
-    unjudged = [f"not evaluated, because its time ended before this run started: {check.name}" for check in over]
+    unjudged = [f"check {check.name!r} was not evaluated, because its time ended before this run started" for check in over]
     said = [*(structured(dataset, "messages") or ()), *notes, *([diverged] if diverged else ()), *unjudged]
     texts = list(dict.fromkeys(map(str, said)))
     return Summary(
@@ -234,6 +234,6 @@ def summarise(
 
 
 def _work(dataset: xarray.Dataset) -> dict[str, float]:
-    """Work of each cause from the first sample to the last [J]; the energy balance of a resumed run starts earlier."""
+    """Return the work from the first to the last sample [J], keyed by cause; the energy balance of a resumed run is longer."""
     done = dataset["work"].isel(time=-1) - dataset["work"].isel(time=0)
     return {str(cause): float(done.sel(cause=cause)) for cause in dataset["cause"].values}

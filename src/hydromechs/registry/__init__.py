@@ -1,7 +1,7 @@
-"""One description per class: its dataclass fields. They define how files are read, written, specified and documented.
+"""Dataclass fields as the only description of a class: they define how files are read, written, specified and documented.
 
-A `Family` maps names in files to classes. `Reader`, `Writer` and `json_schema` walk over the annotations of the
-fields; no class has a separate entry. Marks in an annotation specify what a type cannot express: `Ref`, `Pattern`,
+A `Family` maps type names in files to classes. `Reader`, `Writer` and `json_schema` follow the annotations of the fields,
+so no class needs a separate entry. Marks in an annotation add properties that a type cannot express: `Ref`, `Pattern`,
 `Degrees`, `Inline`, `Required`, `Hidden`.
 """
 

@@ -1,4 +1,4 @@
-"""Python code that files name: modules in files, classes by import path, parts of installed packages."""
+"""Python code referenced by files: modules in files, classes by import path, parts of installed packages."""
 
 import hashlib
 import importlib
@@ -22,7 +22,7 @@ GROUP = "hydromechs.parts"
 
 
 def module_kept(path: str) -> Any:
-    """Return the module in a file. An unchanged file gives the same module, so all references share its classes."""
+    """Return the module loaded from a file. An unchanged file yields the same module, so all references share its classes."""
     found = hashlib.sha256(f"{path}\0{files.read_text(path)}".encode()).hexdigest()[:12]
     return sys.modules.get(f"{PREFIX}{found}") or _module(path, found)
 
@@ -31,7 +31,7 @@ def _module(path: str, key: str) -> Any:
     name = f"{PREFIX}{key}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None:
-        raise ImportError(f"{path} is not a Python file")
+        raise ImportError(f"{path} is not a Python file; give the path of a .py file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look up their module by name
     try:  # the bytecode cache may be stale: Python compares only size and modification time in seconds
@@ -43,7 +43,7 @@ def _module(path: str, key: str) -> Any:
 
 
 def loaded_files() -> tuple[str, ...]:
-    """Return the files whose modules were run. Another process must run them before it receives objects of their classes."""
+    """Return the paths of loaded modules. Another process must load them before it can unpickle objects of their classes."""
     return tuple(str(module.__file__) for name, module in list(sys.modules.items()) if name.startswith(PREFIX))
 
 
@@ -55,15 +55,15 @@ def is_ours(reference: str) -> bool:
 
 @cache
 def installed_parts() -> dict[str, EntryPoint]:
-    """Return the parts that installed packages provide, by name, without importing them."""
+    """Return the parts that installed packages provide, keyed by name, without importing them."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def imported(reference: str, folder: Path | None, functions: bool = False) -> Any:
-    """Import the class that a file in a folder names; `ValueError` if this fails. This runs code: call it only with consent.
+    """Import the class of a reference in a file; raise `ValueError` if this fails. The user must allow this code to run.
 
-    A reference is "package.module:Name", "path/file.py:Name", or the name of an installed part.
-    With `functions`, it may also name a function.
+    A reference is "package.module:Name", "path/file.py:Name", or the name of an installed part. Paths are relative to
+    `folder`. If `functions` is True, a reference may also name a function.
     """
     if reference in installed_parts():
         reference = installed_parts()[reference].value
@@ -83,14 +83,14 @@ def imported(reference: str, folder: Path | None, functions: bool = False) -> An
 
 
 def reference_to(cls: Any, folder: Path | None) -> str:
-    """Return the import path for a class or function in a file; the public path if a package exports it.
+    """Return the import path of a class or function for a file; the public path if a package exports the name.
 
-    File paths are relative to `folder`, or absolute if it is None. Raises `UnsupportedFeature` if it cannot be
-    imported.
+    File paths are relative to `folder`, or absolute if `folder` is None. Raises `UnsupportedFeature` if the class or
+    function cannot be imported.
     """
     module, name = sys.modules.get(cls.__module__), cls.__name__
     if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ or getattr(module, name, None) is not cls:
-        raise UnsupportedFeature(f"{name} cannot be imported by name; move it to a module to save it")
+        raise UnsupportedFeature(f"{name} cannot be imported by name; move it to the top level of a module before saving")
     source = cls.__module__
     if source.startswith(PREFIX):
         source = str(getattr(module, "__file__", source))

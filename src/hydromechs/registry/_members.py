@@ -1,4 +1,4 @@
-"""The keys of a class: its dataclass fields with type, default, text, and marks such as `Annotated[str, Ref("frame")]`."""
+"""Keys of a class: dataclass fields with type, default, description, and marks such as `Annotated[str, Ref("frame")]`."""
 
 import dataclasses
 import functools
@@ -15,7 +15,7 @@ from hydromechs.values import Bound, closest, field_texts
 
 
 def show(value: Any, limit: int = 60) -> str:
-    """Return `value` as a file would write it, cut to about `limit` characters."""
+    """Return `value` as text in file notation, truncated to about `limit` characters."""
     text = _shown(value, 3)
     return text if len(text) <= limit else text[: limit - 4] + " ..."
 
@@ -38,68 +38,68 @@ def _shown(value: Any, levels: int) -> str:
 
 
 def suggestion(word: Any, known: Iterable[str]) -> str:
-    """Return a suggestion of the nearest known word: " (did you mean 'mass'?)"; empty if none is near."""
+    """Return a suggestion of the nearest known word, such as " (did you mean 'mass'?)"; empty if no word is similar."""
     close = closest(word, known) if isinstance(word, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def dotted(path: tuple) -> str:
-    """Return a path as a user writes it: "bodies.arm.inertia"."""
+    """Return a path in dotted notation, such as "bodies.arm.inertia"."""
     return ".".join(str(step) for step in path)
 
 
 class Ref(NamedTuple):
-    """The text is the name of another object; `Reader.check_names` reports names that do not exist."""
+    """Mark of a text that names another object; `Reader.check_names` reports unknown names."""
 
     what: str
     """Kind of object, such as "frame"."""
 
 
 class Pattern(NamedTuple):
-    """The text must match a regular expression."""
+    """Mark of a text that must match a regular expression."""
 
     regex: str
     """Regular expression that the whole text must match."""
     must: str
-    """Form of the text, as an imperative: "write it as 'Y|r|v'"."""
+    """Requirement for messages, such as "write it as 'Y|r|v'"."""
 
 
 class Degrees(NamedTuple):
-    """Angles in radians; a file may give them in degrees under the key with the suffix "_deg"."""
+    """Mark of angles in radians, which a file may specify in degrees under the key with the suffix "_deg"."""
 
 
 class Inline(NamedTuple):
-    """The keys of the object appear among those of its owner, not in a separate mapping."""
+    """Mark of an object whose keys appear among the keys of its owner, not in a separate mapping."""
 
 
 class ByName(NamedTuple):
-    """The object may be given by its name elsewhere in the file."""
+    """Mark of an object that a file may define elsewhere and reference by name."""
 
 
 class Required(NamedTuple):
-    """The key is required in files, although the field has a default in Python."""
+    """Mark of a key that is required in files, although the field has a default in Python."""
 
 
 class Hidden(NamedTuple):
-    """The field does not appear in files."""
+    """Mark of a field that does not appear in files."""
 
 
 MISSING = dataclasses.MISSING
-"""Default of a key that a file must have."""
+"""Default of a required key."""
 
 
 class Member(NamedTuple):
-    """One key of a class."""
+    """Key of a class, with its annotation."""
 
     name: str
     """Name of the field, and the key in a file."""
     hint: Any
     default: Any
-    """Value if the key is omitted; `MISSING` if a file must have it."""
+    """Value if the key is omitted; `MISSING` if the key is required."""
     text: str
     marks: tuple
     keys: tuple[str, ...] = ()
-    """File keys that belong to it: its name, the key in degrees, or the keys of the inlined object."""
+    """File keys of the member: its name, the key in degrees, or the keys of the inlined object."""
 
     def has(self, mark: type) -> bool:
         """True if the annotation has the mark."""
@@ -108,7 +108,7 @@ class Member(NamedTuple):
 
 @cache
 def members(cls: Any) -> dict[str, Member]:
-    """Return the keys of a dataclass, or the arguments of another class or function, by name; those without a default first."""
+    """Return the fields of a dataclass, or the arguments of another class or function, keyed by name; required ones first."""
     initialised = isinstance(cls, type) and not dataclasses.is_dataclass(cls) and cls.__init__ is not object.__init__  # type: ignore[misc]
     hints = _hints(cls.__init__ if initialised else cls)
     if dataclasses.is_dataclass(cls) and isinstance(cls, type):
@@ -126,7 +126,7 @@ def members(cls: Any) -> dict[str, Member]:
 
 
 def _hints(thing: Any) -> dict[str, Any]:
-    """Annotations by name, without those of custom code that cannot be evaluated (names imported only for type checks)."""
+    """Return annotations keyed by name, except custom annotations with names that are imported only for type checking."""
     try:
         return get_type_hints(thing, include_extras=True)
     except NameError:
@@ -139,7 +139,7 @@ def _hints(thing: Any) -> dict[str, Any]:
 
 @cache
 def file_keys(cls: Any) -> dict[str, Member]:
-    """Return all keys that a file may have for a class, including keys in degrees and keys of inlined objects."""
+    """Return all keys that a file may contain for a class, including keys in degrees and keys of inlined objects."""
     out: dict[str, Member] = {}
     for member in members(cls).values():
         optional = member.default is not MISSING
@@ -156,14 +156,14 @@ def file_keys(cls: Any) -> dict[str, Member]:
 
 @cache
 def takes_any(cls: Any) -> bool:
-    """True if a class accepts further keys: its constructor has `**options`."""
+    """True if a class accepts arbitrary keys, because its constructor has `**options`."""
     if dataclasses.is_dataclass(cls):
         return False
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
 
 
 def made_by(function: Any) -> Any:
-    """Return the class of the objects that a function returns, from its annotation."""
+    """Return the class of the objects that a function returns, according to its annotation."""
     return get_type_hints(function).get("return")
 
 
@@ -218,10 +218,10 @@ def _clean(text: str) -> str:
 
 
 class Described:
-    """Base of stateful parts with a constructor: keeps its arguments, which decide if two objects of one class are equal."""
+    """Base class of stateful parts that stores constructor arguments. Objects of one class are equal if these are equal."""
 
     arguments: Mapping[str, Any] = MappingProxyType({})
-    """Values by argument, including defaults; lists are stored as tuples."""
+    """Constructor arguments, keyed by name, including defaults; lists are stored as tuples."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -1,11 +1,11 @@
-"""Find and replace numbers by path: "vehicle.inertia.mass", "thruster_1.time_constant", "environment.current.velocity.x".
+"""Numbers found and replaced by path: "vehicle.inertia.mass", "thruster_1.time_constant", "environment.current.velocity.x".
 
     path  = [section "."] name { "." step }        section = models | components | blocks | terrain | environment | run
     step  = field | name of an item | index | axis (x y z) | "*"
 
-Names may contain dots; the longest name that resolves is used. A path with "*" names one factor on all matching numbers;
-1 leaves them unchanged. Paths follow dataclass fields; no class is named here.
-A class with named items lists them in `path_items`.
+Names may contain dots; the longest matching name is used. A path with "*" denotes one factor on all matching numbers; the
+factor 1 leaves them unchanged. Paths follow dataclass fields, so this module refers to no specific class. Classes with
+named items list them in `path_items`.
 """
 
 import dataclasses
@@ -23,63 +23,63 @@ from hydromechs.values import Array, field_texts, nearest, unit_in
 from ._members import Described, members
 
 SECTIONS = ("models", "components", "blocks", "terrain", "environment", "run")
-"""Sections: optional first words of a path, which distinguish items with the same name."""
+"""Optional first words of a path, which distinguish items with the same name."""
 AXES = ("x", "y", "z")
-"""Names of the entries of a three-vector."""
+"""Names of the components of a 3-vector."""
 EVERY = "*"
-"""Step to every part for which the rest of the path resolves."""
+"""Wildcard step, which selects every part for which the rest of the path resolves."""
 CLOSE = 0.75
-"""Minimum similarity of a path suggested for an unknown one."""
+"""Minimum similarity of an unknown path and a suggested path [-]."""
 
 Keys: TypeAlias = tuple[str | int, ...]
-"""Fields, indices and keys from an object to one of its parts."""
+"""Fields, indices and keys that lead from an object to one of its parts."""
 
 
 class Item(NamedTuple):
-    """A named part of an object, at which paths start."""
+    """Named part of an object, at which paths start."""
 
     section: str
     """One of `SECTIONS`."""
     name: str
     places: tuple[Keys, ...]
-    """Its places; several places hold equal numbers that change together."""
+    """Locations of the part; if there are several, their numbers are equal and change together."""
 
 
 @runtime_checkable
 class HasItems(Protocol):
-    """An object with named items, such as a model with bodies."""
+    """Object with named items, such as a model with bodies."""
 
     def path_items(self) -> Iterable[Item]:
-        """List the items at which paths start."""
+        """Return the items at which paths start."""
 
 
 class View(NamedTuple):
-    """A step that is not a field: a value computed from a part, and a setter that returns a new part."""
+    """Path step that is not a field: a value computed from a part, and a setter that returns a new part."""
 
     get: Any
-    """Function of the part; returns the value, None if it is not set."""
+    """Function of the part that returns the value, or None if the value is not set."""
     put: Any
-    """Function of the part and a new value; returns the new part."""
+    """Function of the part and a new value that returns the new part."""
 
 
 class NumberAt(NamedTuple):
-    """A number, or an array of numbers, and its path."""
+    """Number or array of numbers, with its path."""
 
     path: str
     """Shortest path."""
     value: Any
     """Number, or nested tuples of numbers."""
     unit: str
-    """Unit; empty if it has none."""
+    """Unit; empty if the number has no unit."""
     text: str
-    """Meaning."""
+    """Description of the number."""
 
 
 # -- reading ------------------------------------------------------------------------------------------------------------------
 
 
 def located(thing: Any, path: str) -> tuple[Keys, ...]:
-    """Return the places of a path's numbers; `KeyError` with the unknown step and a suggestion if it does not resolve."""
+    """Return the locations of the numbers at a path; raise `KeyError` with a suggestion if a step is unknown."""
     if not isinstance(path, str) or not path:
         raise KeyError(f"path {path!r} must be text such as 'vehicle.inertia.mass'")
     found: list[tuple[Item, list[Keys]]] = []
@@ -114,29 +114,31 @@ def located(thing: Any, path: str) -> tuple[Keys, ...]:
 
 
 def is_factor(path: str) -> bool:
-    """True for a path with "*", which names one factor on several numbers."""
+    """True for a path with "*", which denotes one factor on several numbers."""
     return EVERY in path.split(".")
 
 
 def part(thing: Any, path: str) -> Any:
-    """Return the object or number at a path; 1.0 for a path with "*", which names a factor."""
+    """Return the object or number at a path; 1.0 for a path with "*", which denotes a factor."""
     places = located(thing, path)
     return 1.0 if is_factor(path) else follow(thing, places[0])
 
 
 def value(thing: Any, path: str) -> Array:
-    """Return the number or array of numbers of a path, shape () for one; `KeyError` if it is something else."""
+    """Return the number or array of numbers at a path, shape () for one number; raise `KeyError` for any other object."""
     found = part(thing, path)
     if found is None:
         raise KeyError(f"{path!r} is not set; give it a number first")
     if not _is_numeric(found):
         parts = ", ".join(_shown(_steps(found)))
-        raise KeyError(f"{path!r} is not a number but a {type(found).__name__}" + (f"; continue with {parts}" if parts else ""))
+        raise KeyError(
+            f"{path!r} is not a number but a {type(found).__name__}" + (f"; continue the path with {parts}" if parts else "")
+        )
     return np.array(found, dtype=float)
 
 
 def paths(thing: Any) -> Iterator[NumberAt]:
-    """Yield all numbers of an object: shortest path, value, unit, meaning. A row or matrix is one entry."""
+    """Yield all numbers of an object with shortest path, value, unit and description. A row or matrix is one entry."""
     items: dict[Keys, Item] = {}
     for item in _items(thing):
         items.setdefault(item.places[0], item)
@@ -160,7 +162,7 @@ def replaced(thing: Any, path: str, new: Any, *, checked: bool = True) -> Any:
 
 
 def replaced_all(thing: Any, values: Mapping[str, Any], *, checked: bool = True) -> Any:
-    """Return a copy of an object with new values at several paths; each object on the way is rebuilt and checked once."""
+    """Return a copy of an object with new values at several paths; each object along a path is rebuilt and checked once."""
     edits = edits_of(thing, values)
     if not checked:
         return edited(thing, edits, checked=False)
@@ -172,7 +174,7 @@ def replaced_all(thing: Any, values: Mapping[str, Any], *, checked: bool = True)
 
 
 def edits_of(thing: Any, values: Mapping[str, Any]) -> dict[Keys, Any]:
-    """Return new values by place; `ValueError` if two paths name the same place or a part of it."""
+    """Return new values keyed by location; raise `ValueError` if two paths overlap."""
     out: dict[Keys, Any] = {}
     owners: dict[Keys, str] = {}
     for path, new in values.items():
@@ -181,14 +183,14 @@ def edits_of(thing: Any, values: Mapping[str, Any]) -> dict[Keys, Any]:
             for other, owner in owners.items():
                 n = min(len(keys), len(other))
                 if keys[:n] == other[:n]:
-                    raise ValueError(f"{path!r} and {owner!r} name the same number, or a part of it; keep one of them")
+                    raise ValueError(f"{path!r} and {owner!r} refer to the same number or overlap; keep one of them")
             out[keys] = scaled(follow(thing, keys), new) if is_factor(path) else new
         owners |= dict.fromkeys(places, path)
     return out
 
 
 def edited(thing: Any, edits: Mapping[Keys, Any], *, checked: bool = True) -> Any:
-    """Return a copy of an object with new values at some places."""
+    """Return a copy of an object with new values, keyed by location."""
     if () in edits:
         return _as_before(thing, edits[()])
     below: dict[str | int, dict[Keys, Any]] = {}
@@ -226,7 +228,7 @@ def edited(thing: Any, edits: Mapping[Keys, Any], *, checked: bool = True) -> An
 
 
 def _section(path: str) -> tuple[str, str]:
-    """Return the section of a path and the rest; both empty if it has none."""
+    """Return the section of a path and the rest; two empty texts if the path has no section."""
     head, _, rest = path.partition(".")
     return (head, rest) if head in SECTIONS and rest else ("", "")
 
@@ -242,7 +244,7 @@ def _begins(path: str, name: str) -> bool:
 
 
 def follow(thing: Any, keys: Keys) -> Any:
-    """Return the object at a place, see `located`."""
+    """Return the object at a location from `located`."""
     for key in keys:
         thing = _child(thing, key)
     return thing
@@ -287,7 +289,7 @@ def _steps(thing: Any) -> dict[str, str | int]:
 
 @cache
 def _fields(kind: type) -> tuple[str, ...]:
-    """Return the fields that a caller may set, without those that an owner fills in (`Hidden`)."""
+    """Return the fields that a caller may set, except `Hidden` fields, which the owner sets."""
     given = [f.name for f in dataclasses.fields(kind) if f.init]
     try:
         return tuple(name for name in given if name in members(kind))
@@ -300,7 +302,7 @@ def _shown(steps: Mapping[str, Any]) -> list[str]:
 
 
 def _rest(thing: Any, at: Keys, rest: str, path: str) -> list[Keys]:
-    """Return the places of the rest of a path, starting at a part."""
+    """Return the locations of the rest of a path, starting at a part."""
     if not rest:
         return [at]
     steps = _steps(thing)
@@ -334,7 +336,7 @@ def _unknown(thing: Any, path: str) -> str:
     known = [item.name for item in _items(thing) if item.section == section or not section]
     first = (inner or path).partition(".")[0]
     where = f" in {section}" if section else ""
-    return f"{path!r}: there is no {first!r}{where}{nearest(first, known)}{_similar(thing, path)}"
+    return f"{path!r}: unknown name {first!r}{where}{nearest(first, known)}{_similar(thing, path)}"
 
 
 def _similar(thing: Any, path: str) -> str:
@@ -347,7 +349,7 @@ def _similar(thing: Any, path: str) -> str:
 
 
 def _is_numeric(thing: Any) -> bool:
-    """True for a number, and for nested tuples of numbers of one shape."""
+    """True for a number, an array, or nested tuples of numbers with one shape."""
     if isinstance(thing, bool) or thing is None:
         return False
     if isinstance(thing, float | int | np.number):
@@ -373,7 +375,7 @@ def _numbers(thing: Any, path: str, unit: str, text: str, apart: set[Keys], at: 
 
 
 def _text(thing: Any, key: str | int) -> tuple[str, str] | None:
-    """Return unit and meaning of a dataclass field; None for an entry of a list."""
+    """Return the unit and description of a dataclass field; None for an entry of a list."""
     if not dataclasses.is_dataclass(thing):
         return None
     kind: type = type(thing)
@@ -397,7 +399,7 @@ def scaled(thing: Any, factor: Any) -> Any:
 
 
 def _as_before(before: Any, new: Any) -> Any:
-    """Return a new value in the form of the old one: Python numbers, an int for an int, tuples for arrays."""
+    """Return a new value in the form of the old value: Python numbers, an int for an int, tuples for arrays."""
     new = _plain(new.item() if isinstance(new, np.generic) else new.tolist() if isinstance(new, np.ndarray) else new)
     return int(new) if type(before) is int and isinstance(new, float) and new.is_integer() else new
 

@@ -1,4 +1,4 @@
-"""Convert the plain data of a file to objects, following the annotations of their classes; collect all problems."""
+"""Conversion of the plain data of a file to objects, following class annotations; all problems are collected."""
 
 import itertools
 import math
@@ -34,7 +34,7 @@ from ._members import (
 )
 
 Place: TypeAlias = tuple[str | int, ...]
-"""Keys and indices that lead to a part of a file."""
+"""Keys and indices that lead to a location in a file."""
 
 
 class _Broken:
@@ -43,19 +43,19 @@ class _Broken:
 
 
 BROKEN: Any = _Broken()
-"""Placeholder for a value that cannot be read, so that everything else is still read and checked."""
+"""Placeholder for an unreadable value, so that the rest of the file is still read and checked."""
 PLAIN = {str: "a text; put it in quotes", bool: "true or false", int: "an integer"}
-"""Types of single values, with their names in messages."""
+"""Types of single values, with their descriptions in messages."""
 NUMBERS = {int, float}
 """Number types in plain data; a Boolean is not a number."""
 
 
 class Reader:
-    """Reads one file. `problems` has everything that is wrong, ordered by line and without repetitions.
+    """Reader of one file. `problems` lists all errors, ordered by line and without repetition.
 
-    The annotations refer to `families`. `line` gives the line of a place in the file, `source` is its name in messages, and
-    paths start in `folder`. Nothing else is reported at the places of `known` problems, those of the parser. With `code`
-    Python code that the file names may run.
+    `families` resolves annotations. `line` returns the line of a location in the file, `source` is the name of the file in
+    messages, and relative paths start at `folder`. `known` contains problems found by the parser; no other problems are
+    reported at their locations. If `code` is True, Python code that the file references may run.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Reader:
 
     @property
     def problems(self) -> list[Fault]:
-        """Everything that is wrong, ordered by line; a problem that occurs repeatedly is listed once."""
+        """All problems, ordered by line and without repetition."""
         ordered = sorted(self._problems, key=lambda fault: fault.line or 0)
         return list({(fault.line, fault.text): fault for fault in reversed(ordered)}.values())[::-1]
 
@@ -94,19 +94,19 @@ class Reader:
         return thing
 
     def label(self, path: Place) -> str:
-        """Return the name of a place in messages. Override this if a file has better names than its paths."""
+        """Return the name of a location in messages. Override this method if a file has better names than its paths."""
         return dotted(path)
 
     def add(self, path: Place, text: str, value: object = None, must: str = "", remedy: str = "") -> Any:
-        """Add a problem and return `BROKEN`; a second problem at the same place is dropped.
+        """Add a problem and return `BROKEN`; further problems at the location of a parser error are ignored.
 
-        The text has item, value and limit (`must`); the remedy ends the sentence.
+        The text contains item, value and limit (`must`); the remedy ends the sentence.
         """
         self.add_fault(Fault(path, f"{text}; {remedy}" if remedy else text, value, must, remedy))
         return BROKEN
 
     def add_fault(self, fault: Fault) -> None:
-        """Add a problem that an object found, with its path and line in the file."""
+        """Add a problem; its line is derived from its path if missing."""
         if fault.path not in self.reported:
             self._problems.append(fault if fault.line else replace(fault, line=self.line(fault.path)))
 
@@ -125,9 +125,9 @@ class Reader:
     # -- objects ---------------------------------------------------------------------------------------------------------
 
     def file(self, cls: Any, data: dict[str, Any], key: str, version: int) -> Any:
-        """Read a whole file: check its version, which is under the key that marks its kind, then read the object."""
+        """Read a complete file: check the version under `key`, which identifies the kind of file, then build the object."""
         if key not in data:
-            self.add((key,), f"the key {key!r} is missing; begin the file with '{key}: {version}'")
+            self.add((key,), f"the key {key!r} is missing; start the file with '{key}: {version}'")
         elif type(data[key]) is not int or data[key] != version:
             self.wrong((key,), data[key], f"must be {version}, the version of the file format that this program reads")
         return self.build(cls, data, (), skip=(key,))
@@ -135,9 +135,10 @@ class Reader:
     def build(
         self, cls: Any, data: Any, path: Place, skip: tuple[str, ...] = (), also: Iterable[str] = (), **given: Any
     ) -> Any:
-        """Read an object of a class from its mapping.
+        """Build an object of a class from its mapping.
 
-        Keys in `skip` and `also` are read elsewhere; messages list those in `also`. Fields in `given` are known already.
+        Keys in `skip` and `also` are read elsewhere; messages also list the keys in `also`. `given` contains fields whose
+        values are already known.
         """
         part_name = given.get("name")
         if "name" in given and "name" not in members(cls) and not takes_any(cls):  # derived from other fields, see `_called`
@@ -156,9 +157,9 @@ class Reader:
             renames = key == "name" and part_name is not None
             meant = "" if renames else suggestion(key, missing)
             missing = [name for name in missing if repr(name) not in meant]
-            hint, remedy = meant or suggestion(key, keys), f"keys here are {', '.join(keys)}"
+            hint, remedy = meant or suggestion(key, keys), f"use the keys {', '.join(keys)}"
             if renames:
-                hint, remedy = "", f"remove it: the name of a part is the key before its mapping, {part_name!r}"
+                hint, remedy = "", f"remove it, because the key {part_name!r} before the mapping is the name"
             words = f"{self._inside(path)}unknown key {key!r} with the value {show(data[key])}{hint}"
             self.add((*path, key), words, data[key], remedy=remedy)
             if meant:
@@ -189,7 +190,7 @@ class Reader:
         return tuple(map(math.radians, out)) if isinstance(out, tuple) else math.radians(out)
 
     def make(self, cls: Any, values: dict[str, Any], path: Place) -> Any:
-        """Build an object from values that were all read, and report what it rejects."""
+        """Build an object from complete values, and report the errors that its class raises."""
         try:
             return cls(**values)
         except FieldError as error:
@@ -212,7 +213,7 @@ class Reader:
         return BROKEN
 
     def _within_bounds(self, cls: Any, values: dict[str, Any], path: Place) -> bool:
-        """Report numbers outside the bounds of their fields; False if there are any."""
+        """Report numbers outside the bounds of their fields; return False if there are any."""
         good = True
         for name, value in values.items():
             member = members(cls).get(name)
@@ -224,10 +225,10 @@ class Reader:
         return good
 
     def part(self, data: Any, family: Family, path: Place, preset: str = "", **given: Any) -> Any:
-        """Read a member of a family, by its `type`, from its mapping or the type alone.
+        """Read a member of a family from a mapping with a `type`, or from the type alone.
 
-        `preset` is the type implied by a section of the file, such as "thruster" for `thrusters`; fields in `given` are known
-        already.
+        `preset` is the type implied by a section of the file, such as "thruster" for `thrusters`. `given` contains fields
+        whose values are already known.
         """
         default = preset or family.default
         if isinstance(data, str) and family.named_by_text:
@@ -254,7 +255,7 @@ class Reader:
         return self.custom(word, data, family, path, **given)
 
     def _expanded(self, word: str, data: dict[str, Any], family: Family, path: Place) -> dict[str, Any]:
-        """Return the mapping of a member with its short keys expanded; `BROKEN` for those that have problems."""
+        """Return the mapping of a member with its short keys expanded; invalid short keys become `BROKEN`."""
         short = {key: member for key, member in family.shorthand.keys.get(word, {}).items() if key in data}
         if not short:
             return data
@@ -274,7 +275,7 @@ class Reader:
         return data | longer
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
-        """Read an object of a class, or an installed part, that the file names; without consent `BROKEN`, noted in `locked`."""
+        """Read an object of a custom class or an installed part; without consent, return `BROKEN` and add it to `locked`."""
         at = (*path, "type")
         if not self.code and not is_ours(word):
             self.locked.append(f"{self.label(at)} {word!r} in {self.source}, line {self.line(at)}")
@@ -293,7 +294,7 @@ class Reader:
     def member(
         self, cls: Any, data: dict[str, Any], family: Family, path: Place, short: Iterable[str] = (), **given: Any
     ) -> Any:
-        """Read a member of a family whose class is known; wrap it in the family's holder if it is not of the base."""
+        """Read a family member of a known class; wrap it in the family's holder if the class does not derive from the base."""
         holder = family.holder
         data, good = {key: x for key, x in data.items() if key is not BROKEN}, BROKEN not in data
         if holder is None or not family.holds(cls):
@@ -314,7 +315,7 @@ class Reader:
         return BROKEN if inner is BROKEN else outer
 
     def _preset(self, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
-        """Read a predefined member, with the changes that the file makes to it."""
+        """Read a predefined member and apply the changes in the file."""
         word, at = data["device"], (*path, "device")
         if not isinstance(word, str) or word not in family.presets:
             return self.wrong(at, word, f"must be one of {', '.join(family.presets)}", family.presets)
@@ -325,7 +326,7 @@ class Reader:
     # -- values ----------------------------------------------------------------------------------------------------------
 
     def read(self, data: Any, hint: Any, path: Place, marks: tuple = ()) -> Any:
-        """Read a value of any annotation; `BROKEN` with the problems collected if it cannot be read."""
+        """Read a value with any annotation; if it is invalid, add the problems and return `BROKEN`."""
         hint, more = unmarked(hint)
         marks = (*marks, *more)
         family = self.families.of(hint)
@@ -366,7 +367,7 @@ class Reader:
         return data
 
     def _sequence(self, data: Any, args: tuple, path: Place) -> Any:
-        """Read a tuple: a list, a mapping from name to object, or a mapping of pairs."""
+        """Read a tuple from a list, a mapping from name to object, or a mapping of pairs."""
         if args[1:] != (...,):
             return self._row(data, args, path)
         item, _ = unmarked(args[0])
@@ -385,7 +386,7 @@ class Reader:
 
     def _row(self, data: Any, args: tuple, path: Place) -> Any:
         if not isinstance(data, list) or len(data) != len(args):
-            has = f", has {len(data)}" if isinstance(data, list) else ""
+            has = f", not {len(data)}" if isinstance(data, list) else ""
             return self.wrong(path, data, f"must be a list of {len(args)} items{has}")
         return _whole(self.read(x, hint, (*path, i)) for i, (x, hint) in enumerate(zip(data, args, strict=True)))
 
@@ -403,7 +404,7 @@ class Reader:
         return BROKEN if any(x is BROKEN for x in out.values()) else out
 
     def named(self, data: Any, hint: Any, path: Place, preset: str = "") -> Any:
-        """Read a mapping from name to object, of a class or a family, into a tuple of objects; `preset` as in `part`."""
+        """Read a mapping from name to object into a tuple of objects of a class or family; see `part` for `preset`."""
         family = self.families.of(hint)
         if not isinstance(data, dict):
             what = family.name if family is not None else hint.__name__.lower()
@@ -417,16 +418,19 @@ class Reader:
         return _whole(map(self._called, made, data, [path] * len(made)))
 
     def _called(self, thing: Any, name: str, path: Place) -> Any:
-        """Return an object if its name is its key in the file; some classes derive their name from other fields."""
+        """Return an object if its name equals its key in the file; report a mismatch, as some classes derive their names."""
         if thing is BROKEN or (own := getattr(thing, "name", None)) == name:
             return thing
         if not isinstance(own, str):
-            return self.add((*path, name), f"{self.label((*path, name))}: {type(thing).__name__} has no name; add one")
-        words = f"{self.label((*path, name))}: the name of a {type(thing).__name__} follows from its other keys"
-        return self.add((*path, name), words, name, remedy=f"write {own!r} in its place")
+            return self.add(
+                (*path, name),
+                f"{self.label((*path, name))}: {type(thing).__name__} has no name; add the attribute 'name' to the class",
+            )
+        words = f"{self.label((*path, name))}: the name of a {type(thing).__name__} is derived from its other keys"
+        return self.add((*path, name), words, name, remedy=f"rename the key to {own!r}")
 
     def _numbers(self, data: Any, bound: Bound, path: Place) -> Any:
-        """Read a number, a row or a table of numbers. The object that receives them checks the bounds."""
+        """Read a number, a row or a table of numbers. Bounds are checked by the class of the object."""
         if bound.size is None:
             return self._number(data, bound, path)
         if bound.rows is None:
@@ -434,17 +438,17 @@ class Reader:
             if not isinstance(data, list):
                 return self.wrong(path, data, must)
             if bound.size and len(data) != bound.size:
-                return self.wrong(path, data, f"{must}, has {len(data)}")
+                return self.wrong(path, data, f"{must}, not {len(data)}")
             return self._number_row(data, bound, path)
         must = f"must be {bound.rows or ''} rows of {bound.size or ''} numbers".replace("  ", " ")
         if not isinstance(data, list):
             return self.wrong(path, data, must)
         if bound.rows and len(data) != bound.rows:
-            return self.wrong(path, data, f"{must}, has {len(data)}")
+            return self.wrong(path, data, f"{must}, not {len(data)} rows")
         for i, row in enumerate(data):
             if not isinstance(row, list) or (bound.size and len(row) != bound.size):
                 has = len(row) if isinstance(row, list) else "none"
-                return self.wrong(path, data, f"{must}, row {i + 1} has {has}")
+                return self.wrong(path, data, f"{must}, but row {i + 1} has {has}")
         return _whole(self._number_row(row, bound, (*path, i)) for i, row in enumerate(data))
 
     def _number_row(self, data: list[Any], bound: Bound, path: Place) -> Any:
@@ -460,18 +464,18 @@ class Reader:
         if type(data) not in NUMBERS or (bound.whole and type(data) is not int):
             return self.wrong(path, data, f"must be {'an integer' if bound.whole else 'a number'}")
         if not math.isfinite(data):
-            return self.wrong(path, data, "must be a finite number" + ("; omit the key for none" if bound.infinite else ""))
+            return self.wrong(path, data, "must be a finite number" + ("; omit the key for no limit" if bound.infinite else ""))
         return data if bound.whole else float(data)
 
     # -- names -----------------------------------------------------------------------------------------------------------
 
     def check_names(self, known: Mapping[str, Iterable[str]]) -> None:
-        """Report every `Ref` to a name that does not exist, of the kinds of objects whose names are in `known`."""
+        """Report every `Ref` to an unknown name, for the kinds of objects in `known`."""
         for (what, name), paths in self.names.items():
             if what in known and name not in (names := list(known[what])):
                 listed = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")
                 for path in paths:
-                    words = f"{self.label(path)}: there is no {what} {name!r}{suggestion(name, names)}"
+                    words = f"{self.label(path)}: unknown {what} {name!r}{suggestion(name, names)}"
                     self.add(path, f"{words}; available: {listed or 'none'}", name, f"must be the name of a {what}")
 
 
@@ -497,7 +501,7 @@ def _form(data: Any, bounds: tuple[Bound, ...]) -> Bound:
 
 
 def _place_of_error(error: FieldError, cls: Any, values: dict[str, Any], path: Place) -> Place:
-    """Return the place of a value that an object rejects, or of the object itself if the file has no such key."""
+    """Return the location of a value that an object rejects, or of the object itself if files have no key for the value."""
     head, _, key = error.name.removeprefix(f"{cls.__name__}.").partition(".")
     held = values.get(head)
     if isinstance(held, tuple) and all(isinstance(x, tuple) and len(x) == 2 for x in held):

@@ -1,4 +1,4 @@
-"""JSON Schema (2020-12) of a file, from the annotations of its classes."""
+"""JSON Schema (2020-12) of a file, derived from the annotations of its classes."""
 
 import dataclasses
 import inspect
@@ -17,11 +17,11 @@ CUSTOM = {
     "properties": {"type": {"type": "string", "pattern": ".:[A-Za-z_]", "description": "Import path of the class."}},
     "required": ["type"],
 }
-"""Return the schema of an object whose class a file names."""
+"""Schema of an object of a custom class."""
 
 
 def json_schema(cls: Any, families: Families, *, key: str, version: int, title: str) -> dict[str, Any]:
-    """Return the JSON Schema of a file that holds an object of a class, and the version under the key that marks its kind."""
+    """Return the JSON Schema of a file that contains an object of a class and, under `key`, the version of its format."""
     walk = _Schema(families)
     out = walk.object(cls)
     marked = {key: {"const": version, "description": f"Version of the file format: {version}."}}
@@ -30,7 +30,7 @@ def json_schema(cls: Any, families: Families, *, key: str, version: int, title: 
 
 
 class _Schema:
-    """Collects the definitions of classes in `defs` while it walks over annotations."""
+    """Schema builder, which collects class definitions in `defs` while it follows annotations."""
 
     def __init__(self, families: Families) -> None:
         self.families = families
@@ -39,7 +39,7 @@ class _Schema:
     def object(
         self, cls: Any, skip: tuple[str, ...] = (), word: str = "", default: bool = False, family: Family | None = None
     ) -> dict[str, Any]:
-        """Return the schema of a class's mapping. `word` is its type in its family, which can be omitted if `default`."""
+        """Return the schema of the mapping of a class. `word` is its type, which files may omit if `default` is True."""
         properties: dict[str, Any] = {"type": {"const": word, "description": "Type."}} if word else {}
         required = ["type"] if word and not default else []
         own = file_keys(cls) if family is None else family.keys_of(word) | dict(family.shorthand.keys.get(word, {}))
@@ -62,7 +62,7 @@ class _Schema:
         return out | ({"required": required} if required else {}) | ({"allOf": [*either, *both]} if angles else {})
 
     def reference(self, name: str, cls: Any, **options: Any) -> dict[str, Any]:
-        """Return a reference to the definition of a class, which is added if missing."""
+        """Return a reference to the definition of a class; add the definition if it is missing."""
         if name not in self.defs:
             self.defs[name] = {}  # a class may contain itself
             self.defs[name] = self.object(cls, **options)
@@ -143,7 +143,7 @@ def _numbers(bound: Bound) -> dict[str, Any]:
 
 
 def _has_schema(default: Any) -> bool:
-    """True if a default can appear in a file and is therefore worth showing."""
+    """True if the schema should show a default, because the value can appear in a file."""
     infinite = isinstance(default, float) and math.isinf(default)
     return default not in (MISSING, None, "", ()) and not infinite and not dataclasses.is_dataclass(default)
 

@@ -1,4 +1,4 @@
-"""Convert objects to the plain data of a file, following the annotations of their classes; defaults are omitted."""
+"""Conversion of objects to the plain data of a file, following class annotations; defaults are omitted."""
 
 import math
 from collections.abc import Mapping
@@ -16,16 +16,16 @@ from ._reader import Place
 
 
 class Writer:
-    """Writes the objects of one file, whose annotations refer to `families`.
+    """Writer of the objects of one file. `families` resolves annotations.
 
-    Paths of custom classes are relative to `folder`, that of the file; None for absolute paths.
+    Paths of custom classes are relative to `folder`, which contains the file, or absolute if `folder` is None.
     """
 
     def __init__(self, families: Families, folder: Path | None = None) -> None:
         self.families, self.folder = families, folder
 
     def label(self, path: Place) -> str:
-        """Return the name of a place in error messages."""
+        """Return the name of a location in error messages."""
         return dotted(path)
 
     def fields(self, thing: Any, path: Place = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class Writer:
         return out | {key: self.plain(value, (*path, key)) for key, value in more.items()}
 
     def value(self, value: Any, hint: Any, path: Place = ()) -> Any:
-        """Return the plain data of a value with an annotation."""
+        """Return the plain data of a value with the annotation `hint`."""
         hint, _ = unmarked(hint)
         family = self.families.of(hint)
         if family is not None:
@@ -87,10 +87,12 @@ class Writer:
         return {"type": word, **keys} if keys else word
 
     def custom(self, thing: Any, family: Family, path: Place) -> str:
-        """Return the import path of the class of an object that is not in its family's table."""
+        """Return the import path of the class of a custom object, which the table of its family does not contain."""
         kind = type(thing)
         if not family.open_to_users or not isinstance(thing, family.bases):
-            raise UnsupportedFeature(f"{self.label(path)} is a {kind.__name__}, which a file cannot hold")
+            raise UnsupportedFeature(
+                f"{self.label(path)} is a {kind.__name__}, which a file cannot represent; replace it before saving"
+            )
         return self.reference(kind, path)
 
     def reference(self, target: Any, path: Place) -> str:
@@ -117,7 +119,7 @@ class Writer:
         for thing in things:
             name = thing.name or self._free_name(family.key_of(type(thing)) if family else "item", taken)
             if name in out:
-                raise UnsupportedFeature(f"{self.label((*path, name))}: the name is used twice; names must be unique")
+                raise UnsupportedFeature(f"{self.label((*path, name))}: the name is used twice; rename one of the objects")
             taken.add(name)
             at = (*path, name)
             out[name] = self.fields(thing, at, ("name",)) if family is None else self.part(thing, family, at, ("name",))
@@ -138,7 +140,9 @@ class Writer:
             value = value.item()
         if value is None or isinstance(value, bool | int | float | str):
             return value
-        raise UnsupportedFeature(f"{self.label(path)} is {value!r}; a file holds numbers, texts, lists and mappings")
+        raise UnsupportedFeature(
+            f"{self.label(path)} is {value!r}, which a file cannot represent; use numbers, texts, lists or mappings"
+        )
 
 
 def _degrees(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Missions as objects: models in water with their forces and actuators, the duration, and the checks."""
+"""Scenarios as objects: models in water, forces and actuators, sensors and controllers, run settings, and checks."""
 
 from ._assemble import ModelStart, WorldSettings, assemble
 from ._judge import check_faults, owner_of, trial_faults

@@ -1,4 +1,4 @@
-"""Assemble several models into one, with poses from the scenario and unique names."""
+"""Assembly of several models into one, with unique names and the initial poses of the scenario."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = ["ModelStart", "WorldSettings", "assemble", "axes_faults", "pairs", "s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSettings:
-    """Gravity and water of a scenario, which override those of its models; omitted fields keep the models' values."""
+    """Gravity and water density of a scenario, which override the values in its models; omitted fields change nothing."""
 
     axes: Literal["NED", "ENU"] | None = None
-    """World axes. Models are not rotated, so each must have the same axes. Defaults to the models' axes."""
+    """World axes. Models are not rotated, so all of them must use these axes. Defaults to the axes of the models."""
     gravity: NotNegative | None = None
-    """Acceleration of gravity [m/s²]. Defaults to the models' value."""
+    """Acceleration of gravity [m/s²]. Defaults to the value in the models."""
     water_density: NotNegative | None = None
-    """Density of the water [kg/m³]. Defaults to the models' value."""
+    """Density of the water [kg/m³]. Defaults to the value in the models."""
 
     def __post_init__(self) -> None:
         check_fields(self, "world")
@@ -47,7 +47,7 @@ class WorldSettings:
             raise FieldError("world.axes", self.axes, "must be NED or ENU")
 
     def applied_to(self, start: ModelStart) -> ModelStart:
-        """Return a model and its initial state with this gravity and water; its axes do not change."""
+        """Return a model start with this gravity and water density; the world axes do not change."""
         given = {key: getattr(self, key) for key in ("gravity", "water_density") if getattr(self, key) is not None}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the model issued its warnings when it was read
@@ -56,34 +56,36 @@ class WorldSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelStart:
-    """A model in a scenario, with its initial state; omitted values default to the model's."""
+    """Model in a scenario, with its initial state. Omitted values default to the initial state of the model."""
 
     model: Model
     source: str | None = None
     """Source of the model: a library name or the path of a model file; required to save the scenario."""
     name: str = None  # type: ignore[assignment]  # set when it is built
-    """Name in the scenario. Defaults to that of the model. With several models it prefixes all names: "rov.gripper"."""
+    """Name of the model in the scenario. Defaults to `model.name`. It prefixes all names if there are several models, as in
+    "rov.gripper"."""
     position: tuple[float, float, float] | None = None
-    """Position in world axes [m], shape (3,): of its free root or, without one, of the base that carries its roots."""
+    """Position in world axes [m], shape (3,), of the free root; without a free root, of the base that carries all roots."""
     orientation: tuple[float, float, float, float] | None = None
     """Orientation of the free root or base, unit quaternion (w, x, y, z), body to world, shape (4,)."""
     velocity: tuple[float, ...] | None = None
-    """Velocity of its free root, in body axes [m/s, rad/s], shape (6,)."""
+    """Velocity of the free root, in body axes [m/s, rad/s], shape (6,)."""
     mount: str | None = None
-    """Frame or body of another model that carries it, such as "rov.arm_mount".
+    """Frame or body of another model on which this model is mounted, such as "rov.arm_mount".
 
-    Its free root is fixed there, aligned with the frame; roots fixed to the world are fixed to the frame. Excludes
-    position, orientation and velocity.
+    The free root is fixed to the frame and aligned with it. Roots fixed to the world are fixed to the frame instead.
+    Position, orientation and velocity must be omitted.
     """
     joints: tuple[tuple[str, float | tuple[float, ...]], ...] = ()
-    """Initial joint positions by the name of the body that the joint carries, "body.2" for the second part of a composite
-    joint: a number [rad or m]; of a ball joint the unit quaternion (w, x, y, z), body to joint frame."""
+    """Initial joint positions, keyed by the body that the joint carries ("body.2" for the second part of a composite
+    joint). A position is a number [rad or m] or, for a ball joint, a unit quaternion (w, x, y, z) from body to joint
+    frame."""
     joint_velocities: tuple[tuple[str, float | tuple[float, ...]], ...] = ()
-    """Initial joint velocities: a number [rad/s or m/s]; of a ball joint the angular velocity in body axes, 3 numbers
-    [rad/s]."""
+    """Initial joint velocities, keyed like `joints`: a number [rad/s or m/s] or, for a ball joint, the angular velocity in
+    body axes [rad/s], shape (3,)."""
 
     path_views: ClassVar[Mapping[str, View]]
-    """Path steps besides the fields: "rpy_deg", the orientation as files give it."""
+    """Path steps in addition to the fields: "rpy_deg", the orientation as roll, pitch and yaw [°]."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):
@@ -103,14 +105,14 @@ class ModelStart:
 
 
 def _rpy_deg(start: ModelStart) -> tuple[float, ...] | None:
-    """Return roll, pitch and yaw of an initial state [°], as a file gives them."""
+    """Return roll, pitch and yaw of the initial orientation [°], shape (3,); None if it is not set."""
     if start.orientation is None:
         return None
     return tuple(math.degrees(a) for a in rpy_from_matrix(quaternion_matrix(start.orientation)))
 
 
 def _with_rpy_deg(start: ModelStart, angles: Sequence[float]) -> ModelStart:
-    """Return an initial state with new roll, pitch and yaw [°]."""
+    """Return a model start with a new orientation, given as roll, pitch and yaw [°]."""
     turned = quaternion_from_matrix(matrix_from_rpy([math.radians(a) for a in angles]))
     return replace(start, orientation=tuple(turned.tolist()))
 
@@ -124,7 +126,7 @@ def _numbers(value: Any, name: str) -> float | tuple[float, ...]:
 
 
 def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
-    """Return a mapping, or pairs, as a tuple of pairs with unique text keys; `name` is that in error messages."""
+    """Return a mapping or an iterable of pairs as a tuple of pairs with unique text keys; error messages contain `name`."""
     items = value.items() if isinstance(value, Mapping) else value
     try:
         out = tuple((key, item) for key, item in items)
@@ -132,16 +134,16 @@ def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
         raise ValueError(f"{name} is {value!r}, must map names to values") from None
     keys = [key for key, _ in out]
     if not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
-        raise ValueError(f"{name} has the names {keys}, must be unique texts")
+        raise ValueError(f"{name} has the names {keys}; names must be unique texts")
     return out
 
 
 def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
-    """Return the problems of the models of a scenario and their initial states."""
+    """Return the problems in the models of a scenario and in their initial states."""
     names, out = [start.name for start in starts], []
     for i, (start, name) in enumerate(zip(starts, names, strict=True)):
         if name in names[:i]:
-            text = f"models.{i}: the name {name!r} is used twice; give this model another name"
+            text = f"models.{i}: the name {name!r} is used twice; rename this model"
             out.append(Fault(("models", i, "name"), text))
         out += [Fault(("models", i, *fault.path), f"models.{i}: {fault.text}") for fault in _faults(start)]
         out += _world_faults(i, name, start, names[0], starts[0].model)
@@ -154,7 +156,7 @@ def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
 
 
 def _mount(start: ModelStart, names: Sequence[str]) -> tuple[int, str]:
-    """Return the index of the model that carries another, and the name of its frame; `KeyError` if unknown."""
+    """Return the index of the carrier model and the name of its frame; raise `KeyError` if the carrier is unknown."""
     assert start.mount is not None
     for k in sorted(range(len(names)), key=lambda k: -len(names[k])):  # names may contain dots: the longest match counts
         if start.mount.startswith(f"{names[k]}."):
@@ -172,7 +174,10 @@ def _mount_problems(i: int, starts: Sequence[ModelStart], names: Sequence[str]) 
     except KeyError:
         others = [name for name in names if name != names[i]]
         given = str(start.mount).partition(".")[0]
-        return [*out, ("mount", f"must be the name of another model, a dot, and one of its frames{nearest(given, others)}")]
+        return [
+            *out,
+            ("mount", f"must consist of the name of another model, a dot, and one of its frames{nearest(given, others)}"),
+        ]
     host = starts[carrier].model
     known = (*host.frames, *host.body_names)
     if frame not in known:
@@ -189,15 +194,15 @@ def _mount_problems(i: int, starts: Sequence[ModelStart], names: Sequence[str]) 
         except KeyError:  # reported for that model
             return out
     loop = " on ".join(repr(names[k]) for k in (*seen, carrier))
-    return [*out, ("mount", f"but this forms a loop: {loop}; remove the mount of one of them")]
+    return [*out, ("mount", f"but the mounts form a loop ({loop}); remove one of these mounts")]
 
 
 def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Fault]:
-    """Return the errors of models whose axes differ from the scenario's world."""
+    """Return the errors of models whose axes differ from the world axes of the scenario."""
     return [
         Fault(
             ("world", "axes"),
-            f"world.axes is {world.axes}, but {start.name!r} has {start.model.world.axes} axes, and models are not rotated; "
+            f"world.axes is {world.axes}, but model {start.name!r} uses {start.model.world.axes} axes; "
             f"{_same_world(start, 'axes', str(world.axes))}",
         )
         for start in starts
@@ -210,21 +215,21 @@ def _world_faults(i: int, name: str, start: ModelStart, first_name: str, first: 
     for what in ("axes", "gravity", "water_density"):
         mine, others = getattr(start.model.world, what), getattr(first.world, what)
         if mine != others:
-            both = f"world.{what} of {name!r} is {mine}, that of {first_name!r} is {others}"
+            both = f"world.{what} is {mine} in {name!r} but {others} in {first_name!r}"
             out.append(Fault(("models", i, "model"), f"models.{i}: {both}; {_same_world(start, what, others)}"))
     return out
 
 
 def _same_world(start: ModelStart, what: str, value: str | float) -> str:
     if what == "axes":
-        return f"all models of a scenario have the same axes; rewrite this one in {value}, with positions and orientations"
+        return f"rewrite the model in {value} axes, including its positions and orientations"
     if start.source is None:
         return f"set it for all models with Scenario(world=WorldSettings({what}={value}))"
     return f"set it for all models with 'world: {{{what}: {value}}}' in the scenario"
 
 
 def _roots(model: Model) -> tuple[list[Body], list[Body]]:
-    """Return the bodies whose parent is the world: free ones, and others."""
+    """Return the root bodies with a free joint, and the other root bodies."""
     roots = [b for b in model.bodies if b.parent is None]
     free = [b for b in roots if isinstance(b.joint, joints.Free)]
     return free, [b for b in roots if b not in free]
@@ -239,10 +244,10 @@ def _faults(start: ModelStart) -> list[Fault]:
             out.append(Fault((key,), f"{key} is {list(getattr(start, key))}, must be finite"))
     if posed and len(free) > 1:
         several = ", ".join(repr(b.name) for b in free)
-        text = f"{posed[0]} is given, but {model.name} has several free roots ({several}); place them in the model file"
+        text = f"{posed[0]} is given, but {model.name} has several free roots ({several}); set their poses in the model file"
         out.append(Fault((posed[0],), text))
     if start.velocity is not None and not free:
-        out.append(Fault(("velocity",), f"velocity is given, but {model.name} has no free root; remove it"))
+        out.append(Fault(("velocity",), f"velocity is given, but {model.name} has no free root; remove velocity"))
     length = 1.0 if start.orientation is None else float(np.linalg.norm(start.orientation))
     if not abs(length - 1.0) < UNIT_TOLERANCE:
         out.append(Fault(("orientation",), f"orientation has norm {length:.9g}, must be a unit quaternion (w, x, y, z)"))
@@ -254,7 +259,7 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
     out: list[Fault] = []
     parts = {name: part.joint for name, part in start.model.joint_parts.items() if not isinstance(part.joint, joints.Free)}
     for key, size, must in (
-        ("joints", 4, "an orientation: the unit quaternion (w, x, y, z)"),
+        ("joints", 4, "a unit quaternion (w, x, y, z)"),
         ("joint_velocities", 3, "3 numbers [rad/s]"),
     ):
         for name, value in getattr(start, key):
@@ -263,16 +268,16 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
             own = joint is not None and not isinstance(joint, joints.OneAxis | joints.Ball)
             shown = list(value) if isinstance(value, tuple) else value
             if joint is None:
-                text = f"{key}: no joint {name!r} in {start.model.name}{nearest(name, parts)}"
+                text = f"{key}: {start.model.name} has no joint {name!r}{nearest(name, parts)}"
             elif not np.isfinite(row).all():
                 text = f"{key}.{name} is {shown}, must be finite"
             elif own and len(row) != (joint.nq if key == "joints" else joint.nv):
                 n = joint.nq if key == "joints" else joint.nv
-                text = f"{name!r} is a {joint.kind} joint, {key}.{name} is {shown}, must be {n} numbers"
+                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; give {n} numbers"
             elif own:
                 continue
             elif isinstance(value, tuple) is not ball or (ball and len(row) != size):
-                text = f"{name!r} is a {joint.kind} joint, {key}.{name} is {shown}, must be {must if ball else 'a number'}"
+                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; give {must if ball else 'a number'}"
             elif ball and key == "joints" and not abs(np.linalg.norm(row) - 1.0) < UNIT_TOLERANCE:
                 text = f"{key}.{name} has norm {np.linalg.norm(row):.9g}, must be a unit quaternion (w, x, y, z)"
             else:
@@ -282,17 +287,17 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
 
 
 def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
-    """Return the models as one, and its state at time 0; raise `ScenarioError` if they do not fit together.
+    """Return the models combined into one, with its state at time 0; raise `ScenarioError` if they are incompatible.
 
-    A single model keeps its names; with several, all names are prefixed with the model's name and a dot. A model without a free
-    root that is given a pose gets a body "base" without mass, fixed there, that carries its roots. A model with a `mount`
-    is part of the model that carries it.
+    A single model keeps its names; with several models, the name of the model and a dot prefix every name. If a model
+    without a free root has a pose, a massless body "base", fixed at that pose, carries its roots. A model with a `mount`
+    becomes part of the model that carries it.
 
-    `starts`: the models and how they start.
+    `starts`: models with their initial states.
     """
     starts = tuple(starts)
     if not starts:
-        raise ScenarioError("models", ["models is empty; give at least one"])
+        raise ScenarioError("models", ["models is empty; give at least one model"])
     names = [start.name for start in starts]
     faults = start_faults(starts)
     if faults:
@@ -320,14 +325,14 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
 
 
 def _model(**fields: Any) -> Model:
-    """Return a model of parts whose warnings were issued when they were read."""
+    """Return a model without repeating the warnings that its parts issued when they were read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Model(**fields)
 
 
 def _placed(start: ModelStart) -> tuple[Model, State]:
-    """Return a model, with a base if it needs one, and its initial state."""
+    """Return a model, with a base body if required, and its initial state."""
     model = start.model
     free, fixed = _roots(model)
     if not free and (start.position is not None or start.orientation is not None):

@@ -1,4 +1,4 @@
-"""Find errors before a run starts: commands out of range, too many samples, breaking waves, impossible initial poses."""
+"""Checks before a run starts: commands out of range, too many samples, breaking waves, impossible initial poses."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ __all__ = [
 ]
 
 MAX_REPORTED = 5
-"""Maximum number of parts too stiff for the step that are reported individually."""
+"""Maximum number of excessively stiff parts that are reported individually."""
 WEIGHTS = 10.0
-"""Initial contact force above which a body counts as starting inside another, in weights of all bodies."""
+"""Limit of the initial contact force, as a multiple of the weight of all bodies [-]; more indicates overlapping bodies."""
 MAX_EJECTION_SPEED = 1.0
-"""Speed of all bodies from the initial contact energy above which a body counts as starting inside another [m/s]."""
+"""Limit of the speed that the initial contact energy can cause [m/s]; more indicates overlapping bodies."""
 
 
 def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
-    """Return the index of the model that a body or joint belongs to, and its name there."""
+    """Return the index of the model that contains a body or joint, and the name of the body or joint in that model."""
     if len(scenario.models) > 1:
         for i, start in enumerate(scenario.models):
             if name.startswith(f"{start.name}."):
@@ -55,7 +55,7 @@ def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
 
 
 def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
-    """Return the path of the part of the scenario or model from which a component of the plant derives."""
+    """Return the path of the scenario or model part from which a component of the plant is derived."""
     for i, part in enumerate(scenario.components):
         if part.owns(scenario.model, component):
             return "components", i
@@ -64,7 +64,7 @@ def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
 
 
 def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
-    """Return the errors that the model, the plant or a controller raises, with their paths in the scenario."""
+    """Return the problems in an error of the model, the plant or a controller, with their paths in the scenario."""
 
     def moved(fault: Fault) -> Fault:
         match fault.path:
@@ -85,12 +85,12 @@ def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
 
 
 def time_faults(scenario: Scenario) -> list[Fault]:
-    """Return the problem of a run with too many steps or samples; the scenario's times are positive."""
+    """Return the problems of a run with too many steps or samples; all times of the scenario must be positive."""
     return [Fault((key,), text) for key, text in size_faults(scenario.duration, scenario.step, scenario.record)]
 
 
 def environment_faults(scenario: Scenario) -> list[Fault]:
-    """Return the problems of waves that are steeper than possible; the scenario's models are valid."""
+    """Return the problems of waves that exceed the limit of steepness; the models of the scenario must be valid."""
     out, environment = [], scenario.environment
     for i, wave in enumerate(environment.waves):
         alone = Environment(waves=(wave,), water_depth=environment.water_depth)
@@ -100,13 +100,13 @@ def environment_faults(scenario: Scenario) -> list[Fault]:
 
 
 def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
-    """Return the problems of unknown names, incompatible rates, and sensors that a filter cannot use."""
+    """Return the problems of blocks: unknown names, incompatible rates, and sensors that the filter cannot use."""
     out: list[Fault] = []
     sensors = scenario.sensors
     for i, block in enumerate(scenario.blocks):
         kind = "sensor" if isinstance(block, Sensor) else "block"
         if isinstance(block, Navigation) and not sensors:
-            text = f"{block.name} needs sensors; add an imu and others, or remove {block.name}"
+            text = f"{block.name} has no sensors; add an imu and other sensors, or remove {block.name}"
             out.append(Fault(("blocks", i), text))
         if isinstance(block, Sensor):
             out += rejections(("blocks", i), block.check, model)
@@ -128,7 +128,7 @@ def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
 
 @np.errstate(all="ignore")
 def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Return the problems of commands out of range, joints beyond stops, and bodies inside others that they can touch."""
+    """Return the problems of commands out of range, joints beyond their stops, and overlapping bodies."""
     out = _command_faults(scenario, plant)
     out += [*_stop_faults(scenario, plant), *_motion_faults(scenario, plant), *_contact_faults(scenario, plant)]
     start = scenario.start
@@ -140,19 +140,19 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 
 def check_faults(scenario: Scenario) -> list[Fault]:
-    """Return the problems of checks at times after the end of the run."""
+    """Return the problems of checks that start after the end of the run."""
     out, end = [], scenario.duration
     for i, check in enumerate(scenario.checks):
         times = {"after": check.after, "mean_of": 0.0 if check.mean_of is None else check.mean_of[0]}
         for key, time in times.items():
             if time > end * (1.0 + 1e-9):
-                text = f"check {check.name!r}: {key} starts at {time:g} s, after the end of the run at {end:g} s"
-                out.append(Fault(("checks", i, key), f"{text}: it would always fail; set an earlier time, or extend the run"))
+                text = f"check {check.name!r}: {key} starts at {time:g} s, but the run ends at {end:g} s"
+                out.append(Fault(("checks", i, key), f"{text}; set an earlier time or extend the run"))
     return out
 
 
 def trial_faults(scenario: Scenario) -> list[Fault]:
-    """Return the remaining errors of its simulation, and parts that are too stiff for the step."""
+    """Return the errors of building the simulation, and parts that are too stiff for the step."""
     try:
         return stiff_faults(scenario, scenario.simulation())
     except REJECTED as e:
@@ -160,11 +160,11 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
 
 
 def stiff_faults(scenario: Scenario, sim: Simulation) -> list[Fault]:
-    """Return the parts that are too stiff for the step, at the state of a simulation."""
+    """Return the problems of parts that are too stiff for the step at the present state of a simulation."""
     usual = scenario.step == type(scenario).step  # as if a file omits it
     stiff = stiff_parts(sim.plant, sim.state.q, sim.method, scenario.step)
     out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MAX_REPORTED]]
-    more = f"{len(stiff) - MAX_REPORTED} more parts are too stiff for the step of {scenario.step:g} s"
+    more = f"{len(stiff) - MAX_REPORTED} more parts are too stiff for the step of {scenario.step:g} s; reduce the step"
     return [*out, *([Fault(out[0].path, more)] if len(stiff) > MAX_REPORTED else [])]
 
 
@@ -192,8 +192,8 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         i, joint = owner_of(scenario, c.joint)
         given = joint in dict(scenario.models[i].joints)
         path: tuple[Any, ...] = ("models", i, "joints", joint) if given else ("models", i)
-        within = f"a rotation of at most {upper:g} rad" if ball else f"from {lower:g} to {upper:g}"
-        remedy = "start it within them, or give the joint 'stops: none' or other stops"
+        within = f"rotations up to {upper:g} rad" if ball else f"{lower:g} to {upper:g}"
+        remedy = "change the initial position or the stops ('stops: none' removes them)"
         out.append(Fault(path, f"models.{i}: joint {joint!r} starts at {x:g}, but its stops allow {within}; {remedy}"))
     return out
 
@@ -209,14 +209,14 @@ def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         begins = float(c.motion.now(scenario.start.t).position)
         if joint in given and not np.allclose(given[joint], begins, rtol=0.0, atol=1e-9):
             text = f"models.{i}: joint {joint!r} starts at {given[joint]:g}, but its prescribed motion starts at {begins:g}"
-            out.append(Fault(("models", i, "joints", joint), f"{text}; remove the position, or change the motion"))
+            out.append(Fault(("models", i, "joints", joint), f"{text}; remove the position or change the motion"))
     return out
 
 
 def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Return the problems of contacts that would eject bodies, because they start inside the seabed or each other.
+    """Return the problems of contacts that would eject bodies, because they initially overlap the seabed or each other.
 
-    A body that rests on the ground penetrates it slightly, so the force alone is not an error.
+    A body resting on the ground penetrates it slightly, so the contact force alone does not indicate an error.
     """
     pairs = [c for c in plant.components if isinstance(c, Pair)]
     if not pairs:

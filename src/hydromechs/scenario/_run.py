@@ -1,4 +1,4 @@
-"""Run a scenario into a folder: recording, checkpoints, final state, summary. It prints and draws nothing."""
+"""Runs of scenarios in folders: recording, checkpoints, final state and summary, without printing or drawing."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 __all__ = ["RunInterrupted", "RunResult", "conclude_run", "recording_attrs", "run_scenario"]
 
 CHECKPOINT = 10.0
-"""Wall time between two checkpoints of a run [s]."""
+"""Default wall time between two checkpoints of a run [s]."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """The result of a run in a folder."""
+    """Result of a run in a folder."""
 
     folder: RunFolder
     recording: xarray.Dataset
-    """The recording, up to the last sample."""
+    """Recording up to the last sample."""
     state: State
-    """Final state; the last finite one if the run diverged."""
+    """Final state; the last finite state if the run diverged."""
     summary: Summary
-    """Times, checks, energy audit."""
+    """Times, check results and energy audit."""
     warnings: tuple[str, ...] = ()
-    """Warnings that are not among the messages of the summary."""
+    """Warnings that the summary does not contain."""
 
     @property
     def passed(self) -> bool:
@@ -60,18 +60,18 @@ class RunResult:
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM stopped a run; the folder contains its recording and a state to resume from."""
+    """Interruption of a run by Ctrl-C or SIGTERM; its folder contains the recording and a state from which to resume."""
 
     def __init__(self, folder: RunFolder, state: State, samples: int, remaining: float, signal: Signals = SIGINT) -> None:
-        super().__init__(f"interrupted; {folder.state} is at t = {state.t:g} s")
+        super().__init__(f"interrupted; {folder.state} contains the state at t = {state.t:g} s")
         self.folder = folder
         """Folder of the run."""
         self.state = state
-        """The saved state."""
+        """Saved state."""
         self.samples = samples
         """Number of samples in the recording."""
         self.remaining = remaining
-        """Simulated time that remained [s]."""
+        """Remaining simulated time [s]."""
         self.signal = signal
         """Signal that stopped the run: SIGINT (Ctrl-C) or SIGTERM."""
 
@@ -93,29 +93,29 @@ def run_scenario(
 ) -> RunResult:
     """Run a scenario and write recording.zarr, state.json and summary.json to a folder.
 
-    During the run state.json is the last checkpoint, from which a killed run can be resumed. A run that diverges leaves
-    last_finite_state.json instead. Ctrl-C or SIGTERM stops it at the next sample; `RunInterrupted` is raised when everything is
-    saved. A second signal stops it at once and leaves the state of the last written samples.
+    During the run, state.json contains the last checkpoint, from which a killed run can resume. A run that diverges writes
+    last_finite_state.json instead. Ctrl-C or SIGTERM stops the run at the next sample; `RunInterrupted` is raised after
+    everything is saved. A second signal stops the run immediately; the state of the last written samples remains.
 
     Args:
         scenario: The scenario to simulate.
         folder: An empty or new folder, or a `RunFolder` that the caller has claimed.
         text: Text of the scenario file, stored with the recording.
-        file: Path of that file, to resolve relative paths.
-        duration: Duration [s]. Defaults to the scenario's. Later events do not occur.
-        resume: State to resume from: a state.json, or the folder of a run that contains one. Seed and engine must be the same;
-            a different integrator or step is a warning in the result.
-        real_time: Simulated time per real time. Defaults to as fast as possible.
+        file: Path of the scenario file, against which relative paths are resolved.
+        duration: Duration [s]. Defaults to the duration of the scenario. Events after the end do not occur.
+        resume: State from which to resume: a state.json, or the folder of a run that contains one. Seed and engine must
+            match; a different integrator or step causes a warning in the result.
+        real_time: Simulated time per wall time [-]. Defaults to as fast as possible.
         replace: Replace an earlier run in the folder.
-        progress: Called with "compiling" or "simulating" and the simulated time since the start [s].
+        progress: Function called with the phase ("compiling" or "simulating") and the simulated time since the start [s].
         checkpoint: Wall time between two checkpoints [s].
-        attrs: Further attributes of the recording, such as `formats.drawing_attrs(scenario)` for drawing it.
-        how: `lanes` and `target` of `Simulation`.
+        attrs: Additional attributes of the recording, such as `formats.drawing_attrs(scenario)` for drawing it.
+        how: Options `lanes` and `target` of `Simulation`.
     """
     report = progress or (lambda phase, t: None)
     duration = scenario.duration if duration is None else positive(duration, "duration")
     if scenario.record > duration:
-        raise ValueError(f"record is {scenario.record:g} s, must not be longer than the duration of {duration:g} s")
+        raise ValueError(f"record is {scenario.record:g} s, must not exceed the duration of {duration:g} s")
     saved = None if resume is None else SavedState.read(resume)
     with contextlib.ExitStack() as stack:
         if not isinstance(folder, RunFolder):
@@ -139,7 +139,7 @@ def run_scenario(
 
 
 def recording_attrs(scenario: Scenario, text: str, file: str | os.PathLike[str]) -> dict[str, str]:
-    """Return the attributes of a scenario's recording: its content (text and path of its file) and creation time."""
+    """Return the attributes of a scenario's recording: title, version, creation time, text and path of the file."""
     return {
         "title": scenario.title or scenario.name,
         "hydromechs": __version__,
@@ -209,7 +209,7 @@ def conclude_run(
 ) -> RunResult:
     """Save the final state of a run whose recording is closed, evaluate the checks, and save the summary.
 
-    `outcome` is None if it diverged, `diverged` the reason; `late` counts missed deadlines of a real-time run.
+    `outcome` is None if the run diverged, and `diverged` is the error. `late` counts missed deadlines of a real-time run.
     """
     state = sim.state if diverged is None else diverged.state
     if diverged is None:
@@ -245,8 +245,8 @@ def _left_out(scenario: Scenario, t_end: float) -> list[str]:
     ]
     if not late:
         return []
-    which = f"event {late[0]}, which will" if len(late) == 1 else f"events {', '.join(late)}, which will"
-    return [f"the run stops at {t_end:g} s, before the {which} not happen"]
+    which = f"event {late[0]}" if len(late) == 1 else f"events {', '.join(late)}"
+    return [f"the run ends at {t_end:g} s, so the {which} will not occur"]
 
 
 # -- set-up ---------------------------------------------------------------------------------------------------------------

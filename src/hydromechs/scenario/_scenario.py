@@ -1,4 +1,4 @@
-"""Scenario: models in water with their forces and actuators, the duration, and the checks."""
+"""The class `Scenario`: models in water, components, blocks, run settings and checks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario(SimulationSource):
-    """A complete simulation as data. Construction finds all errors and lists them in one `ScenarioError`.
+    """Complete simulation as data. The constructor reports all errors in one `ScenarioError`.
 
     scenario = hydromechs.load_scenario("sinking_chain")
     run = scenario.run()
@@ -73,22 +73,22 @@ class Scenario(SimulationSource):
     name: str
     """Name of the scenario."""
     title: str = ""
-    """Description of the mission, in one line."""
+    """Description of the mission in one line."""
     description: str = ""
-    """Explanation of what the mission demonstrates."""
+    """Detailed description of the mission and its purpose."""
     models: tuple[ModelStart, ...]
-    """The models with their initial states."""
+    """Models with their initial states."""
     world: WorldSettings | None = None
-    """Gravity and water density of the scenario. If omitted, the models must agree on them."""
+    """Gravity and water density of the scenario. If omitted, all models must have the same values."""
     environment: Environment = field(default_factory=Environment)
-    """Water: surface, current, gusts and waves."""
+    """Environment: water surface, current, gusts and waves."""
     components: tuple[Component, ...] = ()
-    """Thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom components, in any order.
+    """Thrusters, drives, joint friction and stops, terrain, grasps, tethers and custom components, in any order.
 
-    Contacts follow from terrain. Friction and stops of joints that are not listed follow from the models.
+    Contacts are derived from terrain. Joint friction and stops that are not listed are derived from the models.
     """
     commands: tuple[tuple[str, float], ...] = ()
-    """Initial commands by actuator [in its unit]."""
+    """Initial commands [unit of the actuator], keyed by actuator."""
     blocks: tuple[Block, ...] = ()
     """Sensors, a navigation filter and controllers.
 
@@ -97,11 +97,11 @@ class Scenario(SimulationSource):
     events: tuple[Event, ...] = ()
     """Events to detect."""
     integrator: str | Integrator = "rk4"
-    """Integrator, or its name."""
+    """Integrator, or the name of an integrator."""
     randomisation: Randomisation | None = None
-    """Random variation between learning episodes; a normal run has none."""
+    """Random variation between learning episodes; single runs ignore it."""
     engine: Hybrid | None = None
-    """Third-party engine that takes the steps instead of our equations and the integrator; optional."""
+    """Optional third-party physics engine, which replaces the built-in equations and the integrator."""
     step: Positive = 1e-3
     """Step of the integrator or engine [s]."""
     record: Positive = 0.02
@@ -111,11 +111,12 @@ class Scenario(SimulationSource):
     seed: Annotated[int, Bound(least=0, whole=True)] = 0
     """Seed of gusts, waves and sensors."""
     checks: tuple[Check, ...] = ()
-    """Checks of the recording."""
+    """Checks evaluated on the recording."""
     expected_warnings: tuple[str, ...] = ()
     """Kinds of warnings that the mission expects, for example "joint_stop" if a joint is meant to reach its stop."""
     like: InitVar[Scenario | None] = None
-    """Scenario from which it was derived, see `with_fields`: objects that depend only on unchanged fields are reused."""
+    """Scenario from which this one is derived (see `with_fields`); objects that depend only on unchanged fields are reused.
+    """
 
     def __post_init__(self, like: Scenario | None) -> None:
         if not isinstance(self.name, str):
@@ -151,7 +152,7 @@ class Scenario(SimulationSource):
                 self.__dict__["plant"] = like.plant
 
     def with_fields(self, **fields: Any) -> Scenario:
-        """Return a copy with new fields, by name; the model and the plant are shared if they do not depend on these."""
+        """Return a copy with new field values; the model and the plant are shared if these fields do not affect them."""
         return replace(self, **fields, like=self)
 
     @cached_property
@@ -160,7 +161,7 @@ class Scenario(SimulationSource):
 
     @cached_property
     def models_in_world(self) -> tuple[ModelStart, ...]:
-        """Models with the scenario's gravity and water, if set."""
+        """Models with the gravity and water density of the scenario, if set."""
         return self.models if self.world is None else tuple(map(self.world.applied_to, self.models))
 
     def parts(self, kind: type[T]) -> tuple[T, ...]:
@@ -168,7 +169,7 @@ class Scenario(SimulationSource):
         return tuple(part for part in (*self.components, *self.blocks) if isinstance(part, kind))
 
     def path_items(self) -> list[Item]:
-        """Items at which paths to numbers start, such as "vehicle" in "vehicle.inertia.mass"."""
+        """Return the items at which parameter paths start, such as "vehicle" in "vehicle.inertia.mass"."""
         return scenario_items(self)
 
     @property
@@ -178,7 +179,7 @@ class Scenario(SimulationSource):
 
     @property
     def navigation(self) -> Navigation | None:
-        """Block of the navigation filter; None if there is none."""
+        """Navigation filter block, or None."""
         return next(iter(self.parts(Navigation)), None)
 
     @property
@@ -187,7 +188,7 @@ class Scenario(SimulationSource):
         return self.parts(PythonBlock)
 
     def with_parts(self, *parts: Component | Block) -> Scenario:
-        """Return a copy with new components and blocks; each replaces the part with the same name, or is added."""
+        """Return a copy with new components and blocks; each part replaces the part with the same name or is added."""
         lists: dict[str, list[Any]] = {"components": list(self.components), "blocks": list(self.blocks)}
         for part in parts:
             items = lists["blocks" if isinstance(part, Block) else "components"]
@@ -197,7 +198,7 @@ class Scenario(SimulationSource):
         return self.with_fields(**lists)
 
     def controlled_by(self, *controllers: PythonBlock) -> Scenario:
-        """Return a copy with these controllers in place of the present ones; none removes all."""
+        """Return a copy with these controllers instead of the existing ones; without arguments, remove all controllers."""
         others = [block for block in self.blocks if not isinstance(block, PythonBlock)]
         return self.with_fields(blocks=(*others, *controllers))
 
@@ -208,12 +209,12 @@ class Scenario(SimulationSource):
 
     @property
     def start(self) -> State:
-        """Configuration and velocity at time 0; joints with a prescribed motion are on it."""
+        """Configuration and velocity at time 0; joints with a prescribed motion have its initial values."""
         return self.plant.on_motions(self._assembled[1])
 
     @property
     def code(self) -> tuple[str, ...]:
-        """Import paths of the custom classes and functions that it uses; empty if it uses only this package."""
+        """Import paths of custom classes and functions in the scenario; empty if all of its code is from this package."""
         blocks = [block.controller if isinstance(block, PythonBlock) else block for block in self.blocks]
         joints = [part for start in self.models for body in start.model.bodies for part in body.joint.parts]
         kinds = [part if isinstance(part, FunctionType) else type(part) for part in (*self.components, *blocks, *joints)]
@@ -230,11 +231,12 @@ class Scenario(SimulationSource):
         return Plant(model=self.model, environment=self.environment, components=self.plant_components, seed=self.seed)
 
     def simulation(self, *, parameters: Mapping[str, Any] | None = None, **how: Any) -> Simulation:
-        """Return the simulation in its initial state; raise `ScenarioError` with the part that it rejects.
+        """Return the simulation in its initial state; raise `ScenarioError` if a part is invalid.
 
         Args:
-            parameters: Values of open parameters by path, such as "vehicle.inertia.mass"; changing them needs no compilation.
-            how: `lanes` and `target` of `Simulation`.
+            parameters: Values of open parameters, keyed by path such as "vehicle.inertia.mass"; they can change without
+                compilation.
+            how: Options `lanes` and `target` of `Simulation`.
         """
         try:
             sim = Simulation(self, events=(), parameters=parameters or {}, **how)
@@ -252,13 +254,13 @@ class Scenario(SimulationSource):
         """Simulate the scenario from its start and return the run with its recording.
 
         Args:
-            duration: Duration [s]; defaults to that of the scenario.
-            options: As for `Simulation.run`, such as `path` or `progress`.
+            duration: Duration [s]. Defaults to the duration of the scenario.
+            options: Options of `Simulation.run`, such as `path` or `progress`.
         """
         return self.simulation().run(self.duration if duration is None else duration, **options)
 
     def setup(self, parameters: Iterable[str] = ()) -> Setup:
-        """Return the plant and its simulation settings; runs the code that it names. `parameters`: paths of open parameters."""
+        """Return the plant and its simulation settings. `parameters`: paths of open parameters. This runs custom code."""
         plant = replace(self.plant, parameters=tuple(parameters)) if parameters else self.plant
         plant, method = (plant, self.integrator) if self.engine is None else self.engine.on(plant, self.start)
         return Setup(
@@ -279,7 +281,7 @@ def _same(a: Sequence[object], b: Sequence[object]) -> bool:
 
 
 def _reference(kind: Any) -> str:
-    """Return the import path of a class or function, or its qualified name if it has none."""
+    """Return the import path of a class or function, or its qualified name if it cannot be imported."""
     try:
         return reference_to(kind, None)
     except UnsupportedFeature:
@@ -289,7 +291,7 @@ def _reference(kind: Any) -> str:
 def scenario_faults(scenario: Scenario) -> list[Fault]:
     """Return the problems of a scenario whose fields have the right types: unknown names, inconsistent times."""
     if not scenario.models:
-        return [Fault(("models",), "models is empty; give at least one")]
+        return [Fault(("models",), "models is empty; give at least one model")]
     out = _time_faults(scenario)
     faults = start_faults(scenario.models_in_world)
     faults += [] if scenario.world is None else axes_faults(scenario.world, scenario.models)
@@ -320,7 +322,7 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
         times["environment", "gusts", "interval"] = "environment.gusts.interval", scenario.environment.gusts.interval
     out = []
     if scenario.record > scenario.duration:
-        text = f"record is {scenario.record:g} s, must not be longer than the duration of {scenario.duration:g} s"
+        text = f"record is {scenario.record:g} s, must not exceed the duration of {scenario.duration:g} s"
         out.append(Fault(("record",), text))
     if scenario.engine is not None or not method_named(scenario.integrator).adaptive:
         for path, (what, value) in times.items():
@@ -329,12 +331,12 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
 
 
 def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
-    """Return the problems of names and components: unknown names, duplicate names, components that do not fit."""
+    """Return the problems of names and components: unknown names, duplicate names, incompatible components."""
     out, acting = _component_faults(scenario, model)
 
     def look(path: tuple[Any, ...], what: str, name: Any, known: Any, whose: str) -> None:
         if name not in known:
-            out.append(Fault(path, f"{what}: no {whose} {name!r} in {model.name}{nearest(str(name), known)}"))
+            out.append(Fault(path, f"{what}: {model.name} has no {whose} {name!r}{nearest(str(name), known)}"))
 
     named: tuple[tuple[str, str, Sequence[Check | Event]], ...]
     named = (("checks", "check", scenario.checks), ("events", "event", scenario.events))
@@ -350,20 +352,20 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
     for i, kind in enumerate(scenario.expected_warnings):
         if kind not in WARNING_KINDS:
-            text = f"expected_warnings: no kind of warning {kind!r}{nearest(kind, WARNING_KINDS)}"
+            text = f"expected_warnings: unknown kind {kind!r}{nearest(kind, WARNING_KINDS)}"
             out.append(Fault(("expected_warnings", i), text))
     if not scenario.name or scenario.name.startswith(".") or any(c in scenario.name for c in "/\\\0"):
         out.append(
             Fault(
                 ("name",),
-                f"name is {scenario.name!r}; it is also a folder name: it must not be empty, contain '/' or start with '.'",
+                f"name is {scenario.name!r}, must be a folder name: not empty, without slashes and without a leading '.'",
             )
         )
     for i, event in enumerate(scenario.events):
         early = event.level <= slack(0.0, scenario.step)
         if event.quantity == "time" and (early or event.level >= scenario.duration):
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
-            remedy = "for initial commands use 'commands'" if early else "move it earlier, or extend the run"
+            remedy = "set initial commands with 'commands'" if early else "set an earlier time or extend the run"
             out.append(Fault(("events", i, "level"), f"{text}; {remedy}"))
         if event.quantity == "time" and event.direction == "falling":
             text = f"event {event.name!r}: direction is falling, but time only increases; remove direction"
@@ -377,13 +379,13 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         for name, _ in event.wrench:
             if name not in external:
                 hint = nearest(name, external)
-                text = f"event {event.name!r}: wrench on {name!r}, which is not listed in external{hint}; add it there"
+                text = f"event {event.name!r}: 'external' does not contain {name!r}{hint}; add {name!r} to 'external'"
                 out.append(Fault(("events", i, "wrench", name), text))
     return out
 
 
 def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], list[Component]]:
-    """Return the problems of components that do not fit the model or each other, and the components that fit."""
+    """Return the problems of components that are incompatible with the model or each other, and the valid components."""
     out, good = [], []
     names: dict[tuple[str, bool], int] = {}
     for i, part in enumerate(scenario.components):
@@ -399,13 +401,13 @@ def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], li
 
 
 def _command_faults(scenario: Scenario, model: Model, actuators: Collection[str]) -> list[Fault]:
-    """Return the problems of initial and event commands without an actuator."""
+    """Return the problems of initial and event commands for unknown actuators."""
     given: list[tuple[tuple[str | int, ...], str, str]]
     given = [(("commands", name), "commands", name) for name, _ in scenario.commands]
     for i, event in enumerate(scenario.events):
         given += [(("events", i, "command", name), f"event {event.name!r}", name) for name, _ in event.command]
     return [
-        Fault(path, f"{what}: no actuator {name!r} in {model.name}{nearest(name, actuators)}")
+        Fault(path, f"{what}: {model.name} has no actuator {name!r}{nearest(name, actuators)}")
         for path, what, name in given
         if name not in actuators
     ]
@@ -414,9 +416,10 @@ def _command_faults(scenario: Scenario, model: Model, actuators: Collection[str]
 def _quantity_faults(
     scenario: Scenario, plant: Plant, judged: Callable[[tuple[str, ...] | None], bool], signals: Mapping[str, str] | None = None
 ) -> list[Fault]:
-    """Return the problems of unknown quantities in events and checks whose dimensions (None if unknown) can be `judged`.
+    """Return the problems of unknown quantities in events and checks.
 
-    Signals of controllers and sensors are checked only if given, because they are known only at the start.
+    Only quantities whose dimensions (None if unknown) satisfy `judged` are checked. Signals of controllers and sensors are
+    checked only if `signals` is given, because their names are known only when the simulation is built.
     """
     labels, out = coordinates(plant, signals), []
     both = (
@@ -437,7 +440,7 @@ def _quantity_faults(
 def scenario_items(scenario: Scenario) -> list[Item]:
     """List bodies, models and their initial states, the world, components, terrain, blocks, environment and run.
 
-    Bodies have the names of the assembled model: with several models, they are prefixed with the model's name and a dot.
+    Bodies have the names of the assembled model: if there are several models, the model name and a dot prefix each name.
     """
     out = []
     for i, start in enumerate(scenario.models):

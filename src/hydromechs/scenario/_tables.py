@@ -1,4 +1,4 @@
-"""Families of a scenario file. A new type is a row in the package of its class, such as `actuation.TYPES`."""
+"""Families of scenario files. The row of a new type is in a table of its package, such as `actuation.TYPES`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ CURVES: dict[str, Any] = {"t200": t200_curve, "newtons": ideal_curve, "throttle"
 
 
 def _short_curve(curve: ForceCurve) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
-    """Function and arguments that build a curve, if there are any."""
+    """Return the name and arguments of a function that builds the curve, or None."""
     limits = {"forward": curve.forces[-1], "reverse": -curve.forces[0]}
     dead = {"dead_band": curve.commands[-2]} if len(curve.commands) == 4 else {}
     candidates: dict[str, list[tuple[str, dict[str, float]]]] = {
@@ -36,16 +36,16 @@ def _short_curve(curve: ForceCurve) -> tuple[str, dict[str, Any], tuple[str, ...
 TERRAIN: dict[str, Any] = {word: kind for word, kind in SHAPES.items() if kind is not Mesh} | {"height_field": height_field}
 COMPONENTS: dict[str, Any] = {**actuation.TYPES, **TERRAIN, **contact.TYPES, **lines.TYPES}
 CONTROLLERS: dict[str, type[Controller]] = {**control.TYPES, **walking.TYPES}
-"""Controllers by their names in files."""
+"""Controller classes, keyed by type name in files."""
 
 
 def _derived(base: Any) -> dict[str, Any]:
-    """Rows of components that derive from a class or a member of a union."""
+    """Return the component types that derive from a class or a member of a union, keyed by type name."""
     return {word: kind for word, kind in COMPONENTS.items() if isinstance(kind, type) and issubclass(kind, base)}
 
 
 def no_friction(joint: str) -> JointFriction:
-    """No friction, overriding the model.
+    """Joint friction of zero, which overrides the model.
 
     Args:
         joint: Name of the body that the joint carries.
@@ -54,7 +54,7 @@ def no_friction(joint: str) -> JointFriction:
 
 
 def no_stops(joint: str) -> JointStops:
-    """No stops, overriding the limits of the model.
+    """Joint without stops, which overrides the limits in the model.
 
     Args:
         joint: Name of the body that the joint carries.
@@ -68,7 +68,7 @@ def _none(part: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
 
 
 def _of_joints(name: str, base: type, none: Callable[[str], Any]) -> Family:
-    """Return the family of a part that every joint may have: one class, and "none"."""
+    """Return the family of an optional part of joints, with two types: the class `base`, and "none"."""
     return Family(
         name=name, base=base, table={name: base, "none": none}, default=name, known=_JOINT, shorthand=Shorthand(shorten=_none)
     )

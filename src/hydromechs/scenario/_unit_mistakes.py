@@ -1,4 +1,4 @@
-"""Likely mistakes in a scenario: starts above the water without a surface, joints in degrees, fast currents, blind sensors."""
+"""Likely mistakes in a scenario: bodies above the water level, angles in degrees, fast currents, sensors without echoes."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ._scenario import Scenario
 __all__ = ["buoyancy_mistakes", "contact_warnings", "unit_mistakes"]
 
 FASTEST = 10.0
-"""Speed above which a current is reported as a likely unit mistake; tidal races reach 8 [m/s]."""
+"""Current speed above which a unit mistake is likely [m/s]; tidal races reach 8 m/s."""
 
 
 def unit_mistakes(scenario: Scenario) -> list[str]:
@@ -26,9 +26,9 @@ def unit_mistakes(scenario: Scenario) -> list[str]:
 
 
 def buoyancy_mistakes(model: Model, *, dry: bool) -> list[str]:
-    """Return warnings about free mechanisms that displace no water; `dry`: also if they have no hydrodynamics.
+    """Return warnings about free mechanisms that displace no water; if `dry`, also about those without hydrodynamics.
 
-    A hull with drag but without a volume is always a mistake. A mechanism without any hydrodynamics may be a machine on land.
+    A hull with drag but no volume is always a mistake. A mechanism without any hydrodynamics may be a machine on land.
     """
     if not model.world.water_density or not model.world.gravity:
         return []
@@ -44,27 +44,27 @@ def buoyancy_mistakes(model: Model, *, dry: bool) -> list[str]:
         floats = any(not isinstance(hydro, Hydro) or hydro.volume > 0.0 for hydro in wet)
         if isinstance(tree[0].joint, joints.Free) and mass > 0.0 and not floats and (wet or dry):
             found.append(
-                f"no buoyancy: body {tree[0].name!r} and the bodies on it displace no water: net weight is "
-                f"{mass * model.world.gravity:.4g} N; add water with hm.add_water, or give Hydro(volume=...)"
+                f"no buoyancy: body {tree[0].name!r} and the bodies on it displace no water, so their net weight is "
+                f"{mass * model.world.gravity:.4g} N; add water with hm.add_water, or set Hydro(volume=...)"
             )
     return found
 
 
 def _mount_mistakes(scenario: Scenario) -> list[str]:
-    """Return warnings about mounted models without hydrodynamics on one that has some."""
+    """Return warnings about mounted models without hydrodynamics in a scenario with hydrodynamics."""
     world, found = scenario.model.world, []
     for start in scenario.models:
         mass = sum(body.inertia.mass for body in start.model.bodies)
         if start.mount and mass > 0.0 and scenario.model.wet and not start.model.wet:
             found.append(
-                f"dry: model {start.name!r}, mounted on {start.mount!r}, has no hydrodynamics: it weighs "
-                f"{mass * world.gravity:.4g} N also in water; add water with hm.add_water"
+                f"dry: model {start.name!r}, mounted on {start.mount!r}, has no hydrodynamics, so its weight in "
+                f"water is {mass * world.gravity:.4g} N; add water with hm.add_water"
             )
     return found
 
 
 def contact_warnings(scenario: Scenario) -> list[str]:
-    """Return warnings about contacts whose geometry our probes cannot represent; other engines use complete shapes."""
+    """Return warnings about contacts whose geometry contact probes cannot represent; third-party engines use full shapes."""
     if scenario.engine is not None:
         return []
     plant = scenario.plant
@@ -72,7 +72,7 @@ def contact_warnings(scenario: Scenario) -> list[str]:
 
 
 def _size(body: Body, volume: float) -> float:
-    """Return the size of a body: of its shapes, or of a cube of its volume [m]."""
+    """Return the size of a body [m]: the maximum of its shape extents and the edge of a cube with its volume."""
     sizes = [
         2.0 * float(s.shape.half_size.max())
         for s in body.shapes
@@ -82,7 +82,7 @@ def _size(body: Body, volume: float) -> float:
 
 
 def _start_mistakes(scenario: Scenario) -> list[str]:
-    """Return warnings about bodies that start above the water level without a free surface: they are submerged there too."""
+    """Return warnings about bodies that start above the water level but are submerged, because there is no free surface."""
     model = scenario.model
     if scenario.environment.surface is not None or not model.world.water_density:
         return []
@@ -94,13 +94,13 @@ def _start_mistakes(scenario: Scenario) -> list[str]:
         if volume > 0.0 and depth < -_size(body, volume):
             axes = "in NED, depths are positive z" if ned else "in ENU, depths are negative z"
             words = f"body {body.name!r} starts {-depth:.3g} m above the water level"
-            remedy = f"{axes}, or set 'surface: free' in the environment"
-            return [f"{words}, but without a free surface it is submerged there too; {remedy}"]
+            remedy = f"lower it ({axes}) or set 'surface: free' in the environment"
+            return [f"{words} but is submerged, because the scenario has no free surface; {remedy}"]
     return []
 
 
 def _angle_mistakes(scenario: Scenario) -> list[str]:
-    """Return warnings about joints that start, or have stops, more than a turn from zero."""
+    """Return warnings about joints with initial angles or stops more than one turn from zero."""
     out = []
     for i, start in enumerate(scenario.models):
         for name, value in start.joints:
@@ -123,11 +123,13 @@ def _current_mistakes(scenario: Scenario) -> list[str]:
     speed = float(np.linalg.norm([current.velocity, *current.velocities], axis=1).max())
     if speed <= FASTEST:
         return []
-    return [f"the current is {speed:.4g} m/s, faster than any natural one; if that is in cm/s, write {speed / 100:.3g} m/s"]
+    return [
+        f"the current is {speed:.4g} m/s, faster than any natural current; if the value is in cm/s, write {speed / 100:.3g} m/s"
+    ]
 
 
 def _sensor_mistakes(scenario: Scenario) -> list[str]:
-    """Return warnings about Doppler logs that neither receive echoes nor track the water."""
+    """Return warnings about Doppler velocity logs without bottom echoes or water tracking."""
     if scenario.parts(Terrain):
         return []
     return [
