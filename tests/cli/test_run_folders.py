@@ -178,11 +178,11 @@ def test_a_resumed_run_keeps_the_seed_of_the_first(run, scenario, tmp_path):
     path = scenario(duration=1.0)
     path.write_text(path.read_text().replace("step: 0.01", "step: 0.005"))
     code, text, _ = run("run", path, "--out", third, "--no-pictures", "--resume", first)
-    assert code == 0 and "warning: step is now 0.005 s" in text and "0.01 s" in text and "numbers of the plant" not in text
+    assert code == 0 and "warning: step is now 0.005 s" in text and "0.01 s" in text and "parameters of the plant" not in text
     path, model = scenario(duration=1.0), tmp_path / "buoy.yaml"
     model.write_text(model.read_text().replace("mass: ", "mass: 1", 1))
     code, text, _ = run("run", path, "--out", tmp_path / "fourth", "--no-pictures", "--resume", first)
-    assert code == 0 and "warning: the numbers of the plant" in text
+    assert code == 0 and "warning: the parameters of the plant" in text
 
 
 def test_a_state_without_its_run_resumes_as_the_scenario_says(scenario, tmp_path):

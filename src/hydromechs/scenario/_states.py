@@ -119,4 +119,4 @@ def _state_file(path: str | os.PathLike[str]) -> Path:
         raise ValueError(f"cannot resume from {given}: its run diverged; {folder.last_finite_state} is its last finite state")
     if folder.has_run():
         raise ValueError(f"cannot resume from {given}: the run was killed before its first checkpoint; start the run again")
-    raise ValueError(f"cannot resume from {given}: it is not the folder of a run and contains no state.json; choose another folder")
+    raise ValueError(f"cannot resume from {given}: it is not the folder of a run; choose another folder")
