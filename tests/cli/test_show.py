@@ -55,7 +55,7 @@ def test_a_run_as_a_video(run, folder, tmp_path):
     for options, words in (
         (("--size", "big"), "--size big is not of the form WIDTHxHEIGHT"),
         (("--camera", "boat"), "no body 'boat' to follow"),
-        (("--from", 3), "the run has times from 0 to 0.5 s"),
+        (("--from", 3), "choose increasing times from 0 to 0.5 s"),
     ):
         code, _, error = run("replay", folder, "--video", tmp_path / "b.gif", *options)
         assert code == 1 and words in error, error
@@ -74,7 +74,7 @@ def test_show_opens_the_report(run, scenario, tmp_path, monkeypatch):
     code, text, _ = run("run", scenario(duration=0.5), "--out", out, "--show")
     assert code == 0 and f"hydromechs replay {out}" in text and (out / "report.html").as_uri() in text and opened == []
     report = (out / "report.html").read_text()
-    assert "Moments" in report and 'id="scene"' in report and (out / "report.html").stat().st_size < 2e6
+    assert "Snapshots" in report and 'id="scene"' in report and (out / "report.html").stat().st_size < 2e6
     monkeypatch.setenv("DISPLAY", ":0")
     run("run", scenario(duration=0.5), "--out", out, "--show", "--force")
     assert opened == [(out / "report.html").as_uri()]

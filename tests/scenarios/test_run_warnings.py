@@ -248,7 +248,7 @@ def test_a_run_reports_that_it_capsized(tmp_path):
     print_summary(result.summary, console)
     assert f"WARNING  {warning.text}" in " ".join(console.export_text().split()).replace("WARNING ", "WARNING  ")
     page = write_report(result.recording, result.summary, tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "capsized" in page.lower() and "Run finished, no checks set, but" in page
+    assert "capsized" in page.lower() and "Run finished; no checks are defined, but" in page
 
 
 def test_a_resumed_run_reports_that_it_lies_on_its_back(tmp_path):

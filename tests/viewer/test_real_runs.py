@@ -73,7 +73,7 @@ def test_the_audit_of_the_report_adds_up(result):
 
 def test_the_report_tells_what_the_run_did(result):
     page = result.folder.report.read_text()
-    assert re.search(r"The energy audit closes to within .* of the energy exchanged", page)
+    assert re.search(r"The energy audit closes to within .* of the exchanged energy", page)
     assert f"{sum(c.passed for c in result.summary.checks)} of {len(result.summary.checks)}" in page
     rows = table(page, "setup")
     assert rows["Model"] == "tiburon_titan2: 7 bodies, 12 degrees of freedom"

@@ -158,7 +158,7 @@ def test_one_variable(tmp_path, make_recording):
 @pytest.mark.parametrize(
     "name, select, message",
     [
-        ("speed", None, "no variable 'speed' in the recording; available: q, v,"),
+        ("speed", None, "variable 'speed' is not in the recording; available: q, v,"),
         ("position", {"leg": "a"}, "no dimension 'leg'; available: body, xyz"),
         ("position", {"body": "boat"}, "body 'boat' is not in the recording; available: vehicle, link_1"),
         ("contact_force", None, "no entries"),
@@ -195,8 +195,8 @@ def test_a_report_tells_the_run(tmp_path, make_recording, make_summary):
     for words in (
         "Station keeping in a current",
         "1 of 3 checks failed",
-        "60 s of tiburon_titan2 in 0.21 s of computing time, 286 times as fast as real time.",
-        "Not within its limit: heading error.",
+        "60 s of tiburon_titan2 in 0.21 s of wall-clock time (286 times real time).",
+        "Check outside its limit: heading error.",
         "Position error 0.183 m must be below 0.25 m",
         "✗ failed heading error maximum |heading error| after 20 s [rad] 0.121 below 0.1",
         "thruster_3 was at its limit for 4.2 s (7 % of the time).",
@@ -263,7 +263,7 @@ def test_a_report_of_little(tmp_path, make_recording):
     """Unknown values are not shown; there is no empty heading."""
     ds = make_recording(samples=11).drop_attrs()
     page = Page(write_report(ds, Summary(), tmp_path / "r.html").read_text(encoding="utf-8"))
-    assert "no checks set" in page.text and page.tags.count("h2") == 1 and "None" not in page.text
+    assert "no checks are defined" in page.text and page.tags.count("h2") == 1 and "None" not in page.text
 
 
 def test_a_run_that_stopped_is_said_to_have(tmp_path, make_recording, make_summary):
@@ -272,7 +272,7 @@ def test_a_run_that_stopped_is_said_to_have(tmp_path, make_recording, make_summa
     nan = float("nan")
     summary = make_summary(ds, residual=nan, residual_relative=nan, work={"drag": nan}, late_steps=3)
     page = Page(write_report(ds, summary, tmp_path / "r.html").read_text(encoding="utf-8"))
-    assert "Run did not finish" in page.text and "what was recorded" in page.text
+    assert "Run is incomplete" in page.text and "the part that was recorded" in page.text
     assert "not finite" in page.text and "nan" not in page.text.lower() and "Missed deadlines 3" in page.text
 
 

@@ -263,7 +263,7 @@ def test_samples_of_a_replay():
     broken["position"].values[:] = np.nan
     with pytest.raises(ValueError, match="no finite sample"):
         sample_times(broken, 25.0, 10)
-    with pytest.raises(ValueError, match="the recording is of the bodies pipe, the model has pedestal"):
+    with pytest.raises(ValueError, match="the recording contains the bodies pipe, but the model has pedestal"):
         viewer.recording_scene(hm.load("puma560"), ds)
 
 
@@ -398,7 +398,7 @@ def test_a_browser_that_is_slow_to_load_the_sky_is_given_more_time(monkeypatch, 
     assert (matplotlib.image.imread(viewer.browser_picture(scene, out))[0, :, 2] == 1.0).all()
     install(enough=10**9)
     out.write_bytes(b"an older picture")
-    with pytest.raises(OSError, match="the background of the page was not loaded after"):
+    with pytest.raises(OSError, match="did not load the page completely within"):
         viewer.browser_picture(scene, out)
     assert out.read_bytes() == b"an older picture"
 

@@ -147,7 +147,7 @@ NO_WORKER = (
 
 def test_without_webgl_workers_or_webassembly(browser, file):
     tab = Tab(browser, file, script=NO_WEBGL + NO_WORKER)
-    assert "needs WebGL" in tab.text("#failed")
+    assert "requires WebGL" in tab.text("#failed")
     tab.page.locator("#watch").click()
     tab.until("hydromechs.state.t > 0.5 && hydromechs.store.time.length > 5")
     assert "speed" in tab.text("#hud")

@@ -29,10 +29,10 @@ def test_frames_are_those_nearest_in_time(scene):
     assert moments(speed=2.0) == [0, 2, 4, 6, 8, 10]
     assert moments(rate=20.0, begin=0.2, end=0.4) == [2, 2, 3, 3, 4]
     for options, words in (
-        ({"speed": 0.0}, "speed of a video must be above 0, got 0"),
-        ({"rate": np.nan}, "frames per second of a video must be above 0"),
-        ({"begin": 0.5, "end": 7.0}, "from 0.5 to 7 s: the run has times from 0 to 1 s"),
-        ({"begin": 0.5, "end": 0.2}, "from 0.5 to 0.2 s"),
+        ({"speed": 0.0}, "speed of a video is 0, must be finite and > 0"),
+        ({"rate": np.nan}, "frames per second of a video is nan, must be finite and > 0"),
+        ({"begin": 0.5, "end": 7.0}, "video times 0.5 to 7 s are outside the run; choose increasing times from 0 to 1 s"),
+        ({"begin": 0.5, "end": 0.2}, "video times 0.5 to 0.2 s"),
     ):
         with pytest.raises(ValueError, match=words):
             moments(**options)
@@ -68,13 +68,13 @@ def test_a_gif_plays_at_its_speed(scene, tmp_path):
         assert sum(shown) == pytest.approx(1000.0 * frames / rate, abs=5.0)  # equal frames may be put together
         assert min(shown) >= 20
     for name, options, words in (
-        ("a.gif", {"rate": 60.0}, "60 frames per second: a GIF shows at most 50; write an .mp4, or fewer"),
-        ("a.mp4", {"rate": 600.0}, "600 frames per second: a video has at most 240"),
-        ("a.gif", {"speed": 1e-5}, "a GIF of 2500001 frames: at most 3000"),
+        ("a.gif", {"rate": 60.0}, "60 frames per second exceed the limit of 50 for .gif files; write an .mp4"),
+        ("a.mp4", {"rate": 600.0}, "600 frames per second exceed the limit of 240"),
+        ("a.gif", {"speed": 1e-5}, "a GIF of 2500001 frames exceeds the limit of 3000"),
         (
             "a.mp4",
             {"speed": 1e-5},
-            "a video of 2500001 frames: at most 100000",
+            "a video of 2500001 frames exceeds the limit of 100000",
         ),
     ):
         with pytest.raises(ValueError, match=words):
@@ -91,11 +91,11 @@ def test_a_camera_that_follows_sees_the_body_stand_still(scene):
 
 def test_what_a_video_cannot_be(scene, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'hydromechs\[video\]'; or write a .gif"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'hydromechs\[video\]', or write a .gif"):
         viewer.write_video(scene, tmp_path / "a.mp4")
-    with pytest.raises(ValueError, match="a.avi: a video ends in .mp4 or .gif"):
+    with pytest.raises(ValueError, match="a.avi is not a video file; use the suffix .mp4 or .gif"):
         viewer.write_video(scene, tmp_path / "a.avi")
-    with pytest.raises(ValueError, match="size 97x54: .* for .mp4 even numbers"):
+    with pytest.raises(ValueError, match="size 97x54 is invalid; .* even numbers for .mp4"):
         viewer.write_video(scene, tmp_path / "a.mp4", size=(97, 54))
     with pytest.raises(ValueError, match="no layer 'path'; available: bodies"):
         viewer.chosen_layers(scene, ["bodies", "path"])

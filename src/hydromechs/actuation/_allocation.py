@@ -31,8 +31,10 @@ def allocation_matrix(model: Model, thrusters: Sequence[Thruster], body: str) ->
 
     The column of a thruster at p along the unit vector e is (e, p × e).
 
-    `model`: the model that has the thrusters' frames; `thrusters`: thrusters, on `body` or on bodies that are fixed to it;
-    `body`: name of the body.
+    Args:
+        model: The model that has the thrusters' frames.
+        thrusters: Thrusters, on `body` or on bodies that are fixed to it.
+        body: Name of the body.
     """
     root, R_RB, p_RB = _on_rigid_body(model, model.body_index(body))
     columns = []
@@ -134,8 +136,11 @@ def allocate(
 ) -> Allocation:
     """Return the thruster forces for one demanded wrench; use an `Allocator` for many.
 
-    `B`: wrench per force, as in `allocation_matrix` [1, m], shape (6, nt); `wrench`: demanded wrench [N, N·m], shape (6,);
-    `lower`: minimum force of each thruster [N], a number or shape (nt,); `upper`: maximum force of each thruster [N], a number
-    or shape (nt,); `weights`: weight of each component of the wrench, shape (6,); defaults to 1.
+    Args:
+        B: Wrench per force, as in `allocation_matrix` [1, m], shape (6, nt).
+        wrench: Demanded wrench [N, N·m], shape (6,).
+        lower: Minimum force of each thruster [N], a number or shape (nt,).
+        upper: Maximum force of each thruster [N], a number or shape (nt,).
+        weights: Weight of each component of the wrench, shape (6,). Defaults to 1.
     """
     return Allocator(B, lower, upper, weights)(wrench)

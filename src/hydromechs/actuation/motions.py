@@ -143,8 +143,10 @@ class Recorded(Motion):
         The spline f minimises Σ (x_k − f(t_k))² + λ ∫ f̈² dt, with λ = n (T/2π)⁴ for n samples per second: the amplitude of a
         sine with period T is halved, longer periods are kept, and shorter ones decrease with (period/T)⁴.
 
-        `times`: increasing times of the samples [s], shape (n,), n at least 5; `positions`: positions [rad], shape (n,);
-        `smoothing`: T [s]; 0 for a spline through all samples.
+        Args:
+            times: Increasing times of the samples [s], shape (n,), n at least 5.
+            positions: Positions [rad], shape (n,).
+            smoothing: T [s]; 0 for a spline through all samples.
         """
         from scipy.interpolate import PPoly, make_interp_spline, make_smoothing_spline
 

@@ -48,8 +48,9 @@ Field: TypeAlias = Callable[[Sequence[Scalar], Sequence[Scalar]], Value]
 def field_of(shape: Shape, band: float, exact: bool = False) -> Field:
     """Return the field of a shape.
 
-    `band`: ε, the width over which faces are blended [m]; `exact`: the distance outside the edges, for features with a large
-    radius.
+    Args:
+        band: Width ε over which faces are blended [m].
+        exact: Distance outside the edges, for features with a large radius.
     """
     combined = _exact if exact else _largest
     match shape:

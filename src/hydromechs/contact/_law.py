@@ -128,8 +128,11 @@ class DryFriction:
         A component of s along the normal (after a rotation of the plane) exerts no force and decays with the time constant
         c_t/k_t, like all of s when the surfaces separate. The loss is f · v − k_t s · ṡ.
 
-        `normal`: N, at least 0 [N]; `n`: unit normal, shape (3,); `s`: deflection of the anchored spring [m], shape (3,); `v`:
-        velocity along the tangent plane, n · v = 0 [m/s], shape (3,).
+        Args:
+            normal: N, at least 0 [N].
+            n: Unit normal, shape (3,).
+            s: Deflection of the anchored spring [m], shape (3,).
+            v: Velocity along the tangent plane, n · v = 0 [m/s], shape (3,).
         """
         k, c = self.stiffness, self.damping
         across = (n @ s) * n

@@ -44,8 +44,13 @@ def patch_friction(
     spin is limited by μNR. With f = f₀/(1 + x), τ = τ₀/(1 + κx), κ = (r/R)², x follows from Newton's method for 1/√S(x), which
     is monotonic. The loss (|f − k_t s|² + f·(f₀ − f))/c_t and its twin for the twist are not negative for any factors in 0..1.
 
-    `anchor`: r [m]; `n`: unit normal (3,); `s`: deflection (3,) [m]; `twist`: θ [rad]; `v`: velocity of the centre along the
-    tangent plane (3,) [m/s]; `spin`: ω about n [rad/s].
+    Args:
+        anchor: R [m].
+        n: Unit normal (3,).
+        s: Deflection (3,) [m].
+        twist: Elastic twist θ [rad].
+        v: Velocity of the centre along the tangent plane (3,) [m/s].
+        spin: Rate of rotation ω about n [rad/s].
     """
     k, c = law.stiffness, law.damping
     k_r, c_r = k * anchor**2, c * anchor**2

@@ -35,7 +35,8 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     points on the rim of each face if it is shorter than its diameter. A mesh counts as its convex hull, with at most
     38 corners.
 
-    `parts`: parts of a plant; only terrain, `PointContact` and `BodyContact` are used.
+    Args:
+        parts: Parts of a plant; only terrain, `PointContact` and `BodyContact` are used.
     """
     parts = tuple(parts)
     terrain = [part for part in parts if isinstance(part, Terrain)]

@@ -113,7 +113,9 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
     short waves, which have little energy but most of the acceleration, get half of the bins, and the acceleration is close to
     that of the spectrum for all seeds.
 
-    `gravity`: acceleration of gravity [m/s²]; `seed`: of the random frequencies and phases.
+    Args:
+        gravity: Acceleration of gravity [m/s²].
+        seed: Seed of the random frequencies and phases.
     """
     h = math.inf if environment.water_depth is None else environment.water_depth
     rows = []
@@ -181,8 +183,10 @@ def wave_motion(
     surface that is Airy's formula, for kd = −2 about the linear extrapolation 1 − kd, and never more than 4, even for short
     waves on long ones.
 
-    `down`: constant unit vector down in world axes, shape (3,); `p`: the point in world axes [m], shape (3,); `above`: False
-    for points that stay below the mean surface, which is faster: above it the velocity is then constant.
+    Args:
+        down: Constant unit vector down in world axes, shape (3,).
+        p: The point in world axes [m], shape (3,).
+        above: False for points that stay below the mean surface, which is faster: above it the velocity is then constant.
     """
     a, omega, k, n, phase, scale, h = components
     if not len(a):

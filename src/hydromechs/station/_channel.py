@@ -76,7 +76,9 @@ class AcousticChannel:
     the previous one remains in force until the next one arrives. The loss of message k depends only on the link's seed and on
     k. The sender is not informed.
 
-    `link`: delay, message time, loss; `tick`: length of a tick [s].
+    Args:
+        link: Delay, message time, loss.
+        tick: Length of a tick [s].
     """
 
     def __init__(self, link: AcousticLink, tick: float) -> None:

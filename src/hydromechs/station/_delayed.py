@@ -49,9 +49,13 @@ class Delayed:
     At each tick `tell` and then, through the vehicle's inputs, `carry`; after it `predict`. With the vehicle's own scenario,
     the ghost predicts the vehicle to the last bit, unless commands are lost; its sensor noise is also the same.
 
-    `link`: delay, message time and loss of each direction; `simulation`: the ghost's simulation, of the same scenario; its
-    pilot reads `inputs`; `inputs`: inputs of that pilot; `period`: length of a tick [s]; `state`: present state of the vehicle;
-    `snapshot`: snapshot to display until telemetry arrives.
+    Args:
+        link: Delay, message time and loss of each direction.
+        simulation: The ghost's simulation, of the same scenario; its pilot reads `inputs`.
+        inputs: Inputs of that pilot.
+        period: Length of a tick [s].
+        state: Present state of the vehicle.
+        snapshot: Snapshot to display until telemetry arrives.
     """
 
     def __init__(

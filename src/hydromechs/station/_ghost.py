@@ -47,8 +47,11 @@ def advance(
 
     It equals `Simulation.run`, to the last bit, but has no events and no recording.
 
-    `contents`: contents of arrived messages, in order; `duration`: length of the tick [s]; `deliver`: action of a message;
-    `on_message`: receives the messages of its controller; defaults to warnings.
+    Args:
+        contents: Contents of arrived messages, in order.
+        duration: Length of the tick [s].
+        deliver: Action of a message.
+        on_message: Receives the messages of its controller. Defaults to warnings.
     """
     for content in contents:
         deliver(simulation, content)

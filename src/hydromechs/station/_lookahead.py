@@ -71,9 +71,10 @@ class LookAhead:
     memory; the on-board controller continues. Programs are compiled at their first use and kept; a changed law must be a new
     object.
 
-    `simulation`: the vehicle, reserved for the look-ahead, which moves it; its plant, method, step and controller are used;
-    `deliver`: action of a setpoint on the vehicle; defaults to setting commands;
-    `on_message`: receives the messages of the on-board controller; defaults to warnings.
+    Args:
+        simulation: The vehicle, reserved for the look-ahead, which moves it; its plant, method, step and controller are used.
+        deliver: Action of a setpoint on the vehicle. Defaults to setting commands.
+        on_message: Receives the messages of the on-board controller. Defaults to warnings.
     """
 
     def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands, on_message: OnMessage = warn) -> None:

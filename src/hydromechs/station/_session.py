@@ -64,8 +64,10 @@ def pilot_of(simulation: Simulation) -> Pilot:
 def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.PathLike[str] | RunFolder) -> RunResult:
     """Simulate a piloted run again from its inputs; the result is the same to the last bit.
 
-    `catalog`: reader of scenarios; `run`: folder of the piloted run; `folder`: destination, an empty or new folder; or a
-    `RunFolder` that the caller has claimed already.
+    Args:
+        catalog: Reader of scenarios.
+        run: Folder of the piloted run.
+        folder: Destination, an empty or new folder; or a `RunFolder` that the caller has claimed already.
     """
     old = RunFolder(run)
     if not old.inputs.is_file():
@@ -94,9 +96,11 @@ def _slice(simulation: Simulation, period: float) -> float:
 class Session:
     """A scenario that an operator flies. All methods may be called from any thread; the simulation never waits for a page.
 
-    `configured`: scenario to fly; `folder`: folder of the runs' folders: NAME, NAME-2, ... in it, one for each run;
-    `lost_after`: time without input from the pilot after which the vehicle holds its position [s]; `link`: link between the
-    operator and the vehicle; defaults to none.
+    Args:
+        configured: Scenario to fly.
+        folder: Folder of the runs' folders: NAME, NAME-2, ... in it, one for each run.
+        lost_after: Time without input from the pilot after which the vehicle holds its position [s].
+        link: Link between the operator and the vehicle. Defaults to none.
     """
 
     def __init__(

@@ -34,30 +34,30 @@ if TYPE_CHECKING:
 
 @cache
 def page_asset(name: str) -> str:
-    """Return the text of a file in `page`."""
+    """Return the text of a file in the folder `page`."""
     return (files(__package__) / "page" / name).read_text(encoding="utf-8")
 
 
 SCENE_SAMPLES = 900
-"""Maximum number of samples of a scene in a page; more are thinned."""
+"""Maximum number of samples of a scene in a page; longer recordings are thinned."""
 PLOT_POINTS = 2000
-"""Number of points that one curve of a page keeps; longer ones are thinned with their peaks."""
+"""Maximum number of points of a curve in a page; longer curves are thinned, keeping their peaks."""
 SCRIPTS = ("vendor/three.min.js", "vendor/uplot.min.js", "scene.js", "plots.js", "client.js")
-"""Scripts of a page, in order."""
+"""Scripts of a page, in the order of loading."""
 EVENT = re.compile(r"t = (\d+(?:\.\d+)?) s: (.+)", re.DOTALL)
 
 
 class TimeMark(NamedTuple):
-    """An event on the timeline."""
+    """Event on the timeline."""
 
     t: float
     """Time [s]."""
     text: str
-    """Message."""
+    """Text of the message."""
 
 
 def time_marks(messages: Iterable[str]) -> tuple[list[TimeMark], list[str]]:
-    """Return the messages of a run that name their time, such as "t = 12 s: ...", as marks; and the other messages."""
+    """Split messages of a run; return marks for those with a time, such as "t = 12 s: ...", and the other messages."""
     marks, others = [], []
     for message in messages:
         found = EVENT.fullmatch(message)
@@ -70,22 +70,22 @@ def time_marks(messages: Iterable[str]) -> tuple[list[TimeMark], list[str]]:
 
 @dataclass
 class PageContent:
-    """Data that the scripts of a page show."""
+    """Data displayed by the scripts of a page."""
 
     scene: Scene | None = None
-    """Moving scene; optional."""
+    """Moving scene. Optional."""
     recordings: Sequence[tuple[str, xarray.Dataset]] = ()
-    """Recordings to plot, with their names; the curves of a second one are dashed."""
+    """Names and recordings to plot; the curves of a second recording are dashed."""
     marks: Sequence[TimeMark] = ()
     """Events on the timeline."""
     layers: Collection[str] | None = None
-    """Layers shown initially. Defaults to all but hidden ones."""
+    """Layers shown initially. Defaults to all layers that are not hidden."""
     follow: str = ""
-    """Body that the camera follows initially; none if empty."""
+    """Body that the camera follows initially; if empty, the first free body."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """Further data for the scripts, plain."""
+    """Additional JSON data for the scripts."""
     groups: dict[str, PlotGroup] = field(init=False)
-    """Plots of the first recording by name."""
+    """Plots of the first recording, keyed by name."""
 
     def __post_init__(self) -> None:
         usable = [ds for _, ds in self.recordings if ds.sizes.get("time", 0) > 1]
@@ -95,7 +95,7 @@ class PageContent:
             self.follow = next(iter(free_bodies(usable[0])), "")
 
     def packed(self) -> tuple[str, str]:
-        """Return the data as JSON, and the block of arrays as text."""
+        """Return the data as JSON, and the packed arrays as text."""
         pack = _Pack()
         data: dict[str, Any] = {"marks": self.marks, "follow": self.follow, "runs": [name for name, _ in self.recordings]}
         if self.scene is not None:
@@ -105,26 +105,26 @@ class PageContent:
 
 
 class _Pack:
-    """Arrays in one block of bytes."""
+    """Builder that packs arrays into one block of bytes."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.size = 0
 
     def add(self, values: Array, dtype: str = "f4") -> dict[str, Any]:
-        """Append an array; return its position."""
+        """Append an array; return its offset, length and type in the block."""
         part = np.ascontiguousarray(values, dtype=f"<{dtype}").tobytes()
         at, self.size = self.size, self.size + -(-len(part) // 8) * 8  # aligned, so that views of the block need no copy
         self.parts.append(part.ljust(self.size - at, b"\0"))
         return {"at": at, "n": int(np.size(values)), "type": dtype}
 
     def text(self) -> str:
-        """Return the block, compressed."""
+        """Return the compressed block as Base64 text."""
         return base64.b64encode(zlib.compress(b"".join(self.parts), 1)).decode()
 
 
 def _scene(scene: Scene, pack: _Pack, shown: Collection[str]) -> dict[str, Any]:
-    """Return a scene as data for `scene.js`, with the layers shown initially."""
+    """Return a scene as data for `scene.js`; the layers in `shown` are visible initially."""
     moving = {frame.name for frame in scene.frames if not frame.scenery}
     return {
         "times": pack.add(scene.times, "f8"),
@@ -173,7 +173,7 @@ def _scene(scene: Scene, pack: _Pack, shown: Collection[str]) -> dict[str, Any]:
 
 
 def _group(name: str, several: Sequence[tuple[Array, dict[str, PlotGroup]]], pack: _Pack) -> dict[str, Any]:
-    """Return a group of the first recording as data for `plots.js`, with the same curves of the other recordings."""
+    """Return a plot group of the first recording as data for `plots.js`, with the same curves of other recordings."""
     time, groups = several[0]
     group = groups[name]
     out: dict[str, Any] = {"columns": group.columns, "panels": []}
@@ -200,7 +200,7 @@ def _same_panel(group: PlotGroup | None, panel: PlotPanel) -> PlotPanel | None:
 
 
 def _panel(panel: PlotPanel, time: Array, others: Sequence[tuple[Array, PlotPanel | None]], pack: _Pack) -> dict[str, Any]:
-    """Return a panel as data: each table has the times and the values of some curves at these times."""
+    """Return a panel as data with one table per recording: times, and values of the curves at these times."""
     out: dict[str, Any] = {"title": panel.title, "label": panel.label, "range": panel.min_range, "down": panel.down}
     out["tables"] = [_table(panel, time, pack, 0, panel)]
     for run, (t, other) in enumerate(others, start=1):
@@ -217,7 +217,7 @@ def _panel(panel: PlotPanel, time: Array, others: Sequence[tuple[Array, PlotPane
 
 
 def _table(panel: PlotPanel, time: Array, pack: _Pack, run: int, first: PlotPanel) -> dict[str, Any]:
-    """Return the curves of one recording, with the colours of the first recording."""
+    """Return the curves of one recording as data, in the colours of the first recording."""
     rows = [*panel.series.items(), *((f"{name}, reference", values) for name, values in panel.references.items())]
     keep = kept_points([values for _, values in rows], PLOT_POINTS)
     curves = []
@@ -233,12 +233,12 @@ def _table(panel: PlotPanel, time: Array, pack: _Pack, run: int, first: PlotPane
 
 
 def stage(content: PageContent) -> str:
-    """Return the HTML of the scene with its timeline; empty without a scene."""
+    """Return the HTML of the scene with its timeline, or an empty text if there is no scene."""
     if content.scene is None:
         return ""
     return (
         '<div class="stage" id="stage"><div class="view"><canvas id="scene" tabindex="0" '
-        'aria-label="Scene of the run. Drag to turn, scroll to zoom, right-drag to move."></canvas>'
+        'aria-label="Scene of the run. Drag to rotate, scroll to zoom, right-drag to pan."></canvas>'
         '<div class="legend" id="legend"></div><details class="layers" id="layers"><summary>Layers</summary></details>'
         '<p class="failed" id="failed" hidden></p></div>'
         '<div class="transport"><button id="play" type="button" aria-label="Play">▶</button>'
@@ -250,7 +250,7 @@ def stage(content: PageContent) -> str:
 
 
 def plots_section(content: PageContent) -> str:
-    """Return the HTML of the plots, which the scripts fill."""
+    """Return the HTML elements of the plots, in which the scripts draw."""
     out = []
     for name, group in content.groups.items():
         head = f'<p class="caption">{escape(group.caption)}</p>' if group.caption else ""
@@ -261,28 +261,28 @@ def plots_section(content: PageContent) -> str:
         )
     if not out:
         return ""
-    hint = "Drag across a plot to zoom all of them, double-click to reset. Click a plot to go to that time."
+    hint = "Drag to zoom all plots; double-click to reset. Click to move to a time."
     return f'<p class="caption hint">{hint}</p>{"".join(out)}'
 
 
 class PageProgram(NamedTuple):
-    """Scripts of a page with their style sheets, data and rights."""
+    """Scripts of a page with their style sheets, data and permissions."""
 
     scripts: Mapping[str, str]
-    """Texts of the scripts by the ids of their elements, in order."""
+    """Texts of the scripts, keyed by element ID, in the order of loading."""
     sheets: Sequence[str]
-    """Texts of style sheets, in order, after the style of all pages."""
+    """Texts of style sheets, which follow the common style sheet of all pages."""
     blocks: Mapping[str, str] = {}
-    """Texts of further data by the ids of their elements, without "<"."""
+    """Texts of additional data without "<", keyed by element ID."""
     sources: str = ""
-    """Further sources of scripts in the content security policy."""
+    """Additional script sources in the content security policy."""
     rules: str = ""
-    """Further rules of this policy."""
+    """Additional rules of the content security policy."""
 
 
 @cache
 def recorded_program() -> PageProgram:
-    """Return the program of reports and replays."""
+    """Return the scripts and style sheets of reports and replays."""
     sheets = [page_asset(name) for name in ("vendor/uplot.min.css", "client.css")]
     return PageProgram({name: page_asset(name) for name in SCRIPTS}, sheets)
 
@@ -290,11 +290,14 @@ def recorded_program() -> PageProgram:
 def page_html(
     title: str, body: str, *, content: PageContent | None = None, kind: str = "report", program: PageProgram | None = None
 ) -> str:
-    """Return a page that needs no network and whose policy permits its own scripts only.
+    """Return a page that needs no network and whose content security policy permits only its own scripts.
 
-    `title`: title, as plain text; `body`: HTML of the page; `content`: data for the scripts; defaults to a page without
-    scripts; `kind`: class of the body: "report", "replay", or "picture" for the scene alone; `program`: its scripts; defaults
-    to those of reports and replays.
+    Args:
+        title: Title, as plain text.
+        body: HTML of the page.
+        content: Data for the scripts. Defaults to a page without scripts.
+        kind: CSS class of the body: "report", "replay", or "picture" for a scene without controls.
+        program: Scripts of the page. Defaults to the scripts of reports and replays.
     """
     sheets, scripts, policy, rules = [page_asset("base.css")], "", "'none'", ""
     if content is not None:
@@ -317,5 +320,5 @@ def page_html(
 
 @cache
 def _script_hash(text: str) -> str:
-    """Return the source expression of a script for a content security policy."""
+    """Return the hash of a script as a source expression of a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

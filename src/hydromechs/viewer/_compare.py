@@ -1,4 +1,4 @@
-"""Comparison of two recordings: overlaid plots as a picture, or a page."""
+"""Comparison of two recordings as a picture of overlaid plots, or as a page."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import xarray
 
 MOST_PANELS = 6
-"""Quantities that are drawn by default."""
+"""Maximum number of quantities that are drawn by default."""
 PREFERRED = ("position", "depth", "velocity", "q", "v", "actuator_force", "kinetic_energy_body")
-"""Variables that are drawn first if nothing differs."""
+"""Variables that are drawn if nothing differs, in order of preference."""
 
 
 def plot_comparison(
@@ -37,9 +37,13 @@ def plot_comparison(
 ) -> Path:
     """Overlay two recordings, one panel for each quantity.
 
-    `first`: a recording, drawn as solid lines; `second`: another recording, dashed; `comparison`: result of
-    `compare_recordings`; `out`: file to write; its suffix selects the format (.png, .svg, .pdf); `labels`: labels of the two;
-    `quantities`: quantities to draw, such as "position.vehicle.x"; defaults to those with the largest relative differences.
+    Args:
+        first: First recording, drawn as solid lines.
+        second: Second recording, drawn as dashed lines.
+        comparison: Result of `compare_recordings`.
+        out: File to write; its suffix selects the format (.png, .svg, .pdf).
+        labels: Labels of the recordings.
+        quantities: Quantities to draw, such as "position.vehicle.x". Defaults to the largest relative differences.
     """
     out = Path(out)
     series: dict[str, list[np.ndarray]] = {}
@@ -49,7 +53,7 @@ def plot_comparison(
         if quantities or (not shown and len(series) < MOST_PANELS):
             series[name] = pair
     if not series:
-        raise ValueError("the two recordings have no variable in common")
+        raise ValueError("the recordings have no variable in common; compare runs of the same model")
     times = [ds["time"].values for ds in (first, second)]
     span = np.array([min(t[0] for t in times), max(t[-1] for t in times)])
     units = {d.name: "" if d.units == "1" else f"[{d.units}]" for d in comparison.differences}
@@ -75,8 +79,13 @@ def write_comparison(
 ) -> Path:
     """Write a page with the curves of two recordings and a table of their differences.
 
-    `first`: a recording, drawn as solid lines; `second`: another recording, dashed; `comparison`: result of
-    `compare_recordings`; `labels`: labels of the two; `scene`: scene of the first recording; optional.
+    Args:
+        first: First recording, drawn as solid lines.
+        second: Second recording, drawn as dashed lines.
+        comparison: Result of `compare_recordings`.
+        out: File to write.
+        labels: Labels of the recordings.
+        scene: Scene of the first recording. Optional.
     """
     differences = [d for d in comparison.differences if d.maximum > 0.0]
     rows = [
@@ -86,9 +95,9 @@ def write_comparison(
         )
         for d in sorted(differences, key=lambda d: -d.relative)
     ]
-    table = f"<p>All {len(comparison.differences)} variables are identical to the last bit.</p>"
+    table = f"<p>All {len(comparison.differences)} variables are bit-identical.</p>"
     if rows:
-        head = "".join(f'<th class="n">{text}</th>' for text in ("Maximum difference", "Of the maximum", "At"))
+        head = "".join(f'<th class="n">{text}</th>' for text in ("Maximum difference", "Fraction of maximum", "Time"))
         table = f"<table><thead><tr><th>Variable</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     title = f"{labels[0]} and {labels[1]}"
     content = PageContent(scene=scene, recordings=[(labels[0], first), (labels[1], second)])
@@ -105,7 +114,7 @@ def _amount(d: VariableDifference) -> str:
 
 
 def _by_difference(comparison: RecordingComparison) -> list[str]:
-    """Return the entry of each variable that differs most, in order of decreasing difference."""
+    """Return the entry with the largest difference of each variable, in order of decreasing relative difference."""
     known = [d for d in comparison.differences if d.maximum > 0.0 and d.name != "energy_residual"]
     changed = sorted(known, key=lambda d: -d.relative)
     same = sorted((d for d in comparison.differences if d.name in PREFERRED), key=lambda d: PREFERRED.index(d.name))

@@ -1,4 +1,4 @@
-"""One HTML file with the results of many runs: success rate, distributions of check values, reasons for early ends."""
+"""HTML page with the results of many runs: success rate, distributions of check values, reasons for early ends."""
 
 import math
 import os
@@ -19,36 +19,36 @@ from ._report import report_page
 BINS = 60
 """Number of bins of a histogram."""
 WIDTH, HEIGHT, BASE = 860, 220, 190
-"""Size of a histogram, and position of its axis [pixels]."""
+"""Width and height of a histogram, and height of its axis [pixel]."""
 LEFT, RIGHT = 46, 844
-"""Ends of the axis [pixels]."""
+"""Left and right ends of the axis [pixel]."""
 INSIDE, OUTSIDE, LIMIT = "#0072b2", "#d55e00", "#b3261e"
-"""Colours of bars within and outside the limits, and of the limits."""
+"""Colours of bars within the limits, of bars outside them, and of the limits."""
 FAR = 3.0
-"""Maximum distance of a limit that is shown in the histogram, relative to the range of the values."""
+"""Maximum distance of a limit from the values at which it is drawn to scale, relative to the range of the values."""
 
 
 class Distribution(NamedTuple):
-    """The values of a check in many runs."""
+    """Values of a check in many runs."""
 
     name: str
     """Name of the check."""
     text: str
-    """Statistic and quantity, as text."""
+    """Description of the statistic and quantity."""
     limit: str
-    """Required value, as text."""
+    """Description of the required value."""
     below: float | None
-    """Upper limit."""
+    """Upper limit, if any."""
     above: float | None
-    """Lower limit."""
+    """Lower limit, if any."""
     values: Array
-    """Values, shape (n,); NaN if missing."""
+    """Values of the runs, shape (n,); NaN if missing."""
     passed: int
-    """Runs that passed it."""
+    """Number of runs that passed the check."""
     interval: tuple[float, float]
-    """Confidence interval of the pass rate."""
+    """95 % confidence interval of the pass rate, each from 0 to 1."""
     worst: Sequence[tuple[int, float]]
-    """Runs nearest to the limits or farthest outside, and their values."""
+    """Numbers and values of the worst runs: nearest to the limits, or farthest outside."""
 
 
 def write_distributions(
@@ -129,7 +129,7 @@ def write_distributions(
 
 
 def interval_text(interval: tuple[float, float]) -> str:
-    """Return a confidence interval in percent, such as "91.2 to 94.8 %"."""
+    """Return a confidence interval as text, such as "91.2 to 94.8 %"."""
     return f"{100.0 * interval[0]:.1f} to {100.0 * interval[1]:.1f} %"
 
 
@@ -146,14 +146,14 @@ def _worlds(worlds: Sequence[int], most: int = 12) -> str:
 def _figure(c: Distribution, replay: str) -> str:
     worst = ", ".join(f"world {world} ({number_text(value, 3)})" for world, value in c.worst)
     missing = int(np.count_nonzero(~np.isfinite(c.values)))
-    none = f" {missing} world{'' if missing == 1 else 's'} without a value." if missing else ""
+    none = f" {missing} world{'' if missing == 1 else 's'} ended without a value." if missing else ""
     see = f"<br>Worst: {worst}. Replay one: <code>{escape(replay)} {c.worst[0][0]}</code>" if c.worst else ""
-    caption = f"{escape(c.text)}, must be {escape(c.limit)}.{none}{see}"
+    caption = f"{escape(c.text)}; required: {escape(c.limit)}.{none}{see}"
     return f'<figure><h3>{escape(c.name)}</h3><p class="caption">{caption}</p><div class="scroll">{histogram(c)}</div></figure>'
 
 
 def histogram(c: Distribution) -> str:
-    """Return the histogram of a check's values with its limits as SVG."""
+    """Return a histogram of the values of a check, with its limits, as SVG."""
     good = c.values[np.isfinite(c.values)]
     if not good.size:
         return ""

@@ -1,4 +1,4 @@
-"""Gate of a page: one URL with a random token, which is the only access to the viser servers behind it. It checks all input."""
+"""Gate of a page: one URL with a random token, the only access to the viser servers behind it. All input is checked."""
 
 import asyncio
 import base64
@@ -31,17 +31,17 @@ from ._messages import LARGEST_PICTURE, Guard, Rejected, RejectedLog, scene_mess
 LOG = logging.getLogger(__name__)
 LOCAL = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
-"""Addresses on which it listens: this machine only, or all its networks."""
+"""Addresses on which a gate listens: this machine only, or all networks."""
 PING = 20.0, 60.0
-"""Interval between pings of a browser, and its time to answer [s]."""
+"""Interval between pings to a browser, and time allowed for an answer [s]."""
 CONTROLS = frozenset({"ViewerCameraMessage", "GuiUpdateMessage"})
-"""Messages that the page of a model or a recording may send."""
+"""Types of messages that the page of a model or a recording may send."""
 
 
 def free_port(port: int) -> int:
-    """Return the first free port of this machine, starting at `port`; any free port for 0."""
+    """Return the first free port on this machine from `port` upwards, or any free port if `port` is 0."""
     if not 0 <= port <= 65535:
-        raise ValueError(f"port {port} is outside 1 to 65535; choose one in this range, or 0 for any")
+        raise ValueError(f"port {port} is outside 1 to 65535; choose a port in this range, or 0 for any free port")
     for candidate in range(port, min(port + 100, 65536)) if port else (0,):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -50,25 +50,26 @@ def free_port(port: int) -> int:
             except OSError:
                 continue
             return int(trial.getsockname()[1])
-    raise OSError(f"ports {port} to {min(port + 99, 65535)} are all in use; choose another with --port")
+    raise OSError(f"ports {port} to {min(port + 99, 65535)} are all in use; choose another port with --port")
 
 
 class Gate(ABC):
-    """A web server in its own thread, behind a URL with a random token.
+    """Web server in its own thread, behind a URL with a random token.
 
-    It drops a connection without a response if the token is missing or wrong, or if `Host` does not name this machine (DNS
-    rebinding by another site). It rejects websockets whose `Origin` is another site. Subclasses handle all other requests.
+    The server drops a connection without a response if the token is missing or wrong, or if `Host` does not name this machine
+    (DNS rebinding by another site). It rejects websockets whose `Origin` is another site. Subclasses handle all other requests.
 
-    `port`: port to listen on; the next free one if it is in use, any for 0; `share`: True to accept connections from other
-    machines.
+    Args:
+        port: Port to listen on; if it is in use, the next free port is used; 0 selects any free port.
+        share: True to accept connections from other machines.
     """
 
     def __init__(self, *, port: int = 0, share: bool = False) -> None:
         self.host, self.port, self._share = EVERYWHERE if share else LOCAL, free_port(port), share
         self.token = secrets.token_urlsafe(16)
-        """First part of the path of every request."""
+        """Random token, the first part of the path of every request."""
         self.rejected = RejectedLog()
-        """Requests and messages that were rejected."""
+        """Log of rejected requests and messages."""
         self._names = {"localhost"} | ({name.lower() for name in _own_names()} if share else set())
         self._ready, self._failed = threading.Event(), ""
         self._thread = threading.Thread(target=self._serve, name="gate", daemon=True)
@@ -79,7 +80,7 @@ class Gate(ABC):
 
     @property
     def url(self) -> str:
-        """Address of the page on this machine."""
+        """URL of the page on this machine."""
         return f"http://{LOCAL}:{self.port}/{self.token}/"
 
     def close(self) -> None:
@@ -92,11 +93,11 @@ class Gate(ABC):
 
     @abstractmethod
     def respond(self, parts: list[str]) -> Response | None:
-        """Return the response to a plain request; None if the path is unknown."""
+        """Return the response to an HTTP request, or None if the path is unknown."""
 
     @abstractmethod
     def serves(self, parts: list[str]) -> bool:
-        """True if a path serves a websocket."""
+        """Return True if a path serves a websocket."""
 
     @abstractmethod
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
@@ -111,10 +112,18 @@ class Gate(ABC):
         admit: Callable[[dict[str, Any]], bool] = lambda _: True,
         holder: str = "",
     ) -> None:
-        """Connect a browser to the viser server at `port`, with one of its `tickets`, issued to a `holder`.
+        """Connect a browser to a viser server until one of them closes the connection.
 
-        It forwards all messages of the server. Of the browser's messages it forwards those of the given `types` that pass the
-        checks and that `admit` accepts.
+        All messages of the server are forwarded. Messages of the browser are forwarded if their type is in `types`, their
+        fields are valid and `admit` accepts them.
+
+        Args:
+            connection: Websocket of the browser.
+            port: Port of the viser server.
+            tickets: Tickets of the viser server.
+            types: Message types that the browser may send.
+            admit: Function that accepts or rejects a message of the browser. Defaults to accepting all.
+            holder: Name to which the ticket of the connection is issued.
         """
         protocols = [Subprotocol(connection.subprotocol)] if connection.subprotocol else None
         options: dict[str, Any] = dict(compression=None, max_size=None, max_queue=4, proxy=None)
@@ -134,7 +143,7 @@ class Gate(ABC):
                     except Rejected as reason:
                         self.rejected.take("scene", str(reason))
                     except Exception:  # an error must not end the connection
-                        LOG.exception("a message of a scene could not be handled")
+                        LOG.exception("failed to handle a message from a scene")
                     else:
                         if forward:
                             await inner.send(raw)
@@ -180,7 +189,7 @@ class Gate(ABC):
             self._ready.set()
 
     def _path(self, path: str) -> list[str] | None:
-        """Return the parts of a path after the token; None if the token is wrong."""
+        """Return the parts of a path after the token, or None if the token is wrong."""
         try:
             parts = urlsplit(path).path.lstrip("/").split("/")
         except ValueError:  # for example "//["
@@ -191,7 +200,7 @@ class Gate(ABC):
         return parts[1:]
 
     def _names_this_machine(self, host: str) -> bool:
-        """True if a `Host` header names this machine. A name that another site has bound to our address does not."""
+        """Return True if a `Host` header names this machine; names that other sites resolve to this machine are rejected."""
         try:
             name = (urlsplit(f"//{host}").hostname or "").lower()
         except ValueError:
@@ -205,7 +214,7 @@ class Gate(ABC):
         return self._share or address.is_loopback
 
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Answer plain requests; let websockets with the token through; drop everything else without a response."""
+        """Answer HTTP requests and admit websockets that have the token; drop other connections without a response."""
         hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
         parts = self._path(request.path)
         problem = ""
@@ -219,7 +228,7 @@ class Gate(ABC):
             return _not_found()
         if any(value.lower() == "websocket" for value in request.headers.get_all("Upgrade")):
             if any(_netloc(origin) != hosts[0] for origin in origins):
-                self.rejected.take("address", f"the page of another site: {', '.join(origins)}")
+                self.rejected.take("address", f"websocket of another site: {', '.join(origins)}")
                 return _not_found()
             return None if self.serves(parts) else _not_found()
         return self.respond(parts) or _not_found()
@@ -233,7 +242,7 @@ class Gate(ABC):
 
 
 def _netloc(origin: str) -> str:
-    """Host and port of an `Origin` header; empty if it is malformed."""
+    """Return the host and port in an `Origin` header, or an empty text if the header is malformed."""
     try:
         return urlsplit(origin).netloc
     except ValueError:
@@ -258,12 +267,12 @@ class PageGate(Gate):
         return parts in ([], [""])
 
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
-        """See `Gate`."""
+        """Connect the browser to the viser server; see `Gate`."""
         await self.relay(connection, self._inner, self._tickets, CONTROLS)
 
 
 def viewer_html(style: str = "", script: str = "") -> bytes:
-    """Return viser's page."""
+    """Return the web page of viser, with an additional style sheet and script."""
     text = (files("viser") / "client" / "build" / "index.html").read_text(encoding="utf-8")
     added = (f"<style>{style}</style>" if style else "") + (f"<script>{script}</script>" if script else "")
     return text.replace("<head>", f"<head>{added}", 1).encode()
@@ -271,7 +280,7 @@ def viewer_html(style: str = "", script: str = "") -> bytes:
 
 @cache
 def page_policy(page: bytes) -> str:
-    """Return the content security policy of a page: it allows only scripts in the page itself and those that they load."""
+    """Return a content security policy that allows only scripts in the page itself and scripts that they load."""
     inline = re.findall(rb"<script\b[^>]*>(.*?)</script>", page, re.DOTALL)
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in inline if body)
     # viser evaluates its scripts; scripts, event handlers and frames in inserted HTML do not run
@@ -284,7 +293,7 @@ def page_policy(page: bytes) -> str:
 
 
 def answer(body: bytes, kind: str) -> Response:
-    """Return a response with a body."""
+    """Return an HTTP response with a body of a content type `kind`."""
     headers = {
         "Content-Type": kind,
         "Content-Length": str(len(body)),

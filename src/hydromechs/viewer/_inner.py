@@ -13,39 +13,40 @@ from typing import Any
 from websockets.http11 import Request, Response
 
 TICKET = "X-HydroMechs-Ticket"
-"""Header with the ticket of a connection. A web page cannot set headers of a websocket."""
+"""Header that contains the ticket of a connection. Web pages cannot set headers of websockets."""
 
 _STARTING = threading.Lock()
 _HOLDER: ContextVar[str] = ContextVar("holder")
-"""Holder of the ticket of the connection whose messages are handled."""
+"""Holder of the ticket of the current connection."""
 
 
 class Tickets:
-    """Secrets, each valid for one connection to a viser server."""
+    """Random tickets, each valid for one connection to a viser server."""
 
     def __init__(self) -> None:
         self._valid: dict[str, str] = {}
         self.holders: dict[int, str] = {}
-        """Holders of the tickets of viser's clients, by client ID."""
+        """Ticket holders of viser clients, keyed by client ID."""
 
     def issue(self, holder: str = "") -> str:
-        """Return a new ticket."""
+        """Return a new ticket, issued to `holder`."""
         ticket = secrets.token_hex(16)
         self._valid[ticket] = holder
         return ticket
 
     def redeem(self, ticket: str) -> str | None:
-        """Return the holder of a valid ticket, otherwise None; a ticket is valid only once."""
+        """Return the holder of a ticket and invalidate the ticket; return None if it is not valid."""
         return self._valid.pop(ticket, None)
 
 
 def viser_server(tickets: Tickets) -> Any:
-    """Start a viser server on a free port of this machine. It drops connections without a ticket or with an `Origin`.
+    """Start a viser server on a free port of this machine; it drops connections without a ticket or with an `Origin`.
 
-    Viser has no hook for the handshake of its websocket, so the `serve` that it calls is replaced while it starts.
+    Viser has no hook for the handshake of its websocket. Therefore the function `serve` that it calls is replaced during the
+    start.
 
     Raises:
-        RuntimeError: This version of viser starts its server differently, so the check is not in place.
+        RuntimeError: If this version of viser starts its server differently, so that connections are not checked.
     """
     import viser
     import websockets.asyncio.server as module
@@ -84,7 +85,7 @@ def viser_server(tickets: Tickets) -> Any:
     if not checked:
         server.stop()
         raise RuntimeError(
-            f"viser {viser.__version__}: connections to its server cannot be checked; install the version that hydromechs needs"
+            f"connections to viser {viser.__version__} cannot be checked; install the version that hydromechs requires"
         )
 
     async def remember(client: Any) -> None:  # a coroutine: viser calls functions in threads, without this variable

@@ -1,4 +1,4 @@
-"""Live scene: bodies moved by a simulation, the ground and sea around their start, ghosts."""
+"""Live scene: bodies moved by a simulation, ground and sea around their initial positions, ghosts."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,19 +21,19 @@ from ._scene import Arrows, MovingFrame, Scene, SceneSolid, Surface, _frame_at, 
 from ._solids import turn_about_z
 
 ROOM = 15.0
-"""Distance around the start within which the ground and the sea are drawn [m]."""
+"""Distance around the initial positions within which the ground and the sea are drawn [m]."""
 SEA_EVERY = 0.1
-"""Time between updates of a moving sea [s]."""
+"""Interval between updates of a moving water surface [s]."""
 COMES = 2.0
-"""Time allowed for a browser to apply its first camera [s]."""
+"""Time allowed for a browser to apply its initial camera [s]."""
 LAG = 0.1
-"""Distance between a camera's target and the body that it follows, over the camera distance, above which it is corrected."""
+"""Distance of the camera target from the followed body above which it is corrected, as a fraction of the camera distance."""
 SKY_HEIGHT, CLEARANCE = 30.0, 0.3
-"""Height above a camera at which the search for the ground starts, and minimum height of a camera above it [m]."""
+"""Height above a camera at which the search for the ground starts, and minimum height of a camera above the ground [m]."""
 PEBBLES, STONE = 240, (0.52, 0.46, 0.36)
 """Number and colour of stones on the ground."""
 PARTICLES, SNOW, DRIFT = 600, (0.92, 0.94, 0.88), 8.0
-"""Number and colour of particles in the water, and distance around the bodies within which they are drawn [m]."""
+"""Number and colour of particles in the water, and distance around the bodies within which the particles are drawn [m]."""
 LAMP = 14.0
 """Intensity of a lamp."""
 GHOST = 0.35
@@ -49,11 +49,13 @@ def live_scene(
     environment: Environment | None = None,
     tethers: Mapping[str, Array] | None = None,
 ) -> Scene:
-    """Return the scene of a mechanism at one time, with space to move around it.
+    """Return the scene of a mechanism at one time, with surroundings.
 
-    `position`: positions of all bodies [m], shape (nb, 3); `wxyz`: orientations of all bodies, shape (nb, 4); `environment`:
-    environment, for water surface and current; `tethers`: points of tethers by name, in world axes [m], shape (n, 3); defaults
-    to none.
+    Args:
+        position: Positions of all bodies [m], shape (nb, 3).
+        wxyz: Orientations of all bodies, shape (nb, 4).
+        environment: Environment with water surface and current.
+        tethers: Points of tethers, keyed by name, in world axes [m], shape (n, 3). Defaults to no tethers.
     """
     frames, solids = body_parts(model, position[None], wxyz[None])
     plain = Scene(axes=model.world.axes, frames=tuple(frames), solids=tuple(solids))
@@ -102,9 +104,13 @@ def with_particles(scene: Scene) -> Scene:
 
 
 def with_force_arrows(scene: Scene, labels: Sequence[str], bodies: int, thrusters: int) -> Scene:
-    """Return a scene with arrows of forces by cause on each body, and of the thrust of each thruster, of length 0.
+    """Return a scene with arrows of length 0 for the forces on each body by cause, and for the thrust of each thruster.
 
-    `labels`: causes, such as "added_mass".
+    Args:
+        scene: Scene without force arrows.
+        labels: Causes of forces, such as "added_mass".
+        bodies: Number of bodies.
+        thrusters: Number of thrusters.
     """
 
     def arrows(name: str, cause: str, count: int) -> Arrows:
@@ -118,7 +124,7 @@ def with_force_arrows(scene: Scene, labels: Sequence[str], bodies: int, thruster
 
 
 def _pebbles(terrain: Sequence[Terrain], center: Array, upright: Array) -> Iterator[SceneSolid]:
-    """Yield stones on the ground around a point with z up, so that pilots see motion over plain ground."""
+    """Yield stones on the ground around a point [m], z up, shape (3,), so that pilots see motion over plain ground."""
     rng, down = np.random.default_rng(1), upright.T @ (0.0, 0.0, -1.0)
     stone = Sphere(radius=1.0).triangulate(7)
     stones = []
@@ -134,7 +140,7 @@ def _pebbles(terrain: Sequence[Terrain], center: Array, upright: Array) -> Itera
 
 
 def _covers(thing: Terrain, point: Array) -> bool:
-    """True if the drawn part of a piece of terrain reaches below a point; height fields are drawn up to their edges."""
+    """Return True if the drawn part of a terrain extends below a point; height fields are drawn up to their edges."""
     shape = thing.shape
     if not isinstance(shape, HeightField):
         return True
@@ -148,23 +154,23 @@ def _size(scene: Scene) -> float:
 
 
 def propellers(model: Model, scene: Scene, actuators: Collection[str]) -> list[tuple[MovingFrame, str]]:
-    """Return the frames of a scene that are propellers, with the names of their actuators, those of frames of the model."""
+    """Return the propeller frames of a scene with the names of their actuators; an actuator has the name of its model frame."""
     frames = [frame for frame in scene.frames if frame.parent]
     found = [(frame, _frame_at(model.bodies[model.body_index(frame.parent)], frame.position[0])) for frame in frames]
     return [(frame, name) for frame, name in found if name in actuators]
 
 
 class LivePage(Page):
-    """A scene whose bodies a simulation moves, with `pose`.
+    """Page with a scene whose bodies are moved by a simulation through `pose`.
 
     Args:
-        model: The model.
-        scene: Its scene, from `live_scene`.
-        environment: The water, for its moving surface.
+        model: The simulated model.
+        scene: Scene of the model, from `live_scene`.
+        environment: Environment with waves, for the moving water surface.
         seed: Seed of the waves.
-        actuators: Names of actuators, in the order of their forces; propellers on frames of these names turn.
-        follow: Index of the body that cameras move with; None for none.
-        camera: Initial camera. Defaults to one that sees this body.
+        actuators: Names of actuators, in the order of their forces; propellers on frames with these names turn.
+        follow: Index of the body that cameras follow. Defaults to fixed cameras.
+        camera: Initial camera. Defaults to a camera that sees all bodies.
         terrain: Terrain above which cameras stay.
     """
 
@@ -200,9 +206,14 @@ class LivePage(Page):
         self._first = (seen.position - start, seen.target - start)
 
     def pose(self, t: float, position: Array, wxyz: Array, force: Array, flow: Array) -> None:
-        """Show the bodies at a time [s]: positions [m], shape (nb, 3), and orientations, shape (nb, 4).
+        """Show the bodies, propellers, sea and current at a time.
 
-        Actuator forces, shape (na,), turn propellers; the water velocity [m/s], shape (3,), moves its arrows.
+        Args:
+            t: Time [s].
+            position: Positions of all bodies [m], shape (nb, 3).
+            wxyz: Orientations of all bodies, shape (nb, 4).
+            force: Actuator forces, which turn the propellers, shape (na,).
+            flow: Water velocity, shown by arrows [m/s], shape (3,).
         """
         passed, self._t = max(t - self._t, 0.0), t
         with self.server.atomic():
@@ -214,7 +225,7 @@ class LivePage(Page):
             self._move_cameras(self.scene.upright @ position[self._follow])
 
     def lamp(self, body: int, position: Array, direction: Array) -> None:
-        """Add a lamp to a body: at a position in its axes [m], shape (3,), along a direction, shape (3,)."""
+        """Add a lamp to a body; position [m] and direction are in body axes, shape (3,) each."""
         self.server.scene.add_light_spot(
             f"{self.paths[self.model.body_names[body]]}/lamp",
             angle=0.6,
@@ -226,7 +237,7 @@ class LivePage(Page):
         )
 
     def view_from(self, away: Array, numbers: Collection[int]) -> None:
-        """Move the cameras of some clients to a direction from the body that they follow, shape (3,), at their distance."""
+        """Move the cameras of some clients to a direction from the followed body, shape (3,); their distance is unchanged."""
         for number, client in self.server.get_clients().items():
             if number in numbers:
                 camera, aim = client.camera, np.array(client.camera.look_at)
@@ -237,7 +248,7 @@ class LivePage(Page):
                 self._where[number] = (-np.inf, np.full(3, np.inf))  # no longer its initial view
 
     def tether(self, name: str, points: Array) -> None:
-        """Move a tether of the scene to points in world axes [m], shape (n, 3)."""
+        """Draw a tether of the scene through points in world axes [m], shape (n, 3)."""
         if 0.0 <= self._t - self._tethers_t.get(name, -np.inf) < SEA_EVERY:
             return
         self._tethers_t[name] = self._t
@@ -253,17 +264,17 @@ class LivePage(Page):
             _put(self._ghosts[name], position, wxyz)
 
     def remove_ghost(self, name: str) -> None:
-        """Remove a ghost, if it exists."""
+        """Remove a ghost if it exists."""
         for handle in self._ghosts.pop(name, []):
             handle.remove()
 
     def line(self, name: str, points: Array, color: tuple[float, float, float]) -> None:
-        """Show a line through points in world axes [m], shape (n, 3), n > 1, replacing one with the same name."""
+        """Show a line through points in world axes [m], shape (n, 3), n > 1; replace a line with the same name."""
         self.remove_line(name)
         self._lines[name] = self.add_segments(f"line {name}", segments(points), color, 4.0)
 
     def remove_line(self, name: str) -> None:
-        """Remove a line, if it exists."""
+        """Remove a line if it exists."""
         handle = self._lines.pop(name, None)
         if handle is not None:
             handle.remove()
@@ -279,7 +290,7 @@ class LivePage(Page):
         return list(handles.values())
 
     def _find_propellers(self, actuators: list[str]) -> list[tuple[Any, int, Array]]:
-        """Return handle, actuator index and axes at rest of each propeller."""
+        """Return the handle, the actuator index and the initial axes of each propeller."""
         handle = self.server.scene.get_handle_by_name
         return [
             (handle(self.paths[frame.name]), actuators.index(name), quaternion_matrix(frame.wxyz[0]))
@@ -319,10 +330,10 @@ class LivePage(Page):
         self.server.scene.get_handle_by_name(f"{self.paths['']}/current").points = ends.astype(np.float32)
 
     def _move_cameras(self, place: Array) -> None:
-        """Keep cameras on the body that they follow, from the direction and distance that their users chose.
+        """Move cameras with the body that they follow; keep the direction and distance chosen by each user.
 
-        Positions reported by a slow browser are old, but direction and distance remain valid, because following does
-        not change them.
+        Positions reported by a slow browser are outdated. Direction and distance remain valid, because following does not
+        change them.
         """
         now, aim = time.monotonic(), place + self._first[1]
         for number, client in self.server.get_clients().items():
@@ -340,7 +351,7 @@ class LivePage(Page):
             self._where[number] = (since, before)
 
     def above_ground(self, place: Array) -> Array:
-        """Return the position of a camera, z up [m], shape (3,), raised if it is below the ground or too close to it."""
+        """Return a camera position with z up [m], shape (3,), raised if it is below the ground or too close to the ground."""
         down, p = np.array(self.model.world.down, dtype=float), self.scene.upright.T @ np.asarray(place, dtype=float)
         over = p - SKY_HEIGHT * down
         height = min((float(thing.ray(over, down, down)) for thing in self._terrain), default=np.inf)

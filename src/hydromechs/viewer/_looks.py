@@ -1,4 +1,4 @@
-"""Visual of a body: its shapes or a substitute from its other data, and its properties as shapes."""
+"""Visuals of bodies from their shapes, or from other data of a body without shapes; properties of bodies as shapes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STYLES: dict[str, Color] = {
     "propeller": (0.11, 0.12, 0.14),
     "placeholder": (0.5, 0.5, 0.5),
 }
-"""Colours by style, each from 0 to 1."""
+"""Colours keyed by style: red, green, blue, from 0 to 1."""
 PROPELLER: Color = (0.78, 0.62, 0.25)
 CONTACT: Color = (0.85, 0.20, 0.55)
 DRAG: Color = (0.10, 0.60, 0.45)
@@ -45,9 +45,9 @@ MASS: Color = (0.75, 0.10, 0.10)
 AIR, WATER = 1.2, 1000.0
 """Densities of air and of water [kg/m³]."""
 UNREADABLE_SIZE = 0.1
-"""Edge length of that box for a body without inertia [m]."""
+"""Edge length of the box that replaces an unreadable mesh on a body without inertia [m]."""
 CUBE, BALL = Box(size=(1.0, 1.0, 1.0)).triangulate(), Sphere(radius=1.0).triangulate()
-"""Surfaces scaled to represent data of a body. Unlike shapes they have no maximum size, so every model can be drawn."""
+"""Unit surfaces, scaled to represent data of a body; their size is unlimited, so that every model can be drawn."""
 
 
 class DrawingWarning(UserWarning):
@@ -55,12 +55,12 @@ class DrawingWarning(UserWarning):
 
 
 class Piece(NamedTuple):
-    """A part of a body with one colour."""
+    """Part of a body with one colour."""
 
     triangles: Triangles
-    """Surface in the body's axes."""
+    """Surface in body axes [m]."""
     color: Color
-    """Red, green, blue, 0 to 1."""
+    """Red, green and blue, from 0 to 1."""
     opacity: float = 1.0
     """Opacity: 0 is invisible, 1 is opaque."""
     layer: str = "bodies"
@@ -68,21 +68,21 @@ class Piece(NamedTuple):
 
 
 class Propeller(NamedTuple):
-    """A part that rotates about z of its frame."""
+    """Part that rotates about the z axis of its own frame."""
 
     R: Array
-    """Axes of its frame on the body, shape (3, 3)."""
+    """Axes of the propeller frame in body axes, shape (3, 3)."""
     p: Array
-    """Origin of its frame on the body [m], shape (3,)."""
+    """Origin of the propeller frame in body axes [m], shape (3,)."""
     piece: Piece
-    """Its surface and colour, in its frame."""
+    """Surface and colour, in the propeller frame."""
 
 
 # -- solids of elements ---------------------------------------------------------------------------------------------------
 
 
 def solid_of(element: Any) -> Triangles | None:
-    """Return the surface of a shape, or of an element of drag or added mass, in the axes of its body; None if it has none."""
+    """Return the surface of a shape, drag element or added-mass element in body axes, or None if there is no surface."""
     match element:
         case Placed(shape=Mesh()):
             return None
@@ -99,10 +99,10 @@ def solid_of(element: Any) -> Triangles | None:
 
 
 def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
-    """Return the drawing of a body: a piece for each colour, and its propellers.
+    """Return the visual of a body: a piece for each colour, and its propellers.
 
-    A body without shapes for appearance is drawn from the first of these that it has: shapes, drag elements, added-mass
-    elements, its volume as a sphere, its inertia as a box. An unreadable mesh becomes a grey box, with a warning.
+    A body without shapes for appearance is drawn from other data. The first available source is used: shapes, drag elements,
+    added-mass elements, the volume as a sphere, the inertia as a box. An unreadable mesh becomes a grey box, with a warning.
     """
     pieces: list[Piece] = []
     propellers = []
@@ -121,7 +121,7 @@ def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
 
 @one_load()
 def drawing_notes(model: Model) -> list[str]:
-    """List the shapes of a model that cannot be drawn as specified."""
+    """Return a message for each shape of a model that cannot be drawn as specified."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DrawingWarning)
         for body in model.bodies:
@@ -133,7 +133,7 @@ def _mesh_pieces(look: BodyShape, mesh: Mesh, body: Body) -> list[Piece]:
     try:
         parts = solids.mesh_file(mesh.path)
     except (OSError, ValueError) as error:  # a visual must never stop a run
-        warnings.warn(f"body {body.name!r}: {error}; a grey box is drawn instead", DrawingWarning, stacklevel=2)
+        warnings.warn(f"body {body.name!r}: {error}; drawing a grey box instead", DrawingWarning, stacklevel=2)
         box = _inertia_box(body) or Placed(shape=Box(size=(UNREADABLE_SIZE,) * 3), origin=look.origin).triangulate()
         return [Piece(box, STYLES["placeholder"])]
     at, style = look.origin, look.color or STYLES[look.style]
@@ -163,7 +163,7 @@ def _stand_in(body: Body) -> list[Piece]:
 
 
 def _inertia_box(body: Body) -> Triangles | None:
-    """Return the box of a body's inertia; if it would be less dense than air, it is scaled to the density of water."""
+    """Return the uniform box with the inertia of a body; if its density is below that of air, it is scaled to water density."""
 
     def box(edges: tuple[float, ...]) -> Triangles:
         density = body.inertia.mass / math.prod(edges)
@@ -174,9 +174,9 @@ def _inertia_box(body: Body) -> Triangles | None:
 
 
 def _of_inertia(body: Body, make: Any, factor: float) -> Triangles | None:
-    """Return the uniform solid with the body's inertia: edges or half axes e² = factor/2 (I_2 + I_3 − I_1)/m.
+    """Return the uniform solid with the inertia of a body, with edges or semi-axes e_1² = factor/2 (I_2 + I_3 − I_1)/m.
 
-    A box of edges e has I_1 = m (e_2² + e_3²)/12, so the factor is 12; for an ellipsoid of half axes e it is 5.
+    A box with edges e has I_1 = m (e_2² + e_3²)/12, so the factor is 12. The factor of an ellipsoid with semi-axes e is 5.
     """
     inertia = body.inertia
     if inertia.mass <= 0.0 or not any(inertia.tensor):
@@ -188,7 +188,7 @@ def _of_inertia(body: Body, make: Any, factor: float) -> Triangles | None:
 
 
 def _right_handed(matrix: Array) -> tuple[Array, Array]:
-    """Return eigenvalues of a symmetric matrix, shape (3,), and right-handed principal axes, shape (3, 3)."""
+    """Return the eigenvalues of a symmetric matrix, shape (3,), and its right-handed principal axes, shape (3, 3)."""
     values, R = np.linalg.eigh(matrix.astype(float))
     return values, R * [np.sign(np.linalg.det(R)), 1.0, 1.0]
 
@@ -197,10 +197,10 @@ def _right_handed(matrix: Array) -> tuple[Array, Array]:
 
 
 def body_properties(body: Body, world: World, size: float) -> list[Piece]:
-    """Return properties of a body as translucent shapes in layers.
+    """Return the properties of a body as translucent shapes, in separate layers.
 
-    The added-mass ellipsoid has, along each principal direction, the radius of the sphere of water whose mass equals
-    that added mass.
+    Each semi-axis of the added-mass ellipsoid is the radius of a sphere of water whose mass equals the added mass along the
+    axis.
     """
     out = []
     for shape in body.shapes:

@@ -1,4 +1,4 @@
-"""Messages from a browser to a scene: known types with checked fields, limited in size and rate. Others are rejected."""
+"""Checks of messages from a browser to a scene: type, fields, size and rate; invalid messages are rejected."""
 
 import logging
 import math
@@ -10,25 +10,25 @@ from typing import Any
 import msgspec
 
 LARGEST = 16_384
-"""Maximum size of a message from a page [bytes]."""
+"""Maximum size of a message from a page [byte]."""
 LARGEST_PICTURE = 6_000_000
-"""Maximum size of a requested picture [bytes]: 1280 by 720 pixels, uncompressed, plus a margin."""
+"""Maximum size of a requested picture [byte]: 1280 by 720 uncompressed pixels, plus a margin."""
 FARTHEST = 1e9
-"""Maximum magnitude of a number in a message: positions in metres, window sizes in pixels."""
+"""Maximum magnitude of a number in a message, such as a position [m] or a window size [pixel]."""
 RATE, BURST = 120.0, 240.0
-"""Maximum messages per second from one connection, and maximum burst."""
+"""Maximum rate of messages from one connection [1/s], and maximum number of messages in a burst."""
 LOGGED_EVERY = 1.0
-"""Minimum interval between log lines about rejected messages of one source [s]."""
+"""Minimum interval between log lines about rejected messages from one source [s]."""
 
 LOG = logging.getLogger(__name__)
 
 
 class Rejected(ValueError):
-    """A message was rejected; the text is for the log."""
+    """Error that rejects a message; its text is written to the log."""
 
 
 class Guard:
-    """Limits the message rate of one connection."""
+    """Rate limiter for the messages of one connection."""
 
     def __init__(self) -> None:
         self._left, self._last = BURST, time.monotonic()
@@ -37,26 +37,26 @@ class Guard:
         """Count a message.
 
         Raises:
-            Rejected: The rate limit is exceeded.
+            Rejected: If the rate limit is exceeded.
         """
         now = time.monotonic()
         self._left = min(BURST, self._left + RATE * (now - self._last))
         self._last = now
         if self._left < 1.0:
-            raise Rejected(f"too many messages: more than {RATE:g} per second")
+            raise Rejected(f"message rate exceeds {RATE:g} per second")
         self._left -= 1.0
 
 
 class RejectedLog:
-    """Counts and logs rejected messages, at most one line per source and second."""
+    """Counter and log of rejected messages, with at most one line per source and second."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        """Number of rejected messages by source."""
+        """Number of rejected messages, keyed by source."""
         self._logged: dict[str, float] = {}
 
     def take(self, source: str, reason: str) -> None:
-        """Count a rejected message."""
+        """Count and log a rejected message."""
         self.counts[source] += 1
         now = time.monotonic()
         if now - self._logged.get(source, -math.inf) >= LOGGED_EVERY:
@@ -65,30 +65,30 @@ class RejectedLog:
 
 
 def scene_message(raw: str | bytes, types: Collection[str]) -> dict[str, Any]:
-    """Decode a message from the viewer in a browser to a viser server.
+    """Decode and check a message from a browser to a viser server.
 
     Raises:
-        Rejected: The message has another type or an invalid field.
+        Rejected: If the type is not in `types`, or if a field is invalid.
     """
     if not isinstance(raw, bytes):
-        raise Rejected("it is text, must be bytes")
+        raise Rejected("message is text, not bytes")
     try:
         message = msgspec.msgpack.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Rejected(f"not msgpack: {error}") from None
     kind = message.get("type") if isinstance(message, dict) else None
     if not isinstance(kind, str) or kind not in types or kind not in FIELDS:
-        raise Rejected(f"its type is {str(kind)[:60]!r}, which is not forwarded")
+        raise Rejected(f"message type {str(kind)[:60]!r} is not forwarded")
     most = LARGEST_PICTURE if kind == "GetRenderResponseMessage" else LARGEST
     if len(raw) > most:
-        raise Rejected(f"{kind}: {len(raw)} bytes, limit {most}")
+        raise Rejected(f"{kind}: size {len(raw)} bytes exceeds {most} bytes")
     fields = FIELDS[kind]
     for name, value in message.items():
         if name != "type" and not (name in fields and fields[name](value)):
-            raise Rejected(f"{kind}: {str(name)[:40]} is {str(value)[:40]}")
+            raise Rejected(f"{kind}: field {str(name)[:40]} has the invalid value {str(value)[:40]}")
     missing = sorted(set(fields) - set(message) - OPTIONAL)
     if missing:
-        raise Rejected(f"{kind}: {', '.join(missing)} is missing")
+        raise Rejected(f"{kind}: missing field {', '.join(missing)}")
     return dict(message)
 
 
@@ -105,7 +105,7 @@ def _row(length: int) -> Callable[[Any], bool]:
 
 
 def _update(x: Any) -> bool:
-    """True for the new value of a control: a switch, a number, a text, or a short row of numbers."""
+    """Return True for a valid new value of a control: a Boolean, a number, a text, or three numbers."""
     if not isinstance(x, dict) or list(x) != ["value"]:
         return False
     value = x["value"]
@@ -126,6 +126,6 @@ FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "GetRenderResponseMessage": {"payload": lambda x: isinstance(x, bytes), "render_uuid": _text},
     "GuiUpdateMessage": {"uuid": _text, "updates": _update},
 }
-"""Fields of the messages that are forwarded, with the check of each."""
+"""Fields of forwarded messages, with a function that checks each."""
 OPTIONAL = frozenset({"owner"})
 """Fields that a message may omit."""

@@ -1,4 +1,4 @@
-"""Mode shapes: the mechanism at both extremes of each motion, and a map of frequencies and damping."""
+"""Plots of modes: the mechanism at both extremes of each motion, and a map of frequencies and damping ratios."""
 
 import math
 import os
@@ -18,21 +18,21 @@ from ._scene import MovingFrame, Scene, SceneSolid, bodies_at, body_parts
 from ._style import COLOURS, INK, figure
 
 COLUMNS = 3
-"""Number of shapes per row."""
+"""Number of mode shapes per row."""
 MAX_SHAPES = 12
-"""Maximum number of shapes in a figure."""
+"""Maximum number of mode shapes in a figure."""
 WAY = 0.12
-"""Maximum displacement of a body's origin, over the size of the mechanism."""
+"""Displacement of a body origin to which motions are scaled, as a fraction of the size of the mechanism."""
 TURN = 0.35
-"""Maximum rotation of a body [rad]."""
+"""Rotation of a body to which motions are scaled [rad]."""
 STILL = 0.1
-"""Fraction of the largest motion below which a body is drawn only at rest."""
+"""Fraction of the largest motion below which a body is drawn only at equilibrium."""
 ENDS = ((1.0, (0.0, 0.45, 0.70)), (-1.0, (0.84, 0.37, 0.0)))
-"""Sign and colour of the two extremes."""
+"""Sign and colour of the two extremes of a motion."""
 
 
 class ShownMode(Protocol):
-    """Data of a drawn mode."""
+    """Interface of a mode that can be drawn."""
 
     @property
     def natural_frequency(self) -> float:
@@ -40,34 +40,34 @@ class ShownMode(Protocol):
 
     @property
     def damping_ratio(self) -> float:
-        """Damping ratio; 1 and above does not oscillate; nan for a neutral mode."""
+        """Damping ratio; a mode with 1 or more does not oscillate; NaN for a neutral mode."""
 
     @property
     def shape(self) -> np.ndarray:
-        """Complex shape; its first nv entries displace the configuration."""
+        """Complex mode shape, whose first nv entries displace the configuration."""
 
     @property
     def who(self) -> tuple[str, ...]:
-        """Names of the largest components."""
+        """Names of the largest components of the shape."""
 
 
 def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | os.PathLike[str]) -> Path:
-    """Draw modes: frequencies over damping ratios, and the mechanism at both extremes of each motion.
+    """Draw modes as a map of frequencies over damping ratios, and the mechanism at both extremes of each motion.
 
-    At most twelve are drawn; neutral ones have no frequency and are omitted from the map. Motions are scaled to be visible:
-    12 % of the mechanism's size, or 20°.
+    At most twelve modes are drawn. Neutral modes have no frequency and are omitted from the map. Motions are scaled to 12 % of
+    the size of the mechanism, or to 20°.
 
     Args:
         model: The mechanism.
         q: Configuration of the equilibrium, shape (nq,).
-        modes: The modes, for example `hm.modes(...).oscillating`.
-        path: The file; its suffix chooses the format.
+        modes: Modes to draw, for example `hm.modes(...).oscillating`.
+        path: File to write; its suffix selects the format.
 
     Raises:
-        ValueError: There are no modes.
+        ValueError: If there are no modes.
     """
     if not modes:
-        raise ValueError("plot_modes: there are no modes to plot")
+        raise ValueError("plot_modes: there are no modes; pass at least one mode")
     shown, path = list(modes)[:MAX_SHAPES], Path(path)
     rows = math.ceil(len(shown) / COLUMNS)
     with figure(path, height=2.3 + 2.1 * rows, math=False) as fig:
@@ -94,14 +94,14 @@ def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | o
 
 
 def _title(model: Model, number: int, mode: ShownMode) -> str:
-    """Return two lines: numbers, and up to two degrees of freedom, or internal states if none moves."""
+    """Return two lines of text: frequency and damping, and up to two coordinates, or internal states if no coordinate moves."""
     names = [name for name in mode.who if name in model.coordinate_names[1]] or list(mode.who)
     who = ", ".join(names[:2]) + (", ..." if len(names) > 2 else "")
     return f"{number}: {mode.natural_frequency:.3g} Hz, ζ = {mode.damping_ratio:.2g}\n{who}"
 
 
 def _drawn(model: Model, q: Array, shape: np.ndarray) -> Array:
-    """Draw the mechanism at rest, with moving bodies translucent at both extremes of a motion, shape (nv,)."""
+    """Draw the mechanism at equilibrium, with moving bodies translucent at both extremes of a motion, shape (nv,)."""
     frames, solids = _parts(model, q)
     vertices = [np.ptp(s.triangles.vertices, axis=0).max(initial=0.0) for s in solids]
     position = np.array([f.position[0] for f in frames if not f.parent])

@@ -1,4 +1,4 @@
-"""A scene in a browser: a viser server that displays it, and one HTML file that replays it."""
+"""Page that shows a scene in a browser through a viser server."""
 
 import contextlib
 import io
@@ -20,49 +20,51 @@ from ._scene import HIDDEN, Scene
 
 ROOT = "/world"
 SKY, GROUND = (235, 245, 255), (120, 130, 120)
-"""Colours of the ambient light from above and below, in addition to the lamp that casts shadows."""
+"""Colours of the ambient light from above and from below, in addition to the light that casts shadows."""
 ARRAYS_EVERY = 0.09
-"""Time between two updates of arrows and surfaces [s]."""
+"""Interval between two updates of arrows and surfaces [s]."""
 
 
 class Page:
-    """A scene on a viser server that only gates of this process can reach; `open` assigns a URL.
+    """Page with a scene on a viser server that only gates of this process can reach; `open` assigns a URL.
 
-    `camera`: initial camera; defaults to one that sees all bodies.
+    Args:
+        scene: Scene to show.
+        camera: Initial camera. Defaults to a camera that sees all bodies.
     """
 
     def __init__(self, scene: Scene, *, camera: Camera | None = None) -> None:
         self.scene = scene
         self.tickets = Tickets()
-        """Tickets of connections to the viser server."""
+        """Tickets for connections to the viser server."""
         self.server: Any = viser_server(self.tickets)
-        """The viser server; its `gui` takes controls."""
+        """Viser server; controls are added to its `gui`."""
         self._gate: PageGate | None = None
         self.shown = {layer: layer not in HIDDEN for layer in scene.layers}
-        """Visibility of the layers."""
+        """Visibility of each layer, keyed by name."""
         self.k = 0
         """Index of the displayed time."""
         self.paths = {"": ROOT}
-        """Names of nodes on the server by frame."""
+        """Names of nodes on the server, keyed by frame."""
         self._parts: dict[str, list[Any]] = {layer: [] for layer in scene.layers}
         self._moving: list[Callable[[int], None]] = []
         self._surroundings(camera or scene_camera(scene, aspect=1.5))
         self._build()
 
     def open(self, port: int = 0) -> None:
-        """Serve the page on this machine, at a URL with a random token, on the next free port from `port`; any for 0."""
+        """Serve the page on this machine at a URL with a random token, on the first free port from `port` (0 for any)."""
         self._gate = PageGate(self.server, self.tickets, port=port)
 
     @property
     def gate(self) -> PageGate:
-        """The gate in front of the page."""
+        """Gate in front of the page."""
         if self._gate is None:
-            raise ValueError("the page has no URL; call open() first")
+            raise ValueError("the page has no URL yet; call open() first")
         return self._gate
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """URL of the page."""
         return self.gate.url
 
     def close(self) -> None:
@@ -79,7 +81,7 @@ class Page:
         self.show(self.k)
 
     def show(self, k: int) -> None:
-        """Show the scene at a time."""
+        """Show the scene at the time with index `k`."""
         self.k = k
         with self.server.atomic():
             for move in self._moving:
@@ -170,17 +172,20 @@ class Page:
         self.show(0)
 
     def add_mesh(self, path: str, triangles: Triangles, **style: Any) -> Any:
-        """Add a surface to the server; return its handle."""
+        """Add a surface to the scene on the server; return the handle of the new node."""
         vertices, faces = triangles.vertices.astype(np.float32), triangles.faces.astype(np.uint32)
         return self.server.scene.add_mesh_simple(path, vertices, faces, **style)
 
     def add_segments(self, name: str, ends: Array, color: Color, thickness: float) -> Any:
-        """Add segments from `segments` to the world, of a thickness [pixels]; return their handle."""
+        """Add line segments in world axes with a thickness [pixel]; return the handle of the new node."""
         path, style = f"{ROOT}/{node_name(name)}", dict(thickness=thickness, thickness_units="screen")
         return self.server.scene.add_line_segments(path, ends, _bytes(color), **style)
 
     def _setter(self, layer: str, handle: Any, name: str, values: Array) -> Callable[[int], None]:
-        """Sets an array of a handle a few times per second while its layer is visible: browsers process new arrays slowly."""
+        """Return a function that updates an array of a handle for a time index while its layer is visible.
+
+        Updates are limited to a few per second, because browsers process new arrays slowly.
+        """
         times, last = self.scene.times, [0]
 
         def move(k: int) -> None:
@@ -196,29 +201,29 @@ class Page:
 
 
 def heading(title: str, text: str = "") -> str:
-    """Return HTML of a title and text from a file. Viser's Markdown would execute HTML in them."""
+    """Return escaped HTML of a title and a text from a file; the Markdown of viser would execute HTML in them."""
     paragraphs = "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n") if part.strip())
     return f'<div style="font-size:0.85em;padding:0 1em"><h3 style="margin:0.3em 0">{escape(title)}</h3>{paragraphs}</div>'
 
 
 def show(handles: Iterable[Any], on: bool) -> None:
-    """Show or hide nodes."""
+    """Show or hide nodes of the scene."""
     for handle in handles:
         handle.visible = on
 
 
 def node_name(name: str) -> str:
-    """Return a name with slashes replaced, as one part of the path of a scene node."""
+    """Return a name as one part of the path of a scene node, with slashes replaced by spaces."""
     return name.replace("/", " ")
 
 
 def segments(points: Array) -> Array:
-    """Return the ends of the segments between points, shape (..., n, 3), shape (..., n − 1, 2, 3)."""
+    """Return the end points of segments, shape (..., n − 1, 2, 3), between consecutive points, shape (..., n, 3)."""
     return np.stack([points[..., :-1, :], points[..., 1:, :]], axis=-2).astype(np.float32)
 
 
 def put(handle: Any, position: Array, wxyz: Array, least: float) -> None:
-    """Set the pose of a node if it changes by more than `least`, because browsers are slow."""
+    """Set the pose of a node if the change exceeds `least`; small updates would slow down browsers."""
     if np.abs(handle.position - position).max() > least:
         handle.position = position
     if np.abs(handle.wxyz - wxyz).max() > least:

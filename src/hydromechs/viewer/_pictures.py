@@ -1,4 +1,4 @@
-"""Pictures of models and runs as files, without a display: drawn here, or by a headless browser."""
+"""Pictures of models and runs as files, drawn without a display by a rasteriser or a headless browser."""
 
 import os
 import shutil
@@ -16,9 +16,9 @@ from ._raster import raster, scene_camera
 from ._scene import Scene, model_scene
 
 FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-"""Browser options for rendering without a window and without a GPU."""
+"""Browser options for rendering without a window or GPU."""
 WAITS = (4000, 16000)
-"""Times on the page's clock at which it is captured, in turn until it is complete [ms]."""
+"""Times on the page clock of successive attempts to capture a page, until it has been drawn completely [ms]."""
 
 
 def snapshot(
@@ -29,10 +29,14 @@ def snapshot(
     size: tuple[int, int] = (960, 720),
     azimuth: float = -38.0,
 ) -> Path:
-    """Draw a model to a PNG file; needs neither a display nor a browser.
+    """Draw a model as a PNG file; needs neither a display nor a browser.
 
-    `q`: configuration, shape (nq,); defaults to the initial one; `size`: width and height [pixels]; `azimuth`: viewing
-    direction about the vertical, from the x axis [deg].
+    Args:
+        model: Model to draw.
+        q: Configuration, shape (nq,). Defaults to the initial configuration.
+        path: File to write.
+        size: Width and height [pixel].
+        azimuth: Azimuth of the camera about the vertical, from the x axis [deg].
     """
     return write_picture(model_scene(model, q), path, size=size, azimuth=azimuth)
 
@@ -46,10 +50,15 @@ def write_picture(
     azimuth: float = -38.0,
     layers: Collection[str] | None = None,
 ) -> Path:
-    """Draw a scene to a PNG file, its bodies at one or several times.
+    """Draw a scene as a PNG file, with its bodies at one or several times.
 
-    `moments`: indices of times; arrows and surfaces are those of the last one; `size`: width and height [pixels]; `azimuth`:
-    viewing direction about the vertical, from the x axis [deg]; `layers`: layers to show; defaults to all but hidden ones.
+    Args:
+        scene: Scene to draw.
+        path: File to write.
+        moments: Indices of times; arrows and surfaces are drawn at the last of these times.
+        size: Width and height [pixel].
+        azimuth: Azimuth of the camera about the vertical, from the x axis [deg].
+        layers: Layers to show. Defaults to all layers that are not hidden.
     """
     import matplotlib.image
 
@@ -64,22 +73,28 @@ def write_picture(
 
 
 def chromium() -> str | None:
-    """Return the path of Chromium or Chrome on this machine; None if there is none."""
+    """Return the path of Chromium or Chrome on this machine, or None if neither is installed."""
     return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 
 
 def browser_picture(
     scene: Scene, path: str | os.PathLike[str], *, size: tuple[int, int] = (960, 720), layers: Collection[str] | None = None
 ) -> Path:
-    """Render a scene at its first time to a PNG file with headless Chromium, as the page shows it.
+    """Render a scene at its first time as a PNG file with headless Chromium, as pages show it.
 
-    `size`: width and height [pixels]; `layers`: layers to show; defaults to all but hidden ones.
+    Args:
+        scene: Scene to draw.
+        path: File to write.
+        size: Width and height [pixel].
+        layers: Layers to show. Defaults to all layers that are not hidden.
     """
     import matplotlib.image
 
     program = chromium()
     if program is None:
-        raise FileNotFoundError("Chromium is not installed; install it, or use hydromechs.viewer.snapshot (no browser)")
+        raise FileNotFoundError(
+            "Chromium is not installed; install it, or use hydromechs.viewer.snapshot, which needs no browser"
+        )
     path = Path(path).absolute()
     content = PageContent(scene=scene.at(0), layers=layers)
     text = page_html(scene.title, stage(content), content=content, kind="picture")
@@ -92,8 +107,8 @@ def browser_picture(
             more = f"--virtual-time-budget={wait}"
             done = subprocess.run([*command, more], capture_output=True, text=True, timeout=240, check=False)
             if not drawn.exists():
-                raise OSError(f"{program} produced no picture: {done.stderr.strip()[-300:]}")
+                raise OSError(f"{program} did not write a picture: {done.stderr.strip()[-300:]}")
             if matplotlib.image.imread(drawn)[0, :, :3].any():  # the picture is black until the page has loaded its background
                 write_bytes(path, drawn.read_bytes())
                 return path
-    raise OSError(f"{program}: the background of the page was not loaded after {WAITS[-1] / 1000:g} s")
+    raise OSError(f"{program} did not load the page completely within {WAITS[-1] / 1000:g} s; try again")

@@ -1,4 +1,4 @@
-"""Plots of a recording as pictures: groups of panels, or one variable."""
+"""Plots of a recording as picture files: groups of panels, or one variable."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike[str]) -> list[Path]:
     """Draw all plots of a recording that have data.
 
-    `folder`: folder of the PNG files; it is created. Returns the files, in the order of a report: those of path, attitude,
-    velocity, forces, actuators, energy, contact, water, joints and commands that apply.
+    Args:
+        ds: Recording to plot.
+        folder: Folder for the PNG files; it is created if missing.
+
+    Returns:
+        Files in the order of a report: path, attitude, velocity, forces, actuators, energy, contact, water, joints, commands.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -38,18 +42,20 @@ def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike[str]) -> list[P
 def plot_variable(
     ds: xarray.Dataset, name: str, out: str | os.PathLike[str], select: Mapping[str, str | Sequence[str]] | None = None
 ) -> Path:
-    """Draw one variable over time, one panel for each entry of its first dimension, one curve for each of its last.
+    """Draw one variable over time, with a panel per entry of the first dimension and a curve per entry of the last.
 
-    `name`: name of the variable, or of an angle of the bodies such as "roll_deg" or "tilt"; `out`: file to write; its suffix
-    selects the format (.png, .svg, .pdf); `select`: names to show along a dimension, one or a list: `{"body": "vehicle", "xyz":
-    ["x", "z"]}`.
+    Args:
+        ds: Recording to plot.
+        name: Name of a variable, or of an angle of the bodies such as "roll_deg" or "tilt".
+        out: File to write; its suffix selects the format (.png, .svg, .pdf).
+        select: Entries to show, keyed by dimension: `{"body": "vehicle", "xyz": ["x", "z"]}`. Defaults to all entries.
     """
     out = Path(out)
     angle = name in ATTITUDE and "orientation" in ds
     if not angle and (name not in ds.data_vars or ds[name].dims[:1] != ("time",)):
         known = [str(n) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",)]
         known += [*ATTITUDE] if "orientation" in ds else []
-        raise ValueError(f"no variable {name!r} in the recording{nearest(name, known)}")
+        raise ValueError(f"variable {name!r} is not in the recording{nearest(name, known)}")
     data = attitude_of(ds, name) if angle else ds[name]
     period = period_of(name)
     if period is not None and np.isfinite(data.values).all():
@@ -64,7 +70,7 @@ def plot_variable(
                 raise ValueError(f"{dim} {label!r} is not in the recording{nearest(label, entries)}")
         data = data.sel({dim: labels})
     if data.size == 0:
-        raise ValueError(f"{name!r} has no entries in this recording")
+        raise ValueError(f"variable {name!r} has no entries in this recording; choose another variable")
     unit = data.attrs.get("units", "1")
     label = "" if unit == "1" else f"[{unit}]"
     groups = {title: _entries(part) for title, part in _by_first(data)}
@@ -72,7 +78,9 @@ def plot_variable(
     if len(groups) > 16 or most > 2 * MAX_CURVES:
         dims = ", ".join(map(str, data.dims[1:]))
         entries_of = "; ".join(f"{dim} has {', '.join(map(str, data[dim].values))}" for dim in data.dims[1:])
-        raise ValueError(f"{name!r} would be {len(groups)} panels of {most} curves: select fewer along {dims}; {entries_of}")
+        raise ValueError(
+            f"{name!r} requires {len(groups)} panels of {most} curves; select fewer entries along {dims} ({entries_of})"
+        )
     time = ds["time"].values
     heading = data.attrs.get("long_name", name)
     with figure(out, height=0.8 + max(1.9 * len(groups), 0.2 * most + 1.2, 2.6), math=False) as fig:
@@ -86,7 +94,7 @@ def plot_variable(
 
 
 def _by_first(data: xarray.DataArray) -> list[tuple[str, xarray.DataArray]]:
-    """Return the parts of a variable that get separate panels, with titles."""
+    """Return the parts of a variable that are drawn in separate panels, with their titles."""
     if data.ndim < 3:
         return [("", data)]
     dim = data.dims[1]
@@ -154,7 +162,7 @@ def _panel(ax: Axes, time: np.ndarray, panel: PlotPanel, *, legend: bool) -> Non
 
 
 def _plan(ax: Axes, plan: PlanView) -> None:
-    """Draw paths from above on a square field with equal scales, at least 0.2 m wide."""
+    """Draw paths from above in a square plot with equal scales, at least 0.2 m wide."""
     for k, (body, path) in enumerate(plan.paths.items()):
         colour = COLOURS[k % len(COLOURS)]
         ax.plot(*path.T, color=colour, label=body)

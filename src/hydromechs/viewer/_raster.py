@@ -1,4 +1,4 @@
-"""Pictures of a scene without a display or a browser: a depth-buffer rasteriser in NumPy."""
+"""Depth-buffer rasteriser in NumPy, which draws scenes without a display or a browser."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
@@ -14,36 +14,39 @@ from ._solids import arrow
 
 WATER = (np.array([0.84, 0.94, 0.98]), np.array([0.25, 0.53, 0.70]))
 AIR = (np.array([0.97, 0.98, 0.99]), np.array([0.80, 0.83, 0.86]))
-"""Background colours, top and bottom."""
+"""Background colours at the top and bottom: red, green, blue, from 0 to 1."""
 FOV = 0.6
-"""Vertical angle of view [rad]."""
+"""Vertical field of view [rad]."""
 LIGHT = np.array([-0.351, 0.501, 0.791])
-"""Unit vector to the light, along the camera's right, back and up."""
+"""Unit vector towards the light, with components along right, back and up of the camera."""
 SHADOW = 400
 """Number of cells along the longer edge of the shadow map."""
 FINE = 2
-"""Number of pixels along each edge averaged into one."""
+"""Number of rendered pixels, in each direction, that are averaged into one pixel of the picture."""
 NEAR = 0.01
-"""Near clipping distance, as a fraction of the distance to the target."""
+"""Near clipping distance, as a fraction of the distance from the camera to its target."""
 
 
 class Camera(NamedTuple):
     """Camera of a picture, in axes with z up."""
 
     position: Array
-    """Its position [m], shape (3,)."""
+    """Position [m], shape (3,)."""
     target: Array
-    """Its target [m], shape (3,)."""
+    """Point at which the camera looks [m], shape (3,)."""
 
 
 def camera_for(
     low: Array, high: Array, *, azimuth: float = -38.0, elevation: float = 20.0, aspect: float = 4.0 / 3.0
 ) -> Camera:
-    """Return a camera that sees a complete box.
+    """Return a camera whose view contains a complete box.
 
-    `low`: minimum coordinates, z up [m], shape (3,); `high`: maximum coordinates [m], shape (3,); `azimuth`: viewing direction
-    about z, from x [deg]; `elevation`: elevation of the viewing direction above the horizon [deg]; `aspect`: width of the
-    picture over its height.
+    Args:
+        low: Minimum coordinates of the box, z up [m], shape (3,).
+        high: Maximum coordinates of the box, z up [m], shape (3,).
+        azimuth: Azimuth of the camera about z, from x [deg].
+        elevation: Elevation of the camera above the horizon [deg].
+        aspect: Ratio of width to height of the picture.
     """
     az, el = np.radians([azimuth, elevation])
     view = np.array([np.cos(el) * np.cos(az), np.cos(el) * np.sin(az), np.sin(el)])
@@ -57,12 +60,12 @@ def camera_for(
 
 
 def scene_camera(scene: Scene, moments: Sequence[int] = (0,), *, azimuth: float = -38.0, aspect: float = 4.0 / 3.0) -> Camera:
-    """Return a camera that sees the bodies of a scene at some times, from above but below the water surface if that is near."""
+    """Return a camera that sees the bodies of a scene at some times, from a low elevation if the scene has a water surface."""
     return camera_for(*scene.bounds(*moments), azimuth=azimuth, elevation=3.0 if scene.surfaces else 20.0, aspect=aspect)
 
 
 def _axes(view: Array) -> tuple[Array, Array, Array]:
-    """Return right, back (towards the camera) and up of a camera in the direction `view`, shape (3,) each."""
+    """Return the directions right, back and up of a camera located in the direction `view` from its target, shape (3,) each."""
     back = view / np.linalg.norm(view)
     right = np.cross([0.0, 0.0, 1.0], back)
     right = right / np.linalg.norm(right) if np.linalg.norm(right) > 1e-9 else np.array([0.0, 1.0, 0.0])
@@ -77,11 +80,17 @@ def raster(
     camera: Camera | None = None,
     layers: Collection[str] | None = None,
 ) -> Array:
-    """Return the picture of a scene at one time, or with its bodies at several times.
+    """Return the picture of a scene, with its bodies at one or several times.
 
-    `moments`: indices of times; arrows and surfaces are those of the last one; `size`: width and height [pixels]; `camera`:
-    Camera; defaults to one that sees all bodies; `layers`: layers to show; defaults to all but `HIDDEN` ones. Returns red,
-    green and blue, 0 to 1, shape (height, width, 3).
+    Args:
+        scene: Scene to draw.
+        moments: Indices of times; arrows and surfaces are drawn at the last of these times.
+        size: Width and height [pixel].
+        camera: Camera. Defaults to a camera that sees all bodies.
+        layers: Layers to show. Defaults to all layers except `HIDDEN`.
+
+    Returns:
+        Red, green and blue, from 0 to 1, shape (height, width, 3).
     """
     shown = set(scene.layers) - HIDDEN if layers is None else set(layers)
     parts = list(_parts(scene, moments, shown))
@@ -103,13 +112,13 @@ def raster(
 
 
 class _Part(NamedTuple):
-    """A surface in axes with z up."""
+    """Surface to draw, in axes with z up."""
 
     triangles: Triangles
     color: Color
     opacity: float
     casts: bool = False
-    """True if it casts a shadow."""
+    """True if the surface casts a shadow."""
 
 
 def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iterator[_Part]:
@@ -157,23 +166,23 @@ class _Buffer:
         return (points - self.position) @ self.R.T
 
     def _on_picture(self, local: Array) -> Array:
-        """Return pixel coordinates of points in front of the camera, in its axes."""
+        """Return the pixel coordinates of points in front of the camera, given in camera axes [m]."""
         return np.array([0.5 * self.width, 0.5 * self.height]) + self.scale * local[..., [0, 2]] / local[..., [1]] * [-1.0, 1.0]
 
     def _seen(self, color: Array, pixel: Array, distance: Array) -> Array:
-        """Return colours attenuated by distance: water absorbs light, and distant surfaces fade into the background."""
+        """Return colours attenuated by distance; water absorbs light, so distant surfaces fade into the background."""
         if not self.wet:
             return color
         part = 1.0 - np.exp(-np.maximum(distance / self.far - 0.8, 0.0) * 0.4)
         return color + part[..., None] * (self.behind[pixel // self.width] - color)
 
     def cast(self, parts: Sequence[_Part]) -> None:
-        """Let surfaces cast shadows on surfaces drawn afterwards."""
+        """Add surfaces to the shadow map, so that they cast shadows on surfaces drawn later."""
         surface = joined(part.triangles for part in parts)
         self.shadows = _Shadows(self._local(surface.vertices)[surface.faces])
 
     def draw(self, parts: Sequence[_Part], opacity: float = 1.0) -> None:
-        """Draw the outer sides of surfaces with a depth test."""
+        """Draw the outer sides of surfaces, with a depth test."""
         surface = joined(part.triangles for part in parts)
         colors = np.repeat([part.color for part in parts], [len(part.triangles.faces) for part in parts], axis=0).astype(
             np.float32
@@ -204,7 +213,7 @@ class _Buffer:
             self.depth[front] = distance[front]
 
     def _places(self, pixel: Array, distance: Array) -> Array:
-        """Return the visible points at pixels in the camera's axes [m], shape (3, n)."""
+        """Return the visible points at some pixels in camera axes [m], shape (3, n)."""
         row, column = np.divmod(pixel.astype(np.uint32), np.uint32(self.width))
         part = distance / np.float32(self.scale)
         right = (column + np.float32(0.5 - 0.5 * self.width)) * part
@@ -212,7 +221,7 @@ class _Buffer:
         return np.stack([right, -distance, up])
 
     def line(self, points: Array, color: Color) -> None:
-        """Draw a line with a depth test."""
+        """Draw a line, with a depth test."""
         points = points[-self._local(points)[:, 1] > NEAR * self.far]
         if len(points) < 2:
             return
@@ -251,10 +260,9 @@ class _Shadows:
         np.maximum.at(self.map, pixel, near)
 
     def lit(self, places: Array, lean: Array) -> Array:
-        """Return the light at points in the camera's axes [m], shape (3, n): 0.3 in full shadow to 1, shape (n,).
+        """Return the brightness, from 0.3 in full shadow to 1, shape (n,), at points in camera axes [m], shape (3, n).
 
-        `lean` is the cosine of the angle between light and surface normal, shape (n,), because cells are coarse at
-        grazing incidence.
+        Shadow cells are coarse at grazing incidence; `lean` is the cosine of the angle between light and normal, shape (n,).
         """
         a, b, near = (sum(float(r) * p for r, p in zip(row, places, strict=True)) for row in self.R)
         x = ((a - float(self.low[0])) * (1.0 / self.cell)).astype(np.int32)
@@ -268,21 +276,21 @@ class _Shadows:
 
 
 def _normals(corners: Array) -> Array:
-    """Return outward normals of triangles in the camera's axes, which are left-handed, shape (n, 3)."""
+    """Return outward normals of triangles in camera axes, which are left-handed, shape (n, 3)."""
     normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 1] - corners[:, 0])
     return normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
 
 
 def _area(xy: Array) -> Array:
-    """Return twice the area of triangles on a picture, negative if the outer side is visible, shape (n,)."""
+    """Return twice the area of triangles on the picture [pixel²], negative if the outer side is visible, shape (n,)."""
     a, b = xy[:, 1] - xy[:, 0], xy[:, 2] - xy[:, 0]
     return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
 
 
 def _before(local: Array, near: float) -> tuple[Array, Array]:
-    """Return the parts of triangles beyond a distance [m] before a camera, and the indices of the triangles.
+    """Return the parts of triangles beyond the near clipping distance [m] of a camera, and the indices of the triangles.
 
-    Corners are in the camera's axes, its view along the negative second one [m], shape (n, 3, 3).
+    Corners are in camera axes [m], shape (n, 3, 3); the camera looks along the negative second axis.
     """
     distance = -local[..., 1] - near
     inside = (distance > 0.0).sum(axis=1)
@@ -301,16 +309,17 @@ def _before(local: Array, near: float) -> tuple[Array, Array]:
 
 
 def _runs(first: Array, count: Array) -> tuple[Array, Array]:
-    """Return runs of consecutive numbers: the index of the run of each number, and the number."""
+    """Return ranges of consecutive integers as two arrays: the index of the range of each integer, and the integer."""
     run = np.repeat(np.arange(len(first)), count)
     start = np.cumsum(count) - count
     return run, first[run] + np.arange(len(run)) - start[run]
 
 
 def _filled(xy: Array, value: Array, width: int, height: int) -> tuple[Array, Array, Array]:
-    """Return the pixels inside triangles: their indices, a quantity there, and the indices of the triangles.
+    """Return the pixels inside triangles: pixel indices, interpolated values of a quantity, and indices of the triangles.
 
-    Corners on the picture are clockwise, shape (n, 3, 2); the quantity is given at them, shape (n, 3), and linear between them.
+    Corners on the picture are clockwise, shape (n, 3, 2). The quantity is given at the corners, shape (n, 3), and is linear
+    between them.
     """
     # rows of pixels of each triangle, and where each row starts and ends within it
     y = xy[..., 1]

@@ -1,4 +1,4 @@
-"""The scene of a recording: moving bodies, their paths, forces by cause, the current, the seabed and the water surface."""
+"""Scene of a recording: moving bodies, their paths, forces by cause, current, seabed and water surface."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ FORCES: dict[str, Color] = {
     "weight": (0.70, 0.10, 0.10),
     "buoyancy": (0.05, 0.35, 0.85),
 }
-"""Colours of force arrows by cause."""
+"""Colours of force arrows, keyed by cause."""
 OTHER: Color = (0.25, 0.25, 0.25)
-"""Colour of the forces of other causes."""
+"""Colour of force arrows with other causes."""
 STATIC = ("weight", "buoyancy")
-"""Causes with a separate scale, because they are far larger than their sum."""
+"""Causes drawn with a separate scale, because each force is far larger than their sum."""
 SAND: Color = (0.74, 0.67, 0.52)
 CONCRETE: Color = (0.62, 0.64, 0.66)
 TETHER: Color = (0.98, 0.72, 0.10)
 SEA: Color = (0.80, 0.94, 1.0)
 CURRENT: Color = (0.10, 0.55, 0.85)
 NEAR_SURFACE = 12.0
-"""Maximum depth at which the surface is drawn [m]."""
+"""Maximum depth of the first body at which the water surface is drawn [m]."""
 AROUND = np.array([[a, b, c] for a in (-0.8, 0.8) for b in (-0.8, 0.8) for c in (-0.25, 0.25)])
-"""Tails of the arrows of the current around a body, over the size of the mechanism, shape (8, 3)."""
+"""Tails of the current arrows relative to a body, as fractions of the size of the mechanism, shape (8, 3)."""
 FASTEST = 9.0
-"""Rate of the propeller with the highest thrust, slow enough to be visible [rad/s]."""
+"""Displayed rate of the propeller with the highest thrust, slow enough to be visible [rad/s]."""
 
 
 def sample_times(ds: xarray.Dataset, rate: float, most: int) -> Array:
-    """Return the sample indices of a replay, shape (n,): finite ones, at most `rate` per second and `most` in total."""
+    """Return the indices of finite samples for a replay, at most `rate` per second and `most` in total, shape (n,)."""
     time = ds["time"].values
     good = np.isfinite(ds["position"].values).all(axis=(1, 2)) & np.isfinite(ds["orientation"].values).all(axis=(1, 2))
     usable = np.flatnonzero(good)
     if not len(usable):
-        raise ValueError("the recording has no finite sample; check whether the run diverged at its start")
+        raise ValueError("the recording has no finite sample; check whether the run diverged at the start")
     span = time[usable[-1]] - time[usable[0]]
     count = int(min(most, max(2, round(span * rate) + 1), len(usable)))
     wanted = np.linspace(time[usable[0]], time[usable[-1]], count)
@@ -75,15 +75,20 @@ def recording_scene(
 ) -> Scene:
     """Return the scene of a recording.
 
-    `environment`: environment, for the water surface; `thrusters`: frame of each thruster by its name; defaults to the
-    actuators with the name of a frame; `rate`: samples per second to show [1/s]; `most`: maximum number of samples; more
-    are thinned.
+    Args:
+        model: Model that was simulated.
+        ds: Recording of the simulation.
+        terrain: Terrain to draw.
+        environment: Environment with the water surface. Defaults to no water surface.
+        thrusters: Name of the frame of each thruster, keyed by thruster. Defaults to actuators that share the name of a frame.
+        rate: Maximum number of samples per second [1/s].
+        most: Maximum number of samples; longer recordings are thinned.
     """
     recorded = [str(x) for x in ds["body"].values]
     if recorded != list(model.body_names):
         raise ValueError(
-            f"the recording is of the bodies {', '.join(recorded)}, the model has {', '.join(model.body_names)}; "
-            "give the model that was simulated"
+            f"the recording contains the bodies {', '.join(recorded)}, but the model has {', '.join(model.body_names)}; "
+            "use the model that was simulated"
         )
     at = sample_times(ds, rate, most)
     some = ds.isel(time=at)
@@ -111,7 +116,7 @@ def recording_scene(
 
 
 def _thrust(model: Model, ds: xarray.Dataset, thrusters: Mapping[str, str] | None) -> dict[str, Array]:
-    """Return thrust along the x axis of each frame, by frame name [N], shape (time,)."""
+    """Return the thrust along the x axis of each thruster frame [N], shape (time,), keyed by frame."""
     if "actuator_force" not in ds:
         return {}
     names = [str(name) for name in ds["actuator"].values]
@@ -120,7 +125,7 @@ def _thrust(model: Model, ds: xarray.Dataset, thrusters: Mapping[str, str] | Non
 
 
 def _turns(times: Array, thrust: Mapping[str, Array]) -> dict[str, Array]:
-    """Return angles of propellers by frame name [rad], shape (time,), with shaft rates proportional to √|thrust|."""
+    """Return propeller angles [rad], shape (time,), keyed by frame; shaft rates are proportional to √|thrust|."""
     most = max((float(np.abs(force).max()) for force in thrust.values()), default=0.0)
     steps = np.diff(times, prepend=times[0])
     return {
@@ -137,9 +142,9 @@ def _paths(ds: xarray.Dataset) -> Iterator[Line]:
 
 
 def _tethers(ds: xarray.Dataset) -> Iterator[Strand]:
-    """Return the lines of tethers as smooth curves through their points.
+    """Yield the recorded tethers as smooth curves.
 
-    Points are named "name.0", "name.1", ... along the dimension line_point.
+    The points of a tether are named "name.0", "name.1", ... along the dimension line_point.
     """
     if "line_position" not in ds:
         return
@@ -150,12 +155,12 @@ def _tethers(ds: xarray.Dataset) -> Iterator[Strand]:
 
 
 def tether_strand(name: str, points: Array) -> Strand:
-    """Return a tether as a smooth curve through its points in world axes [m], shape (time, n, 3)."""
+    """Return a tether as a smooth curve through points in world axes [m], shape (time, n, 3)."""
     return Strand(name=f"tether {name}", points=_smooth(points), color=TETHER, layer="tethers")
 
 
 def _smooth(points: Array) -> Array:
-    """Return points of Catmull-Rom curves through points, shape (time, n, 3) to (time, 4 (n − 1) + 1, 3)."""
+    """Return points on Catmull-Rom curves, shape (time, 4 (n − 1) + 1, 3), through given points, shape (time, n, 3)."""
     before = np.concatenate([points[:, :1], points[:, :-1]], axis=1)[:, :-1]
     after = np.concatenate([points[:, 2:], points[:, -1:]], axis=1)
     a, b = points[:, :-1], points[:, 1:]
@@ -169,14 +174,14 @@ def _smooth(points: Array) -> Array:
 
 
 def _turned(wxyz: Array, v: Array) -> Array:
-    """Rotate vectors from body axes to the world: R v for a unit quaternion (w, u), shape (..., 3)."""
+    """Rotate vectors from body to world axes, shape (..., 3): R v for a unit quaternion (w, u)."""
     w, u = wxyz[..., :1], wxyz[..., 1:]
     across = 2.0 * np.cross(u, v)
     return v + w * across + np.cross(u, across)
 
 
 def _force_arrows(model: Model, ds: xarray.Dataset, size: float, thrust: Mapping[str, Array]) -> Iterator[Arrows]:
-    """Return arrows of forces on bodies by cause, with thrust at each thruster; the longest is as long as the vehicle."""
+    """Yield arrows of the forces on bodies by cause, and of thrust at each thruster; the longest spans 80 % of the vehicle."""
     recorded = [str(name).removeprefix("force_") for name in ds.data_vars if str(name).startswith("force_")]
     causes = [*(c for c in FORCES if c in recorded), *(c for c in recorded if c not in FORCES)]
     start, wxyz = ds["position"].values, ds["orientation"].values
@@ -200,7 +205,7 @@ def _force_arrows(model: Model, ds: xarray.Dataset, size: float, thrust: Mapping
 
 
 def _thruster_arrows(model: Model, ds: xarray.Dataset, length: float, width: float, thrust: Mapping[str, Array]) -> Arrows:
-    """Return an arrow for the thrust of each thruster, `length` metres per newton."""
+    """Return arrows for the thrust of each thruster with the scale `length` [m/N]."""
     ends = []
     for name, force in thrust.items():
         body, place, R = model.locate(name)
@@ -212,7 +217,7 @@ def _thruster_arrows(model: Model, ds: xarray.Dataset, length: float, width: flo
 
 
 def _current_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
-    """Return arrows of the water velocity around the first body; 1 m/s is as long as the mechanism."""
+    """Yield arrows of the water velocity around the first body; an arrow for 1 m/s is as long as the vehicle."""
     if "fluid_velocity" not in ds or not np.any(np.nan_to_num(ds["fluid_velocity"].values)):
         return
     v = np.nan_to_num(ds["fluid_velocity"].values[:, 0])
@@ -225,7 +230,10 @@ def _current_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
 
 
 def _around(path: tuple[Array, Array], down: float) -> tuple[Array, float]:
-    """Return the centre of a path (its bounds with z up) in world axes, and a quarter of the width of the surroundings [m]."""
+    """Return the centre of a path in world axes, and a quarter of the width of the surroundings [m].
+
+    `path` contains the minimum and maximum coordinates of the path, z up [m].
+    """
     center = 0.5 * (path[0] + path[1]) * np.array([1.0, -down, -down])
     return center, max(1.25 * float(np.linalg.norm((path[1] - path[0])[:2])), 3.0)
 
@@ -247,7 +255,7 @@ def _ground(
 
 
 def _terrain(thing: Terrain, center: Array, half: float, down: float) -> Triangles:
-    """Return the surface of a piece of terrain in world axes; of unbounded terrain, the part around a point."""
+    """Return the surface of a terrain in world axes, or the part of unbounded terrain around a point."""
     match shape := thing.shape:
         case Plane():
             z, thick = thing.origin.R[:, 2], 0.02 * half
@@ -260,7 +268,7 @@ def _terrain(thing: Terrain, center: Array, half: float, down: float) -> Triangl
 
 
 def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -> Array:
-    """Return heights of the water surface above its mean, η = Σ a cos(k n·p − ω t + phase) [m], shape (time, nx, ny)."""
+    """Return the elevation of the water surface, η = Σ a cos(k n·p − ω t + phase) [m], shape (time, nx, ny)."""
     out = np.zeros((len(times), len(x), len(y)))
     for a, omega, k, n, phase in zip(*components[:5], strict=True):
         place = k * (n[0] * x[:, None] + n[1] * y[None, :]) + phase
@@ -271,7 +279,9 @@ def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -
 def _seed(ds: xarray.Dataset) -> int:
     seed = ds.attrs.get("seed", 0)
     if not (isinstance(seed, int | np.integer) and seed >= 0):
-        raise ValueError(f"the attribute 'seed' of the recording is {str(seed)[:40]!r}, must be an integer of at least 0")
+        raise ValueError(
+            f"attribute 'seed' of the recording is {str(seed)[:40]!r}, not an integer of at least 0; correct or delete it"
+        )
     return int(seed)
 
 

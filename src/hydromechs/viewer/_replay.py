@@ -1,4 +1,4 @@
-"""A recording in a browser: scene, timeline and plots as one page, from a file or from a server on this machine."""
+"""Replay of a recording in a browser: scene, timeline and plots on one page, as a file or from a server on this machine."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 
 class ReplayPage(Gate):
-    """Serves the page of a replay at its `url`; `close()` ends it.
+    """Server of a replay page at `url`; `close()` stops it.
 
-    `port`: port to listen on; the next free one if it is in use, any for 0.
+    Args:
+        page: HTML of the page.
+        port: Port to listen on; if it is in use, the next free port is used; 0 selects any free port.
     """
 
     def __init__(self, page: str, *, port: int = 0) -> None:
@@ -34,24 +36,28 @@ class ReplayPage(Gate):
         return False
 
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
-        """See `Gate`."""
+        """Return immediately, because a replay page uses no websocket; see `Gate`."""
 
 
 def replay(scene: Scene, ds: xarray.Dataset, messages: Iterable[str] = (), *, port: int = 0) -> ReplayPage:
-    """Serve the replay of a recording on this machine, at the `url` of the returned page.
+    """Serve the replay of a recording on this machine at the `url` of the returned page.
 
-    `scene`: the scene of the recording, from `recording_scene`; `ds`: the recording, for the plots; `messages`: messages of the
-    run; those that name a time are marks on the timeline; `port`: port to listen on; the next free one if it is in use, any for
-    0.
+    Args:
+        scene: Scene of the recording, from `recording_scene`.
+        ds: Recording to plot.
+        messages: Messages of the run; messages with a time become marks on the timeline.
+        port: Port to listen on; if it is in use, the next free port is used; 0 selects any free port.
     """
     return ReplayPage(replay_html(scene, ds, messages), port=port)
 
 
 def replay_html(scene: Scene, ds: xarray.Dataset | None = None, messages: Iterable[str] = ()) -> str:
-    """Return one HTML file that replays a scene, without a server or a network.
+    """Return a self-contained HTML page that replays a scene without a server or a network.
 
-    `scene`: the scene of a recording; up to `SCENE_SAMPLES` samples keep the file small; `ds`: the recording, for linked plots;
-    defaults to no plots; `messages`: messages of the run; those that name a time are marks on the timeline.
+    Args:
+        scene: Scene of a recording; use at most `SCENE_SAMPLES` samples to keep the file small.
+        ds: Recording to plot. Defaults to no plots.
+        messages: Messages of the run; messages with a time become marks on the timeline.
     """
     marks, _ = time_marks(messages)
     content = PageContent(scene=scene, recordings=[] if ds is None else [("", ds)], marks=marks)

@@ -1,4 +1,4 @@
-"""Report of a run as one self-contained HTML file: summary, checks, scene, plots, energy audit, set-up."""
+"""Report of a run as a self-contained HTML file: summary, checks, scene, plots, energy audit, setup."""
 
 from __future__ import annotations
 
@@ -28,10 +28,13 @@ AUDIT_CLOSES = 0.01
 
 
 def write_report(ds: xarray.Dataset, summary: Summary, path: str | os.PathLike[str], *, scene: Scene | None = None) -> Path:
-    """Write the report of a run as one HTML file that needs no network: scene, plots, checks, energy audit, set-up.
+    """Write the report of a run as an HTML file that needs no network: scene, plots, checks, energy audit, setup.
 
-    `ds`: the recording; its attributes are shown; `summary`: summary of the run; missing parts are omitted; `scene`: scene of
-    the run, from `recording_scene`; defaults to plots only.
+    Args:
+        ds: Recording of the run; the report also shows its attributes.
+        summary: Summary of the run; the report omits missing parts.
+        path: File to write.
+        scene: Scene of the run, from `recording_scene`. Defaults to no scene.
     """
     path = Path(path)
     title = summary.title or str(ds.attrs.get("title") or "Simulation")
@@ -52,17 +55,20 @@ def write_report(ds: xarray.Dataset, summary: Summary, path: str | os.PathLike[s
 
 
 def report_page(title: str, sections: Iterable[str], foot: str = "", *, content: PageContent | None = None) -> str:
-    """Return an HTML page in the style of reports from its title and the HTML of its sections and footer.
+    """Return an HTML page in the style of reports.
 
-    `title`: title, as plain text; `sections`: HTML of the sections; empty ones are omitted; `foot`: HTML of the footer;
-    `content`: scene and plots; defaults to a page without scripts.
+    Args:
+        title: Title, as plain text.
+        sections: HTML of the sections; empty ones are omitted.
+        foot: HTML of the footer.
+        content: Scene and plots. Defaults to a page without scripts.
     """
     body = "\n".join(section for section in sections if section)
     return page_html(title, f"<main>\n{body}\n</main>\n<footer>{foot}</footer>", content=content)
 
 
 def bench(content: PageContent) -> str:
-    """Return the scene with events and pictures beside the plots."""
+    """Return the HTML of the scene, with events and pictures, beside the plots."""
     plots = plots_section(content)
     left = stage(content)
     if content.marks:
@@ -70,7 +76,7 @@ def bench(content: PageContent) -> str:
         items = "".join(f"<li><time>{t}</time> {escape(text)}</li>" for t, text in lines)
         left += f'<section><h2>Events</h2><ul class="events">{items}</ul></section>'
     if content.scene is not None:
-        left += '<section><h2>Moments</h2><div id="moments"></div></section>'
+        left += '<section><h2>Snapshots</h2><div id="moments"></div></section>'
     if not plots or not left:
         return f'<section id="plots"><h2>Plots</h2>{plots}</section>' if plots else left
     return f'<div class="bench"><div class="left">{left}</div><section id="plots"><h2>Plots</h2>{plots}</section></div>'
@@ -82,9 +88,9 @@ def _head(ds: xarray.Dataset, summary: Summary, title: str) -> str:
     if summary.diverged is not None:
         verdict = ("bad", "Run diverged")
     elif ds.attrs.get("finished") == 0:
-        verdict = ("bad", "Run did not finish")
+        verdict = ("bad", "Run is incomplete")
     elif not checks:
-        verdict = ("none", "Run finished, no checks set")
+        verdict = ("none", "Run finished; no checks are defined")
     elif passed == len(checks):
         verdict = ("good", "Check passed" if passed == 1 else f"All {passed} checks passed")
     else:
@@ -106,28 +112,28 @@ def _sentences(ds: xarray.Dataset, summary: Summary) -> str:
     model = summary.model or ds.attrs.get("model")
     of = f" of <b>{escape(str(model))}</b>" if model else ""
     if summary.duration is not None:
-        took = f" in {_seconds(summary.wall_time)} of computing time" if summary.wall_time is not None else ""
+        took = f" in {_seconds(summary.wall_time)} of wall-clock time" if summary.wall_time is not None else ""
         factor, speed = summary.real_time_factor, ""
         if factor is not None and math.isfinite(factor) and factor > 0:
-            speed = f", {_number(factor, 3)} times as fast as real time"
-        out.append(f"The computer simulated {_seconds(summary.duration)}{of}{took}{speed}.")
+            speed = f" ({_number(factor, 3)} times real time)"
+        out.append(f"This run simulated {_seconds(summary.duration)}{of}{took}{speed}.")
     if summary.diverged is not None:
-        out.append("Then the run diverged: its last samples, checks and energies are not meaningful.")
+        out.append("The run then diverged, so its last samples, checks and energies are not meaningful.")
         return " ".join(out)
     failed = [escape(c.name) for c in summary.checks if not c.passed]
     if summary.checks and not failed:
         out.append("All checks are within their limits.")
     elif failed:
-        limits = "its limit" if len(failed) == 1 else "their limits"
-        out.append(f"Not within {limits}: {', '.join(failed)}.")
+        limits = "Check outside its limit" if len(failed) == 1 else "Checks outside their limits"
+        out.append(f"{limits}: {', '.join(failed)}.")
     relative = summary.residual_relative
     if relative is not None and math.isfinite(relative):
         if relative <= AUDIT_CLOSES:
-            out.append(f"The energy audit closes to within {_percent(relative)} of the energy exchanged.")
+            out.append(f"The energy audit closes to within {_percent(relative)} of the exchanged energy.")
         else:
             out.append(
                 f"The energy audit does not close: {_percent(relative)} of the exchanged energy is unaccounted for. "
-                "Try a shorter step."
+                "Use a shorter step."
             )
     return " ".join(out)
 
@@ -137,7 +143,7 @@ def _cards(summary: Summary) -> str:
     if summary.duration is not None:
         cards.append(("Simulated time", _seconds(summary.duration), ""))
     if summary.real_time_factor is not None:
-        note = f"{_seconds(summary.wall_time)} of computing time" if summary.wall_time is not None else ""
+        note = f"{_seconds(summary.wall_time)} of wall-clock time" if summary.wall_time is not None else ""
         cards.append(("Speed", f"{_number(summary.real_time_factor, 3)} ×", f"real time; {note}" if note else "real time"))
     if summary.late_steps is not None:
         note = "in real time" if summary.late_steps else "kept pace with real time"
@@ -151,7 +157,7 @@ def _cards(summary: Summary) -> str:
         cards.append((escape(_words(place.name)), f"{_number(place.value, 3)}{unit}", f"must be {escape(place.limit)}{unit}"))
     if summary.residual is not None and summary.diverged is None:
         relative = summary.residual_relative
-        note = f"{_percent(relative)} of the energy exchanged" if relative is not None else ""
+        note = f"{_percent(relative)} of the exchanged energy" if relative is not None else ""
         cards.append(("Energy residual", f"{_number(summary.residual, 2)}&nbsp;J", note))
     items = "".join(
         f'<div class="card"><div class="label">{label}</div><div class="value">{value}</div>'
@@ -163,7 +169,7 @@ def _cards(summary: Summary) -> str:
 
 def _messages(ds: xarray.Dataset, messages: list[str]) -> str:
     if ds.attrs.get("finished") == 0:
-        messages = ["The run did not finish; the report shows what was recorded.", *messages]
+        messages = ["The run is incomplete; the report shows the part that was recorded.", *messages]
     if not messages:
         return ""
     items = "".join(f"<li>{escape(m).replace(' %', '&nbsp;%')}</li>" for m in grouped(messages))
@@ -199,9 +205,14 @@ def _unit(unit: str) -> str:
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[str], kind: str = "", name: str = "") -> str:
-    """Return a section with a table; a column whose name starts with > holds numbers. Empty without rows.
+    """Return a section with a table, or an empty text without rows; a column whose name starts with > contains numbers.
 
-    `kind`: class of the section; `name`: its id, the target of links.
+    Args:
+        title: Title of the section.
+        columns: Names of the columns.
+        rows: HTML of the rows.
+        kind: CSS class of the section.
+        name: Element ID of the section, the target of links.
     """
     if not rows:
         return ""
@@ -216,7 +227,7 @@ def _note(text: str) -> str:
 
 
 def _audit(summary: Summary) -> str:
-    """Return the energy audit: work by cause with bars, change of stored energy, residual."""
+    """Return the section with the energy audit: work by cause with bars, change of stored energy, residual."""
     if not summary.work:
         return ""
     largest = max((abs(v) for v in summary.work.values() if math.isfinite(v)), default=0.0) or 1.0
@@ -235,7 +246,7 @@ def _audit(summary: Summary) -> str:
     if summary.residual is not None:
         note = ""
         if summary.residual_relative is not None:
-            note = f'<span class="note">, {_percent(summary.residual_relative)} of the energy exchanged</span>'
+            note = f'<span class="note">, {_percent(summary.residual_relative)} of the exchanged energy</span>'
         if summary.residual_before is not None:
             before = _number(summary.residual_before, 2)
             note += f'<span class="note">, since the resume; {before}&nbsp;J before it</span>'
@@ -243,9 +254,10 @@ def _audit(summary: Summary) -> str:
             f'<tr class="sum"><td colspan="2">Maximum residual{note}</td><td class="n">{_number(summary.residual, 2)}</td></tr>'
         )
     return (
-        '<section><h2>Energy audit</h2><p class="caption">Work that each cause did on the mechanism and the water around it. '
-        "Right of the line: energy put in. Left: energy taken out. The sum should equal the change of kinetic, potential and "
-        "elastic energy. The residual is their difference, the error of the calculation; the maximum over the run is shown.</p>"
+        '<section><h2>Energy audit</h2><p class="caption">Work done by each cause on the mechanism and the water around it. '
+        "Bars to the right show energy that is added; bars to the left show energy that is removed. The sum should equal the "
+        "change of kinetic, potential and elastic energy. The residual is the difference, a numerical error. Its maximum over "
+        "the run is shown.</p>"
         '<table class="audit"><thead><tr><th>Cause</th><th class="bars"></th><th class="n">Work [J]</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></section>"
     )
@@ -259,10 +271,10 @@ def _audit_row(label: str, energy: float, kind: str = "") -> str:
 def _setup(ds: xarray.Dataset, summary: Summary) -> str:
     rows = "".join(f"<tr><th>{escape(str(label))}</th><td>{escape(str(text))}</td></tr>" for label, text in summary.setup)
     scenario = str(ds.attrs.get("scenario") or "").strip()
-    file = f"<details><summary>The scenario file</summary><pre>{escape(scenario)}</pre></details>" if scenario else ""
+    file = f"<details><summary>Scenario file</summary><pre>{escape(scenario)}</pre></details>" if scenario else ""
     if not rows and not file:
         return ""
-    return f'<section><h2>Set-up</h2><table class="setup"><tbody>{rows}</tbody></table>{file}</section>'
+    return f'<section><h2>Setup</h2><table class="setup"><tbody>{rows}</tbody></table>{file}</section>'
 
 
 def _foot(ds: xarray.Dataset) -> str:
@@ -285,7 +297,7 @@ def _value(x: object) -> str:
 
 
 def _number(x: float, digits: int = 4) -> str:
-    """Return a number as text: a few digits, with powers of ten in full."""
+    """Return a number as HTML with a few significant digits; very large and small numbers have a power of ten."""
     x = float(x)
     if not math.isfinite(x):
         return "not finite" if math.isnan(x) else ("∞" if x > 0 else "−∞")
@@ -304,7 +316,7 @@ def _number(x: float, digits: int = 4) -> str:
 
 
 def _percent(ratio: float) -> str:
-    """Return a ratio in percent, or as a power of ten if a percentage would have many zeros."""
+    """Return a ratio as text in percent, or with a power of ten if it is below 1e-6."""
     return f"{_number(100.0 * ratio, 2)} %" if abs(ratio) >= 1e-6 or ratio == 0 else f"{_number(ratio, 2)}"
 
 

@@ -1,4 +1,4 @@
-"""A scene as data: moving frames, solids on them, arrows, lines, surfaces, each in a layer. Pages and pictures draw it."""
+"""Scenes as data, drawn by pages and pictures: moving frames with solids, arrows, lines and surfaces, in layers."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ HIDDEN = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovingFrame:
-    """A moving frame."""
+    """Frame whose pose varies over time."""
 
     name: str
     """Name, unique in the scene."""
     parent: str = ""
-    """Name of the parent frame; the world if empty."""
+    """Name of the parent frame; empty for the world."""
     position: Array
-    """Origin in the parent [m], shape (time, 3)."""
+    """Origin in parent axes [m], shape (time, 3)."""
     wxyz: Array
-    """Axes in the parent, quaternion (w, x, y, z), shape (time, 4)."""
+    """Orientation relative to the parent, quaternion (w, x, y, z), shape (time, 4)."""
     mechanism: str = ""
-    """Root body of the mechanism that it belongs to; empty for the world."""
+    """Root body of the mechanism that contains the frame; empty for the world."""
     scenery: bool = False
     """True for surroundings, which affect neither the camera nor the size of arrows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenePart:
-    """Base of objects of one colour."""
+    """Base class of objects with one colour and one layer."""
 
     name: str
     """Name, unique in the scene."""
     color: Color
-    """Red, green, blue, 0 to 1."""
+    """Red, green and blue, from 0 to 1."""
     layer: str
-    """Layer."""
+    """Name of the layer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneSolid(ScenePart):
-    """A surface fixed to a frame."""
+    """Surface fixed to a frame."""
 
     frame: str = ""
-    """Name of its frame; the world if empty."""
+    """Name of the frame; empty for the world."""
     triangles: Triangles
-    """Its surface in the axes of the frame."""
+    """Surface in the axes of the frame [m]."""
     opacity: float = 1.0
     """Opacity: 0 is invisible, 1 is opaque."""
     layer: str = "bodies"
@@ -72,40 +72,40 @@ class SceneSolid(ScenePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrows(ScenePart):
-    """Arrows in the world."""
+    """Arrows in world axes."""
 
     ends: Array
-    """Tail and tip of each [m], shape (time, n, 2, 3)."""
+    """Tail and tip of each arrow [m], shape (time, n, 2, 3)."""
     width: float
-    """Radius of their shafts [m]."""
+    """Radius of the shafts [m]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line(ScenePart):
-    """A static line in the world."""
+    """Static line in world axes."""
 
     points: Array
-    """Its points [m], shape (n, 3)."""
+    """Points of the line [m], shape (n, 3)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strand(ScenePart):
-    """A moving line in the world, such as a tether."""
+    """Moving line in world axes, such as a tether."""
 
     points: Array
-    """Its points [m], shape (time, n, 3)."""
+    """Points of the line [m], shape (time, n, 3)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface(ScenePart):
-    """Height field on a fixed grid; the heights vary over time."""
+    """Height field on a fixed grid, with heights that vary over time."""
 
     x: Array
-    """Grid lines along x of the world [m], shape (nx,)."""
+    """World x coordinates of the grid [m], shape (nx,)."""
     y: Array
-    """Grid lines along y of the world [m], shape (ny,)."""
+    """World y coordinates of the grid [m], shape (ny,)."""
     z: Array
-    """z of the world at the grid points [m], shape (time, nx, ny)."""
+    """World z coordinates at the grid points [m], shape (time, nx, ny)."""
     opacity: float = 1.0
     """Opacity: 0 is invisible, 1 is opaque."""
     layer: str = "water surface"
@@ -113,42 +113,42 @@ class Surface(ScenePart):
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """All drawn objects over time. World axes are the model's; `upright` rotates them so that z is up."""
+    """All drawn objects over time, in the world axes of the model; `upright` rotates these axes so that z is up."""
 
     title: str = ""
-    """Title."""
+    """Title of the scene."""
     axes: str = "NED"
     """World axes: NED (z down) or ENU (z up)."""
     times: Array = field(default_factory=lambda: np.zeros(1))
-    """Times [s], shape (time,)."""
+    """Times of the samples [s], shape (time,)."""
     frames: tuple[MovingFrame, ...] = ()
-    """Frames, parents first."""
+    """Frames, with parents before children."""
     solids: tuple[SceneSolid, ...] = ()
-    """Solids."""
+    """Surfaces fixed to frames."""
     arrows: tuple[Arrows, ...] = ()
-    """Arrows."""
+    """Arrows, such as forces."""
     lines: tuple[Line, ...] = ()
-    """Lines."""
+    """Static lines, such as paths."""
     strands: tuple[Strand, ...] = ()
-    """Moving lines."""
+    """Moving lines, such as tethers."""
     surfaces: tuple[Surface, ...] = ()
-    """Surfaces."""
+    """Moving height fields, such as the water surface."""
     wet: bool = True
-    """True if it is under water."""
+    """True if the scene is under water."""
 
     @property
     def upright(self) -> Array:
-        """Rotation from world axes to axes with z up: half a turn about x if z is down, shape (3, 3)."""
+        """Rotation matrix from world axes to axes with z up, shape (3, 3): half a turn about x if z is down."""
         return np.diag([1.0, -1.0, -1.0]) if self.axes == "NED" else np.eye(3)
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
-        """All layers, in the order of drawing."""
+        """Names of all layers, in drawing order."""
         parts: tuple[ScenePart, ...] = (*self.surfaces, *self.solids, *self.lines, *self.strands, *self.arrows)
         return tuple(dict.fromkeys(part.layer for part in parts))
 
     def poses(self, k: int) -> dict[str, tuple[Array, Array]]:
-        """Return axes and origin of each frame in the world at one time."""
+        """Return the rotation matrix and origin [m] of each frame in world axes at time index `k`, keyed by frame."""
         out: dict[str, tuple[Array, Array]] = {"": (np.eye(3), np.zeros(3))}
         for frame in self.frames:
             R, p = out[frame.parent]
@@ -156,7 +156,7 @@ class Scene:
         return out
 
     def at(self, k: int) -> Scene:
-        """Return the static scene at one time."""
+        """Return the static scene at time index `k`."""
         return replace(
             self,
             times=self.times[k : k + 1],
@@ -167,9 +167,11 @@ class Scene:
         )
 
     def bounds(self, *moments: int, frames: Collection[str] | None = None) -> tuple[Array, Array]:
-        """Return the minimum and maximum coordinates of the bodies' visuals at some times, z up [m], shapes (3,) and (3,).
+        """Return the minimum and maximum coordinates of body visuals at some times, z up [m], shape (3,) each.
 
-        Only those on some `frames`; all but scenery by default.
+        Args:
+            moments: Time indices.
+            frames: Names of frames whose visuals count. Defaults to all frames except scenery.
         """
         if frames is None:
             frames = {"", *(frame.name for frame in self.frames if not frame.scenery)}
@@ -185,7 +187,7 @@ class Scene:
 
 
 def bodies_at(model: Model, q: Array) -> tuple[Array, Array]:
-    """Return positions and orientations of all bodies at a configuration, shapes (nb, 3) [m] and (nb, 4)."""
+    """Return positions [m], shape (nb, 3), and orientations, shape (nb, 4), of all bodies at a configuration."""
     kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
     R = np.array([np.asarray(R, dtype=float) for R in kin.R_WB])
     return np.array([np.asarray(p, dtype=float) for p in kin.p_WB]), quaternion_from_matrix(R)
@@ -194,8 +196,10 @@ def bodies_at(model: Model, q: Array) -> tuple[Array, Array]:
 def model_scene(model: Model, q: Array | None = None, *, properties: bool = False) -> Scene:
     """Return the static scene of a model.
 
-    `q`: configuration, shape (nq,); defaults to the initial one; `properties`: True to add properties of the bodies in separate
-    layers.
+    Args:
+        model: Model to draw.
+        q: Configuration, shape (nq,). Defaults to the initial configuration.
+        properties: Add properties of the bodies in separate layers.
     """
     position, wxyz = bodies_at(model, model.initial().q if q is None else np.asarray(q, dtype=float))
     frames, solids = body_parts(model, position[None], wxyz[None], properties=properties)
@@ -206,10 +210,14 @@ def model_scene(model: Model, q: Array | None = None, *, properties: bool = Fals
 def body_parts(
     model: Model, position: Array, wxyz: Array, *, properties: bool = False, turns: dict[str, Array] | None = None
 ) -> tuple[list[MovingFrame], list[SceneSolid]]:
-    """Return frames and solids of all bodies at positions [m], shape (time, nb, 3), and orientations, shape (time, nb, 4).
+    """Return the frames and solids of all bodies.
 
-    `properties` adds layers with properties of the bodies. `turns` has angles of propellers by the name of their frame
-    [rad], shape (time,); other propellers are static.
+    Args:
+        model: Model to draw.
+        position: Positions of all bodies [m], shape (time, nb, 3).
+        wxyz: Orientations of all bodies, shape (time, nb, 4).
+        properties: Add layers with properties of the bodies.
+        turns: Propeller angles [rad], shape (time,), keyed by model frame; other propellers are static.
     """
     frames: list[MovingFrame] = []
     solids: list[SceneSolid] = []
@@ -238,14 +246,14 @@ def body_parts(
 
 
 def _frame_at(body: Body, p: Array) -> str:
-    """Return the name of the body's frame nearest to a point, within a tenth of its distance from the origin; empty if none."""
+    """Return the name of the body frame nearest to a point [m], shape (3,), or an empty text if no frame is close."""
     named = [(float(np.linalg.norm(np.array(f.origin.xyz) - p)), f.name) for f in body.frames]
     distance, name = min(named, default=(np.inf, ""))
     return name if distance <= 0.05 + 0.1 * float(np.linalg.norm(p)) else ""
 
 
 def _turning(name: str, parent: str, R: Array, p: Array, angle: Array) -> MovingFrame:
-    """Return a frame that rotates about its z axis by angles [rad], shape (time,)."""
+    """Return a moving frame that rotates about its z axis by given angles [rad], shape (time,)."""
     turn = np.array([turn_about_z(x) for x in angle])
     return MovingFrame(
         name=name, parent=parent, position=np.broadcast_to(p, (len(angle), 3)), wxyz=quaternion_from_matrix(R @ turn)

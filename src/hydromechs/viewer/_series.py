@@ -1,4 +1,4 @@
-"""Curves of a recording in groups of panels, as data: path, attitude, velocities, joints, actuators, forces, energy, contact.
+"""Curves of a recording as data in groups of panels: path, attitude, velocity, joints, actuators, forces, energy, contact.
 
 `_plots` draws them as pictures, `_client` in a page.
 """
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     import xarray
 
 SUMMED = ("weight", "buoyancy")
-"""Forces that are shown as a sum; all others get separate curves."""
+"""Causes whose forces are shown as a sum; other causes have separate curves."""
 CAUSES = ("thrusters", "drives", "drag", "friction", "water", "contact", "external")
-"""Causes of work in the order of their colours."""
+"""Causes of work, in the order of the colours."""
 MAX_CURVES = 10
-"""Maximum number of distinguishable curves in one panel; the largest are shown."""
+"""Maximum number of curves in one panel, for distinguishable colours; the largest curves are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlotPanel:
-    """Curves over time that share a scale."""
+    """Panel with curves over time that share a scale."""
 
     title: str
-    """Title."""
+    """Title of the panel."""
     label: str = ""
-    """Label of the values, with their unit."""
+    """Label of the value axis, with unit."""
     series: Mapping[str, Array]
-    """Values by name, shape (time,) each."""
+    """Values of each curve, shape (time,), keyed by name."""
     colours: Mapping[str, str] = field(default_factory=dict)
-    """Colours of individual curves."""
+    """Colours of individual curves, keyed by name."""
     references: Mapping[str, Array] = field(default_factory=dict)
-    """References of some curves, shape (time,) each."""
+    """References of some curves, shape (time,), keyed by name."""
     min_range: float = 0.0
-    """Minimum range of values shown."""
+    """Minimum range of the value axis."""
     down: bool = False
-    """True if values increase downwards, such as depth."""
+    """True if the value axis points downwards, as for depth."""
     shaded: Array | None = None
-    """True at times to highlight, shape (time,)."""
+    """True at samples to highlight, shape (time,)."""
     note: str = ""
     """Meaning of the highlight."""
 
@@ -60,57 +60,58 @@ class PlanView:
     """Paths seen from above, on axes of equal scale."""
 
     x: str
-    """Label of the axis to the right."""
+    """Label of the horizontal axis."""
     y: str
-    """Label of the axis upwards."""
+    """Label of the vertical axis."""
     paths: Mapping[str, Array]
-    """Points of each body [m], shape (time, 2)."""
+    """Path of each body [m], shape (time, 2), keyed by body."""
     references: Mapping[str, Array]
-    """Reference points of some bodies [m], shape (time, 2)."""
+    """Reference paths of some bodies [m], shape (time, 2), keyed by body."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlotGroup:
-    """Panels that belong together."""
+    """Group of related panels."""
 
     title: str
-    """Title."""
+    """Title of the group."""
     caption: str = ""
     """Explanation in one or two sentences."""
     panels: tuple[PlotPanel, ...]
-    """The panels, in order."""
+    """Panels, in drawing order."""
     columns: int = 1
     """Number of panels side by side."""
     heading: str = ""
-    """Subject of all panels if their own titles lack it."""
+    """Common heading of all panels, if their titles are short."""
     folded: bool = False
-    """True for details that a page shows on demand."""
+    """True if a page shows the group only on demand."""
     plan: PlanView | None = None
-    """View from above, next to the panels; optional."""
+    """View from above, next to the panels. Optional."""
 
 
 def plot_groups(ds: xarray.Dataset) -> dict[str, PlotGroup]:
-    """Return the groups of curves for which a recording has data, by name, in the order of a report.
+    """Return the plot groups for which a recording has data, keyed by name, in the order of a report.
 
-    `ds`: the recording, with at least two samples.
+    Args:
+        ds: Recording with at least two samples.
     """
     found = {name: make(ds) for name, make in GROUPS.items()}
     return {name: group for name, group in found.items() if group is not None}
 
 
 def free_bodies(ds: xarray.Dataset) -> list[str]:
-    """Return bodies that move freely in the world, by the names of their coordinates; vehicles come before loose objects."""
+    """Return the names of bodies that move freely in the world, with vehicles before loose objects."""
     coordinates = set(names_along(ds, "coordinate"))
     return [b for b in names_along(ds, "body") if {f"{b}.x", f"{b}.qw"} <= coordinates]
 
 
 def names_along(ds: xarray.Dataset, dim: str) -> list[str]:
-    """Return the names along a dimension; empty if the recording does not have it."""
+    """Return the names along a dimension, or an empty list if the recording does not have the dimension."""
     return [str(x) for x in ds[dim].values] if dim in ds.coords else []
 
 
 def depth(ds: xarray.Dataset, body: str) -> Array:
-    """Return the depth of a body's origin below the mean surface [m], shape (time,)."""
+    """Return the depth of a body origin below the mean water surface [m], shape (time,)."""
     if "depth" in ds:
         return ds["depth"].sel(body=body).values
     z = ds["position"].sel(body=body, xyz="z").values
@@ -118,7 +119,7 @@ def depth(ds: xarray.Dataset, body: str) -> Array:
 
 
 def roll_pitch_yaw(quaternion: Array) -> Array:
-    """Return angles of the rotations about z, then y, then x [rad], shape (time, 3), for display, without jumps of 2π."""
+    """Return roll, pitch and yaw for display [rad], shape (time, 3), without jumps of 2π."""
     roll, pitch, yaw = (attitude(name, quaternion) for name in ("roll", "pitch", "heading"))
     return np.stack([_unwrapped(roll), pitch, _unwrapped(yaw)], axis=1)
 
@@ -128,7 +129,7 @@ def _unwrapped(angle: Array) -> Array:
 
 
 def _shown_body(ds: xarray.Dataset) -> str | None:
-    """Return the body shown in plots: the first free one, or the last body of a mechanism on a fixed base."""
+    """Return the body shown in plots: the first free body, or the last body of a mechanism with a fixed base."""
     names = names_along(ds, "body")
     return next(iter(free_bodies(ds)), names[-1] if names else None)
 
@@ -183,7 +184,7 @@ def _path(ds: xarray.Dataset) -> PlotGroup | None:
         min_range=0.1,
         down=True,
     )
-    caption = "Path from above and depth. Circle: start; square: end."
+    caption = "Path from above and depth. Circle: start. Square: end."
     return PlotGroup(title="Path", caption=caption, panels=(below,), plan=plan)
 
 
@@ -204,8 +205,8 @@ def _velocity(ds: xarray.Dataset) -> PlotGroup | None:
         V = ds["velocity"].sel(body=body).values.T
         linear = dict(zip(("u surge", "v sway", "w heave"), V[:3], strict=True))
         angular = dict(zip(("p roll", "q pitch", "r yaw"), V[3:], strict=True))
-        out.append(PlotPanel(title=f"Velocity of {body}, in its axes", label="[m/s]", series=linear))
-        out.append(PlotPanel(title=f"Angular velocity of {body}, in its axes", label="[rad/s]", series=angular))
+        out.append(PlotPanel(title=f"Velocity of {body} in body axes", label="[m/s]", series=linear))
+        out.append(PlotPanel(title=f"Angular velocity of {body} in body axes", label="[rad/s]", series=angular))
     return _group("Velocities", "Linear and angular velocity in body axes.", out)
 
 
@@ -215,7 +216,7 @@ def _joints(ds: xarray.Dataset) -> PlotGroup | None:
         return None
     rates = {n: ds["v"].sel(dof=n).values for n in names}
     keep = list(_largest(rates))
-    rest = "" if len(keep) == len(names) else f" (the {len(keep)} fastest of {len(names)})"
+    rest = "" if len(keep) == len(names) else f" ({len(keep)} fastest of {len(names)} joints)"
     positions = {n: ds["q"].sel(coordinate=n).values for n in keep}
     references = _references(ds, keep)
     out = [
@@ -236,21 +237,21 @@ def _actuators(ds: xarray.Dataset) -> PlotGroup | None:
     parts = ["thrust of each thruster [N]"] if len(drives) < ds.sizes["actuator"] else []
     parts += ["torque or force of each joint drive [N·m] or [N]"] if drives else []
     heading = ", ".join(parts)
-    caption = "Force or torque of each actuator. Shaded red: the command was beyond its limit."
+    caption = "Force or torque of each actuator. Red shading marks saturated commands."
     return _by_actuator(ds, "actuator_force", "Thrusters and drives", caption, heading[0].upper() + heading[1:])
 
 
 def _commands(ds: xarray.Dataset) -> PlotGroup | None:
     if not _has(ds, "command") or not _anything(ds["command"].values):
         return None
-    caption = "Command to each actuator. Shaded red: the actuator was at its limit."
-    return _by_actuator(ds, "command", "Commands", caption, "Command to each actuator, in its own unit", folded=True)
+    caption = "Command to each actuator. Red shading marks saturation."
+    return _by_actuator(ds, "command", "Commands", caption, "Command to each actuator, in the unit of the command", folded=True)
 
 
 def _by_actuator(
     ds: xarray.Dataset, variable: str, title: str, caption: str, heading: str, *, folded: bool = False
 ) -> PlotGroup:
-    """Return one small panel for each actuator, highlighted while it is at its limit."""
+    """Return a group with a small panel for each actuator, highlighted while the actuator is at its limit."""
     names, dofs = names_along(ds, "actuator"), names_along(ds, "dof")
     shape = (ds.sizes["time"], len(names))
     saturated = ds["saturated"].values.astype(bool) if _has(ds, "saturated") else np.zeros(shape, bool)
@@ -262,7 +263,7 @@ def _by_actuator(
             series={name: ds[variable].sel(actuator=name).values},
             colours={name: COLOURS[2] if name in dofs else COLOURS[0]},
             shaded=saturated[:, k] if share > 0 else None,
-            note="" if share == 0 else f"at limit {'< 1' if share < 1 else f'{share:.0f}'} %",
+            note="" if share == 0 else f"at limit for {'< 1' if share < 1 else f'{share:.0f}'} % of the time",
         )
         panels.append(panel)
     return PlotGroup(title=title, caption=caption, panels=tuple(panels), columns=3, heading=heading, folded=folded)
@@ -282,7 +283,7 @@ def _forces(ds: xarray.Dataset) -> PlotGroup | None:
     panels = tuple(
         PlotPanel(title=titles[k], series={name: F[:, k] for name, F in wrenches.items()}) for k in (0, 3, 1, 4, 2, 5)
     )
-    heading = f"Forces and moments on {body} by cause, in its axes"
+    heading = f"Forces and moments on {body} by cause, in body axes"
     caption = "Drag and added mass are hydrodynamic; weight and buoyancy are shown as their sum."
     return PlotGroup(title="Forces by cause", caption=caption, panels=panels, columns=2, heading=heading)
 
@@ -293,7 +294,7 @@ def _force(ds: xarray.Dataset, cause: str, body: str) -> Array:
 
 
 def _change(series: xarray.DataArray) -> Array:
-    """Change of a series since its first sample, shape (time,); the energy balance of a resumed run starts earlier."""
+    """Return the change of a series since its first sample, shape (time,); energies of a resumed run do not start at zero."""
     return series.values - series.values[0]
 
 
@@ -312,16 +313,16 @@ def _energy(ds: xarray.Dataset) -> PlotGroup | None:
         return None
     if len(stored) > 1:
         stored["total"] = np.sum(list(stored.values()), axis=0)
-    parts = {"Energy stored, change since the start": stored, "Work done on the mechanism, by cause": work}
+    parts = {"Change of stored energy since the start": stored, "Work on the mechanism by cause": work}
     if _has(ds, "energy_residual"):
-        parts["Audit: energy not accounted for"] = {"residual": _change(ds["energy_residual"])}
+        parts["Residual of the energy audit"] = {"residual": _change(ds["energy_residual"])}
     colours = {"residual": GREY, "total": INK, **_cause_colours(work)}
     panels = [PlotPanel(title=title, label="[J]", series=series, colours=colours) for title, series in parts.items() if series]
     return _group("Energy", "Stored energy, work by cause, and the residual of the audit.", panels)
 
 
 def _cause_colours(causes: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each cause: fixed for known causes, an unused one for others."""
+    """Return the colour of each cause: a fixed colour for known causes, an unused colour for others."""
     known = dict(zip(CAUSES, COLOURS, strict=False))
     free = [c for c in COLOURS if c not in {known.get(cause) for cause in causes}]
     return known | {cause: free[k % len(free)] for k, cause in enumerate(c for c in causes if c not in known)}
@@ -338,8 +339,8 @@ def _contact(ds: xarray.Dataset) -> PlotGroup | None:
     out = [PlotPanel(title=f"Normal force of {what}{rest}", label="[N]", series=forces)]
     if "contact_gap" in ds:
         gaps = {n: ds["contact_gap"].sel(contact=n).values for n in forces}
-        out.append(PlotPanel(title="Gap, negative in contact", label="[m]", series=gaps))
-    return _group("Contact", "Forces of the bodies on the ground and on each other, and their distances.", out)
+        out.append(PlotPanel(title="Gap (negative in contact)", label="[m]", series=gaps))
+    return _group("Contact", "Contact forces between bodies and with the ground, and gaps.", out)
 
 
 def _water(ds: xarray.Dataset) -> PlotGroup | None:
@@ -348,12 +349,12 @@ def _water(ds: xarray.Dataset) -> PlotGroup | None:
     if not _anything(v):
         return None
     series = dict(zip("xyz", v.T, strict=True))
-    panel = PlotPanel(title=f"Velocity of the water at {body}, in world axes", label="[m/s]", series=series)
-    return _group("Water", "Velocity of the water at the vehicle: current, gusts and waves.", [panel])
+    panel = PlotPanel(title=f"Water velocity at {body} in world axes", label="[m/s]", series=series)
+    return _group("Water", "Water velocity at the vehicle, from current, gusts and waves.", [panel])
 
 
 def _group(title: str, caption: str, panels: list[PlotPanel], *, folded: bool = False) -> PlotGroup | None:
-    """Return a group of panels below each other; None without panels."""
+    """Return a group of stacked panels, or None without panels."""
     return PlotGroup(title=title, caption=caption, panels=tuple(panels), folded=folded) if panels else None
 
 
@@ -369,4 +370,4 @@ GROUPS: dict[str, Callable[[xarray.Dataset], PlotGroup | None]] = {
     "joints": _joints,
     "commands": _commands,
 }
-"""Functions that create the groups, by name; each returns None if there is no data."""
+"""Functions that create the groups, keyed by name; a function returns None if the recording has no data."""

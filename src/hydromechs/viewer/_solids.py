@@ -1,4 +1,4 @@
-"""Surfaces of triangles used only in scenes: thrusters, arrows, mesh files with their colours."""
+"""Triangulated surfaces that are used only in scenes: thrusters, arrows, mesh files with colours."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from hydromechs.values import Array
 
 
 def duct(radius: float, length: float) -> Triangles:
-    """Return the nozzle of a thruster about its centre, along z, with hub and three struts."""
+    """Return the nozzle of a thruster with hub and three struts, centred at the origin along z; radius and length in [m]."""
     r, h = radius, 0.5 * length
     nozzle = revolved(
         [(0.86 * r, -h), (0.93 * r, -1.05 * h), (r, -0.8 * h), (r, 0.5 * h), (0.93 * r, h), (0.84 * r, h), (0.86 * r, -h)]
@@ -23,7 +23,7 @@ def duct(radius: float, length: float) -> Triangles:
 
 
 def propeller(radius: float, length: float) -> Triangles:
-    """Return the propeller of a thruster with that duct, along z."""
+    """Return the propeller that fits a duct with a radius and length [m], along z."""
     r, h = radius, 0.5 * length
     nose = revolved([(0.21 * r, 0.0), (0.21 * r, 0.5 * h), (0.12 * r, 0.9 * h), (0.0, h)])
     s = np.linspace(0.15, 0.8, 6) * r
@@ -39,12 +39,12 @@ def propeller(radius: float, length: float) -> Triangles:
 
 
 def turn_about_z(angle: float) -> Array:
-    """Return the rotation about z by an angle [rad], shape (3, 3)."""
+    """Return the rotation matrix about z for an angle [rad], shape (3, 3)."""
     return planar_rotation(2, np.cos(angle), np.sin(angle))
 
 
 def arrow(start: Array, end: Array, width: float) -> Triangles:
-    """Return an arrow between two points [m], shape (3,) each, with a shaft of a radius `width` [m]; None if they coincide."""
+    """Return an arrow between two points [m], shape (3,) each, with shaft radius `width` [m]; empty if the points coincide."""
     length = float(np.linalg.norm(end - start))
     if length < 1e-9:
         return joined([])
@@ -54,7 +54,7 @@ def arrow(start: Array, end: Array, width: float) -> Triangles:
 
 
 def mesh_file(path: str | Path) -> list[tuple[Triangles, tuple[float, float, float] | None]]:
-    """Return the parts of an OBJ, STL, GLB or DAE file with their colours, None for a part without one."""
+    """Return the parts of an OBJ, STL, GLB or DAE file, each with its colour, or None for a part without colour."""
     return [
         (Triangles(np.asarray(part.vertices, dtype=float), np.asarray(part.faces, dtype=int)), _mesh_color(part))
         for part in read_mesh(path)
@@ -62,7 +62,7 @@ def mesh_file(path: str | Path) -> list[tuple[Triangles, tuple[float, float, flo
 
 
 def _mesh_color(part: Any) -> tuple[float, float, float] | None:
-    """Return the colour that a mesh file gives to a part, without textures; None if it gives none."""
+    """Return the colour of a part in a mesh file, without textures, or None if the file does not specify a colour."""
     import trimesh
 
     look = part.visual

@@ -1,4 +1,4 @@
-"""Style of figures: stacked panels, legends to the right, at most a few thousand points per curve."""
+"""Common style of figures: stacked panels, legends on the right, at most a few thousand points per curve."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#4d4d4d", "#8c6d1f", "#00a6a6")
-"""Colours of curves, distinct also for colour-blind readers; the first six after Okabe and Ito."""
+"""Colours of curves, distinguishable by colour-blind readers; the first six are from the palette of Okabe and Ito."""
 GREY, RED, INK = "#5b6770", "#c0392b", "#1d2b33"
 DPI = 150
 WIDTH = 7.6
-"""Width of every figure [in]."""
+"""Default width of figures [in]."""
 POINTS = 4000
-"""Curves with more points than this are thinned, keeping their peaks."""
+"""Number of points above which a curve is thinned, keeping its peaks."""
 
 
 @contextlib.contextmanager
 def figure(out: Path, *, height: float, width: float = WIDTH, math: bool = True) -> Iterator[Figure]:
-    """Yield a figure in the common style and save it at the end; matplotlib's global state is not changed.
+    """Yield a figure in the common style, then save it; the global state of matplotlib is unchanged.
 
-    `height`: height [in]; `width`: width [in]; `math`: True if text between $ signs is a formula; False for names from files,
-    which may contain any characters.
+    Args:
+        out: File to write; its suffix selects the format.
+        height: Height of the figure [in].
+        width: Width of the figure [in].
+        math: True to render text between $ signs as a formula; False for names from files, which may contain any character.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -52,7 +55,7 @@ def figure(out: Path, *, height: float, width: float = WIDTH, math: bool = True)
 
 
 def _save_small(fig: Figure, out: Path) -> None:
-    """Save as PNG with a palette of 256 colours that preserves thin curves: a third of the size, no visible difference."""
+    """Save a figure as PNG with a palette of 256 colours: a third of the size, without visible difference."""
     from PIL import Image
 
     canvas = cast(Any, fig.canvas)
@@ -63,7 +66,7 @@ def _save_small(fig: Figure, out: Path) -> None:
 
 
 def time_panels(fig: Figure, titles_and_labels: Sequence[tuple[str, str]], time: np.ndarray) -> list[Axes]:
-    """Create stacked panels over one time axis, each with a title and a label with unit."""
+    """Create stacked panels with a common time axis [s]; each has a title and a value label with unit."""
     panels = list(np.atleast_1d(fig.subplots(len(titles_and_labels), 1, sharex=True)))
     for ax, (title, label) in zip(panels, titles_and_labels, strict=True):
         ax.set_title(title)
@@ -74,7 +77,7 @@ def time_panels(fig: Figure, titles_and_labels: Sequence[tuple[str, str]], time:
 
 
 def grid_panels(fig: Figure, titles: Sequence[str], time: np.ndarray, *, columns: int = 3) -> list[Axes]:
-    """Create rows of small panels, each with its own scale and title, over the same time axis."""
+    """Create a grid of small panels over the same time axis [s], each with its own scale and title."""
     rows = -(-len(titles) // columns)
     grid = fig.subplots(rows, columns, squeeze=False)
     flat = list(grid.flat)
@@ -100,7 +103,7 @@ def curves(
     colours: Mapping[str, str] | None = None,
     references: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Draw named curves, with references of the same name dotted; several curves get a legend to the right of the panel."""
+    """Draw named curves, and their references as dotted lines; several curves have a legend on the right."""
     for k, (name, values) in enumerate(series.items()):
         colour = (colours or {}).get(name, COLOURS[k % len(COLOURS)])
         style = "-" if k < len(COLOURS) else "--"
@@ -115,7 +118,7 @@ def curves(
 
 
 def keep_scale(ax: Axes) -> None:
-    """Do not magnify rounding noise: the axis spans at least 1e-9 and one millionth of its values."""
+    """Widen the axis to at least 1e-9 and one millionth of its values, so that rounding noise is not magnified."""
     low, high = ax.get_ylim()
     need = max(1e-9, 1e-6 * max(abs(low), abs(high)))
     if abs(high - low) < need:
@@ -124,7 +127,7 @@ def keep_scale(ax: Axes) -> None:
 
 
 def shade(ax: Axes, time: np.ndarray, on: np.ndarray) -> None:
-    """Shade the times when a condition holds."""
+    """Shade the time spans in which a condition is true; `on` contains its value at each sample, shape (time,)."""
     steps = np.diff(np.concatenate([[0], np.asarray(on, dtype=int), [0]]))
     starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
     half = 0.5 * float(np.median(np.diff(time))) if len(time) > 1 else 0.5
@@ -133,15 +136,17 @@ def shade(ax: Axes, time: np.ndarray, on: np.ndarray) -> None:
 
 
 def thinned(time: Array, values: Array) -> tuple[Array, Array]:
-    """Return the curve with fewer points, with its peaks."""
+    """Return a curve with fewer points that keeps its peaks."""
     kept = kept_points([values], POINTS)
     return time[kept], values[kept]
 
 
 def kept_points(curves: Iterable[Array], most: int) -> Array:
-    """Return the indices of samples that show all curves: the minimum and maximum of each in each of `most` / 2 intervals.
+    """Return indices of samples that represent all curves: the extremes of each curve in each of `most` / 2 intervals.
 
-    `curves`: values, shape (time,) each; `most`: number of points that one curve keeps; curves with fewer samples keep all.
+    Args:
+        curves: Values of the curves, shape (time,) each.
+        most: Maximum number of points per curve; curves with fewer samples keep all.
     """
     rows = [np.asarray(values, dtype=float) for values in curves]
     n = max(map(len, rows), default=0)

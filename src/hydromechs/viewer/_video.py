@@ -1,4 +1,4 @@
-"""A scene as a video: frames drawn without a display, into a GIF or, with an encoder, an MP4."""
+"""Videos of a scene, drawn without a display: GIF, or MP4 if an encoder is installed."""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,16 +13,16 @@ from ._raster import Camera, camera_for, raster, scene_camera
 from ._scene import HIDDEN, Scene
 
 VIDEOS = (".mp4", ".gif")
-"""Formats by the suffix of the file."""
+"""File suffixes of the video formats."""
 FASTEST = {".mp4": 240.0, ".gif": 50.0}
-"""Maximum frame rate; browsers slow down GIFs with frames shorter than 0.02 s."""
+"""Maximum frame rate [1/s]; browsers slow down GIFs with frames shorter than 0.02 s."""
 MAX_FRAMES = {".mp4": 100_000, ".gif": 3000}
-"""Maximum number of frames of a video; GIF frames are all in memory at once."""
+"""Maximum number of frames of a video; all frames of a GIF are in memory at the same time."""
 PALETTE = 6
 """Number of GIF frames from which the palette is chosen."""
 
 Draw = Callable[[int], Array]
-"""Function that returns the frame at a time index, red, green and blue from 0 to 255, shape (height, width, 3)."""
+"""Function that draws the frame at a time index: red, green and blue from 0 to 255, shape (height, width, 3)."""
 Progress = Callable[[int, int], None]
 """Callback that receives the number of frames drawn and the total."""
 View = Callable[[int], Camera]
@@ -30,19 +30,25 @@ View = Callable[[int], Camera]
 
 
 def video_moments(scene: Scene, *, speed: float, rate: float, begin: float | None = None, end: float | None = None) -> Array:
-    """Return the time indices of the frames of a video, the nearest in the scene, shape (frames,).
+    """Return the index of the nearest scene time for each frame of a video, shape (frames,).
 
-    `speed`: simulated over shown time, above 0; `rate`: frames per second of shown time [1/s], above 0; `begin`: first time to
-    show [s]; defaults to the scene's first; `end`: last time to show [s]; defaults to the scene's last.
+    Args:
+        scene: Scene of a recording.
+        speed: Ratio of simulated time to video time, above 0.
+        rate: Frame rate [1/s], above 0.
+        begin: First simulated time to show [s]. Defaults to the first time of the scene.
+        end: Last simulated time to show [s]. Defaults to the last time of the scene.
     """
     for name, value in (("speed", speed), ("frames per second", rate)):
         if not (np.isfinite(value) and value > 0.0):
-            raise ValueError(f"{name} of a video must be above 0, got {value:g}")
+            raise ValueError(f"{name} of a video is {value:g}, must be finite and > 0")
     first, last = float(scene.times[0]), float(scene.times[-1])
     begin, end = first if begin is None else begin, last if end is None else end
     slack = speed / rate  # users type times with few digits
     if not first - slack <= begin < end <= last + slack:
-        raise ValueError(f"from {begin:g} to {end:g} s: the run has times from {first:g} to {last:g} s")
+        raise ValueError(
+            f"video times {begin:g} to {end:g} s are outside the run; choose increasing times from {first:g} to {last:g} s"
+        )
     wanted = np.arange(begin, end + 1e-9, speed / rate)
     after = np.clip(np.searchsorted(scene.times, wanted), 1, max(len(scene.times) - 1, 1))
     after = np.minimum(after, len(scene.times) - 1)
@@ -51,25 +57,30 @@ def video_moments(scene: Scene, *, speed: float, rate: float, begin: float | Non
 
 
 def chosen_layers(scene: Scene, names: Sequence[str]) -> list[str]:
-    """Return the layers to draw: the named ones, or all that are not hidden.
+    """Return the layers to draw: the named layers, or all layers that are not hidden.
 
-    `names`: names of layers; empty for the default ones.
+    Args:
+        scene: Scene to draw.
+        names: Names of layers; empty for the default layers.
     """
     unknown = [name for name in names if name not in scene.layers]
     if unknown:
-        raise ValueError(f"no layer {unknown[0]!r}; available: {', '.join(scene.layers)}")
+        raise ValueError(f"the scene has no layer {unknown[0]!r}; available: {', '.join(scene.layers)}")
     return list(names) or [layer for layer in scene.layers if layer not in HIDDEN]
 
 
 def follow(scene: Scene, body: str, *, azimuth: float = -38.0, aspect: float = 16.0 / 9.0) -> View:
     """Return a camera that follows a body.
 
-    `body`: name of the body; `azimuth`: viewing direction about the vertical, from the x axis [deg]; `aspect`: width of the
-    picture over its height.
+    Args:
+        scene: Scene of a recording.
+        body: Name of the body.
+        azimuth: Azimuth of the camera about the vertical, from the x axis [deg].
+        aspect: Ratio of width to height of the picture.
     """
     paths = {frame.name: frame.position @ scene.upright.T for frame in scene.frames if not frame.parent}
     if body not in paths:
-        raise ValueError(f"no body {body!r} to follow; available: {', '.join(paths)}")
+        raise ValueError(f"the scene has no body {body!r} to follow; available: {', '.join(paths)}")
     low, high = scene.bounds(0, frames=(body,))
     center = paths[body][0]
     reach = 1.15 * np.maximum(np.abs(low - center), np.abs(high - center))
@@ -96,36 +107,37 @@ def write_video(
     layers: Collection[str] | None = None,
     progress: Progress = lambda done, frames: None,
 ) -> Path:
-    """Write a scene over time as a video; needs neither a display nor a browser.
+    """Write a scene as a video; needs neither a display nor a browser.
 
     Args:
-        scene: The scene of a recording.
-        path: The file: .gif, or .mp4 if imageio-ffmpeg is installed.
-        speed: Simulated over shown time.
-        rate: Frames per second of shown time [1/s]; a GIF keeps times in hundredths of a second.
-        size: Width and height [pixels], even numbers for .mp4.
-        begin: First time to show [s].
-        end: Last time to show [s].
-        view: Camera of each frame, as from `follow`. Defaults to a fixed camera that sees everything.
-        azimuth: Viewing direction of the fixed camera, about the vertical from x [deg].
-        layers: Layers to show. Defaults to all but hidden ones.
+        scene: Scene of a recording.
+        path: File to write: .gif, or .mp4 if imageio-ffmpeg is installed.
+        speed: Ratio of simulated time to video time.
+        rate: Frame rate [1/s]; a GIF stores times in hundredths of a second.
+        size: Width and height [pixel], even numbers for .mp4.
+        begin: First simulated time to show [s]. Defaults to the first time of the scene.
+        end: Last simulated time to show [s]. Defaults to the last time of the scene.
+        view: Camera of each frame, such as from `follow`. Defaults to a fixed camera that sees all bodies.
+        azimuth: Azimuth of the fixed camera about the vertical, from the x axis [deg].
+        layers: Layers to show. Defaults to all layers that are not hidden.
         progress: Callback that receives the number of frames drawn and the total.
     """
     path = Path(path)
     width, height = size
     kind = path.suffix.lower()
     if kind not in VIDEOS:
-        raise ValueError(f"{path}: a video ends in {' or '.join(VIDEOS)}")
+        raise ValueError(f"{path} is not a video file; use the suffix {' or '.join(VIDEOS)}")
     if rate > FASTEST[kind]:
-        words = f"a GIF shows at most {FASTEST[kind]:g}; write an .mp4, or fewer"
-        words = words if kind == ".gif" else f"a video has at most {FASTEST[kind]:g}"
-        raise ValueError(f"{rate:g} frames per second: {words}")
+        fix = "write an .mp4, or use a lower rate" if kind == ".gif" else "use a lower rate"
+        raise ValueError(f"{rate:g} frames per second exceed the limit of {FASTEST[kind]:g} for {kind} files; {fix}")
     if not (16 <= width <= 3840 and 16 <= height <= 2160) or (kind == ".mp4" and (width % 2 or height % 2)):
-        raise ValueError(f"size {width}x{height}: from 16x16 to 3840x2160 pixels, for .mp4 even numbers")
+        raise ValueError(f"video size {width}x{height} is invalid; use 16x16 to 3840x2160 pixels, even numbers for .mp4")
     moments = video_moments(scene, speed=speed, rate=rate, begin=begin, end=end)
     if len(moments) > MAX_FRAMES[kind]:
         what = f"{'a GIF' if kind == '.gif' else 'a video'} of {len(moments)} frames"
-        raise ValueError(f"{what}: at most {MAX_FRAMES[kind]}; shorten the time range, raise the speed or lower the rate")
+        raise ValueError(
+            f"{what} exceeds the limit of {MAX_FRAMES[kind]}; shorten the time range, raise the speed or lower the rate"
+        )
     if view is None:
         some = np.unique(moments[np.linspace(0, len(moments) - 1, 12).astype(int)])
         still = scene_camera(scene, some.tolist(), azimuth=azimuth, aspect=width / height)
@@ -141,7 +153,7 @@ def write_video(
 
 
 def _frames(draw: Draw, moments: Sequence[int], progress: Progress) -> Iterator[Array]:
-    """Yield the frames at some times; repeated frames are drawn once."""
+    """Yield the frames at some time indices; repeated frames are drawn once."""
     before, frame = -1, np.zeros(0, dtype=np.uint8)
     for done, k in enumerate(moments, start=1):
         frame = draw(k) if k != before else frame
@@ -151,7 +163,7 @@ def _frames(draw: Draw, moments: Sequence[int], progress: Progress) -> Iterator[
 
 
 def _gif(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: Progress) -> None:
-    """Write a GIF whose frames share one palette, chosen from a few of them, so that static parts take no space."""
+    """Write a GIF whose frames share one palette, chosen from a few frames, so that static parts take no space."""
     from PIL import Image
 
     some = [draw(k) for k in moments[:: max(1, len(moments) // PALETTE)]]
@@ -169,7 +181,7 @@ def _mp4(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: 
         import imageio_ffmpeg
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            f"{path}: videos in MP4 need an encoder: pip install 'hydromechs[video]'; or write a .gif, which needs none"
+            f"{path}: MP4 videos require an encoder; install it with pip install 'hydromechs[video]', or write a .gif"
         ) from None
     height, width, _ = draw(moments[0]).shape
     # pixel format that every player supports; quality from 0 to 10

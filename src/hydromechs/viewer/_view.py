@@ -1,4 +1,4 @@
-"""A model in a browser: its tree, a slider for each joint, its properties as layers."""
+"""Page that shows a model in a browser: tree of bodies, a slider for each joint, properties in layers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ._page import Page, heading, node_name, show
 from ._scene import bodies_at, model_scene
 
 FULL = math.pi
-"""Range of a joint without limits, in both directions [rad or m]."""
+"""Range of the slider of a joint without limits, in both directions [rad or m]."""
 
 
 class ModelPage(Page):
-    """A page that shows a model; see `view`."""
+    """Page that shows a model; see `view`."""
 
     def __init__(self, model: Model, q: Array | None = None, *, port: int = 0) -> None:
         self.model = model
         self.q = np.array(model.initial().q if q is None else q, dtype=float)
-        """The displayed configuration, shape (nq,)."""
+        """Displayed configuration, shape (nq,)."""
         super().__init__(model_scene(model, self.q, properties=True))
         self._bodies = [self.server.scene.get_handle_by_name(self.paths[name]) for name in model.body_names]
         gui = self.server.gui
@@ -115,9 +115,11 @@ def _tree(model: Model) -> str:
 
 
 def view(model: Model, q: Array | None = None, *, port: int = 0) -> ModelPage:
-    """Show a model in a browser, at the `url` of the returned page; `close()` ends it.
+    """Serve a page that shows a model at the `url` of the returned page; `close()` stops the server.
 
-    `q`: initial configuration, shape (nq,); defaults to the model's initial one; `port`: port to listen on; the next free one
-    if it is in use, any for 0.
+    Args:
+        model: Model to show.
+        q: Configuration, shape (nq,). Defaults to the initial configuration of the model.
+        port: Port to listen on; if it is in use, the next free port is used; 0 selects any free port.
     """
     return ModelPage(model, q, port=port)

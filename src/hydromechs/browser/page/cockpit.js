@@ -54,7 +54,7 @@
       view = new SceneView($("scene"), scene, array, page.follow, drawsInSoftware());
     } catch (error) {
       $("failed").hidden = false;
-      $("failed").textContent = `The scene needs WebGL, which this browser does not offer (${error.message}). Instruments, plots and controls work without it.`;
+      $("failed").textContent = `The scene requires WebGL, which this browser does not support (${error.message}). Instruments, plots and controls are not affected.`;
       $("views").hidden = $("layers").hidden = true;
       return;
     }

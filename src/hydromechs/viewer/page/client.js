@@ -1,5 +1,5 @@
 "use strict";
-// Connects scene, timeline and plots of a page. Keys: space plays, arrows step, Home and End jump.
+// Connects the scene, timeline and plots of a page. Keys: Space plays, arrows step, Home and End jump.
 
 (async () => {
   const by = id => document.getElementById(id), data = JSON.parse(by("data").textContent);
@@ -14,7 +14,7 @@
     view = new SceneView(by("scene"), data.scene, array, data.follow);
   } catch (error) {
     by("failed").hidden = false;
-    by("failed").textContent = `The scene needs WebGL, which this browser does not offer (${error.message}). Plots work without it.`;
+    by("failed").textContent = `The scene requires WebGL, which this browser does not support (${error.message}). Plots are not affected.`;
   }
   const plots = new Plots(data.plots, array, data.runs, seek);
 
@@ -55,7 +55,7 @@
     time.addEventListener("input", () => seek(Number(time.value)));
     by("play").addEventListener("click", () => play(!playing));
     for (const speed of [0.1, 0.25, 0.5, 1, 2, 5, 10, 50]) by("speed").add(new Option(`${speed} ×`, speed, speed === 1, speed === 1));
-    by("follow").add(new Option("Camera stays", ""));
+    by("follow").add(new Option("Fixed camera", ""));
     for (const frame of data.scene.frames) if (!frame.parent && !frame.scenery) by("follow").add(new Option(`Follow ${frame.name}`, frame.name));
     by("follow").value = data.follow;
     by("follow").addEventListener("change", () => view?.frame(by("follow").value));
@@ -83,7 +83,7 @@
     view.resize();
   }
 
-  // A strip of pictures of the vehicle, from the start to the end.
+  // Adds a strip of pictures of the vehicle, from the start to the end of the run.
   function addMoments() {
     const place = by("moments");
     if (place && !view) place.closest("section").hidden = true;
@@ -92,7 +92,7 @@
     view.pictures(moments, 480, 320).forEach((picture, k) => {
       const button = element("button"), image = element("img");
       image.src = picture;
-      image.alt = `The vehicle at ${moments[k].toFixed(1)} s`;
+      image.alt = `Vehicle at ${moments[k].toFixed(1)} s`;
       button.append(image, element("span", "", `${moments[k].toFixed(1)} s`));
       button.addEventListener("click", () => { seek(moments[k]); stage.scrollIntoView({ block: "nearest" }); });
       place.append(button);

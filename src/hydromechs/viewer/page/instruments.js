@@ -1,11 +1,11 @@
 "use strict";
-// Instruments on the picture, for the station and for simulations in a page: they return SVG from numbers.
+// Instruments that overlay the scene, for the station and for simulations in a page; functions return SVG.
 
 const decimals = (x, n = 2) => (x === null || x === undefined ? "–" : Number(x).toFixed(n).replace(/^-(?=[0.]*$)/, ""));
 const degrees = (heading, n) => decimals(decimals(heading, n) % 360, n);   // 359.96 is 0.0, not 360.0
 const escapeHtml = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
-// Headings are measured from x towards y: from north to east in NED, from east to north in ENU, where a turn right decreases them.
+// Headings are measured from x towards y: from north to east in NED, from east to north in ENU, where a right turn decreases them.
 const NAMES = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
 const windRose = (degrees, axes) => degrees % 45 ? undefined : NAMES[(axes === "ENU" ? 10 - degrees / 45 : degrees / 45) % 8];
 
@@ -49,7 +49,7 @@ function thrusterPlan(rows) {
   }).join("") + `<path d="M0 -56 l-4 7 h8 z" class="bow"/>`;
 }
 
-// Messages where the eyes are: each for eight seconds, the last three. `place`: their element.
+// Shows the last three messages in the field of view, each for eight seconds. `place`: parent element.
 class Toasts {
   constructor(place) { this.place = place; this.since = new Map(); }
 

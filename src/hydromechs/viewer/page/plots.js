@@ -1,5 +1,5 @@
 "use strict";
-// Draws the groups of curves that _client.py has packed. All plots share the zoom and the time of the scene.
+// Draws the groups of curves packed by _client.py. All plots share one zoom and the time of the scene.
 
 class Plots {
   constructor(data, array, runs, seek) {
@@ -116,13 +116,13 @@ class Plots {
     return plot;
   }
 
-  // Times and curves of a panel, for uPlot.
+  // Returns the times and curves of a panel as data for uPlot.
   read(panel) {
     const tables = panel.tables.map(table => [this.array(table.t), ...table.curves.map(curve => values(this.array(curve.values)))]);
     return tables.length > 1 ? uPlot.join(tables.map(table => table.map(row => Array.from(row)))) : tables[0];
   }
 
-  // Draws plots in view again after their arrays have changed.
+  // Redraws visible plots after their arrays have changed.
   update() {
     this.zooming = true;  // until uPlot has set its scales, which it does after this task
     for (const plot of this.plots) {
@@ -161,7 +161,7 @@ class Plots {
     }
   }
 
-  // Draws all plots again, in the colours of the page.
+  // Redraws all plots in the colours of the page.
   remake() {
     const places = this.plots.map(plot => plot.root.parentNode);
     this.plots.forEach(plot => plot.destroy());
@@ -170,7 +170,7 @@ class Plots {
   }
 }
 
-// Paths from above, on axes of equal scale, with a dot where each body is.
+// Plot of paths from above on axes of equal scale, with a dot at the position of each body.
 class Plan {
   constructor(place, plan, array) {
     const all = plan.paths.map(path => ({ ...path, points: array(path.points), t: path.t && array(path.t) }));
@@ -242,7 +242,7 @@ function element(tag, kind, text) {
   return out;
 }
 
-// A row for uPlot: gaps in place of values that are not finite.
+// Returns values for uPlot, with gaps in place of values that are not finite.
 function values(row) {
   return row.every(isFinite) ? row : Array.from(row, x => isFinite(x) ? x : null);
 }
@@ -252,7 +252,7 @@ function nice(x) {
   return power * [1, 2, 5, 10].find(m => m * power >= x);
 }
 
-// A tick with as many digits as its step needs, so that neighbours differ.
+// Formats ticks with enough digits for their step, so that neighbours differ.
 function fixed(x, step) {
   if (Math.abs(x) < 1e-9 * step) return "0";
   if (step < 1e-5 || Math.abs(x) >= 1e6) return x.toExponential(Math.max(0, Math.min(12, Math.round(Math.log10(Math.abs(x) / step) + 0.5))));

@@ -1,10 +1,10 @@
 "use strict";
-// Draws a scene that _client.py has packed: frames with solids, arrows, lines, tethers, surfaces, at any time.
-// World axes are the model's; the root group turns them so that z is up.
+// Draws a scene packed by _client.py at any time: frames with solids, arrows, lines, tethers, surfaces.
+// The scene is in world axes of the model; the root group rotates them so that z is up.
 
 const FOV = 34;               // vertical field of view [deg]
-const ONBOARD = 70;           // that of onboard cameras [deg]
-const DIRECTION = [-38, 20];  // of the first view: azimuth and elevation [deg]
+const ONBOARD = 70;           // vertical field of view of onboard cameras [deg]
+const DIRECTION = [-38, 20];  // azimuth and elevation of the initial view [deg]
 
 class SceneView {
   // `plain`: coarse and without shadows, for computers without a graphics card.
@@ -28,7 +28,7 @@ class SceneView {
     this.camera = new THREE.PerspectiveCamera(FOV, 1, 0.01, 1000);
     this.camera.up.set(0, 0, 1);
     this.controls = new THREE.OrbitControls(this.camera, canvas);
-    this.controls.maxPolarAngle = 0.56 * Math.PI;  // hardly ever below the ground
+    this.controls.maxPolarAngle = 0.56 * Math.PI;  // keeps the camera above most of the ground
     this.controls.addEventListener("change", () => { this.dirty = true; });
     this.frames = new Map([["", this.root]]);
     this.build();
@@ -78,7 +78,7 @@ class SceneView {
       color: color(solid.color), roughness: 0.75, metalness: 0.05, transparent: clear, opacity: solid.opacity,
       side: solid.moving ? THREE.FrontSide : THREE.DoubleSide, depthWrite: !clear,
     });
-    if (solid.layer === "terrain") texture(geometry, material, this.plain ? 1 : 8);  // structure, so that motion over the ground is seen
+    if (solid.layer === "terrain") texture(geometry, material, this.plain ? 1 : 8);  // texture, so that motion over the ground is visible
     const mesh = new THREE.Mesh(geometry, material);
     mesh.castShadow = solid.moving && !clear;
     mesh.receiveShadow = !clear;
@@ -171,7 +171,7 @@ class SceneView {
 
   // -- view ------------------------------------------------------------------------------------------------------------------
 
-  // Centre and half diagonal of the solids of a mechanism, or of all moving ones.
+  // Returns the centre and half diagonal of the solids of a mechanism, or of all moving solids.
   extent(body) {
     const mechanism = this.data.frames.find(frame => frame.name === body)?.mechanism;
     const frames = new Set(this.data.frames
@@ -191,7 +191,7 @@ class SceneView {
     return { center: low.clone().add(high).multiplyScalar(0.5), reach: Math.max(0.5 * high.distanceTo(low), 1e-3) };
   }
 
-  // Points the camera at a mechanism from the first direction, and follows it.
+  // Points the camera at a mechanism from the initial direction, and follows the mechanism.
   frame(body, margin = 1.1) {
     const { center, reach } = this.extent(body), [azimuth, elevation] = DIRECTION.map(x => x * Math.PI / 180);
     const rise = this.data.surfaces.length ? 0.05 : elevation;
@@ -217,7 +217,7 @@ class SceneView {
     this.dirty = true;
   }
 
-  // Draws faster and coarser: with fewer pixels, then without shadows; false if it already does.
+  // Reduces quality to draw faster: first fewer pixels, then no shadows. Returns false if nothing is left to reduce.
   simplify() {
     if (this.sharpness > 1 && devicePixelRatio > 1) this.sharpness = 1;
     else if (this.renderer.shadowMap.enabled) this.renderer.shadowMap.enabled = this.sun.castShadow = false;
@@ -227,7 +227,7 @@ class SceneView {
     return true;
   }
 
-  // Fixes the camera to a frame: `place` has its name, and position, direction and up in its axes; null frees it.
+  // Fixes the camera to a frame; `place` contains the frame name, and position, direction and up in its axes. null frees it.
   mount(place) {
     this.mounted = place;
     this.controls.enabled = !place;
@@ -247,7 +247,7 @@ class SceneView {
     this.camera.lookAt(this.controls.target);
   }
 
-  // Moves the camera to a direction from its target, z up, at its distance.
+  // Moves the camera to a direction from its target, z up; the distance is unchanged.
   lookFrom(away) {
     const { target } = this.controls, distance = this.camera.position.distanceTo(target);
     this.camera.position.copy(target).addScaledVector(new THREE.Vector3(...away).normalize(), distance);
@@ -306,7 +306,7 @@ class SceneView {
     this.renderer.render(this.scene, this.camera);
   }
 
-  // Pictures of the followed mechanism at some times, as image addresses.
+  // Returns pictures of the followed mechanism at some times, as image URLs.
   pictures(times, width, height) {
     const [now, position, target, aspect] = [this.now, this.camera.position.clone(), this.controls.target.clone(), this.camera.aspect];
     const ratio = this.renderer.getPixelRatio(), out = [], canvas = document.createElement("canvas");
@@ -337,7 +337,7 @@ class SceneView {
   }
 }
 
-// Adds a switch for each layer to an element, the colours of the shown arrows to another, and the water behind the scene.
+// Adds layer switches to one element and a legend of visible arrows to another; draws the water behind the scene.
 function layerSwitches(view, place, legend) {
   const swatches = new Map(view.data.arrows.map(arrows => [arrows.layer, css(arrows.color)]));
   const show = () => legend.replaceChildren(...[...swatches].filter(([name]) => view.layers.get(name).on).map(([name, colour]) => {
@@ -360,19 +360,19 @@ function layerSwitches(view, place, legend) {
   view.canvas.style.background = `linear-gradient(${css(top)}, ${css(bottom)})`;
 }
 
-// True if this computer draws without a graphics card.
+// Returns true if this computer renders without a GPU.
 function drawsInSoftware() {
   const context = document.createElement("canvas").getContext("webgl2"), info = context?.getExtension("WEBGL_debug_renderer_info");
   return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(context?.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : context.RENDERER) ?? "");
 }
 
-// The bytes of a compressed block of the page.
+// Returns the bytes of a compressed block in the page.
 async function inflated(id) {
   const packed = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
 }
 
-// A function that returns the arrays of a block by their places.
+// Returns a function that reads arrays from a block, given their offsets.
 function arrays(block) {
   const kinds = { f4: Float32Array, f8: Float64Array, u4: Uint32Array }, cache = new Map();
   return ref => {
@@ -385,7 +385,7 @@ const mix = (a, b, part) => a + part * (b - a);
 const color = rgb => new THREE.Color().setRGB(...rgb, THREE.SRGBColorSpace);
 const css = rgb => `rgb(${rgb.map(x => Math.round(255 * x)).join(" ")})`;
 
-// Index of the last entry of an ascending array that is not above x; -1 if there is none.
+// Returns the index of the last entry of an ascending array that is at most x, or -1 if there is no such entry.
 function last(values, x) {
   let [low, high] = [0, values.length];
   while (low < high) {

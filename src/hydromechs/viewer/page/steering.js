@@ -1,10 +1,10 @@
 "use strict";
-// Keys, buttons, sticks and gamepad of a pilot, for the station and for simulations in a page.
+// Input of a pilot by keys, buttons, sticks and gamepad, for the station and for simulations in a page.
 
 const SLOW = 0.3;           // deflection of a key with Shift
-const DEAD = 0.12;          // stick deflection that counts as none
+const DEAD = 0.12;          // stick deflection below which input is zero
 
-// key code -> [axis, deflection]; axes 0..5 are the vehicle's: forward, starboard, down, and about them
+// key code -> [axis, deflection]; axes 0 to 5: forward, starboard and down of the vehicle, and rotations about them
 const VEHICLE = { KeyW: [0, 1], KeyS: [0, -1], KeyA: [1, -1], KeyD: [1, 1], KeyR: [2, -1], KeyF: [2, 1],
   ArrowLeft: [3, -1], ArrowRight: [3, 1], ArrowUp: [4, -1], ArrowDown: [4, 1], KeyQ: [5, -1], KeyE: [5, 1] };
 const TOOL = { KeyI: [0, 1], KeyK: [0, -1], KeyJ: [1, -1], KeyL: [1, 1], KeyU: [2, -1], KeyO: [2, 1] };
@@ -47,7 +47,7 @@ class Steering {
   }
 }
 
-// Gamepads; none where the browser has none, or keeps them from the frame of the page.
+// Returns the gamepads, or none if the browser does not support them or blocks them in this frame.
 function connectedPads() {
   try {
     return [...navigator.getGamepads()];
