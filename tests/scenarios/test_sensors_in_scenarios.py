@@ -88,7 +88,7 @@ def test_blocks_beside_a_scenario():
     ("old", "new", "words"),
     [
         ("device: dvl_600khz, frame: vehicle", "device: dvl_600khz, frame: nowhere", "sensor 'dvl': no frame or body 'nowhere'"),
-        ("frame: vehicle, rate: 50", "frame: vehicle, rate: 47", "does not divide the 50 Hz of 'encoders', the fastest; choose 50 or 25 Hz"),
+        ("frame: vehicle, rate: 50", "frame: vehicle, rate: 47", "does not divide the 50 Hz of 'encoders', the fastest sensor; set 50 or 25 Hz"),
         ("frame: vehicle, rate: 50", "frame: vehicle, speed: 50", "unknown key 'speed'"),
         ("device: gyrocompass", "device: gyrocompas", "(did you mean 'gyrocompass'?)"),
         ("joints: [shoulder, upper_arm", "joints: [sholder, upper_arm", "sensor 'encoders': no joint 'sholder'"),
@@ -97,7 +97,7 @@ def test_blocks_beside_a_scenario():
         ("step: 0.002, record: 0.05", "step: 0.003, record: 0.06", "sensors: 1/rate of the fastest is 0.02 s, must be an integer number of steps of 0.003 s"),
         ("frame: vehicle, rate: 50", "frame: vehicle, rate: 50, latency: 0.1", "must have no latency and the highest rate"),
         ("device: fog_imu", "device: bar30", "needs exactly one Imu among the sensors, got none"),
-        ("  encoders: {type", "  n: {type: tachometer, thruster: t9, full_speed: 9, rate: 5}\n  encoders: {type", "sensor 'n': no thruster 't9'"),
+        ("  encoders: {type", "  n: {type: tachometer, thruster: t9, full_speed: 9, rate: 5}\n  encoders: {type", "sensor 'n': no thruster is named 't9'"),
         ("error_state_filter, position: 0.3", "error_state_filter, position: -0.3", "blocks.navigation.position is -0.3, must be finite and at least 0"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sensors: quantities, rates, latencies and errors of measurements."""
+"""Sensors: measured quantities, rates, latencies and error models."""
 
 from collections.abc import Mapping
 
@@ -60,4 +60,4 @@ TYPES: Mapping[str, type[Sensor]] = {
     "tachometer": Tachometer,
     "contact_switch": ContactSwitch,
 }
-"""Sensors by their names in files."""
+"""Sensor classes, keyed by the type name in files."""

@@ -1,4 +1,4 @@
-"""Commercial sensors by name."""
+"""Commercial sensors, keyed by model name."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ from ._imu import Imu
 from ._sensor import Mounted, Noise
 
 MG = 9.80665e-3
-"""A thousandth of standard gravity [m/s²]."""
+"""Thousandth of standard gravity [m/s²]."""
 DEG = math.pi / 180.0
 
 
@@ -22,11 +22,11 @@ class Device(NamedTuple):
     """Typical data of a commercial sensor."""
 
     kind: type[Mounted]
-    """Its class."""
+    """Sensor class of the device."""
     fields: Mapping[str, Any]
-    """Its numbers."""
+    """Field values of the sensor class."""
     source: str
-    """Sources; estimates are marked."""
+    """Sources of the values; estimates are marked."""
 
 
 DEVICES: Mapping[str, Device] = {
@@ -37,7 +37,7 @@ DEVICES: Mapping[str, Device] = {
             "accelerometer": Noise(density=0.14 * MG, bias=2.0 * MG, walk=0.004 * MG, limit=16000.0 * MG),
             "gyroscope": Noise(density=0.0035 * DEG, bias=0.02 * DEG, walk=3e-4 * DEG, limit=2000.0 * DEG),
         },
-        "estimate: industrial MEMS class (such as the VectorNav VN-100), densities as commonly quoted, biases after "
+        "estimate: industrial MEMS class (such as the VectorNav VN-100); densities as commonly quoted, biases after "
         "calibration",
     ),
     "fog_imu": Device(
@@ -82,12 +82,12 @@ DEVICES: Mapping[str, Device] = {
     "quartz_depth": Device(
         DepthGauge,
         {"rate": 10.0, "noise": Noise(sigma=0.003, bias=0.02, resolution=0.001)},
-        "estimate: quartz pressure gauge of 0.01 % of some hundred metres",
+        "estimate: quartz pressure gauge with an accuracy of 0.01 % of a range of several hundred metres",
     ),
     "magnetic_compass": Device(
         Compass,
         {"rate": 10.0, "noise": Noise(sigma=1.0 * DEG, bias=1.0 * DEG)},
-        "estimate: calibrated magnetometers near thrusters",
+        "estimate: calibrated magnetometer near thrusters",
     ),
     "gyrocompass": Device(
         Compass, {"rate": 10.0, "noise": Noise(sigma=0.05 * DEG, bias=0.1 * DEG)}, "estimate: north-seeking FOG"
@@ -95,25 +95,25 @@ DEVICES: Mapping[str, Device] = {
     "usbl_short": Device(
         Usbl,
         {"rate": 1.0, "latency": 0.4, "range_sigma": 0.1, "bearing_sigma": 1.0 * DEG, "dropout": 0.05},
-        "estimate: small USBL of 1° up to some hundred metres",
+        "estimate: small USBL with a bearing accuracy of 1° at ranges up to several hundred metres",
     ),
     "usbl_survey": Device(
         Usbl,
         {"rate": 1.0, "latency": 0.6, "range_sigma": 0.03, "bearing_sigma": 0.1 * DEG, "dropout": 0.02},
-        "estimate: survey-grade USBL of 0.1° with an aligned, motion-compensated transceiver",
+        "estimate: survey-grade USBL with a bearing accuracy of 0.1° and an aligned, motion-compensated transceiver",
     ),
 }
-"""Sensors by name."""
+"""Devices, keyed by model name."""
 
 
 def device(model: str, name: str, frame: str, changes: Mapping[str, object] | None = None) -> Mounted:
-    """Return a commercial sensor with typical data.
+    """Return a commercial sensor with typical error data.
 
-    `model`: key of `DEVICES`; `name`: name, unique among the sensors; `frame`: named frame of the model, or a
-    body, that carries it; `changes`: fields that differ, by name, such as rate or transceiver.
+    `model`: key of `DEVICES`; `name`: unique name of the sensor; `frame`: frame or body that carries the sensor; `changes`:
+    values of fields that override the typical data, such as rate or transceiver.
     """
     if model not in DEVICES:
-        raise FieldError("device.model", model, f"must be a known one{nearest(str(model), DEVICES)}")
+        raise FieldError("device.model", model, f"must be a model from sensors.DEVICES{nearest(str(model), DEVICES)}")
     found, changes = DEVICES[model], dict(changes or {})
     known = [f.name for f in dataclasses.fields(found.kind) if f.name not in ("name", "frame")]
     for key in changes:

@@ -1,4 +1,4 @@
-"""Inertial measurement unit."""
+"""Inertial measurement unit (IMU)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,14 @@ from ._sensor import PERFECT, Channel, Mounted, Noise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imu(Mounted):
-    """Three accelerometers and three gyroscopes that integrate from one reading to the next, so that no shock is missed.
+    """Inertial measurement unit that integrates between readings, so that no shock is missed.
 
         φ = log(R₀ᵀ R),    ω = φ / T,    f = (R₀ exp(φ/2))ᵀ ((v − v₀) / T − g)
 
-    R and v are axes and velocity of its frame in the world, R₀ and v₀ those a period T earlier. So f is the mean specific force
-    (acceleration minus gravity) in the axes at mid-interval, and ω the mean rate: the increments Δθ and Δv of real IMUs,
-    compensated for coning and sculling (Titterton and Weston 2004), divided by T. The first reading is instantaneous.
+    R and v are axes and velocity of the frame in the world; R₀ and v₀ are their values one period T earlier. f is the mean
+    specific force (acceleration minus gravity) in the axes at mid-interval, and ω is the mean angular velocity. They equal the
+    increments Δv and Δθ of real IMUs, compensated for sculling and coning (Titterton and Weston 2004), divided by T. The first
+    reading is instantaneous.
     """
 
     kept = 12
@@ -32,7 +33,7 @@ class Imu(Mounted):
     """Errors of the angular velocity [rad/s]."""
 
     def channels(self, model: Model) -> Sequence[Channel]:
-        """Specific force, then angular velocity, in the axes of the frame."""
+        """Return the channels of specific force, then of angular velocity, in frame axes."""
         force = [Channel(f"f{x}", "m/s^2", self.accelerometer) for x in "xyz"]
         return force + [Channel(f"w{x}", "rad/s", self.gyroscope) for x in "xyz"]
 
@@ -41,7 +42,7 @@ class Imu(Mounted):
         return np.concatenate([place.v, place.R.ravel()])
 
     def read(self, instant: Instant) -> Array:
-        """Return (f, ω) of the frame's origin, lever arm included."""
+        """Return (f, ω) at the frame origin, including lever-arm effects, shape (6,)."""
         place, (time, kept) = instant.mount(self.name, self.frame), instant.before(self.name)
         known = time > 0.0
         T, v, R = where(known, time, 1.0), kept[:3], kept[3:].reshape(3, 3)
@@ -53,7 +54,7 @@ class Imu(Mounted):
 
 
 def _rotation_vector(R: Array) -> Array:
-    """Return φ with exp(φ) = R, for less than half a turn, shape (3,)."""
+    """Return φ with exp(φ) = R for rotations below 180°, shape (3,)."""
     w = 0.5 * np.sqrt(1.0 + R[0, 0] + R[1, 1] + R[2, 2])
     turn = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4.0 * w)
     return rotation_between(np.array([1.0, 0.0, 0.0, 0.0]), np.array([w, *turn]))

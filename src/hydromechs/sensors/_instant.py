@@ -1,4 +1,4 @@
-"""True motion of a plant at one instant, as input of sensors."""
+"""True motion of a plant at one instant, the input of sensors."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from hydromechs.values import Array, Scalar
 
 
 class Before(NamedTuple):
-    """Values that a sensor kept at its last measurement."""
+    """Values stored by a sensor at the last measurement."""
 
     time: Scalar
-    """Time since then [s]; 0 if there was none."""
+    """Time since the last measurement [s]; 0 before the first."""
     kept: Array
     """Result of `Sensor.keep`, shape (n,)."""
 
 
 NOTHING_BEFORE = Before(0.0, np.zeros(0))
-"""Values of a sensor that keeps nothing."""
+"""Stored values of a sensor without memory."""
 NONE: Mapping[str, Before] = MappingProxyType({})
 
 
 class MountedFrame(FrameNow):
-    """Frame of a sensor, rotated by its mounting error.
+    """Frame of a sensor, rotated by the mounting error.
 
-    `name`: name of the frame; `turn`: mounting error, a rotation vector in the frame's axes [rad], shape (3,).
+    `name`: name of the frame; `turn`: mounting error as a rotation vector in frame axes [rad], shape (3,).
     """
 
     def __init__(self, instant: Instant, name: str, turn: Array) -> None:
@@ -44,12 +44,12 @@ class MountedFrame(FrameNow):
 
     @property
     def rate(self) -> Array:
-        """Angular velocity in its own axes [rad/s], shape (3,)."""
+        """Angular velocity in frame axes [rad/s], shape (3,)."""
         return self.R_B.T @ self.now.V[self.body][3:]
 
     @property
     def specific_force(self) -> Array:
-        """Acceleration of its origin less gravity, in its own axes [m/s²], shape (3,).
+        """Specific force of the frame origin in frame axes (acceleration minus gravity) [m/s²], shape (3,).
 
         f = R_BSᵀ (v̇ + ω × v + ω̇ × p + ω × (ω × p) − R_WBᵀ g)
         """
@@ -60,10 +60,10 @@ class MountedFrame(FrameNow):
 
 
 class Instant:
-    """True quantities at one instant.
+    """True quantities of a plant at one instant.
 
-    `misalignment`: mounting error of each sensor, a rotation vector [rad], by its name; none for those not named; `terrain`:
-    visible ground; `before`: values that sensors kept at their last measurement, by their names.
+    `misalignment`: mounting errors as rotation vectors [rad], keyed by sensor name, with missing entries for aligned sensors;
+    `terrain`: visible ground; `before`: values stored at the last measurement, keyed by sensor name.
     """
 
     def __init__(
@@ -82,52 +82,52 @@ class Instant:
         self._plant, self._z, self._inputs, self._turns = plant.opened(inputs), z, inputs, misalignment
         self._e: Evaluation = evaluate(plant, t, q, v, z, inputs)
         self.now: Now = self._e.now
-        """Time, kinematics and water."""
+        """Time, kinematics and water at this instant."""
         opened = {solid.name: solid for solid in terrain_of(self._plant)} if plant.parameters else {}
         self.terrain = tuple(opened.get(solid.name, solid) for solid in terrain)
-        """Visible properties of the ground."""
+        """Visible terrain."""
 
     @property
     def model(self) -> Model:
-        """The mechanism."""
+        """Model of the mechanism."""
         return self.now.model
 
     @property
     def acceleration(self) -> Array:
-        """Rates of the components in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
+        """Time derivatives of the velocity components of each body [m/s², rad/s²], shape (nb, 6)."""
         return self._e.acceleration
 
     def mount(self, sensor: str, frame: str) -> MountedFrame:
-        """Return the frame of a sensor, with its mounting error.
+        """Return the frame of a sensor including the mounting error.
 
-        `sensor`: name of the sensor; `frame`: name of the frame.
+        `sensor`: name of the sensor; `frame`: name of the frame or body.
         """
         return MountedFrame(self, frame, self._turns.get(sensor, np.zeros(3)))
 
     def before(self, sensor: str) -> Before:
-        """Return the values that the sensor of this name kept at its last measurement."""
+        """Return the values stored by the named sensor at its last measurement."""
         return self._before.get(sensor, NOTHING_BEFORE)
 
     def contact_force(self, body: int) -> Array:
-        """Return the sum of all contact forces on a body in its axes [N], shape (3,)."""
+        """Return the sum of all contact forces on a body in body axes [N], shape (3,)."""
         return self._e.forces["contact"][body][:3] if "contact" in self._e.forces else np.zeros(3)
 
     @property
     def component_names(self) -> list[str]:
-        """Names of the components of the plant."""
+        """Names of the plant components."""
         return [c.name for c in self._plant.components]
 
     def component(self, name: str) -> tuple[Component | None, Values, Values]:
-        """Return a component of the plant, or None, with its states and inputs by their names in the component."""
+        """Return the named component, or None, with states and inputs keyed by their names in the component."""
         if name not in self.component_names:
             return None, {}, {}
         k = self.component_names.index(name)
         return self._plant.components[k], *self._plant.layout.of_component(k, self._z, self._inputs)
 
     def transmitted(self, body: int) -> Array:
-        """Return the wrench on a body through its joint from its parent, in its axes about its origin [N, N·m], shape (6,).
+        """Return the joint wrench that the parent exerts on a body, in body axes about its origin [N, N·m], shape (6,).
 
-        f_i = I_i V̇_i + V_i ×* I_i V_i − F_i + Σ Xᵀ f_j over its children j; F_i are all other forces on the body.
+        f_i = I_i V̇_i + V_i ×* I_i V_i − F_i + Σ Xᵀ f_j over the children j; F_i contains all other forces on body i.
         """
         e, model = self._e, self.model
         inertia = [body.inertia.matrix for body in model.bodies]  # separate for each body, even if it is fixed to another
@@ -141,6 +141,6 @@ class Instant:
 
 
 def terrain_of(plant: Plant, others: Sequence[Terrain] = ()) -> tuple[Terrain, ...]:
-    """Return the terrain of a plant that can be touched, and other terrain; of two with the same name, the first is used."""
+    """Return the terrain in contact pairs of a plant and other terrain; for equal names, the first is used."""
     touched = [c.solid for c in plant.components if isinstance(c, Pair) and isinstance(c.solid, Terrain)]
     return tuple({solid.name: solid for solid in [*reversed(touched), *reversed(list(others))]}.values())

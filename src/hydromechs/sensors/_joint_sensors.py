@@ -1,4 +1,4 @@
-"""Joint encoders, and force-torque sensors in joints."""
+"""Joint encoders, and force-torque sensors at joints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class JointEncoders(Sensor):
     """Positions and rates of revolute, prismatic and helical joints."""
 
     joints: tuple[str, ...]
-    """Names of the joints, which are the names of the bodies that they carry."""
+    """Names of the joints, which equal the names of the bodies that they carry."""
     position: Noise = PERFECT
     """Errors of the positions [rad or m]."""
     velocity: Noise = PERFECT
@@ -39,11 +39,11 @@ class JointEncoders(Sensor):
                 raise KeyError(f"sensor {self.name!r}: {e.args[0]}") from None
             if part.joint.nq != 1:
                 kind = type(part.joint).__name__.lower()
-                fit = "revolute, prismatic and helical joints, and others with one coordinate"
-                raise ValueError(f"sensor {self.name!r}: joint {name!r} is {kind}; encoders are for {fit}")
+                fit = "revolute, prismatic, helical or other joints with one coordinate"
+                raise ValueError(f"sensor {self.name!r}: joint {name!r} is {kind}; use encoders only for {fit}")
 
     def channels(self, model: Model) -> Sequence[Channel]:
-        """Positions, then rates."""
+        """Return the channels of positions, then of rates."""
         units = [model.joint_part(name).joint.unit for name in self.joints]
         out = [Channel(f"{name}.q", unit, self.position) for name, unit in zip(self.joints, units, strict=True)]
         return out + [Channel(f"{name}.v", f"{unit}/s", self.velocity) for name, unit in zip(self.joints, units, strict=True)]
@@ -55,9 +55,9 @@ class JointEncoders(Sensor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForceTorque(Mounted):
-    """Wrench on the body of its frame through its joint from its parent, about the frame's origin in its axes.
+    """Joint wrench that the parent exerts on the frame's body, about the frame origin in frame axes.
 
-    It includes weight, buoyancy, drag and inertia of all bodies that the joint carries, and of held loads.
+    The wrench includes weight, buoyancy, drag and inertia of all bodies carried by the joint, and of held loads.
     """
 
     force: Noise = PERFECT
@@ -70,17 +70,17 @@ class ForceTorque(Mounted):
         body = model.locate(self.frame).body
         if model.parent[body] < 0 and model.bodies[body].joint.nv == 6:
             raise ValueError(
-                f"sensor {self.name!r}: body {model.body_names[body]!r} has no parent, so no wrench goes through its joint; "
-                "mount it on the body outboard of the wrist"
+                f"sensor {self.name!r}: body {model.body_names[body]!r} has no parent, so that its joint transmits no wrench; "
+                "mount the sensor on the body outboard of the wrist"
             )
 
     def channels(self, model: Model) -> Sequence[Channel]:
-        """Force, then torque."""
+        """Return the channels of force, then of torque."""
         force = [Channel(x, "N", self.force) for x in "XYZ"]
         return force + [Channel(x, "N m", self.torque) for x in "KMN"]
 
     def read(self, instant: Instant) -> Array:
-        """(R_BSᵀ f, R_BSᵀ (n − p × f)) of the wrench (f, n) through the joint."""
+        """Return (R_BSᵀ f, R_BSᵀ (n − p × f)) for the joint wrench (f, n), shape (6,)."""
         place = instant.mount(self.name, self.frame)
         F = instant.transmitted(place.body)
         f, n = F[:3], F[3:]

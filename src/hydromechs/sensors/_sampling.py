@@ -1,4 +1,4 @@
-"""Operations at a tick of the fastest sensor, as nodes of a routine: arrivals, truth, errors, measurements in transit."""
+"""Operations at a tick of the fastest sensor as nodes of a routine: arrivals, truth, errors, delay lines."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from ._instant import Before, Instant, terrain_of
 from ._sensor import PERFECT, Errors, Mounted, Noise, Sensor
 
 HUGE = 1e300
-"""Upper bound of measurements; the comparison fails for NaN."""
+"""Upper bound of measurements; comparison with it is false for NaN."""
 STREAMS = ("bias", "mounting", "noise", "walk", "dropout")
-"""Streams of random numbers of a sensor."""
+"""Random number streams of a sensor."""
 TIMES = ("ratio", "delay", "period")
-"""Timing of a sensor: ticks between samples, ticks until one arrives, time between samples."""
+"""Timing values of a sensor: sample interval [ticks], latency [ticks], sample interval [s]."""
 MORE = 2 + len(TIMES) + len(STREAMS)
-"""Number of values of a sensor in addition to those of its channels: drop-outs, misalignment, times, streams."""
+"""Number of values per sensor besides the channel values: dropout, misalignment, timing, streams."""
 NEVER = -2.0
-"""Index that represents "no sample yet"; it differs from the index before any sample."""
+"""Index for "no sample yet", different from the index before any sample."""
 
 
 class Readings(NamedTuple):
-    """Measurements after a tick; entry k of `fresh` and `number` is that of sensor k."""
+    """Measurements after a tick; entry k of `fresh` and `number` refers to sensor k."""
 
     received: Entries
-    """Last reading of each sensor; NaN for missing values, and before the first."""
+    """Last reading of each sensor; NaN for missing values and before the first reading."""
     last: Entries
-    """Last value of each channel; NaN before the first."""
+    """Last valid value of each channel; NaN before the first value."""
     fresh: Entries
-    """1 for each sensor with a reading that has arrived at this tick."""
+    """1 for each sensor with a reading that arrived at this tick, else 0."""
     number: Entries
-    """Indices of the samples that have arrived."""
+    """Indices of the last samples that have arrived."""
 
 
 def common_period(sensors: Sequence[Sensor]) -> float:
-    """Return the period of the fastest sensor [s]; all other periods must be multiples of it."""
+    """Return the period of the fastest sensor [s]; reject other periods that are not integer multiples."""
     fastest = max(sensors, key=lambda s: s.rate)
     for s in sensors:
         ratio = fastest.rate / s.rate
@@ -55,7 +55,7 @@ def common_period(sensors: Sequence[Sensor]) -> float:
             near = [f"{fastest.rate / n:.6g}" for n in (int(ratio), int(ratio) + 1) if n]
             raise ValueError(
                 f"sensor {s.name!r} measures at {s.rate:g} Hz, which does not divide the {fastest.rate:g} Hz of "
-                f"{fastest.name!r}, the fastest; choose {' or '.join(near)} Hz, or another rate there"
+                f"{fastest.name!r}, the fastest sensor; set {' or '.join(near)} Hz, or change the rate of {fastest.name!r}"
             )
     return fastest.period
 
@@ -63,18 +63,18 @@ def common_period(sensors: Sequence[Sensor]) -> float:
 def whole_periods(period: float, common: float, name: str) -> None:
     """Reject a period that is not an integer multiple of the fastest sensor's period.
 
-    `period`: the period [s]; `common`: result of `common_period` [s]; `name`: owner of the period, for the message.
+    `period`: period to check [s]; `common`: result of `common_period` [s]; `name`: description of the period for the message.
     """
     whole_steps(period, common, name, "periods of the fastest sensor,", "another rate")
 
 
 def is_number(x: Scalar) -> Scalar:
-    """Return 1 for a number, 0 for NaN; float or symbol."""
+    """Return 1 for a number and 0 for NaN, for floats or symbols."""
     return where(abs(x) <= HUGE, 1.0, 0.0)
 
 
 def part_of(whole: Entries, start: int, size: int) -> Entries:
-    """Entries of a stretch."""
+    """Return a contiguous part of entries."""
     return Entries(whole.array, whole.start + start, size)
 
 
@@ -87,11 +87,11 @@ def equations_of(s: Sensor) -> Sensor:
 
 
 class SensorNodes:
-    """The sensors of a plant as nodes of a routine.
+    """Sensors of a plant as nodes of a routine.
 
-    Random numbers depend only on the seed, the world, the sensor's name and seed, and the index of the sample.
+    Random numbers depend only on run seed, world, sensor name, sensor seed, and sample index.
 
-    `terrain`: visible ground besides that of the plant.
+    `terrain`: visible ground in addition to the terrain of the plant.
     """
 
     def __init__(self, plant: Plant, sensors: Sequence[Sensor], step: float, terrain: Sequence[Terrain] = ()) -> None:
@@ -99,20 +99,20 @@ class SensorNodes:
         names = [s.name for s in sensors]
         for s in sensors:
             if names.count(s.name) > 1:
-                raise ValueError(f"two sensors are named {s.name!r}; names must differ")
+                raise ValueError(f"several sensors are named {s.name!r}; use unique names")
             s.check(model)
         self.sensors, self.plant, self.step = tuple(sensors), plant, step
         self.period = common_period(sensors)
-        """Time between two ticks [s]."""
+        """Tick interval [s]."""
         self.ratios = [round(s.period / self.period) for s in sensors]
-        """Ticks between two samples of each sensor."""
+        """Number of ticks between samples of each sensor."""
         self.channels = [tuple(s.channels(model)) for s in sensors]
         """Channels of each sensor."""
         self.errors = [s.errors(model) for s in sensors]
-        """Errors of each sensor."""
+        """Error parameters of each sensor."""
         ends = np.cumsum([0, *map(len, self.channels)]).tolist()
         self.places = [slice(a, b) for a, b in itertools.pairwise(ends)]
-        """Slice of each sensor's values among all."""
+        """Slice of each sensor in the array of all channel values."""
         self.size = ends[-1]
         """Total number of channels."""
         self._off = np.array([s.misalignment if isinstance(s, Mounted) else 0.0 for s in sensors])
@@ -120,14 +120,14 @@ class SensorNodes:
         kept = np.cumsum([0, *(1 + sensors[i].kept for i in self._keeping)]).tolist()
         self._kept = {i: slice(a, b) for i, (a, b) in zip(self._keeping, itertools.pairwise(kept), strict=True)}
         self.past = kept[-1]
-        """Slices of the values that sensors keep."""
+        """Size of the array of stored values of all sensors."""
         self.state: dict[str, Array] = self._first_state()
-        """Arrays that a routine keeps, with their initial values."""
+        """Persistent arrays of the routine, with initial values."""
         rows = [np.concatenate([*self.errors[i], self._more(i)]) for i in range(len(sensors))]
         self.inputs: dict[str, Array] = {"sensor errors": np.concatenate(rows)}
-        """Arrays that a routine receives for a run, with their values."""
+        """Input arrays of the routine for a run, with values."""
         self.truth = self._truth(plant, terrain)
-        """Program from (t, q, x, inputs, turns, before) to error-free measurements and the values that sensors keep."""
+        """Program from (t, q, x, inputs, turns, before) to error-free measurements and stored values of sensors."""
 
     def _first_state(self) -> dict[str, Array]:
         state = {"sensors first": np.ones(1), "sensor bias": np.zeros(self.size)}
@@ -161,7 +161,7 @@ class SensorNodes:
     # -- nodes --------------------------------------------------------------------------------------------------------------
 
     def before(self, routine: Routine, at: SensingPlaces) -> tuple[Entries, Entries, Entries, Entries]:
-        """Append the operations before the truth. Return due sensors, sample indices, mountings, and kept values."""
+        """Append the operations before the truth; return due sensors, sample indices, mounting errors and stored values."""
         n, r = len(self.sensors), routine
         own = f"{[len(c) for c in self.channels]} {[bool(e.bias.any()) for e in self.errors]} {[bool(x) for x in self._off]}"
         given: dict[str, tuple[int, ...]] = {"seed": (), "world": (), "errors": (len(self.inputs["sensor errors"]),)}
@@ -185,7 +185,7 @@ class SensorNodes:
         return due, number, r["sensor turns"], past
 
     def add(self, routine: Routine, at: SensingPlaces, truth: tuple[Entries, Entries] | None = None) -> Readings:
-        """Append all operations of a tick. `truth`: results of the program `truth`; it is called if omitted."""
+        """Append all operations of a tick. `truth` contains results of the program `truth`, which is called if omitted."""
         r, n = routine, len(self.sensors)
         due, number, turns, past = self.before(r, at)
         fresh, arrived = r.scratch("sensor fresh", n), r.scratch("sensor arrived", n)
@@ -224,7 +224,7 @@ class SensorNodes:
         return slice(sum(sizes[:i]), sum(sizes[: i + 1]))
 
     def _numbers(self, r: Routine, i: int, start: int, size: int) -> Entries:
-        """Return the slice of a sensor's values after those of its channels."""
+        """Return a slice of a sensor's values that follow the channel values."""
         return r.part("sensor errors", self._row(i).stop - MORE + start, size)
 
     def _begin(self, seed: Scalar, world: Scalar, errors: Array) -> tuple[Scalar, Array, Array]:
@@ -239,7 +239,7 @@ class SensorNodes:
         return 0.0, np.array(bias), np.array(turns)
 
     def _due(self, tick: Scalar, times: Array, kept: Array | None = None) -> tuple[Array, ...]:
-        """Return due sensors, their sample indices, and time since the kept values, 0 if these are not from the last sample."""
+        """Return due sensors, sample indices, and stored values with their age; the age is 0 if they are outdated."""
         due = [where(tick % ratio == 0.0, 1.0, 0.0) for ratio in times[:, 0]]
         number = [where(on, nearest_integer(tick / ratio), 0.0) for on, ratio in zip(due, times[:, 0], strict=True)]
         if kept is None:
@@ -250,7 +250,7 @@ class SensorNodes:
         return np.array(due), np.array(number), np.array(before)
 
     def _arrive(self, r: Routine, at: SensingPlaces, i: int, fresh: Entries, arrived: Entries) -> None:
-        """Append the arrival of samples that are old enough; the newest is used."""
+        """Append the arrival of samples whose latency has elapsed; the newest sample is used."""
         m, flight, here = len(self.channels[i]), r[f"flight {i}"], r.scratch("sensor here", 1)
         received, last = self._received(r, i)
         given: dict[str, tuple[int, ...]] = {"tick": (), "times": (len(TIMES),), "there": (), "sample": ()}
@@ -266,7 +266,7 @@ class SensorNodes:
             r.call(recipe_of("sensor_last", _latest, given, {"last": (m,)}, identity=str(m)), [received, last], [last])
 
     def _measure(self, r: Routine, at: SensingPlaces, i: int, number: Entries, true: Entries) -> None:
-        """Append a sample of one sensor, which enters its delay line; earlier ones move by one place."""
+        """Append a sample of one sensor to its delay line; earlier samples move by one position."""
         s, place, row, e = self.sensors[i], self.places[i], self._row(i), self.errors[i]
         m, flight = place.stop - place.start, r[f"flight {i}"]
         for k in reversed(range(1, s.in_flight)):
@@ -312,11 +312,11 @@ class SensorNodes:
 
 
 def _arrival(tick: Scalar, times: Array, there: Scalar, sample: Scalar) -> tuple[Scalar, Scalar]:
-    """Return whether a sample arrives, and whether one remains in transit."""
+    """Return 1 if a sample arrives, and 1 if it remains in transit."""
     here = there * where(sample * times[0] + times[1] <= tick, 1.0, 0.0)
     return here, there - here
 
 
 def _latest(received: Array, last: Array) -> tuple[Array]:
-    """Return the last value of each channel: the received one, if any."""
+    """Return the last valid value of each channel, updated by received values."""
     return (np.array([where(is_number(new), new, old) for new, old in zip(received, last, strict=True)]),)

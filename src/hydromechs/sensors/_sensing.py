@@ -1,4 +1,4 @@
-"""Sensors as nodes of a routine, and the state that controllers receive."""
+"""Sensors as nodes of a routine, and the state seen by controllers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ from ._sampling import HUGE, Readings, SensorNodes, common_period, part_of, whol
 from ._sensor import Aid, Mounted, Sensor
 
 REPORT = 5
-"""Number of values in a report: a condition, then four numbers of the text."""
+"""Number of values in a report: a condition, then four values for the text."""
 
 
 def messages_of(texts: Sequence[Callable[..., str]], reports: Array) -> list[str]:
-    """Return the texts of reports whose condition holds, from five numbers for each text."""
+    """Return the texts of reports whose condition is true, from five values per text."""
     rows = np.reshape(reports, (-1, REPORT))
     return [text(*row[1:]) for text, row in zip(texts, rows, strict=True) if row[0] != 0.0]
 
 
 class Reading(NamedTuple):
-    """A measurement that has arrived."""
+    """Measurement that has arrived."""
 
     sensor: int
     """Index of the sensor."""
@@ -37,29 +37,29 @@ class Reading(NamedTuple):
     time: float
     """Time of the measurement [s]."""
     value: Array
-    """Measurement, shape (n,); NaN for missing values."""
+    """Measured values, shape (n,); NaN for missing values."""
 
 
 class Sensed(NamedTuple):
-    """Slices of the results of a tick."""
+    """Entries with the results of a tick."""
 
     seen_q: Entries
-    """Configuration that controllers receive."""
+    """Configuration seen by controllers."""
     seen_v: Entries
-    """Velocity that controllers receive."""
+    """Velocity seen by controllers."""
     measured: Entries
-    """Last received values of all sensors; NaN before the first."""
+    """Last received values of all sensors; NaN before the first reading."""
     signals: Entries
-    """Values of the signals."""
+    """Signal values."""
     reports: Entries
-    """Five numbers for each of `texts`: a condition, then numbers of the text."""
+    """Five values for each of `texts`: a condition, then four values for the text."""
 
 
 class PlainSensing:
-    """Sensors of a plant as nodes of a routine; controllers read the true state, except joints with encoders.
+    """Sensors of a plant as nodes of a routine, without filter: controllers read true states and encoder readings.
 
-    `terrain`: visible ground besides that of the plant; `step`: step of the integrator [s]; `controlled`: True if a controller
-    reads the sensors.
+    `terrain`: visible ground in addition to the terrain of the plant; `step`: integration step [s]; `controlled`: True if a
+    controller reads the sensors.
     """
 
     def __init__(
@@ -68,39 +68,39 @@ class PlainSensing:
         self.plant = plant
         self.sampling = SensorNodes(plant, sensors, step, terrain)
         self.period = self.sampling.period
-        """Time between two ticks [s]."""
+        """Tick interval [s]."""
         self.state: dict[str, Array] = dict(self.sampling.state)
-        """Arrays that a routine keeps, with their initial values."""
+        """Persistent arrays of the routine, with initial values."""
         self.inputs: dict[str, Array] = dict(self.sampling.inputs)
-        """Arrays that a routine receives for a run, with their values."""
+        """Input arrays of the routine for a run, with values."""
         self.signals: dict[str, str] = {}
-        """Names of the signals, with their units."""
+        """Units of the signals, keyed by signal name."""
         self.measured: dict[str, Measured] = {}
-        """Sensors by name, with values that are NaN."""
+        """Sensor readings, keyed by sensor name, initialised with NaN."""
         for s, channels in zip(self.sampling.sensors, self.sampling.channels, strict=True):
             self.signals |= {f"{s.name}.{c.label}": c.unit for c in channels}
             frame = s.frame if isinstance(s, Mounted) else ""
             self.measured[s.name] = Measured(frame, np.full(len(channels), np.nan), tuple(c.label for c in channels))
         self.texts: list[Callable[..., str]] = []
-        """Texts of messages from four numbers."""
+        """Functions that format messages from four values."""
         self._prepare(controlled)
 
     def _prepare(self, controlled: bool) -> None:
         names = ", ".join(repr(s.name) for s in self.sampling.sensors if isinstance(s, Imu | Aid))
         if names and controlled:
             text = (
-                "the controller reads the true pose and velocity, because no block is a navigation filter that estimates them "
-                f"from {names}; for an estimate, add Navigation() to the blocks (in a file, {{type: error_state_filter}})"
+                "the controller reads the true pose and velocity, because no navigation filter estimates them from "
+                f"{names}; to control from estimates, add Navigation() to the blocks (in a file, {{type: error_state_filter}})"
             )
             self.state["sensing reported"] = np.zeros(1)
             self.texts.append(lambda *numbers: text)
 
     def check(self, lanes: int) -> None:
-        """Raise the problems of a sensor on this plant by compiling its measurement for the lanes of the run."""
+        """Raise errors of the sensors on this plant, by compiling the measurements for the lanes of the run."""
         PackedCode(self.sampling.truth, lanes, 1).code(lanes)
 
     def add(self, routine: Routine, at: SensingPlaces) -> Sensed:
-        """Append everything that happens at one tick of the fastest sensor."""
+        """Append all operations of one tick of the fastest sensor."""
         r, nq, nv = routine, self.plant.model.nq, self.plant.model.nv
         got = self.sampling.add(r, at)
         reports = r.scratch("sensing reports", REPORT * len(self.texts))
@@ -122,7 +122,7 @@ class PlainSensing:
         return Sensed(q, v, got.last, signals, reports)
 
     def _add_filter(self, r: Routine, at: SensingPlaces, got: Readings, reports: Entries) -> None:
-        """Append the part after the sensors: without a filter, a single report that controllers read the true state."""
+        """Append the operations after the sensors: without filter, a single report that controllers read the true state."""
         if not self.texts:
             return
         shapes: dict[str, tuple[int, ...]] = {"reported": ()}
@@ -136,11 +136,11 @@ class PlainSensing:
         r.call(recipe, [r["sensing reported"]], [r["sensing reported"], reports])
 
     def _estimate_inputs(self, r: Routine) -> dict[str, Entries]:
-        """Further arguments of `_estimate`, by name."""
+        """Return additional arguments of `_estimate`, keyed by name."""
         return {}
 
     def _encoded(self) -> list[tuple[int, list[int], list[int]]]:
-        """First channel, and indices in q and in v, of each sensor that replaces joint values."""
+        """Return first channel, indices in q and indices in v of each sensor that replaces joint values."""
         out = []
         for s, at in zip(self.sampling.sensors, self.sampling.places, strict=True):
             if isinstance(s, JointEncoders):
@@ -163,31 +163,31 @@ class PlainSensing:
 
 @dataclass(frozen=True)
 class SensorSuite:
-    """Sensors ahead of controllers, which read the true state, except joints with encoders."""
+    """Sensors whose readings controllers use without a filter: true states and encoder readings."""
 
     sensors: tuple[Sensor, ...]
-    """The sensors."""
+    """Sensors of the suite."""
     terrain: tuple[Terrain, ...] = ()
-    """Visible ground besides that of the plant."""
+    """Visible ground in addition to the terrain of the plant."""
 
     def __post_init__(self) -> None:
         if not self.sensors:
-            raise ValueError("sensors is empty; give at least one")
+            raise ValueError("sensors is empty; add at least one sensor")
 
     @property
     def period(self) -> float:
-        """Time between two ticks [s]."""
+        """Tick interval [s]."""
         return common_period(self.sensors)
 
     @property
     def description(self) -> str:
-        """The sensors."""
+        """Names and rates of the sensors as text."""
         return f"; sensors: {', '.join(f'{s.name} at {s.rate:g} Hz' for s in self.sensors)}"
 
     def check(self, controller: Controller) -> None:
-        """Raise `ValueError` if the period of a controller does not fit."""
+        """Raise `ValueError` if the period of a controller is not a multiple of the tick interval."""
         whole_periods(controller.period, self.period, f"the period of {type(controller).__name__}")
 
     def on(self, plant: Plant, step: float, *, controlled: bool) -> PlainSensing:
-        """Return the operations of a tick."""
+        """Return the operations of a tick for a plant."""
         return PlainSensing(plant, self.sensors, self.terrain, step, controlled=controlled)

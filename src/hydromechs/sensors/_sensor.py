@@ -21,71 +21,71 @@ from ._instant import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Errors of a channel: y = clip(round(x + b + n)), in the unit of the quantity.
+    """Error model of a channel: y = clip(round(x + b + n)), in the unit of the quantity.
 
-    At sample k, of a rate f:  n_k = √(sigma² + density² f) w_k,   b_k = b_{k−1} + walk √(1/f) w'_k,   b_0 = bias w'_0
-    with w independent standard normal numbers that depend on the seed, the sensor's name and k.
+    At sample k with rate f:  n_k = √(sigma² + density² f) w_k,   b_k = b_{k−1} + walk √(1/f) w'_k,   b_0 = bias w'_0
+    where w and w' are independent standard normal numbers determined by the seeds, the sensor name and k.
     """
 
     sigma: NotNegative = 0.0
-    """Standard deviation of one sample [unit]."""
+    """Standard deviation of the noise of one sample [unit]."""
     density: NotNegative = 0.0
-    """Density of white noise: its integral over a time t has the standard deviation density·√t [unit/√Hz]."""
+    """Density of white noise [unit/√Hz]; the integral over a time t has the standard deviation density·√t."""
     bias: NotNegative = 0.0
-    """Standard deviation of the bias, which is drawn once and constant [unit]."""
+    """Standard deviation of the initial bias [unit]."""
     walk: NotNegative = 0.0
-    """Random walk of the bias: it changes by walk·√t in a time t [unit/√s]."""
+    """Random walk of the bias [unit/√s]; the standard deviation of its change in a time t is walk·√t."""
     resolution: NotNegative = 0.0
-    """Resolution: step to which readings are rounded [unit]; 0 for none."""
+    """Resolution to which readings are rounded [unit]; 0 disables rounding."""
     limit: Limit = math.inf
-    """Range: maximum magnitude of a reading [unit]; inf for none."""
+    """Saturation limit of the magnitude of readings [unit]; inf disables saturation."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def deviation(self, rate: float) -> float:
-        """Standard deviation of the noise of one sample at a rate [Hz]."""
+        """Return the standard deviation of the noise of one sample [unit] at a rate [Hz]."""
         return math.sqrt(self.sigma**2 + self.density**2 * rate)
 
     def variance(self, rate: float) -> float:
-        """Variance of one sample about its bias at a rate [Hz]: noise and rounding."""
+        """Return the variance of one sample about the bias [unit²] at a rate [Hz]: noise and rounding."""
         return self.deviation(rate) ** 2 + self.resolution**2 / 12.0
 
 
 PERFECT = Noise()
-"""No errors."""
+"""Noise model without errors."""
 
 
 Outages = Annotated[tuple[tuple[float, ...], ...], Bound(size=2, rows=0)]
-"""Pairs of times."""
+"""Pairs of start and end times [s]."""
 
 
 class Channel(NamedTuple):
-    """One number of a measurement."""
+    """Channel of a sensor: one scalar of a measurement."""
 
     label: str
     """Name within the sensor, such as "wx"."""
     unit: str
-    """Its unit."""
+    """Unit of the scalar."""
     noise: Noise
-    """Its errors."""
+    """Error model of the scalar."""
 
 
 class Errors(NamedTuple):
-    """Errors of all channels of a sensor, see `Noise`, shape (n,) each."""
+    """Error parameters of all channels of a sensor, see `Noise`, shape (n,) each."""
 
     deviation: Array
-    """Standard deviations of the noise of one sample."""
+    """Standard deviations of the noise of one sample [unit]."""
     variance: Array
-    """Variances of one sample about its bias: noise and rounding."""
+    """Variances of one sample about the bias [unit²]: noise and rounding."""
     bias: Array
-    """Standard deviations of the biases."""
+    """Standard deviations of the initial biases [unit]."""
     walk: Array
-    """Standard deviations of the biases' steps from sample to sample."""
+    """Standard deviations of the bias increments between samples [unit]."""
     resolution: Array
-    """Steps to which readings are rounded; 0: none."""
+    """Resolutions of readings [unit]; 0 without rounding."""
     limit: Array
-    """Highest readings."""
+    """Saturation limits of readings [unit]."""
 
 
 class FrameMotion(Protocol):
@@ -93,42 +93,42 @@ class FrameMotion(Protocol):
 
     @property
     def p(self) -> Array:
-        """Its origin [m], shape (3,)."""
+        """Origin of the frame in the world [m], shape (3,)."""
 
     @property
     def R(self) -> Array:
-        """Its axes, shape (3, 3)."""
+        """Axes of the frame in the world, shape (3, 3)."""
 
     @property
     def v(self) -> Array:
-        """Velocity of its origin [m/s], shape (3,)."""
+        """Velocity of the frame origin in world axes [m/s], shape (3,)."""
 
     @property
     def v_water(self) -> Array:
-        """Velocity of the water there [m/s], shape (3,)."""
+        """Water velocity at the frame origin in world axes [m/s], shape (3,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensor(Block):
-    """Sensor that measures `rate` times a second. Derive a frozen dataclass, write `channels` and `read`."""
+    """Sensor that measures at a fixed rate. For a custom sensor, derive a frozen dataclass with `channels` and `read`."""
 
     draws: ClassVar[int] = 0
-    """Standard normal numbers per measurement for its noise; 0 for one per channel."""
+    """Number of standard normal numbers per measurement; 0 for one per channel."""
     kept: ClassVar[int] = 0
-    """Number of values that the next measurement needs from this one; see `keep`."""
+    """Number of values stored for the next measurement; see `keep`."""
 
     name: str
-    """Name, unique among the sensors."""
+    """Unique name of the sensor."""
     rate: Positive
-    """Measurements per second [Hz]; its period must be an integer multiple of the fastest sensor's."""
+    """Measurement rate [Hz]; the period must be an integer multiple of the fastest sensor's period."""
     latency: NotNegative = 0.0
-    """Latency: time from a measurement until it can be used [s]."""
+    """Latency: time between a measurement and its availability [s]."""
     dropout: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0
-    """Probability that a measurement is missing [-]."""
+    """Dropout probability of a measurement [-]."""
     outages: Outages = ()
-    """Intervals in which it does not measure, pairs of times [s]."""
+    """Outages: pairs of start and end times without measurements [s]."""
     seed: Annotated[int, Bound(least=0, whole=True)] = 0
-    """Seed of its errors, besides the seed of the simulation."""
+    """Seed of the sensor errors, combined with the seed of the simulation."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -137,31 +137,32 @@ class Sensor(Block):
         object.__setattr__(self, "seed", int(self.seed))
         for begin, end in self.outages:
             if end <= begin:
-                raise FieldError(f"sensor {self.name!r}.outages", [begin, end], "must be increasing times, [from, to]")
+                raise FieldError(f"sensor {self.name!r}.outages", [begin, end], "must be increasing times, [start, end]")
 
     @abc.abstractmethod
     def channels(self, model: Model) -> Sequence[Channel]:
-        """The numbers of one measurement."""
+        """Return the channels of one measurement."""
 
     @abc.abstractmethod
     def read(self, instant: Instant) -> Array:
-        """Error-free measurement, in NumPy operations, shape (n,); NaN for missing values.
+        """Return the error-free measurement, in NumPy operations, shape (n,); NaN for missing values.
 
-        It does not depend on rate, latency, drop-outs, outages, seed and `Noise`: changing them requires no compilation.
+        The result must not depend on rate, latency, dropout, outages, seed or `Noise`, so that their changes need no
+        compilation.
         """
 
     def keep(self, instant: Instant) -> Array:
-        """Values of this instant that the next measurement needs as `instant.before`, in NumPy operations, shape (kept,)."""
+        """Return values stored for the next measurement, which reads them as `instant.before`, shape (kept,)."""
         return np.zeros(0)
 
     def check(self, model: Model) -> None:
-        """Raise `ValueError` or `KeyError` if it does not fit a model; by default `channels` and `read` must run."""
+        """Raise `ValueError` or `KeyError` if a model does not support the sensor; `channels` and `read` must also run."""
 
     def check_beside(self, components: Sequence[Component]) -> None:
-        """Raise `ValueError` if it does not fit the components of a scenario; by default it fits all."""
+        """Raise `ValueError` if the components of a scenario do not support the sensor; by default they do."""
 
     def errors(self, model: Model) -> Errors:
-        """Errors of its channels."""
+        """Return the error parameters of the channels."""
         noises = [c.noise for c in self.channels(model)]
         rows = [
             (n.deviation(self.rate), n.variance(self.rate), n.bias, n.walk * math.sqrt(self.period), n.resolution, n.limit)
@@ -170,10 +171,10 @@ class Sensor(Block):
         return Errors(*np.array(rows).T)
 
     def measured(self, true: Array, bias: Array, normals: Array, errors: Errors) -> Array:
-        """Return a measurement with its errors, in NumPy operations, shape (n,).
+        """Return a measurement with errors, in NumPy operations, shape (n,).
 
-        `true`: result of `read`, shape (n,); `bias`: present bias of each channel, shape (n,); `normals`: standard normal
-        numbers, shape (n,) or (draws,); `errors`: errors of its channels.
+        `true`: result of `read`, shape (n,); `bias`: current bias of each channel, shape (n,); `normals`: standard normal
+        numbers, shape (n,) or (draws,); `errors`: error parameters of the channels.
         """
         y = true + bias + errors.deviation * normals
         rows = zip(y, errors.resolution, errors.limit, strict=True)
@@ -182,7 +183,7 @@ class Sensor(Block):
     def sensing(
         self, source: SensingSource | None, blocks: Sequence[Block], components: Sequence[Component]
     ) -> SensingSource | None:
-        """Return all sensors, if they are not already included."""
+        """Return a suite of all sensors, or `source` if it exists."""
         from ._sensing import SensorSuite
 
         terrain = tuple(part for part in components if isinstance(part, Terrain))
@@ -190,17 +191,17 @@ class Sensor(Block):
 
     @property
     def period(self) -> float:
-        """Time between two measurements [s]."""
+        """Measurement interval [s]."""
         return 1.0 / self.rate
 
     @property
     def in_flight(self) -> int:
-        """Measurements that can be in transit at once; 0 without latency."""
+        """Maximum number of measurements in transit; 0 without latency."""
         return math.ceil(self.latency * self.rate - 1e-9)
 
 
 def _rounded(x: Scalar, step: Scalar) -> Scalar:
-    """Return the nearest multiple of a step, rounding ties up; x itself if the step is 0."""
+    """Return the nearest multiple of a step with ties rounded up, or x if the step is 0."""
     if isinstance(step, float) and step == 0.0:
         return x
     positive = where(step > 0.0, step, 1.0)
@@ -213,12 +214,12 @@ def _limited(x: Scalar, limit: Scalar) -> Scalar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounted(Sensor):
-    """A sensor on a frame."""
+    """Sensor on a frame."""
 
     frame: str
-    """Named frame of the model, or a body, that carries it; it measures in the axes of that frame."""
+    """Frame or body that carries the sensor, which measures in axes of this frame."""
     misalignment: NotNegative = 0.0
-    """Standard deviation of its mounting error about each axis, which is drawn once [rad]."""
+    """Standard deviation of the constant random mounting error about each axis [rad]."""
 
     def check(self, model: Model) -> None:
         try:
@@ -229,26 +230,26 @@ class Mounted(Sensor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aid(Mounted):
-    """A sensor that a navigation filter can use: its measurement follows from the motion of its frame."""
+    """Aiding sensor of a navigation filter: the motion of the frame determines the measurement."""
 
     angular: ClassVar[bool] = False
-    """True if it measures angles, which differ by at most half a turn."""
+    """True if the sensor measures angles, whose differences are wrapped to half a turn."""
     shows: ClassVar[Literal["position", "velocity", "attitude"]] = "position"
-    """Likely cause if a filter rejects it for long."""
+    """Quantity in error if a filter persistently rejects the sensor."""
 
     @abc.abstractmethod
     def expected(self, place: FrameMotion, world: World) -> Array:
-        """Return the error-free measurement of a frame with this motion, in NumPy operations, shape (n,).
+        """Return the error-free measurement for the motion of a frame, in NumPy operations, shape (n,).
 
-        `place`: the frame, true or estimated; `world`: axes, gravity and water.
+        `place`: true or estimated motion of the frame; `world`: axes, gravity and water.
         """
 
     def read(self, instant: Instant) -> Array:
         return self.expected(instant.mount(self.name, self.frame), instant.model.world)
 
     def covariance(self, measured: Array, errors: Errors) -> Array:
-        """Return the covariance of the errors of a measurement about its biases, in NumPy operations, shape (n, n).
+        """Return the covariance of measurement errors about the biases, in NumPy operations, shape (n, n).
 
-        `measured`: the measurement, shape (n,); `errors`: errors of its channels.
+        `measured`: measurement, shape (n,); `errors`: error parameters of the channels.
         """
         return np.diag(errors.variance)
