@@ -355,8 +355,8 @@ class Navigator:
         m["P"][:] += high * (everywhere @ everywhere.T)
         name, unit = self.aids[aid].name, {"position": "m", "velocity": "m/s", "attitude": "rad"}[shows]
         return (
-            f"{name!r} was rejected {self.settings.patience} times in a row; the filter widens its {shows} variance, by "
-            f"{np.sqrt(high):.2g} {unit}, and uses it again"
+            f"{name!r} was rejected {self.settings.patience} times in a row; the filter inflates its {shows} uncertainty by "
+            f"{np.sqrt(high):.2g} {unit} and uses the sensor again"
         )
 
     def _heard(self, m: Memory, aid: int, t: float) -> list[str]:
@@ -364,7 +364,7 @@ class Navigator:
         if not m["silent"][aid]:
             return []
         m["silent"][aid] = 0.0
-        return [f"{self.aids[aid].name!r} is back after {t - since:.3g} s"]
+        return [f"{self.aids[aid].name!r} is available again after {t - since:.3g} s"]
 
     def _listen(self, m: Memory, t: float) -> list[str]:
         """Sensors that have fallen silent, in words."""
@@ -373,7 +373,7 @@ class Navigator:
             since = float(m["heard"][i])
             if not m["silent"][i] and t - since > SILENT * s.period + s.latency:
                 m["silent"][i] = 1.0
-                said.append(f"no measurement of {s.name!r} has been used since t = {since:.6g} s; the filter continues")
+                said.append(f"no measurement of {s.name!r} was used since t = {since:.6g} s; the filter continues without it")
         return said
 
     # -- what it believes ---------------------------------------------------------------------------------------------------

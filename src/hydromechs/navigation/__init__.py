@@ -1,4 +1,4 @@
-"""Navigation: estimation of a vehicle's motion from measurements."""
+"""Navigation: estimation of vehicle motion from sensor measurements."""
 
 from ._navigation import ErrorStateFilter, NavigatedSuite, Navigation
 from ._navigator import Estimate, Navigator, Track, log_of

@@ -1,4 +1,4 @@
-"""Strapdown navigation on SE(3): the state of a filter, its motion and errors, and the layout of its covariance."""
+"""Strapdown navigation on SE(3): filter state, motion and error models, and layout of the covariance."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hydromechs.spatial import cross, norm, quaternion_exp, quaternion_matrix, q
 from hydromechs.values import Array, Scalar
 
 STATES = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 10), "bg": slice(10, 13), "ba": slice(13, 16), "c": slice(16, 19)}
-"""Slices of position, velocity (world axes), quaternion, biases of gyroscopes and accelerometers, and current in x, (19,)."""
+"""Slices of x, shape (19,): position and velocity in the world, quaternion, gyroscope and accelerometer biases, current."""
 ERRORS = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 9), "bg": slice(9, 12), "ba": slice(12, 15), "c": slice(15, 18)}
-"""Their slices in the error δ, shape (18,); the error of the orientation is a rotation vector in the axes of the IMU."""
+"""Slices of the same quantities in the error δ, shape (18,); the orientation error is a rotation vector in IMU axes."""
 
 
 def plus(x: Array, error: Array) -> Array:
-    """x ⊞ δ: sums, and q ⊗ exp(δθ/2), shape (19,). `x`: state, shape (19,); `error`: δ, shape (18,)."""
+    """Return x ⊞ δ, shape (19,), for state `x` (19,) and error δ (18,): sums, and q ⊗ exp(δθ/2) for the orientation."""
     return np.concatenate([x[:6] + error[:6], _turned(x[6:10], error[6:9]), x[10:] + error[9:]])
 
 
@@ -28,7 +28,7 @@ def _turned(q: Array, turn: Array) -> Array:
 
 
 def difference(a: Array, b: Array) -> Array:
-    """Return a ⊟ b, the δ with b ⊞ δ = a, to second order in the rotation, shape (18,)."""
+    """Return δ = a ⊟ b such that b ⊞ δ = a, to second order in the rotation, shape (18,)."""
     back = b[6:10] * np.array([1.0, -1.0, -1.0, -1.0])
     turn = quaternion_product(back, a[6:10])
     return np.concatenate([a[:6] - b[:6], 2.0 * turn[1:] * turn[0], a[10:] - b[10:]])
@@ -39,10 +39,10 @@ def moved(x: Array, f: Array, w: Array, dt: Scalar, gravity: Array, decay: float
 
         a = R (f − b_a) + g,   p + v dt + ½ a dt²,   v + a dt,   q ⊗ exp(½ (ω − b_g) dt),   c e^(−dt/T)
 
-    R is taken in the middle of the step.
+    R is evaluated at the middle of the step.
 
-    `x`: state, shape (19,); `f`: specific force, as measured [m/s²], shape (3,); `w`: angular velocity, as measured [rad/s],
-    shape (3,); `dt`: time [s]; `gravity`: in world axes [m/s²], shape (3,); `decay`: 1/T of the current [1/s].
+    `x`: state, shape (19,); `f`: measured specific force [m/s²], shape (3,); `w`: measured angular velocity [rad/s], shape
+    (3,); `dt`: time step [s]; `gravity`: gravity in world axes [m/s²], shape (3,); `decay`: 1/T of the current [1/s].
     """
     p, v, q, bg, ba, c = (x[at] for at in STATES.values())
     turn = (w - bg) * dt
@@ -52,23 +52,23 @@ def moved(x: Array, f: Array, w: Array, dt: Scalar, gravity: Array, decay: float
 
 
 class Believed(NamedTuple):
-    """Motion of a frame fixed to the IMU, as estimated by a filter; see `sensors.FrameMotion`."""
+    """Estimated motion of a frame fixed to the IMU; see `sensors.FrameMotion`."""
 
     p: Array
-    """Its origin [m], shape (3,)."""
+    """Origin of the frame in the world [m], shape (3,)."""
     R: Array
-    """Its axes in the world's, shape (3, 3)."""
+    """Axes of the frame in the world, shape (3, 3)."""
     v: Array
-    """Velocity of its origin in world axes [m/s], shape (3,)."""
+    """Velocity of the frame origin in world axes [m/s], shape (3,)."""
     v_water: Array
-    """Velocity of the water, in world axes [m/s], shape (3,)."""
+    """Water velocity in world axes [m/s], shape (3,)."""
 
     @staticmethod
     def at(x: Array, w: Array, p_IS: Array, R_IS: Array) -> Believed:
-        """Return the motion of a frame S on the IMU.
+        """Return the motion of a frame S fixed to the IMU.
 
-        `x`: state, shape (19,); `w`: angular velocity as measured, in the IMU's axes [rad/s], shape (3,); `p_IS`: its origin
-        from the IMU's, in the IMU's axes [m], shape (3,); `R_IS`: its axes in the IMU's, shape (3, 3).
+        `x`: state, shape (19,); `w`: measured angular velocity in IMU axes [rad/s], shape (3,); `p_IS`: position of S from the
+        IMU, in IMU axes [m], shape (3,); `R_IS`: axes of S in IMU axes, shape (3, 3).
         """
         p, v, q, bg, _, c = (x[at] for at in STATES.values())
         R = quaternion_matrix(q)
@@ -78,8 +78,8 @@ class Believed(NamedTuple):
 def of_body(x: Array, w: Array, p_BI: Array, q_BI: Array) -> tuple[Array, Array, Array]:
     """Return position (3,), quaternion (4,) and velocity (6,) of the body that carries the IMU.
 
-    `x`: state, shape (19,); `w`: angular velocity as measured, in the IMU's axes [rad/s], shape (3,); `p_BI`: origin of the
-    IMU's frame in body axes [m], shape (3,); `q_BI`: quaternion of the IMU's axes in the body's, shape (4,).
+    `x`: state, shape (19,); `w`: measured angular velocity in IMU axes [rad/s], shape (3,); `p_BI`: IMU origin in body axes
+    [m], shape (3,); `q_BI`: quaternion of the IMU axes in body axes, shape (4,).
     """
     p, v, q, bg, _, _ = (x[at] for at in STATES.values())
     turn = quaternion_product(q, q_BI * np.array([1.0, -1.0, -1.0, -1.0]))
@@ -89,37 +89,37 @@ def of_body(x: Array, w: Array, p_BI: Array, q_BI: Array) -> tuple[Array, Array,
 
 
 class Clone(NamedTuple):
-    """Copies of errors at the time of a sample in transit."""
+    """Cloned errors at the time of a sample in transit."""
 
     aid: int
     """Index of the sensor."""
     copy: int
-    """Index of the copy of the state; 0 is the present."""
+    """Index of the state copy; 0 is the present state."""
     places: Array
-    """For each of the 18 errors its index in the covariance; -1 if the sensor does not observe it."""
+    """Covariance index of each of the 18 errors; -1 if the sensor does not observe the error."""
 
 
 class Covariance:
-    """The upper triangle of P as a flat array.
+    """Layout of the upper triangle of P in a flat array.
 
-    Errors are, in this order: present ones (position, velocity, attitude, current if it is estimated, biases of
-    gyroscopes and accelerometers), clones of those that sensors with latency observe, biases of aids. The triangle of the
-    present comes first, then for each other error its covariances with the present, then the rest.
+    The errors are ordered as follows: present errors (position, velocity, attitude, water current if estimated, gyroscope and
+    accelerometer biases), clones of the errors observed by sensors with latency, biases of aids. The array contains the
+    triangle of the present errors, then covariances of all other errors with the present errors, then the remaining entries.
 
-    `current`: True if the current is estimated; `observed`: for each sensor, the indices of the errors that it observes, among
-    18; `slots`: for each sensor, maximum number of samples in transit; `biases`: number of biases of aids.
+    `current`: True if the water current is estimated; `observed`: indices, among 18, of the errors observed by each sensor;
+    `slots`: maximum number of samples in transit of each sensor; `biases`: number of biases of aids.
     """
 
     def __init__(self, *, current: bool, observed: Sequence[Sequence[int]], slots: Sequence[int], biases: int) -> None:
         self.present = np.full(18, -1)
-        """For each of the 18 errors its index, -1 if the filter does not have it."""
+        """Covariance index of each of the 18 errors; -1 if the filter does not estimate the error."""
         names = [name for name in ("p", "v", "q", "c", "bg", "ba") if name != "c" or current]
         order = [k for name in names for k in range(18)[ERRORS[name]]]
         self.present[order] = np.arange(len(order))
         self.head = n = len(order)
         """Number of present errors."""
         self.moving = 12 if current else 9
-        """Number of present errors that change from step to step."""
+        """Number of present errors that change during propagation."""
         self.clones: list[Clone] = []
         copy = 1
         for aid, (seen, count) in enumerate(zip(observed, slots, strict=True)):
@@ -129,21 +129,21 @@ class Covariance:
                 self.clones.append(Clone(aid, copy, places))
                 n, copy = n + len(seen), copy + 1
         self.copies = copy
-        """Number of copies of the state."""
+        """Number of copies of the state, including the present state."""
         self.biases = np.arange(n, n + biases)
-        """Indices of the biases of aids."""
+        """Covariance indices of the biases of aids."""
         self.n = n + biases
-        """Number of errors."""
+        """Total number of errors."""
         self.size = self.n * (self.n + 1) // 2
         """Number of entries of the flat array."""
 
     @property
     def identity(self) -> str:
-        """Text that determines the layout."""
+        """Text that identifies the layout."""
         return f"{self.present.tolist()} {[(c.aid, c.copy, c.places.tolist()) for c in self.clones]} {self.n} {self.copies}"
 
     def at(self, i: int, j: int) -> int:
-        """Return the index of an entry of P."""
+        """Return the index of entry (i, j) of P in the flat array."""
         i, j = min(i, j), max(i, j)
         h = self.head
         corner = h * (h + 1) // 2
@@ -155,11 +155,11 @@ class Covariance:
         return corner + h * m + i * m - i * (i - 1) // 2 + j - i
 
     def matrix(self, flat: Array) -> Array:
-        """Return P, shape (n, n), of floats or symbols."""
+        """Return P, shape (n, n), from the flat array of floats or symbols."""
         return np.array([[flat[self.at(i, j)] for j in range(self.n)] for i in range(self.n)]).reshape(self.n, self.n)
 
     def flat(self, P: Array) -> Array:
-        """Return the flat array of P, shape (size,)."""
+        """Return the flat array, shape (size,), from P."""
         out = np.zeros(self.size, dtype=np.asarray(P).dtype)
         for i in range(self.n):
             for j in range(i, self.n):

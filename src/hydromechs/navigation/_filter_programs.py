@@ -1,4 +1,4 @@
-"""Programs of an error-state Kalman filter: floats or symbols."""
+"""Programs of an error-state Kalman filter, for floats or symbols."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ._covariance import ERRORS, STATES, Covariance, plus
 
 NX, NE = 19, 18
 ROW = NX + 3
-"""Entries of a copy: state, then angular velocity as measured."""
+"""Number of entries of a state copy: state, then measured angular velocity."""
 FLOOR = 1e-12
-"""Minimum variance of a measurement [unit²], so that P stays positive definite."""
+"""Minimum variance of a measurement [unit²], which keeps P positive definite."""
 HUGE = 1e300
-"""Upper bound of measurements; the comparison fails for NaN."""
+"""Upper bound of measurements; comparison with it is false for NaN."""
 P, V, Q, BG, BA, C = (ERRORS[name].start for name in ("p", "v", "q", "bg", "ba", "c"))
 
 
 def start_of(
     q_BI: Array, p_BI: Array, pose: Array, velocity: Array, bias: Array | None = None, current: Array | None = None
 ) -> Array:
-    """Return the state x of a motion of the vehicle, shape (19,).
+    """Return the filter state x for a motion of the vehicle, shape (19,).
 
-    `q_BI`: quaternion of the IMU's axes in the body's, shape (4,); `p_BI`: origin of the IMU's frame in body axes [m], shape
-    (3,); `pose`: position and quaternion of the body, shape (7,); `velocity`: in body axes [m/s, rad/s], shape (6,); `bias`:
-    biases of specific force and rate; 0 if omitted; `current`: velocity of the water in world axes [m/s]; 0 if omitted.
+    `q_BI`: quaternion of the IMU axes in body axes, shape (4,); `p_BI`: IMU origin in body axes [m], shape (3,); `pose`:
+    position and quaternion of the body, shape (7,); `velocity`: body velocity in body axes [m/s, rad/s], shape (6,);
+    `bias`: biases of specific force and angular rate, default 0; `current`: water velocity in world axes [m/s], default 0.
     """
     R, w = quaternion_matrix(pose[3:]), velocity[3:]
     lever = np.array([w[1] * p_BI[2] - w[2] * p_BI[1], w[2] * p_BI[0] - w[0] * p_BI[2], w[0] * p_BI[1] - w[1] * p_BI[0]])
@@ -42,10 +42,10 @@ def start_of(
 
 
 def first_covariance(prior: Mapping[str, Scalar], down: Array) -> Array:
-    """Return the initial covariance, shape (18, 18); `tilt` is about horizontal axes, `heading` about the vertical.
+    """Return the initial covariance, shape (18, 18), with tilt about horizontal axes and heading about the vertical.
 
-    `prior`: standard deviations: position, velocity, tilt, heading, gyroscope, accelerometer, current; `down`: downward unit
-    vector in the axes of the IMU, shape (3,).
+    `prior`: standard deviations of position, velocity, tilt, heading, gyroscope, accelerometer and current; `down`:
+    downward unit vector in IMU axes, shape (3,).
     """
     found = np.zeros((NE, NE), dtype=np.asarray(down).dtype)
     names = ("position", "velocity", "tilt", "gyroscope", "accelerometer", "current")
@@ -58,7 +58,7 @@ def first_covariance(prior: Mapping[str, Scalar], down: Array) -> Array:
 
 
 def drawn_error(prior: Mapping[str, Scalar], down: Array, normals: Array) -> Array:
-    """Return an initial error of position, velocity and attitude with that covariance, shape (9,), from nine normal numbers."""
+    """Return an initial error of position, velocity and attitude, shape (9,), from nine standard normal numbers."""
     turn = normals[6:]
     along = down * (down @ turn)
     parts = [prior["position"] * normals[:3], prior["velocity"] * normals[3:6], prior["tilt"] * (turn - along)]
@@ -66,11 +66,13 @@ def drawn_error(prior: Mapping[str, Scalar], down: Array, normals: Array) -> Arr
 
 
 def propagated(layout: Covariance, F: Array, dt: Scalar, flat: Array, noise: Mapping[str, Scalar], walk: Array) -> Array:
-    """Return F P Fᵀ + Q as a flat array. F has the rows of `moved`: a velocity change δv moves the position by δv dt/2.
+    """Return F P Fᵀ + Q as a flat array.
 
-    `F`: derivative of the step by the error, shape (18, 18); only rows of velocity and attitude are read; `dt`: step [s];
-    `flat`: P; `noise`: variances that a step adds: pp, pv, vv, q, bg, ba, c, and `decay` of the current; `walk`: variances of
-    the biases of aids.
+    F has the structure of `moved`: a velocity change δv changes the position by δv dt/2.
+
+    `F`: derivative of the step by the error, shape (18, 18), of which the velocity and attitude rows are used; `dt`: step [s];
+    `flat`: P; `noise`: variances added in a step, pp, pv, vv, q, bg, ba, c, and the `decay` of the current; `walk`: variances
+    added to the biases of aids.
     """
     at, n = layout.present, layout.n
     S = layout.matrix(flat)
@@ -78,7 +80,7 @@ def propagated(layout: Covariance, F: Array, dt: Scalar, flat: Array, noise: Map
     half = 0.5 * dt
 
     def moved(rows: Mapping[int, Array]) -> dict[int, Array]:
-        """Rows of F M from rows of M."""
+        """Return rows of F M, given rows of M."""
         out = dict(rows)
         for i in range(3):
             push = sum(F[V + i, k] * rows[at[k]] for k in sources)
@@ -109,7 +111,7 @@ def propagated(layout: Covariance, F: Array, dt: Scalar, flat: Array, noise: Map
 
 
 def remembered(layout: Covariance, aid: int, copies: Array, flat: Array) -> tuple[Array, Array]:
-    """Return copies and P with a new clone of the present; older clones of the sensor move by one.
+    """Return copies and P with a new clone of the present errors; older clones of the sensor move by one position.
 
     `copies`: copies of the state, shape (copies, 22).
     """
@@ -133,15 +135,16 @@ def innovation(
     biases: Mapping[int, int],
     given: Mapping[str, Array],
 ) -> tuple[Array, ...]:
-    """Evaluate a measurement. Return flags, consecutive rejections, rows of Wᵀ, changes of all errors, arguments of `raised`.
+    """Evaluate a measurement: decide on its use and compute the correction.
 
-    The flags state whether it is used, and whether P must be widened first. Using it changes P to P − W Wᵀ.
+    Returns flags, consecutive rejections, rows of Wᵀ, changes of all errors, and the arguments of `raised`. The flags are 1
+    if the measurement is used, and if P must be inflated first. The update is P − W Wᵀ.
 
         S = H P Hᵀ + R = L D Lᵀ,   W = P Hᵀ L⁻ᵀ D^(−½),   z = D^(−½) L⁻¹ r,   δ = W z,   rejected if z·z exceeds the gate
 
-    `H_rows`: for each channel, errors among 18 that it depends on; empty for channels that are not used; `places`: for each of
-    the 18 errors, its index in P at the time of the measurement; `biases`: index among the biases of aids, by channel; `given`:
-    P, expected, H, value, biases, variance, gates, patience, `refused`, force, since.
+    `H_rows`: for each channel, the observed errors among 18, empty for unused channels; `places`: index of each of the 18
+    errors in P at the measurement time; `biases`: index among the biases of aids, keyed by channel; `given`: P, expected,
+    H, value, biases, variance, gates, patience, `refused`, force, since.
     """
     value, S_all = given["value"], layout.matrix(given["P"])
     n = len(value)
@@ -192,7 +195,7 @@ def innovation(
 
 @cache
 def _sweep() -> Program:
-    """One sweep of Jacobi's rotations of a symmetric 3×3 matrix: eigenvalues go to the diagonal, eigenvectors to columns."""
+    """Return the program of one Jacobi sweep that diagonalises a symmetric 3×3 matrix and accumulates eigenvectors."""
 
     def sweep(S: Array, E: Array) -> tuple[Array, Array, Array]:
         for p, q in ((0, 1), (0, 2), (1, 2)):
@@ -212,7 +215,7 @@ def _sweep() -> Program:
 
 @cache
 def _halving() -> Program:
-    """Bisect the interval of c for Σ s/(1 + c d) = number of directions; the sum decreases with c."""
+    """Return the program of one bisection step for c in Σ s/(1 + c d) = number of directions; the sum decreases with c."""
 
     def halve(ends: Array, squares: Array, spread: Array, count: Scalar) -> tuple[Array, Array]:
         c = 0.5 * (ends[0] + ends[1])
@@ -229,7 +232,7 @@ def _halving() -> Program:
 
 
 def _eigen(S: Array) -> tuple[Array, Array, list[Scalar]]:
-    """Return eigenvalues, eigenvectors as columns, and 1 for each eigenvalue that is not negligible, otherwise 0."""
+    """Return eigenvalues, eigenvectors as columns, and 1 for each eigenvalue that is not negligible, else 0."""
     S, E, _ = iterate(_sweep(), 8, S, np.eye(3))
     values = np.array([S[k, k] for k in range(3)])
     largest = where(values[0] > values[1], values[0], values[1])
@@ -238,14 +241,14 @@ def _eigen(S: Array) -> tuple[Array, Array, list[Scalar]]:
 
 
 def raised(G: Array, M: Array, g: Array) -> tuple[Array, Scalar]:
-    """Return √c times the projector onto the directions that a sensor observes, and √c.
+    """Return √c times the projector onto the directions observed by a sensor, and √c.
 
-        P ← P + c J Jᵀ,   c such that rᵀ (S + c H J Jᵀ Hᵀ)⁻¹ r has its expected value, the number of observed directions
+        P ← P + c J Jᵀ,   c such that rᵀ (S + c H J Jᵀ Hᵀ)⁻¹ r equals its expected value, the number of observed directions
 
-    The process noise is raised until the innovation fits (Bar-Shalom, Li and Kirubarajan 2001).
+    The process noise is increased until the innovation is consistent (Bar-Shalom, Li and Kirubarajan 2001).
 
-    `G`: Hᵀ H for the three errors that the sensor observes, shape (3, 3); `M`: Hᵀ S⁻¹ H, where H includes motion since the last
-    measurement, shape (3, 3); `g`: Hᵀ S⁻¹ r, shape (3,).
+    `G`: Hᵀ H for the three observed errors, shape (3, 3); `M`: Hᵀ S⁻¹ H, where H includes motion since the last measurement,
+    shape (3, 3); `g`: Hᵀ S⁻¹ r, shape (3,).
     """
     _, E, shown = _eigen(G)
     J = sum(on * np.outer(d, d) for on, d in zip(shown, E.T, strict=True))
@@ -262,7 +265,7 @@ def raised(G: Array, M: Array, g: Array) -> tuple[Array, Scalar]:
 
 
 def widened(layout: Covariance, shows: str, J: Array, since: Scalar, flat: Array) -> Array:
-    """Return P + E Eᵀ, where E contains J for the errors that a sensor observes, for the present and all clones."""
+    """Return P + E Eᵀ, where E contains J at the errors observed by a sensor, for the present errors and all clones."""
     first = {"position": P, "velocity": V, "attitude": Q}[shows]
     rows: dict[int, Array] = {}
     for places in (layout.present, *(clone.places for clone in layout.clones)):
@@ -278,7 +281,7 @@ def widened(layout: Covariance, shows: str, J: Array, since: Scalar, flat: Array
 
 
 def corrected(layout: Covariance, copies: Array, change: Array) -> Array:
-    """Return copies of the state with a change of the errors, shape (copies, 22)."""
+    """Return all state copies after a change of the errors, shape (copies, 22)."""
     rows = list(copies)
     for copy, places in ((0, layout.present), *((c.copy, c.places) for c in layout.clones)):
         delta = np.array([change[k] if k >= 0 else 0.0 for k in places], dtype=object)
@@ -291,7 +294,7 @@ def corrected(layout: Covariance, copies: Array, change: Array) -> Array:
 
 
 def downdated(layout: Covariance, flat: Array, w: Array) -> Array:
-    """Return P − w wᵀ."""
+    """Return P − w wᵀ as a flat array."""
     out = np.array(flat, dtype=object)
     for i in range(layout.n):
         for j in range(i, layout.n):

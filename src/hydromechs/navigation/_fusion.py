@@ -1,4 +1,4 @@
-"""Error-state Kalman filter for one vehicle as nodes of a routine: it fuses an IMU with other, possibly delayed sensors."""
+"""Error-state Kalman filter for one vehicle as nodes of a routine: fuses an IMU with other, possibly delayed sensors."""
 
 from __future__ import annotations
 
@@ -47,55 +47,55 @@ if TYPE_CHECKING:
     from ._navigation import ErrorStateFilter
 
 SILENT = 3.0
-"""Number of periods without a measurement after which a filter reports that it continues without the sensor."""
+"""Number of periods without a measurement after which the filter reports that it continues without the sensor."""
 UNITS = {"position": "m", "velocity": "m/s", "attitude": "rad"}
 PRIOR = ("position", "velocity", "tilt", "heading", "gyroscope", "accelerometer", "current")
 NOISE = ("pp", "pv", "vv", "q", "bg", "ba", "c", "decay")
 
 
 class Arrived(NamedTuple):
-    """Slices of the readings of an aid."""
+    """Entries with the readings of an aid."""
 
     fresh: Entries
-    """1 if a reading has arrived."""
+    """1 if a reading has arrived, else 0."""
     number: Entries
-    """Index of its sample."""
+    """Index of the sample."""
     value: Entries
-    """Measurement; NaN for missing values."""
+    """Measured values; NaN for missing values."""
 
 
 class _See(NamedTuple):
-    """Measurement model of the filter."""
+    """Measurement model of an aid."""
 
     program: Program
-    """Function from (delta, x, w) to the expected measurement and its derivative by the error."""
+    """Program from (delta, x, w) to the expected measurement and its derivative by the error."""
     rows: tuple[tuple[int, ...], ...]
-    """For each channel, errors among 18 that it depends on; empty for channels that the filter cannot use."""
+    """Observed errors, among 18, of each channel; empty for channels that the filter cannot use."""
 
 
 class Fusion:
-    """A filter for one vehicle as nodes of a routine.
+    """Filter for one vehicle as nodes of a routine.
 
-    The state x̂ is the motion of the IMU's frame; the error δ with x = x̂ ⊞ δ has the covariance P. A sensor with latency gets
-    copies of x̂ and of those δ that it observes at the times of its samples, so that a late measurement corrects the estimate
-    at its own time and, through the covariance, the present one. Biases of aids are also estimated.
+    The state x̂ is the motion of the IMU frame. The error δ with x = x̂ ⊞ δ has the covariance P. For sensors with latency, the
+    filter stores copies of x̂ and of the observed errors at sample times. A late measurement then corrects the estimate at its
+    sample time and, through the covariance, the present estimate. Biases of aids are also estimated.
 
-    `sensors`: one `Imu`, and others; those that are not an `Aid` are ignored.
+    `sensors`: one `Imu` and any number of `Aid` sensors; other sensors are ignored.
     """
 
     def __init__(self, settings: ErrorStateFilter, model: Model, sensors: Sequence[Sensor]) -> None:
         self.settings, self.model = settings, model
         self.body = vehicle_of(model, sensors)
-        """Index of the body with the free joint that carries the IMU."""
+        """Index of the free body that carries the IMU."""
         (self.imu,) = [s for s in sensors if isinstance(s, Imu)]
         self.aids = tuple(s for s in sensors if isinstance(s, Aid))
         self.p_BI, self.R_BI = place_on_body(model, self.body, self.imu.frame, self.imu.name)
         self.q_BI = quaternion_from_matrix(self.R_BI)
         self.estimates_current = settings.current > 0.0
         self.expected = [self._see(s) for s in self.aids]
-        """For each aid, its measurement model."""
+        """Measurement model of each aid."""
         self.biases: list[dict[int, int]] = []
-        """For each aid, index of the bias by channel."""
+        """For each aid, bias indices keyed by channel."""
         noises: list[Noise] = []
         for s, seen in zip(self.aids, self.expected, strict=True):
             channels = [c.noise for c in s.channels(model)]
@@ -118,9 +118,9 @@ class Fusion:
             "filter silent": np.zeros(max(1, na)),
             "filter numbers": np.full(copies, -1.0),
         }
-        """Arrays that a routine keeps, with their initial values."""
+        """Persistent arrays of the routine, with initial values."""
         self.texts: list[Callable[..., str]] = []
-        """Texts of messages from four numbers."""
+        """Functions that format messages from four values."""
         self._design: dict[str, tuple[int, int]] = {}
         parts: list[Array] = []
         for name, x in self._numbers(noises).items():
@@ -128,24 +128,26 @@ class Fusion:
             self._design[name] = (sum(part.size for part in parts), x.size)
             parts.append(x)
         self.inputs: dict[str, Array] = {"filter design": np.concatenate(parts)}
-        """Arrays that a routine receives for a run, with their values."""
+        """Input arrays of the routine for a run, with values."""
         for i in [*self.late, *(i for i in range(na) if i not in self.late)]:
-            self.texts += [self._widened_text(i), f"{self.aids[i].name!r} is back after {{0:.3g}} s".format]
+            self.texts += [self._widened_text(i), f"{self.aids[i].name!r} is available again after {{0:.3g}} s".format]
         for s in self.aids:
-            self.texts.append(f"no measurement of {s.name!r} has been used since t = {{0:.6g}} s; the filter continues".format)
+            self.texts.append(
+                f"no measurement of {s.name!r} was used since t = {{0:.6g}} s; the filter continues without it".format
+            )
         self._own = n.identity
 
     def _widened_text(self, i: int) -> Callable[..., str]:
         s = self.aids[i]
         return (
-            f"{s.name!r} was rejected {self.settings.patience} times in a row; the filter widens its {s.shows} variance, "
-            f"by {{0:.2g}} {UNITS[s.shows]}, and uses it again"
+            f"{s.name!r} was rejected {self.settings.patience} times in a row; the filter inflates its {s.shows} uncertainty "
+            f"by {{0:.2g}} {UNITS[s.shows]} and uses the sensor again"
         ).format
 
     # -- equations ----------------------------------------------------------------------------------------------------------
 
     def place(self, sensor: Aid) -> tuple[Array, Array]:
-        """Return the pose of a sensor in the IMU's frame."""
+        """Return the pose of a sensor in the IMU frame."""
         p, R = place_on_body(self.model, self.body, sensor.frame, sensor.name)
         return self.R_BI.T @ (p - self.p_BI), self.R_BI.T @ R
 
@@ -153,7 +155,7 @@ class Fusion:
         p_IS, R_IS = self.place(aid)
 
         def see(delta: Array, x: Array, w: Array) -> tuple[Array]:
-            """Return the expected measurement, to first order in δ."""
+            """Return the expected measurement to first order in δ."""
             e, q = delta, STATES["q"]
             y = np.concatenate([x[:6] + e[:6], x[6:10], x[10:] + e[9:]])
             frame = Believed.at(y, w, p_IS, R_IS)
@@ -177,7 +179,7 @@ class Fusion:
         return _See(both, tuple(rows))
 
     def move(self, x: Array, u: Array, dt: Scalar) -> tuple[Array]:
-        """Return the state one step later."""
+        """Return the state after one step."""
         return (moved(x, u[:3], u[3:], dt, self.model.world.gravity_vector, 1.0 / self.settings.current_time),)
 
     @cached_property
@@ -192,7 +194,7 @@ class Fusion:
         return jacobian_program(program, ("delta",))
 
     def slope(self) -> Recipe:
-        """Return the derivative of the error after a step by that before, of (δ, x, u, dt)."""
+        """Return the derivative of the error after a step by the error before the step, as a function of (δ, x, u, dt)."""
         w = self.model.world
         given = (Argument("delta", (NE,)), Argument("x", (NX,)), Argument("u", (6,)), Argument("dt", ()))
         wanted = (Argument("d_error_d_delta", (NE, NE)),)
@@ -200,7 +202,7 @@ class Fusion:
         return Recipe("strapdown_slope", lambda **x: self._slope(*x.values()), given, wanted, own, rolled=lambda: self._slope)
 
     def noise(self, dt: float) -> dict[str, float]:
-        """Return variances and covariances that one step adds to the error, and the factor of the current."""
+        """Return (co)variances that one step adds to the error, and the decay factor of the current."""
         force, rate, s = self.imu.accelerometer, self.imu.gyroscope, self.settings
         a = force.deviation(self.imu.rate) ** 2 + force.resolution**2 / 12.0
         turn = (rate.deviation(self.imu.rate) ** 2 + rate.resolution**2 / 12.0) * dt**2
@@ -235,26 +237,26 @@ class Fusion:
     # -- nodes --------------------------------------------------------------------------------------------------------------
 
     def design(self, r: Routine, name: str) -> Entries:
-        """Return the slice of numbers of the design."""
+        """Return the entries of named design values."""
         return r.part("filter design", *self._design[name])
 
     def numbers_at(self, name: str) -> tuple[int, int]:
-        """Return first entry and size of numbers of the design."""
+        """Return first index and size of named design values."""
         return self._design[name]
 
     def start_inputs(self, r: Routine) -> list[Entries]:
-        """Return the slices of numbers that a start needs."""
+        """Return the entries of design values required at the start."""
         return [self.design(r, "prior"), self.design(r, "bias")]
 
     def started(self, t: Scalar, true: Array, normals: Array, prior: Array, bias: Array) -> tuple[Any, ...]:
-        """Return all arrays of the initial state, in order: near a true state, with an error from given random numbers."""
+        """Return all arrays of the initial state, in order, for a true state with a random error drawn from `normals`."""
         values = dict(zip(PRIOR, prior, strict=True))
         down = quaternion_matrix(true[STATES["q"]]).T @ self.model.world.down
         error = drawn_error(values, down, normals)
         return self.started_at(t, plus(true, np.concatenate([-error, np.zeros(NE - 9)])), prior, bias)
 
     def started_at(self, t: Scalar, x: Array, prior: Array, bias: Array) -> tuple[Any, ...]:
-        """Return all arrays of the initial state from x̂, in their order."""
+        """Return all arrays of the initial state, in order, for an initial estimate x̂."""
         n, values = self.layout, dict(zip(PRIOR, prior, strict=True))
         first = first_covariance(values, quaternion_matrix(x[STATES["q"]]).T @ self.model.world.down)
         P = np.zeros((n.n, n.n), dtype=object)
@@ -271,11 +273,11 @@ class Fusion:
     def add(
         self, r: Routine, t: Entries, imu: Entries, aids: Sequence[Arrived], reports: Entries, *, moves: bool = True
     ) -> None:
-        """Append one tick: advance, keep copies for late sensors, use arrivals, report.
+        """Append one tick: propagate, store copies for late sensors, use arrived measurements, and report.
 
-        `t`: time [s]; `imu`: reading of the IMU, NaN if there is none: specific force and rate, means over the period; `aids`:
-        readings of the aids; `reports`: destination of reports, 5 numbers for each of `texts`; `moves`: False for more readings
-        of the same instant.
+        `t`: time [s]; `imu`: mean specific force and angular rate over the period, NaN without a reading; `aids`: readings
+        of the aids; `reports`: destination of reports, five values for each of `texts`; `moves`: False for further readings
+        at the same instant.
         """
         n, na = self.layout, len(self.aids)
         x, w = r.part("filter x", 0, NX), r.part("filter x", NX, 3)
@@ -329,7 +331,7 @@ class Fusion:
             )
 
     def _due(self, t: Scalar, numbers: Array, fresh: Sequence[Scalar] = (), samples: Sequence[Scalar] = ()) -> tuple[Any, ...]:
-        """Find usable readings, late sensors that take a sample now, and the indices of these samples."""
+        """Return usable readings, late sensors that take a sample at this tick, and sample indices."""
         ready, due, now = [], [], []
         for i, s in enumerate(self.aids):
             clones = self.layout.clones_of(i)
@@ -373,7 +375,7 @@ class Fusion:
         r.call(recipe, [*places, number], places)
 
     def _use(self, r: Routine, shared: _Shared, i: int, value: Entries, reports: Entries) -> None:
-        """Append the operations for a measurement: evaluate it, widen P after many rejections, correct the state."""
+        """Append the operations of a measurement: evaluate it, inflate P after many rejections, correct the state."""
         n, aid, seen = self.layout, self.aids[i], self.expected[i]
         clones = n.clones_of(i)
         copy, places = (clones[-1].copy, clones[-1].places) if clones else (0, n.present)
@@ -428,7 +430,7 @@ class Fusion:
 
 
 class _Shared:
-    """Programs shared by all aids."""
+    """Programs and entries shared by all aids."""
 
     def __init__(self, fusion: Fusion, r: Routine, t: Entries, one: Entries) -> None:
         n, nb = fusion.layout, len(fusion.layout.biases)
@@ -466,7 +468,7 @@ class _Shared:
         )
 
     def widened(self, shows: str) -> Recipe:
-        """Return the program that adds the raised variance to P."""
+        """Return the program that inflates P."""
         n = self._layout
         if shows not in self._widened:
             self._widened[shows] = recipe_of(
@@ -486,7 +488,7 @@ def _raise(one: Scalar, G: Array, M: Array, g: Array) -> tuple[Array, Array]:
 
 
 def _reading(imu: Array, last: Array, started: Scalar) -> tuple[Any, ...]:
-    """Read the IMU, or hold its last reading. The first one belongs to the time before the start."""
+    """Return the IMU reading, or hold the last one; the first reading covers the time before the start."""
     good: Scalar = 1.0
     for y in imu:
         good = good * where(abs(y) <= HUGE, 1.0, 0.0)
@@ -499,7 +501,7 @@ def _reading(imu: Array, last: Array, started: Scalar) -> tuple[Any, ...]:
 
 
 def _silence(t: Scalar, heard: Array, silent: Array, limits: Array) -> tuple[Array, Array]:
-    """Find silent sensors, and report those that just became silent."""
+    """Return silent sensors, and reports about those that just became silent."""
     now = [where(t - since > limit, 1.0, 0.0) * (1.0 - was) for since, was, limit in zip(heard, silent, limits, strict=True)]
     rows = [[on, since, 0.0, 0.0, 0.0] for on, since in zip(now, heard, strict=True)]
     return np.array([was + on for was, on in zip(silent, now, strict=True)]), np.array([x for row in rows for x in row])

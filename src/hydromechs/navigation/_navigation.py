@@ -1,4 +1,4 @@
-"""The navigation filter as a block, its settings, and sensors with a filter that feed controllers."""
+"""Navigation filter as a block, with settings, and the suite of sensors and filter that feeds controllers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from ._sensing import Sensing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorStateFilter:
-    """Settings of an error-state Kalman filter of position, velocity, attitude, biases of IMU and aids, and current."""
+    """Settings of an error-state Kalman filter of position, velocity, attitude, IMU and aid biases, and current."""
 
     position: NotNegative = 0.5
     """Standard deviation of each coordinate of the initial position [m]."""
@@ -29,26 +29,26 @@ class ErrorStateFilter:
     heading: NotNegative = 0.05
     """Standard deviation of the initial heading [rad]."""
     current: NotNegative = 0.0
-    """Standard deviation of each component of the current, which starts at 0 [m/s]; 0 if the current is not estimated."""
+    """Standard deviation of each current component, whose initial estimate is 0 [m/s]; 0 disables estimation of the current."""
     current_time: Positive = 100.0
     """Correlation time of the current [s]."""
     gate: Annotated[float, Bound(above=0.0, below=1.0)] = 0.9999
-    """Probability with which a valid measurement passes the gate; others are rejected [-]."""
+    """Probability that a valid measurement passes the gate; measurements outside the gate are rejected [-]."""
     patience: Annotated[int, Bound(least=1, whole=True)] = 10
-    """Consecutive rejections of one sensor after which the filter widens its covariance and uses the next measurement [-]."""
+    """Consecutive rejections of a sensor after which the filter inflates its covariance and uses the next measurement [-]."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def on(self, model: Model, sensors: Sequence[Sensor]) -> Navigator:
-        """The filter for the sensors of a vehicle, one `Imu` and others on the same body, compiled."""
+        """Return the compiled filter for the sensors of a vehicle: one `Imu` and others on the same body."""
         return Navigator(self, model, sensors)
 
     def run(self, log: Mapping[str, tuple[Array, Array]], model: Model, sensors: Sequence[Sensor], start: Array) -> Track:
         """Run the filter on recorded measurements.
 
-        `log`: times (n,) and values (n, channels) of each sensor's measurements, by its name; see `log_of`; `sensors`: the
-        sensors that measured; `start`: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
+        `log`: times (n,) and values (n, channels) of measurements, keyed by sensor name, see `log_of`; `sensors`: sensors
+        of the log; `start`: x̂ at the first IMU reading, shape (19,), see `Navigator.true`.
         """
         return run_on(self.on(model, sensors), log, start)
 
@@ -58,11 +58,11 @@ class Navigation(Block):
     """Navigation filter that estimates the motion of the vehicle for the controllers."""
 
     read: Literal["estimate", "truth"] = "estimate"
-    """Input of the controllers: the estimate, or the truth while sensors and filter run in parallel."""
+    """Input of controllers: the estimate, or the true state while sensors and filter run in parallel."""
     filter: Annotated[ErrorStateFilter, Inline()] = field(default_factory=ErrorStateFilter)
-    """The filter."""
+    """Settings of the filter."""
     name: str = "navigation"
-    """Name, unique among the blocks."""
+    """Unique name of the block."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -70,7 +70,7 @@ class Navigation(Block):
     def sensing(
         self, source: SensingSource | None, blocks: Sequence[Block], components: Sequence[Component]
     ) -> SensingSource | None:
-        """Return the filter with all sensors."""
+        """Return a suite of all sensors with this filter."""
         sensors = tuple(block for block in blocks if isinstance(block, Sensor))
         return NavigatedSuite(sensors, tuple(part for part in components if isinstance(part, Terrain)), self)
 
@@ -79,19 +79,19 @@ class Navigation(Block):
 class NavigatedSuite(SensorSuite):
     """Sensors and a navigation filter that feed controllers.
 
-    Controllers read a state in which pose and velocity of the vehicle are the filter's, and joints with encoders are as
-    measured; all else is true. Where a simulation advances without them (`Simulation.step`), the filter restarts at its next
-    tick, and reports it.
+    Controllers read a state with estimated vehicle pose and velocity and measured positions of joints with encoders; all other
+    quantities are true. After the simulation has advanced without sensors (`Simulation.step`), the filter restarts at its next
+    tick and reports the restart.
     """
 
     navigation: Navigation = field(default_factory=Navigation)
-    """Filter, and the input of controllers."""
+    """Navigation filter and input of controllers."""
 
     @property
     def description(self) -> str:
-        """Inputs of controllers, and the sensors."""
+        """Input of controllers, and sensors, as text."""
         return f", reads the {self.navigation.read}{super().description}"
 
     def on(self, plant: Plant, step: float, *, controlled: bool) -> Sensing:
-        """Return the operations of a tick."""
+        """Return the operations of a tick for a plant."""
         return Sensing(plant, self.sensors, self.navigation, self.terrain, step, controlled=controlled)

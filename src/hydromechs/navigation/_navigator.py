@@ -1,4 +1,4 @@
-"""Filter without a simulation: tick by tick with the caller's readings, or on a log."""
+"""Filter outside a simulation: tick by tick with readings from the caller, or on a log."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 
 
 Memory: TypeAlias = Mapping[str, Array]
-"""Memory of a filter, by the names of its `pack`: views into the caller's array."""
+"""Memory of a filter, keyed by the names of its `pack`: views into an array of the caller."""
 
 
 class Estimate(NamedTuple):
-    """Estimated state of the vehicle's body."""
+    """Estimated state of the vehicle body."""
 
     position: Array
-    """Position of the body's origin, in world axes [m], shape (3,)."""
+    """Position of the body origin in world axes [m], shape (3,)."""
     orientation: Array
     """Quaternion (w, x, y, z), body to world, shape (4,)."""
     velocity: Array
-    """Velocity in body axes at the body's origin [m/s, rad/s], shape (6,)."""
+    """Velocity of the body at its origin, in body axes [m/s, rad/s], shape (6,)."""
     current: Array
-    """Velocity of the water in world axes [m/s], shape (3,)."""
+    """Water velocity in world axes [m/s], shape (3,)."""
     position_sigma: Array
     """Standard deviations of the position at the IMU, in world axes [m], shape (3,)."""
     attitude_sigma: Array
-    """Standard deviations of the attitude, about the axes of the IMU [rad], shape (3,)."""
+    """Standard deviations of the attitude about the IMU axes [rad], shape (3,)."""
     velocity_sigma: Array
     """Standard deviations of the velocity at the IMU, in world axes [m/s], shape (3,)."""
 
 
 class Navigator:
-    """Filter for one vehicle, for readings from any source. Its memory is in an array that the caller keeps; see `pack`.
+    """Filter for one vehicle, for readings from any source. The caller keeps its memory in an array; see `pack`.
 
-    `sensors`: one `Imu`, and others; those that are not an `Aid` are ignored.
+    `sensors`: one `Imu` and any number of `Aid` sensors; other sensors are ignored.
     """
 
     def __init__(self, settings: ErrorStateFilter, model: Model, sensors: Sequence[Sensor]) -> None:
@@ -74,7 +74,7 @@ class Navigator:
         return code
 
     def start(self, m: Memory, believed: Array, t: float) -> None:
-        """Reset to the state x̂, shape (19,)."""
+        """Reset the filter memory to the state x̂, shape (19,), at time t [s]."""
         f = self.fusion
         values = f.inputs["filter design"]
         prior, bias = (values[at : at + n] for at, n in (f.numbers_at("prior"), f.numbers_at("bias")))
@@ -88,10 +88,10 @@ class Navigator:
         return first_covariance(prior, quaternion_matrix(x[STATES["q"]]).T @ self.model.world.down)
 
     def tick(self, m: Memory, t: float, imu: Array, arrived: Sequence[Reading]) -> list[str]:
-        """Advance by one period of the IMU: keep copies for late sensors, use arrivals; return messages.
+        """Advance by one IMU period: store copies for late sensors, use arrived measurements, and return messages.
 
-        `t`: time, a multiple of the period [s]; `imu`: reading of the IMU, shape (6,); NaN if there is none; `arrived`:
-        readings of aids that have arrived; `sensor` counts among `aids`.
+        `t`: time, a multiple of the period [s]; `imu`: IMU reading, shape (6,), NaN without a reading; `arrived`: arrived
+        readings, whose `sensor` is an index into `aids`.
         """
         left, said, moves = sorted(arrived, key=lambda r: (r.sensor, r.number)), [], True
         while moves or left:  # several readings of one sensor, for example after a gap in a log, need several passes
@@ -119,7 +119,7 @@ class Navigator:
     # -- estimates ---------------------------------------------------------------------------------------------------
 
     def estimate(self, m: Memory) -> Estimate:
-        """Return the estimated state of the vehicle's body."""
+        """Return the estimated state of the vehicle body."""
         x, w = m["filter x"][:NX], m["filter x"][NX:ROW]
         position, orientation, velocity = of_body(x, w, self.fusion.p_BI, self.fusion.q_BI)
         sigma = np.sqrt(np.maximum(np.diagonal(self.covariance(m)), 0.0))
@@ -134,7 +134,7 @@ class Navigator:
         )
 
     def covariance(self, m: Memory) -> Array:
-        """Return the covariance of the error δ, shape (18, 18); 0 for a current that is not estimated."""
+        """Return the covariance of the error δ, shape (18, 18); entries of an unestimated current are 0."""
         n = self.fusion.layout
         own, out = n.present >= 0, np.zeros((NE, NE))
         out[np.ix_(own, own)] = n.matrix(m["filter P"])[np.ix_(n.present[own], n.present[own])]
@@ -142,21 +142,21 @@ class Navigator:
 
     @staticmethod
     def moved(x: Array, error: Array) -> Array:
-        """Return x ⊞ δ, shape (19,), of the first entries of δ (n,): position, velocity, attitude, ...; the others are 0."""
+        """Return x ⊞ δ, shape (19,), for the leading entries of δ, shape (n,); the other entries are 0."""
         return plus(x, np.concatenate([error, np.zeros(NE - len(error))]))
 
     def true(self, state: State, bias: Array | None = None, current: Array | None = None) -> Array:
-        """Return x of a true motion, shape (19,).
+        """Return the filter state x of a true motion, shape (19,).
 
-        `bias`: biases of the IMU, of specific force and rate [m/s², rad/s], shape (6,); defaults to 0; `current`: velocity of
-        the water in world axes [m/s], shape (3,); defaults to 0.
+        `bias`: IMU biases of specific force and angular rate [m/s², rad/s], shape (6,), default 0; `current`: water velocity in
+        world axes [m/s], shape (3,), default 0.
         """
         i = self.body
         pose, velocity = state.q[self.model.q_slices[i]], state.v[self.model.v_slices[i]]
         return start_of(self.fusion.q_BI, self.fusion.p_BI, pose, velocity, bias, current)
 
     def error(self, m: Memory, true: Array) -> Array:
-        """Return δ of a true x (19,), shape (18,); see `true`."""
+        """Return the error δ, shape (18,), relative to a true state x, shape (19,); see `true`."""
         return difference(true, m["filter x"][:NX])
 
 
@@ -164,29 +164,28 @@ class Track(NamedTuple):
     """Estimates of a filter over time."""
 
     times: Array
-    """Times [s], shape (n,)."""
+    """Times of the estimates [s], shape (n,)."""
     position: Array
-    """Position of the vehicle's origin in world axes [m], shape (n, 3)."""
+    """Position of the body origin in world axes [m], shape (n, 3)."""
     orientation: Array
     """Quaternions, body to world, shape (n, 4)."""
     velocity: Array
-    """Velocity in body axes [m/s, rad/s], shape (n, 6)."""
+    """Velocity of the body at its origin, in body axes [m/s, rad/s], shape (n, 6)."""
     sigma: Array
-    """Standard deviations of the errors of the filter's state, shape (n, 18)."""
+    """Standard deviations of the error δ, shape (n, 18)."""
     messages: tuple[str, ...]
-    """Messages."""
+    """Messages of the filter."""
 
 
 def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: Array) -> Track:
     """Run a filter on a log.
 
-    `log`: times (n,) and values (n, channels) of each sensor's measurements, by its name; NaN for missing values; a measurement
-    counts as received after its sensor's latency; `start`: x̂ at the first reading of the IMU, shape (19,); see
-    `Navigator.true`.
+    `log`: times (n,) and values (n, channels) of measurements, keyed by sensor name, with NaN for missing values; measurements
+    are received after the sensor latency; `start`: x̂ at the first IMU reading, shape (19,), see `Navigator.true`.
     """
     for s in (navigator.imu, *navigator.aids):
         if s.name not in log:
-            raise KeyError(f"the log has no sensor {s.name!r}{nearest(s.name, log)}")
+            raise KeyError(f"the log has no sensor named {s.name!r}{nearest(s.name, log)}")
     times, values = (np.asarray(x, dtype=float) for x in log[navigator.imu.name])
     waiting = []
     for k, s in enumerate(navigator.aids):
@@ -213,9 +212,9 @@ def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: 
 
 
 def log_of(recording: xarray.Dataset, model: Model, sensors: Sequence[Sensor]) -> dict[str, tuple[Array, Array]]:
-    """Return the log of sensors from the variable `signal` of a recording, sampled at least as often as the sensors measure."""
+    """Return the log of sensors from the variable `signal` of a recording sampled at least at the sensor rates."""
     if "signal" not in recording:
-        raise KeyError("the recording has no signals; run it with sensors among its blocks")
+        raise KeyError("the recording has no signals; add sensors to the blocks and run again")
     times, out = recording["time"].values, {}
     for s in sensors:
         names = [f"{s.name}.{c.label}" for c in s.channels(model)]

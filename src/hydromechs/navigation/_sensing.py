@@ -1,4 +1,4 @@
-"""Sensors and filter as nodes of a routine: all operations of a tick of the fastest sensor."""
+"""Sensors and filter as nodes of a routine: all operations of one tick of the fastest sensor."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ ESTIMATED = {
     **{f"error_{x}": "rad" for x in TURNS},
     **{f"error_{x}": "m/s" for x in RATES[:3]},
 }
-"""Signals of a filter after "navigation.", with their units."""
+"""Units of filter signals, keyed by the name after "navigation."."""
 NEVER = -1.0
-"""Time that represents "no tick yet"."""
+"""Time value for "no tick yet"."""
 
 
 class Sensing(PlainSensing):
-    """Sensors of a plant, and the filter that estimates the motion of a vehicle, as nodes of a routine.
+    """Sensors of a plant and a navigation filter as nodes of a routine.
 
-    `navigation`: the filter, and the input of controllers; None for the truth, except for joints with encoders; `terrain`:
-    visible ground besides that of the plant; `step`: step of the integrator [s]; `controlled`: True if a controller reads the
+    `navigation`: filter and input of controllers, None for true states and encoder readings; `terrain`: visible ground in
+    addition to the terrain of the plant; `step`: integration step [s]; `controlled`: True if a controller reads the
     sensors.
     """
 
@@ -70,7 +70,7 @@ class Sensing(PlainSensing):
         self.inputs |= self.fusion.inputs
         self.signals |= {f"navigation.{name}": unit for name, unit in ESTIMATED.items()}
         self.signals |= {f"{s.name}.age": "s" for s in self.fusion.aids}
-        self.texts.append("the filter has not been updated since t = {0:g} s; it is reset".format)
+        self.texts.append("the filter was not updated since t = {0:g} s and is reset".format)
         self.texts += self.fusion.texts
 
     @property
@@ -87,7 +87,7 @@ class Sensing(PlainSensing):
         return own
 
     def _add_filter(self, r: Routine, at: SensingPlaces, got: Readings, reports: Entries) -> None:
-        """Append the filter; it starts at its first tick, and is reset after a pause."""
+        """Append the filter, which starts at its first tick and is reset after a pause."""
         if self.fusion is None:
             super()._add_filter(r, at, got, reports)
             return
@@ -163,7 +163,7 @@ class Sensing(PlainSensing):
 
 
 def _roll_pitch_yaw(R: Array) -> Array:
-    """Roll, pitch, yaw [rad] of a rotation matrix, shape (3,); roll is 0 at pitch ±90°."""
+    """Return roll, pitch and yaw of a rotation matrix [rad], shape (3,); roll is 0 at pitch ±90°."""
     across = np.sqrt(R[0, 0] * R[0, 0] + R[1, 0] * R[1, 0])
     steep = across < 1e-12
     roll = where(steep, 0.0, np.arctan2(R[2, 1], R[2, 2]))

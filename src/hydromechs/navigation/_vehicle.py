@@ -1,4 +1,4 @@
-"""Vehicle of a filter, and places of sensors on it."""
+"""Vehicle of a filter, and mounting of sensors on the vehicle."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,16 @@ from hydromechs.values import Array
 
 
 def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
-    """Index of the body that a filter with these sensors navigates; an error names unsupported sensors."""
+    """Return the index of the navigated body for these sensors; reject unsupported sensors."""
     imus = [s for s in sensors if isinstance(s, Imu)]
     if len(imus) != 1:
         named = ", ".join(repr(s.name) for s in imus) or "none"
-        raise ValueError(f"a navigation filter needs exactly one Imu among the sensors, got {named}")
+        raise ValueError(f"the navigation filter found {len(imus)} Imu sensors ({named}); use exactly one")
     (imu,) = imus
     if imu.latency or any(s.rate > imu.rate * (1 + 1e-9) for s in sensors):
-        raise ValueError(f"sensor {imu.name!r}: the Imu of a filter must have no latency and the highest rate")
+        raise ValueError(
+            f"sensor {imu.name!r}: latency is {imu.latency:g} s and rate {imu.rate:g} Hz; set latency 0 and the highest rate"
+        )
     imu.check(model)
     i = model.locate(imu.frame).body
     while model.parent[i] >= 0 and model.bodies[i].joint.nv == 0:
@@ -37,7 +39,7 @@ def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
 
 
 def place_on_body(model: Model, body: int, frame: str, sensor: str) -> tuple[Array, Array]:
-    """Return origin and axes of a frame on the vehicle; the frame must be fixed to it."""
+    """Return origin and axes of a frame fixed to the vehicle, in body axes."""
     at = model.locate(frame)
     p, R, i = at.p, at.R, at.body
     kin = dynamics.kinematics(model, *model.neutral())
@@ -45,7 +47,7 @@ def place_on_body(model: Model, body: int, frame: str, sensor: str) -> tuple[Arr
         if model.bodies[i].joint.nv or model.parent[i] < 0:
             raise ValueError(
                 f"sensor {sensor!r}: frame {frame!r} moves relative to {model.body_names[body]!r}, which carries the Imu; "
-                "a filter needs it on that body"
+                "mount the sensor on that body"
             )
         R_step, p_step = kin.paths[i].pose()
         p, R, i = (
