@@ -1,6 +1,6 @@
-"""Environments for reinforcement learning: tasks for vehicles, arms and walkers in Gymnasium's interface, one world or many.
+"""Reinforcement learning environments: Gymnasium tasks for vehicles, arms and walkers, in one world or many.
 
-Importing this package registers them: `gymnasium.make("HydroMechs/StationKeeping-v0")`.
+Importing this package registers the environments: `gymnasium.make("HydroMechs/StationKeeping-v0")`.
 """
 
 from importlib.util import find_spec as _find_spec
@@ -9,7 +9,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from hydromechs.scenario import ObservationNoise, Randomisation
 
 if _find_spec("gymnasium") is None:
-    raise ImportError("hydromechs.learning needs Gymnasium: pip install 'hydromechs[learn]'")
+    raise ImportError("hydromechs.learning requires Gymnasium; pip install 'hydromechs[learn]'")
 
 from ._arena import Arena, mission
 from ._environments import TASKS, ArenaOptions, WorldEnv, WorldsVectorEnv, make_single, make_vector, register

@@ -1,4 +1,4 @@
-"""Commands from actions, numbers from -1 to 1, in many worlds."""
+"""Commands in many worlds from actions between -1 and 1."""
 
 import numpy as np
 
@@ -8,15 +8,15 @@ from hydromechs.values import Array
 
 
 def driven_joints(plant: Plant) -> tuple[str, ...]:
-    """Names of the commands of joint drives."""
+    """Return the command names of joint drives."""
     return tuple(name for name in plant.layout.commands if name in plant.model.joint_parts)
 
 
 class Actions(ActionMap):
-    """Commands set by actions in many worlds."""
+    """Map from actions to commands in many worlds."""
 
     def commands(self, actions: Array, before: Array) -> Array:
-        """Return all commands, shape (n, na), for actions, shape (n, len(self)), after other commands, shape (n, na)."""
+        """Return all commands (n, na) for actions (n, len(self)) and the previous commands `before` (n, na)."""
         out = np.array(before)
         now = out[:, self.columns]
         up, down = self.high - self.rest, self.rest - self.low

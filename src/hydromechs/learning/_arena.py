@@ -1,6 +1,6 @@
-"""The arena of a task: worlds with actions, delays, noise and variation between episodes, and their pictures.
+"""Arena of a task: worlds with actions, delays, noise and variation between episodes, and pictures.
 
-Every world draws from a separate generator, so its numbers do not depend on the number of worlds.
+Each world has a separate random generator, so that its random numbers do not depend on the number of worlds.
 """
 
 import os
@@ -33,17 +33,17 @@ from ._arrays import rotate_back
 from ._task import Task
 
 DRAG = ("coefficient", "end_coefficient", "linear", "quadratic", "drag_parallel", "drag_normal", "lift_slope")
-"""Numbers of drag elements that a factor scales."""
+"""Names of drag parameters that a randomisation factor scales."""
 SCALED = {
     "mass": ("inertia.mass", "inertia.tensor"),
     "added_mass": ("hydro.added_mass.*.matrix", "hydro.added_mass.*.diagonal"),
     "drag": tuple(f"hydro.drag.*.{name}" for name in DRAG),
 }
-"""Paths from a body to the numbers that fractions of `Randomisation` scale."""
+"""Parameter paths, relative to a body, that the fractions of `Randomisation` scale."""
 
 
 def with_matrices(model: Model, given: Randomisation) -> Model:
-    """Return the same mechanism with added mass from shapes written as matrices, which a factor can scale."""
+    """Return the same mechanism with shape-based added mass converted to matrices, which a factor can scale."""
     if not given.added_mass:
         return model
     density, bodies = model.world.water_density, []
@@ -63,7 +63,7 @@ def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
 
 
 def opened(plant: Plant, given: Randomisation) -> dict[str, tuple[str, float, float]]:
-    """Return the paths of open numbers, each with the name and the range of the factor applied to it."""
+    """Return a mapping from open parameter paths to the name and range of the applied factor."""
     model, out = plant.model, dict[str, tuple[str, float, float]]()
     for name in given.bodies:
         model.body_index(name)
@@ -74,7 +74,7 @@ def opened(plant: Plant, given: Randomisation) -> dict[str, tuple[str, float, fl
                 if _is_set(plant, path):
                     out[path], found = (f"{body} {kind}", 1.0 - share, 1.0 + share), True
         if share and not found:
-            raise ValueError(f"Randomisation.{kind} is {share:g}, but no body of {model.name} has any")
+            raise ValueError(f"Randomisation.{kind} is {share:g}, but no body of {model.name} has this parameter; set it to 0")
     for path, (low, high) in given.parameters:
         registry.value(plant, path)  # raises a KeyError that lists the known ones
         out[path] = (path, float(low), float(high))
@@ -92,7 +92,7 @@ def _is_set(plant: Plant, path: str) -> bool:
 def drawn_parameters(
     names: Mapping[str, tuple[str, float, float]], own: Mapping[str, Array], random: Sequence[np.random.Generator]
 ) -> dict[str, Array]:
-    """Return values of open parameters, shape (len(random), ...) each; parameters with the same factor name share one draw."""
+    """Return values of open parameters, shape (len(random), ...) each; equal factor names share one draw."""
     ranges = {factor: (low, high) for factor, low, high in names.values()}
     low, high = (np.array([r[k] for r in ranges.values()]) for k in (0, 1))
     drawn = np.stack([low + (high - low) * g.random(len(ranges)) for g in random]) if ranges else np.zeros((len(random), 0))
@@ -104,41 +104,40 @@ def drawn_parameters(
 
 
 Source = str | os.PathLike | Scenario
-"""Name of a library vehicle or scenario, path of a scenario file, or a scenario."""
+"""Source of a scenario: name of a library vehicle or scenario, path of a scenario file, or a scenario."""
 LIMIT = 10.0
-"""Limit of observations, in SI units; goals beyond it are clipped."""
+"""Limit at which observations, such as distances to goals, are clipped [SI units]."""
 OF_SENSOR = "sensor."
-"""Prefix of a sensor's name in kinds of observations."""
+"""Prefix of sensor names in kinds of observations."""
 LIMIT_OF_READINGS = 1000.0
-"""Limit of sensor readings, in SI units; larger than that of goals, because depths are."""
+"""Limit at which sensor readings are clipped [SI units]; large enough for depths."""
 
 
 def mission(source: Source) -> Scenario:
-    """Return the scenario of a task; its controller and events are ignored. See `Source`."""
+    """Return the scenario of a task, given a `Source`; controller and events are ignored."""
     if isinstance(source, Scenario):
         return source
     if not isinstance(source, str | os.PathLike):
-        raise TypeError(f"scenario is {source!r}; give a name of the library, the path of a scenario file, or a Scenario")
+        raise TypeError(f"scenario is {source!r}; pass a library name, a scenario file path, or a Scenario")
     if not is_path(source) and source in plant_names():
         return load_vehicle(str(source))
     if not is_path(source) and source in names():
         raise ValueError(
-            f"model {source!r} has no actuators in the library, so it cannot act; vehicles with actuators are "
-            f"{', '.join(plant_names())}"
+            f"model {source!r} has no actuators in the library; use a vehicle with actuators: {', '.join(plant_names())}"
         )
     return load_scenario(source)
 
 
 class Arena:
-    """Worlds of a task.
+    """Worlds of a task, with actions, observations and episodes.
 
     Args:
-        task: Task of the agent; the arena keeps a copy.
+        task: Task of the agent; the arena uses a copy.
         scenario: Source of the scenario, see `mission`.
         worlds: Number of worlds.
-        period: Time of one action [s], an integer number of steps.
-        duration: Time of an episode [s].
-        threads: Threads that share the worlds.
+        period: Action period [s], an integer multiple of the step.
+        duration: Duration of an episode [s].
+        threads: Number of threads that share the worlds.
 
     Other arguments are those of `ArenaOptions`.
     """
@@ -161,7 +160,9 @@ class Arena:
         self.scenario = mission(scenario)
         self.varied = randomisation or self.scenario.randomisation or Randomisation()
         if not isinstance(self.varied, Randomisation):
-            raise TypeError(f"randomisation is {randomisation!r}, must be a hydromechs.learning.Randomisation(...)")
+            raise TypeError(
+                f"randomisation is {randomisation!r}, not a Randomisation; pass hydromechs.learning.Randomisation(...)"
+            )
         step_size = positive(self.scenario.step if step is None else step, "step")
         self.period, self.substeps = positive(period, "period"), whole_steps(period, step_size, "period")
         self.most_steps = whole_steps(positive(duration, "duration"), self.period, "duration")
@@ -191,11 +192,11 @@ class Arena:
         periods = -(-self._most_delay // self.substeps) + 1
         self._history = np.zeros((self.n, periods, len(self.plant.layout.commands)))
         self.count = np.zeros(self.n, dtype=int)
-        """Actions since the start of each episode, shape (n,)."""
+        """Number of actions since the start of each episode, shape (n,)."""
         self.last = np.zeros((self.n, len(self.actions) + task.extra))
         """Actions of the last period, shape (n, na)."""
         self.random: list[np.random.Generator] = []
-        """The generator of each world."""
+        """Random generator of each world."""
         self.task = task
         task.join(self)
         kinds = [(kind, np.shape(x)[1]) for kind, x in self._parts()]
@@ -213,10 +214,10 @@ class Arena:
         of_task = [f"{kind}.{k}" for kind, x in task.observe() for k in range(np.shape(x)[1])]
         seen = [label for kind, _ in kinds[len(task.observe()) :] for label in own[kind]]
         self.labels = (*(task.labels if len(task.labels) == len(of_task) else of_task), *seen)
-        """Name of each number of an observation, such as "velocity.u", or "imu.wx" of a sensor."""
+        """Label of each observed value, such as "velocity.u", or "imu.wx" for a sensor."""
         widths = [np.full(width, LIMIT_OF_READINGS if kind in names else LIMIT) for kind, width in kinds]
         self.limits = np.concatenate(widths).astype(np.float32)
-        """Limits of each number of an observation, shape (no,)."""
+        """Limit of each observed value, shape (no,)."""
 
     # -- data for the task ---------------------------------------------------------------------------------------------------
 
@@ -234,12 +235,12 @@ class Arena:
 
     @property
     def velocity(self) -> Array:
-        """Velocities of the vehicle in its own axes, linear first [m/s, rad/s], shape (n, 6)."""
+        """Velocities of the vehicle in vehicle axes, linear first [m/s, rad/s], shape (n, 6)."""
         return self.worlds.v[:, self.base[1]]
 
     @property
     def down(self) -> Array:
-        """Downward unit vector in axes of the vehicle, shape (n, 3)."""
+        """Downward unit vectors in vehicle axes, shape (n, 3)."""
         return rotate_back(self.wxyz, np.broadcast_to(np.array(self.plant.model.world.down, dtype=float), (self.n, 3)))
 
     @cached_property
@@ -277,11 +278,11 @@ class Arena:
         return [*self.task.observe(), *own]
 
     def observe(self) -> Array:
-        """Observations, with noise, shape (n, no), float32."""
+        """Return noisy observations, shape (n, no), float32."""
         return self.seen(np.arange(self.n))
 
     def seen(self, which: Array) -> Array:
-        """Return observations of all worlds, with noise drawn for some, shape (n, no), float32."""
+        """Return observations of all worlds, with noise drawn only for the worlds `which`, shape (n, no), float32."""
         x = np.concatenate([part for _, part in self._parts()], axis=1)
         if self._sigma.any():
             for k in which:
@@ -291,7 +292,7 @@ class Arena:
     # -- episodes -------------------------------------------------------------------------------------------------------------
 
     def reset(self, which: Array) -> None:
-        """Start new episodes of the worlds with some numbers, shape (k,)."""
+        """Start new episodes of the worlds with indices `which`, shape (k,)."""
         if not len(which):
             return
         worlds, random = self.worlds, [self.random[k] for k in which]
@@ -315,7 +316,7 @@ class Arena:
         self.task.begin(which)
 
     def act(self, actions: Array) -> None:
-        """Advance by one period with actions from -1 to 1, shape (n, na); larger ones are clipped."""
+        """Advance by one period with actions, shape (n, na), which are clipped to [-1, 1]."""
         actions = np.clip(np.asarray(actions, dtype=float), -1.0, 1.0)
         na = len(self.actions)
         before = self._history[:, 0]
@@ -333,12 +334,12 @@ class Arena:
         self.count += 1
 
     def direction(self, x: Array) -> Array:
-        """Return vectors in axes of the vehicle from those in world axes, shape (n, 3)."""
+        """Return vectors in vehicle axes, shape (n, 3), given vectors in world axes."""
         return rotate_back(self.wxyz, x)
 
 
 def _plant(scenario: Scenario, varied: Randomisation) -> Plant:
-    """Return the plant of a scenario in a form that allows all varied parameters to be open."""
+    """Return the plant of a scenario with components required by the randomised parameters."""
     plant = scenario.plant
     water = plant.environment
     if varied.current and water.current is None:
@@ -351,32 +352,32 @@ def _sensors(scenario: Scenario, names: Sequence[str]) -> list[Sensor]:
     known = {s.name: s for s in scenario.sensors}
     for name in names:
         if name not in known:
-            there = f"available: {', '.join(known)}" if known else "it has none; add them to the scenario"
-            raise ValueError(f"no sensor {name!r} in scenario {scenario.name!r}{nearest(name, known)}; {there}")
+            hint = nearest(name, known) if known else "; add sensors to the scenario"
+            raise ValueError(f"scenario {scenario.name!r} has no sensor named {name!r}{hint}")
     return [known[name] for name in names]
 
 
 def _base(plant: Plant) -> tuple[slice, slice]:
-    """Return the slices of pose and velocity of the vehicle: the first body that moves freely."""
+    """Return the pose and velocity slices of the vehicle, which is the first free body."""
     for part in plant.model.joint_parts.values():
         if isinstance(part.joint, joints.Free):
             return part.q, part.v
-    raise ValueError(f"{plant.model.name} has no body that moves freely; tasks are for vehicles and walkers")
+    raise ValueError(f"{plant.model.name} has no free body; use a model of a vehicle or walker")
 
 
 def generators(seeds: Sequence[int | None]) -> list[np.random.Generator]:
-    """Return a generator for each seed, as Gymnasium does; None draws one."""
+    """Return a Gymnasium-compatible generator for each seed; a seed of None is drawn at random."""
     return [np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed))) for seed in seeds]
 
 
 SIZE = (480, 360)
-"""Width and height of pictures [pixels]."""
+"""Width and height of rendered pictures [pixels]."""
 GOAL = (0.95, 0.35, 0.15)
-"""Colour of the goal."""
+"""Colour of the goal in pictures."""
 
 
 class Picture:
-    """Draws worlds of an arena, with their goals."""
+    """Renderer of worlds of an arena, with goals."""
 
     def __init__(self, arena: Arena) -> None:
         self.arena = arena
@@ -409,7 +410,7 @@ class Picture:
         return picture if picture.dtype == np.uint8 else (255.0 * np.clip(picture, 0.0, 1.0)).round().astype(np.uint8)
 
     def show(self, world: int) -> None:
-        """Show a world in a browser; the first call starts the page and prints its URL."""
+        """Show a world in a browser; the first call starts the page and prints the URL."""
         arena, model = self.arena, self.arena.plant.model
         if self._page is None:
             self._page = LivePage(
@@ -422,11 +423,11 @@ class Picture:
 
     @property
     def url(self) -> str | None:
-        """URL of the page; None if there is none."""
+        """URL of the page; None before the first call of `show`."""
         return None if self._page is None else self._page.url
 
     def close(self) -> None:
-        """Close the page."""
+        """Close the page in the browser."""
         if self._page is not None:
             self._page.close()
             self._page = None

@@ -1,4 +1,4 @@
-"""Rotations of many worlds at once, as rows of arrays."""
+"""Rotations of many worlds, as rows of arrays."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from hydromechs.values import Array
 
 
 def rotate(wxyz: Array, x: Array) -> Array:
-    """Return vectors in world axes, shape (n, 3), from those in body axes: x' = x + 2 w (u × x) + 2 u × (u × x).
+    """Return vectors in world axes, shape (n, 3), given vectors in body axes: x' = x + 2 w (u × x) + 2 u × (u × x).
 
-    Unit quaternions (w, u) are from body to world, shape (n, 4).
+    The unit quaternions (w, u) rotate from body to world, shape (n, 4).
     """
     w, u = wxyz[:, :1], wxyz[:, 1:]
     t = 2.0 * _cross(u, x)
@@ -16,19 +16,19 @@ def rotate(wxyz: Array, x: Array) -> Array:
 
 
 def rotate_back(wxyz: Array, x: Array) -> Array:
-    """Return vectors in body axes from those in world axes; see `rotate`."""
+    """Return vectors in body axes, given vectors in world axes; see `rotate`."""
     return rotate(wxyz * np.array([1.0, -1.0, -1.0, -1.0]), x)
 
 
 def turned_by(wxyz: Array, angle: Array) -> Array:
-    """Return orientations, shape (n, 4), rotated about the world's z axis by angles [rad], shape (n,)."""
+    """Return orientations (n, 4) rotated about world z by angles [rad], shape (n,)."""
     c, s = np.cos(0.5 * angle), np.sin(0.5 * angle)
     w, x, y, z = wxyz.T
     return np.stack([c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w], axis=1)
 
 
 def turning(wxyz: Array, goal: Array) -> Array:
-    """Return rotation vectors, in body axes, from orientations to goals, quaternions of shape (n, 4) [rad], shape (n, 3)."""
+    """Return rotation vectors in body axes [rad], shape (n, 3), from orientations to goals, quaternions (n, 4)."""
     w, u = wxyz[:, :1], wxyz[:, 1:]
     W, U = goal[:, :1], goal[:, 1:]
     part = w * U - W * u - _cross(u, U)
@@ -39,12 +39,12 @@ def turning(wxyz: Array, goal: Array) -> Array:
 
 
 def _cross(a: Array, b: Array) -> Array:
-    """Return a × b of rows, shape (n, 3); several times faster than np.cross for few rows."""
+    """Return a × b rowwise, shape (n, 3); several times faster than np.cross for few rows."""
     x, y, z = a.T
     X, Y, Z = b.T
     return np.stack([y * Z - z * Y, z * X - x * Z, x * Y - y * X], axis=1)
 
 
 def closeness(distance: Array, scale: float) -> Array:
-    """Return 1 at the goal, ½ at the distance `scale`, falling to 0 far away: 1/(1 + (d/s)²)."""
+    """Return the closeness 1/(1 + (d/s)²): 1 at the goal, ½ at the distance `scale`, towards 0 far away."""
     return 1.0 / (1.0 + (distance / scale) ** 2)

@@ -1,4 +1,4 @@
-"""Gymnasium environments: one world, or many as a vector, of the same `Arena`."""
+"""Gymnasium environments: a single world, or a vector of worlds, based on `Arena`."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -20,33 +20,32 @@ from ._tracking import StationKeeping, TrajectoryTracking
 from ._walking import WalkAhead
 
 MODES = ("human", "rgb_array")
-"""Modes of `render`: show the world in a browser, or return a picture."""
+"""Modes of `render`: show the world in a browser, or return an RGB array."""
 
 
 class ArenaOptions(TypedDict, total=False):
-    """Options of an environment; None for the default of each."""
+    """Options of an environment; None selects the default."""
 
     period: float | None
-    """Time of one action [s]. Defaults to the task's."""
+    """Action period [s]. Defaults to the period of the task."""
     duration: float | None
-    """Time of an episode [s]. Defaults to the task's."""
+    """Duration of an episode [s]. Defaults to the duration of the task."""
     randomisation: Randomisation | None
-    """Variation between episodes in addition to the task's. Defaults to the scenario's."""
+    """Randomisation between episodes, in addition to that of the task. Defaults to the randomisation of the scenario."""
     ranges: Mapping[str, tuple[float, float]] | None
-    """Minimum and maximum of commands by name. Default to the plant's."""
+    """Minimum and maximum of commands, keyed by name. Defaults to the ranges of the plant."""
     step: float | None
-    """Step of the simulation [s]. Defaults to the scenario's."""
+    """Step of the simulation [s]. Defaults to the step of the scenario."""
     method: str | Integrator | None
-    """Integrator. Defaults to the scenario's."""
+    """Integrator. Defaults to the integrator of the scenario."""
     sensors: Sequence[str] | None
-    """Names of sensors of the scenario whose readings, with their errors, are observed in place of the vehicle's true attitude,
-    velocities and joints."""
+    """Names of scenario sensors whose noisy readings replace the true attitude, velocities and joint states of the vehicle."""
 
 
 def _arena(task: Task, scenario: Source | None, worlds: int, options: ArenaOptions, threads: int = 1) -> Arena:
-    """Return the arena of a task; omitted options default to the task's."""
+    """Return the arena of a task; omitted options default to the values of the task."""
     if not isinstance(task, Task):
-        raise TypeError(f"task is {task!r}; give an object, such as hydromechs.learning.StationKeeping()")
+        raise TypeError(f"task is {task!r}; pass a task object, such as hydromechs.learning.StationKeeping()")
     preferred = {"period": task.period, "duration": task.duration, "step": task.step if scenario is None else None}
     given = {name: value for name, value in options.items() if value is not None}
     source = task.default if scenario is None else scenario
@@ -61,39 +60,39 @@ def _spaces(arena: Arena) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
 
 def _check_mode(mode: str | None) -> None:
     if mode is not None and mode not in MODES:
-        raise ValueError(f"render_mode is {mode!r}, must be one of {', '.join(MODES)}, or None")
+        raise ValueError(f"render_mode is {mode!r}; use {', '.join(MODES)} or None")
 
 
 def _checked(actions: Any, shape: tuple[int, ...], arena: Arena) -> Array:
-    """Actions as an array, rejected unless they have the right shape and are numbers."""
+    """Return actions as a float array; reject a wrong shape, type or non-finite values."""
     given = np.asarray(actions)
-    extra = "" if not arena.task.extra else f" and {arena.task.extra} extra ones of the task"
+    extra = "" if not arena.task.extra else f" and {arena.task.extra} additional actions of the task"
     if given.dtype.kind not in "fiu" or given.shape != shape:
         what = f"shape {given.shape}" if given.dtype.kind in "fiu" else f"type {given.dtype}"
         raise ValueError(
-            f"actions must be numbers of shape {shape}, one for each of {len(arena.actions)} commands{extra}, got {what}; the "
-            f"commands are {', '.join(arena.actions.names)}"
+            f"actions have {what}; pass numbers of shape {shape}, one for each of {len(arena.actions)} commands{extra}: "
+            f"{', '.join(arena.actions.names)}"
         )
     out = given.astype(float)
     if not np.isfinite(out).all():
-        raise ValueError("actions must be finite; the policy has diverged")
+        raise ValueError("actions are not finite; check the policy for divergence")
     return out
 
 
 class WorldsVectorEnv(VectorEnv):
-    """Many worlds as one Gymnasium vector environment, on `hydromechs.Worlds`.
+    """Gymnasium vector environment of many worlds, based on `hydromechs.Worlds`.
 
-    A world whose episode ends starts a new one in the same step (`AutoresetMode.SAME_STEP`): the observation is that of the new
-    episode, the last one of the old is in `infos["final_obs"]`. After `reset(seed=5)`, world k uses the seed 5 + k and equals a
-    single environment with that seed.
+    A world whose episode ends starts a new episode in the same step (`AutoresetMode.SAME_STEP`). The returned observation
+    belongs to the new episode; `infos["final_obs"]` contains the last observation of the old episode. After
+    `reset(seed=5)`, world k uses the seed 5 + k and equals a single environment with this seed.
 
     Args:
         task: Task of the agent.
         num_envs: Number of worlds.
-        scenario: A vehicle or scenario of the library by name, the path of a scenario file, or a `Scenario`. Defaults to
-            the task's. Its controller and events are ignored.
-        threads: Threads that share the worlds.
-        render_mode: "human" shows the first world in a browser, "rgb_array" returns pictures of all.
+        scenario: Library name of a vehicle or scenario, path of a scenario file, or a `Scenario`. Defaults to the scenario of
+            the task. Controller and events of the scenario are ignored.
+        threads: Number of threads that share the worlds.
+        render_mode: "human" shows the first world in a browser; "rgb_array" returns pictures of all worlds.
         options: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`, `sensors`; see `ArenaOptions`.
     """
 
@@ -124,14 +123,16 @@ class WorldsVectorEnv(VectorEnv):
     ) -> tuple[Array, dict[str, Any]]:
         """Start new episodes.
 
-        `seed`: an integer, world k draws from seed + k, or one for each world; defaults to the present generators; `options`:
-        with "reset_mask", booleans of shape (num_envs,), only those worlds are reset.
+        `seed`: an integer, so that world k uses seed + k, or one seed per world; by default, the generators continue.
+        `options`: the optional entry "reset_mask", booleans of shape (num_envs,), selects the worlds to reset.
         """
         which = _masked(options, self.num_envs)
         if seed is not None:
             seeds = [seed + k for k in range(self.num_envs)] if isinstance(seed, int | np.integer) else list(seed)
             if len(seeds) != self.num_envs:
-                raise ValueError(f"seed must be an integer or one for each of {self.num_envs} worlds, got {len(seeds)}")
+                raise ValueError(
+                    f"seed has {len(seeds)} entries; pass an integer or one seed for each of {self.num_envs} worlds"
+                )
             for k in which:
                 if seeds[k] is not None:
                     self.arena.random[k] = generators([seeds[k]])[0]
@@ -140,9 +141,9 @@ class WorldsVectorEnv(VectorEnv):
         return self.arena.observe(), {}
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Advance all worlds by one period: observations, rewards, terminations, truncations, infos.
+        """Advance all worlds by one period; return observations, rewards, terminations, truncations and infos.
 
-        `actions`: from -1 to 1, shape (num_envs, na).
+        `actions`: values from -1 to 1, shape (num_envs, na).
         """
         arena = self.arena
         acted = _checked(actions, (self.num_envs, arena.last.shape[1]), arena)
@@ -184,10 +185,10 @@ class WorldsVectorEnv(VectorEnv):
 
 
 class WorldEnv(gymnasium.Env):
-    """One world as a Gymnasium environment; the same arena as `WorldsVectorEnv`, with one world in it.
+    """Gymnasium environment of one world; equals `WorldsVectorEnv` with a single world.
 
-    `task`: task of the agent; `scenario`: see `WorldsVectorEnv`, as the options; `render_mode`: "human" shows the world in a
-    browser; "rgb_array" returns a picture; `options`: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`,
+    `task`: task of the agent; `scenario`: as in `WorldsVectorEnv`; `render_mode`: "human" shows the world in a browser,
+    "rgb_array" returns a picture; `options`: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`,
     `sensors`; see `ArenaOptions`.
     """
 
@@ -206,7 +207,7 @@ class WorldEnv(gymnasium.Env):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Start a new episode.
 
-        `seed`: seed of all random numbers from now on; defaults to the present generator; `options`: unused.
+        `seed`: seed of the random generator; if omitted, the current generator continues. `options`: unused.
         """
         super().reset(seed=seed)
         self.arena.random = [self.np_random]
@@ -215,7 +216,10 @@ class WorldEnv(gymnasium.Env):
         return self.arena.observe()[0], {}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Advance by one period: observation, reward, terminated, truncated, info. `action`: from -1 to 1, shape (na,)."""
+        """Advance by one period with an action from -1 to 1, shape (na,).
+
+        Returns observation, reward, terminated, truncated and info.
+        """
         acted = _checked(action, (self.arena.last.shape[1],), self.arena)
         seen, judged, ended, over, measures = _period(self.arena, acted[None])
         self._show()
@@ -239,7 +243,7 @@ class WorldEnv(gymnasium.Env):
 
 
 def _period(arena: Arena, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Array]]:
-    """Advance all worlds by one period: observations, rewards, terminations, truncations, measures."""
+    """Advance all worlds by one period; return observations, rewards, terminations, truncations and measures."""
     arena.act(actions)
     judged = arena.task.judge()
     frozen = arena.worlds.frozen.copy()
@@ -255,7 +259,7 @@ def _masked(options: Mapping[str, Any] | None, n: int) -> Array:
     mask = np.asarray(options["reset_mask"])
     if mask.dtype != bool or mask.shape != (n,) or not mask.any():
         raise ValueError(
-            f"options['reset_mask'] must be booleans of shape ({n},), at least one of them true, got {mask.dtype} {mask.shape}"
+            f"options['reset_mask'] is {mask.dtype} of shape {mask.shape}; pass booleans of shape ({n},) with at least one true"
         )
     return np.flatnonzero(mask)
 
@@ -263,24 +267,24 @@ def _masked(options: Mapping[str, Any] | None, n: int) -> Array:
 TASKS: dict[str, type[Task]] = {
     kind.__name__: kind for kind in (StationKeeping, TrajectoryTracking, Reach, PickAndPlace, WalkAhead)
 }
-"""The tasks by name."""
+"""Task classes, keyed by name."""
 OPTIONS = ("scenario", "render_mode", *ArenaOptions.__annotations__)
-"""Arguments of all environments."""
+"""Names of the arguments of all environments."""
 
 
 def _split(task: str, given: dict[str, Any], more: tuple[str, ...] = ()) -> tuple[Task, dict[str, Any]]:
-    """Return the task with its options, and the arguments of the environment."""
+    """Return a task with its options, and the remaining arguments of the environment."""
     kind = TASKS[task]
     own = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
     known = (*OPTIONS, *more, *own)
     for name in given:
         if name not in known:
-            raise TypeError(f"{task} has no option {name!r}{nearest(name, known)}")
+            raise TypeError(f"{task} has no option named {name!r}{nearest(name, known)}")
     return kind(**{k: x for k, x in given.items() if k in own}), {k: x for k, x in given.items() if k not in own}
 
 
 def make_single(task: str, **options: Any) -> WorldEnv:
-    """Return a single environment of one of `TASKS`, for `gymnasium.make`; options are those of the task and of `WorldEnv`."""
+    """Return a single environment of one of `TASKS`, for `gymnasium.make`; options are those of task and `WorldEnv`."""
     what, others = _split(task, options)
     return WorldEnv(what, **others)
 
@@ -292,7 +296,7 @@ def make_vector(task: str, num_envs: int = 1, **options: Any) -> WorldsVectorEnv
 
 
 def register() -> None:
-    """Register `gymnasium.make("HydroMechs/StationKeeping-v0")` and others; done when this package is imported."""
+    """Register the environments, such as "HydroMechs/StationKeeping-v0"; importing this package calls this function."""
     for name in TASKS:
         known_as = f"HydroMechs/{name}-v0"
         if known_as not in gymnasium.registry:

@@ -1,4 +1,4 @@
-"""Tasks of a vehicle with an arm: reaching a place with the end effector, and picking up an object."""
+"""Tasks of a vehicle with an arm: reaching a goal with the end effector, and picking up an object."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from ._arrays import closeness
 from ._task import EFFORT, GoalTask, Judgement, Task, drawn, named
 
 HOLDS = 0.5
-"""Strength of a grip above which it counts as closed on an object."""
+"""Grip strength above which the jaws count as closed on an object [-]."""
 
 
 def _both(plant: Plant, task: Task) -> tuple[str, ...]:
-    """Return the commands of thrusters and arm; both must exist."""
+    """Return the commands of thrusters and arm; raise an error if either is missing."""
     pushed, moved = thruster_commands(plant), driven_joints(plant)
     missing = [word for word, names in (("thrusters", pushed), ("driven joints", moved)) if not names]
     if missing:
         raise ValueError(
-            f"{plant.model.name} has no {' and no '.join(missing)}, which {type(task).__name__} needs; choose a vehicle "
+            f"{plant.model.name} has no {' and no '.join(missing)}, required by {type(task).__name__}; choose a vehicle "
             "with thrusters and an arm, such as 'bluerov2_heavy_alpha5'"
         )
     return (*pushed, *moved)
@@ -33,17 +33,17 @@ def _both(plant: Plant, task: Task) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class Reach(GoalTask):
-    """Task: a free vehicle moves its end effector to a place and holds it there.
+    """Task in which a free vehicle moves its end effector to a goal position and holds it.
 
     reward = 1/(1 + (d/`scale`)²) − 0.05 mean(a²)
 
-    with the distance d of the end effector from the goal and the actions a of thrusters and joints.
+    d is the distance of the end effector from the goal; a are the actions of thrusters and joints.
     """
 
     frame: str = ""
     """Frame or body of the end effector. Defaults to the frame named "tool"."""
     radius: NotNegative = 0.5
-    """Maximum distance of the goal from the initial position of the end effector, along each axis [m]."""
+    """Maximum distance of the goal from the initial end-effector position, along each axis [m]."""
     scale: Positive = 0.2
     success: Positive = 0.05
 
@@ -51,7 +51,7 @@ class Reach(GoalTask):
     labels = named("tool_goal", "goal")
 
     def commands(self, plant: Plant) -> Sequence[str]:
-        """See `Task.commands`: thrusters and joints of the arm."""
+        """Return thrusters and arm joints; see `Task.commands`."""
         return _both(plant, self)
 
     def join(self, arena: Arena) -> None:
@@ -59,7 +59,7 @@ class Reach(GoalTask):
         model = arena.plant.model
         tools = [name for name in model.frames if name.rpartition(".")[2] == "tool"]
         if not self.frame and not tools:
-            raise ValueError(f"{model.name} has no frame named 'tool'; name the end effector, frame='...'")
+            raise ValueError(f"{model.name} has no frame named 'tool'; set frame to the end effector")
         self.tool = self.frame or tools[0]
         model.locate(self.tool)
         self.home = arena.place(self.tool)
@@ -72,7 +72,7 @@ class Reach(GoalTask):
         return self.goal
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: vectors to the goal from the end effector and from the vehicle, in vehicle axes."""
+        """Return goal vectors from end effector and vehicle in vehicle axes; see `Task.observe`."""
         arena = self.arena
         way = arena.direction(self.goal - arena.place(self.tool))
         return [("position", way), ("position", arena.direction(self.goal - arena.position))]
@@ -85,21 +85,21 @@ class Reach(GoalTask):
 
 @dataclass(kw_only=True)
 class PickAndPlace(GoalTask):
-    """Task: a free vehicle grips an object on the bed and carries it to a place above.
+    """Task in which a free vehicle grips an object on the seabed and lifts it to a goal above.
 
     reward = 0.3/(1 + (d/`scale`)²) + 0.7 h/(1 + (e/`scale`)²) − 0.05 mean(a²)
 
-    with the distance d of the jaws from the object, 1 for h while they hold it, and its distance e from the goal.
-    The last action closes the jaws if it is above 0 and opens them otherwise; jaws that close on nothing stay empty until
-    they open.
+    d is the distance of the jaws from the object, h is 1 while the jaws hold the object, e is the distance of the object
+    from the goal, and a are the actions. The last action closes the jaws if it is above 0 and opens them otherwise. Jaws
+    that close without an object stay empty until they open.
     """
 
     grip: str = ""
-    """Name of the grip. Defaults to the scenario's first."""
+    """Name of the grip. Defaults to the first grip of the scenario."""
     lift: Positive = 0.5
-    """Height of the goal above the object's initial position [m]."""
+    """Height of the goal above the initial position of the object [m]."""
     spread: NotNegative = 0.5
-    """Maximum horizontal distance of the goal from it, along x and y of the world [m]."""
+    """Maximum horizontal distance of the goal from the object, along world x and y [m]."""
     success: Positive = 0.15
     far: Positive = 8.0
     """Distance between vehicle and object at which the episode ends [m]."""
@@ -110,15 +110,15 @@ class PickAndPlace(GoalTask):
     duration = 30.0
 
     def commands(self, plant: Plant) -> Sequence[str]:
-        """See `Task.commands`: thrusters and joints of the arm."""
+        """Return thrusters and arm joints; see `Task.commands`."""
         grips = {c.name: c for c in plant.components if isinstance(c, Grip)}
         if not grips:
             raise ValueError(
-                f"{plant.model.name} has no grip that opens and closes; give the scenario one under grasps, with a stiffness, "
-                "as in 'pick_and_release'"
+                f"{plant.model.name} has no grip that opens and closes; add a grip with a stiffness to the scenario under "
+                "grasps, as in 'pick_and_release'"
             )
         if self.grip and self.grip not in grips:
-            raise ValueError(f"no grip {self.grip!r} in {plant.model.name}{nearest(self.grip, grips)}")
+            raise ValueError(f"{plant.model.name} has no grip named {self.grip!r}{nearest(self.grip, grips)}")
         self.jaws = grips[self.grip or next(iter(grips))]
         return _both(plant, self)
 
@@ -161,7 +161,7 @@ class PickAndPlace(GoalTask):
         return self.arena.worlds.internal[:, self.strength]
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: from the jaws to the object, from there to the goal; 1 for jaws that closed on the object."""
+        """Return vectors jaws-object and object-goal, and 1 if jaws hold the object; see `Task.observe`."""
         arena = self.arena
         jaws, thing = arena.place(self.jaws.holder), arena.place(self.jaws.held)
         ways = [("position", arena.direction(thing - jaws)), ("position", arena.direction(self.goal - thing))]

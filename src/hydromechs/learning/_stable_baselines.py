@@ -1,4 +1,4 @@
-"""Adapter of the vector environment for Stable-Baselines3, without a process per world."""
+"""Adapter of the vector environment for Stable-Baselines3 without one process per world."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,11 +16,11 @@ except ImportError:  # reported when an environment is created
 
 
 class StableBaselinesEnv(VecEnv):
-    """A `WorldsVectorEnv` for Stable-Baselines3; wrap it in a `VecMonitor` to record episode returns."""
+    """Adapter of a `WorldsVectorEnv` for Stable-Baselines3; wrap the adapter in a `VecMonitor` to record episode returns."""
 
     def __init__(self, environment: WorldsVectorEnv) -> None:
         if VecEnv is object:
-            raise ImportError("StableBaselinesEnv needs Stable-Baselines3: pip install 'hydromechs[learn]'")
+            raise ImportError("StableBaselinesEnv requires Stable-Baselines3; pip install 'hydromechs[learn]'")
         self.environment = environment
         self.render_mode = environment.render_mode
         self._actions: Array | None = None
@@ -39,11 +39,11 @@ class StableBaselinesEnv(VecEnv):
         return [None if seed is None else seed + k for k in range(self.num_envs)]
 
     def step_async(self, actions: Array) -> None:
-        """Keep actions from -1 to 1, shape (num_envs, na), for `step_wait`."""
+        """Store actions from -1 to 1, shape (num_envs, na), for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
-        """Advance by one period: observations, rewards, whether episodes are over, infos."""
+        """Advance by one period; return observations, rewards, episode ends and infos."""
         seen, reward, ended, over, info = self.environment.step(self._actions)
         done = ended | over
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -57,7 +57,7 @@ class StableBaselinesEnv(VecEnv):
         self.environment.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the environment, once for each world."""
+        """Return an attribute of the environment, repeated for each world."""
         return [getattr(self.environment, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -65,10 +65,10 @@ class StableBaselinesEnv(VecEnv):
         setattr(self.environment, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the environment once; return its result for each world."""
+        """Call a method of the environment once; return the result, repeated for each world."""
         result = getattr(self.environment, method_name)(*method_args, **method_kwargs)
         return [result for _ in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Return False for each world: none is wrapped."""
+        """Return False for each world, as none is wrapped."""
         return [False for _ in self._get_indices(indices)]

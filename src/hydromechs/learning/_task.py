@@ -1,4 +1,4 @@
-"""Task: observations, rewards and the end of an episode; for one world or many, in NumPy."""
+"""Tasks: observations, rewards and ends of episodes, in NumPy for one world or many."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ if TYPE_CHECKING:
 
 
 EFFORT = 0.05
-"""Penalty of full power, or full joint rates, in the reward."""
+"""Weight of the effort penalty in the reward."""
 
 
 class Judgement(NamedTuple):
-    """Outcome of one period, in each world."""
+    """Outcome of one period in each world."""
 
     reward: Array
-    """Shape (n,)."""
+    """Rewards, shape (n,)."""
     lost: Array
     """True if the episode has failed, shape (n,)."""
     measures: Mapping[str, Array]
-    """Other numbers to report, shape (n,) each; "is_success" is one of them."""
+    """Additional reported values, shape (n,) each, including "is_success"."""
 
 
 class Task(abc.ABC):
-    """Task in an `Arena`. Derive a class from it for a custom task.
+    """Base class of tasks in an `Arena`; derive custom tasks from this class.
 
-    Its fields are options; arrays for its goals are created in `join`, one row per world.
+    Fields are options. `join` creates the arrays of goals, with one row per world.
     """
 
     extra: int = 0
-    """Actions besides those of commands."""
+    """Number of actions in addition to commands."""
     labels: Sequence[str] = ()
-    """Names of the numbers of `observe`, such as "goal.x". Defaults to their kind and index, such as "position.0"."""
+    """Labels of the values of `observe`, such as "goal.x". Defaults to kind and index, such as "position.0"."""
     default: str = ""
-    """Library scenario or vehicle used by default."""
+    """Default library scenario or vehicle."""
     period: float = 0.1
-    """Default time of one action [s]."""
+    """Default action period [s]."""
     duration: float = 20.0
-    """Default time of an episode [s]."""
+    """Default duration of an episode [s]."""
     step: float | None = None
-    """Default step of the simulation [s]; the scenario's if None."""
+    """Default step of the simulation [s]; None for the step of the scenario."""
 
     def __post_init__(self) -> None:
-        """Check the fields of a task that is a dataclass."""
+        """Check the fields of the task."""
         check_fields(self, type(self).__name__)
 
     def copy(self) -> Self:
-        """Return the same task without its arrays."""
+        """Return a copy of the task that is not connected to an arena."""
         return copy.copy(self)
 
     @abc.abstractmethod
@@ -65,56 +65,56 @@ class Task(abc.ABC):
 
     @abc.abstractmethod
     def join(self, arena: Arena) -> None:
-        """Prepare for an arena, whose worlds start at `arena.home_q`."""
+        """Connect the task to an arena, whose worlds start at `arena.home_q`."""
 
     @abc.abstractmethod
     def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
-        """Draw goals and starts of new episodes of worlds, shape (k,), from their generators.
+        """Draw goals and initial states of new episodes of worlds `which`, shape (k,), from their generators.
 
-        `arena.worlds.start_q[which]` may be changed.
+        The method may change `arena.worlds.start_q[which]`.
         """
 
     def begin(self, which: Array) -> None:
-        """Initialise worlds, numbers of shape (k,), that were reset."""
+        """Initialise the task in worlds `which`, shape (k,), after a reset."""
         return
 
     def act(self, actions: Array) -> None:
-        """Apply actions that are not commands, from -1 to 1, shape (n, extra)."""
+        """Apply additional actions from -1 to 1, shape (n, extra)."""
         return
 
     @abc.abstractmethod
     def observe(self) -> list[tuple[str, Array]]:
-        """Observation of the goal: a kind, for its noise, and values, shape (n, k), of each part."""
+        """Return the observation of the goal as parts, each with a kind, for its noise, and values of shape (n, k)."""
 
     @abc.abstractmethod
     def judge(self) -> Judgement:
-        """Outcome of the last period."""
+        """Return the outcome of the last period."""
 
     @abc.abstractmethod
     def goals(self) -> Array:
-        """Places to mark in pictures [m], shape (n, 3)."""
+        """Return the goal positions to mark in pictures [m], shape (n, 3)."""
 
 
 @dataclass(kw_only=True)
 class GoalTask(Task):
-    """A task of a vehicle whose goal is a place."""
+    """Base class of vehicle tasks with a goal position."""
 
     scale: Positive = 0.5
-    """Distance at which the reward is halved [m]."""
+    """Distance from the goal at which the reward is halved [m]."""
     success: Positive = 0.2
-    """Distance within which it counts as reached [m]."""
+    """Distance within which the goal counts as reached [m]."""
     far: Positive = 4.0
-    """Distance at which the episode ends [m]."""
+    """Distance from the goal at which the episode ends [m]."""
 
     default = "bluerov2_heavy_alpha5"
 
 
 def named(*vectors: str) -> tuple[str, ...]:
-    """Return the labels of vectors, such as "goal.x"."""
+    """Return component labels of vectors, such as "goal.x"."""
     return tuple(f"{name}.{x}" for name in vectors for x in "xyz")
 
 
 def drawn(random: Sequence[np.random.Generator], low: Any, high: Any, size: int) -> Array:
-    """Return uniform numbers between `low` and `high`, a row from the generator of each world, shape (len(random), size)."""
+    """Return uniform numbers between `low` and `high`, one row per generator, shape (len(random), size)."""
     unit = np.array([g.random(size) for g in random]).reshape(len(random), size)
     return np.asarray(low) + (np.asarray(high) - np.asarray(low)) * unit

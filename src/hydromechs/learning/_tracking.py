@@ -1,4 +1,4 @@
-"""Tasks of a vehicle with thrusters: station keeping, and tracking a moving place."""
+"""Tasks of a vehicle with thrusters: station keeping, and tracking of a moving goal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from ._task import EFFORT, GoalTask, Judgement, drawn, named
 
 @dataclass(kw_only=True)
 class StationKeeping(GoalTask):
-    """Task: a vehicle returns to its initial place and heading, and stays there.
+    """Task in which a vehicle returns to its initial position and heading and holds them.
 
     reward = 1/(1 + (d/`scale`)²) · 1/(1 + (θ/`turn_scale`)²) − 0.05 mean(a²)
 
-    with the distance d and the angle θ to the goal, and the actions a of the thrusters. An arm keeps its posture.
+    d and θ are distance and angle to the goal; a are the actions of the thrusters. An arm keeps its posture.
     """
 
     spread: NotNegative = 1.0
@@ -34,11 +34,11 @@ class StationKeeping(GoalTask):
     labels = named("goal", "goal.turn")
 
     def commands(self, plant: Plant) -> Sequence[str]:
-        """See `Task.commands`: the thrusters."""
+        """Return the thrusters; see `Task.commands`."""
         names = thruster_commands(plant)
         if not names:
             raise ValueError(
-                f"{plant.model.name} has no thrusters, which {type(self).__name__} needs; choose a vehicle with thrusters, "
+                f"{plant.model.name} has no thrusters, required by {type(self).__name__}; choose a vehicle with thrusters, "
                 "such as 'bluerov2_heavy_alpha5', or add them to the scenario"
             )
         return names
@@ -49,7 +49,7 @@ class StationKeeping(GoalTask):
         self.home = np.tile(arena.home_q[at : at + 7], (arena.n, 1))
 
     def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
-        """See `Task.draw`: starts around the goal."""
+        """Draw initial states around the goal; see `Task.draw`."""
         at, start_q = self.arena.base[0].start, self.arena.worlds.start_q
         offsets = drawn(random, -1.0, 1.0, 4)
         start_q[which, at : at + 3] = self.home[which, :3] + self.spread * offsets[:, :3]
@@ -59,7 +59,7 @@ class StationKeeping(GoalTask):
         return self.home[:, :3]
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: vector and rotation to the goal, in axes of the vehicle."""
+        """Return vector and rotation to the goal in vehicle axes; see `Task.observe`."""
         arena = self.arena
         way = arena.direction(self.goals() - arena.position)
         return [("position", way), ("attitude", turning(arena.wxyz, self.home[:, 3:]))]
@@ -76,17 +76,17 @@ class StationKeeping(GoalTask):
 
 @dataclass(kw_only=True)
 class TrajectoryTracking(StationKeeping):
-    """Task: a vehicle follows a place that oscillates about its start in three directions, p + A sin(ω t + φ) − A sin φ.
+    """Task in which a vehicle follows a goal that oscillates about the start, p + A sin(ω t + φ) − A sin φ.
 
-    The reward is that of `StationKeeping`; the place's velocity, and its position a second ahead, are observed.
+    The reward is as in `StationKeeping`. Velocity and future position of the goal are also observed.
     """
 
     swing: NotNegative = 1.0
-    """Maximum amplitude along x and y of the world, half of it along z [m]."""
+    """Maximum amplitude along world x and y; half of this value along z [m]."""
     speed: Positive = 0.3
     """Maximum speed along each axis [m/s]."""
     ahead: NotNegative = 1.0
-    """Look-ahead time of the observed place [s]."""
+    """Lead time of the observed future position of the goal [s]."""
 
     spread: NotNegative = 0.3
     labels = named("goal", "goal.turn", "goal.velocity", "goal.ahead")
@@ -96,7 +96,7 @@ class TrajectoryTracking(StationKeeping):
         self.amplitude, self.omega, self.phase = (np.ones((arena.n, 3)) for _ in range(3))
 
     def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
-        """See `Task.draw`: also draws the motion of the goal."""
+        """Draw initial states and the motion of the goal; see `Task.draw`."""
         super().draw(which, random)
         shares = drawn(random, 0.0, 1.0, 9)
         self.amplitude[which] = self.swing * np.array([1.0, 1.0, 0.5]) * (0.2 + 0.8 * shares[:, :3])
@@ -113,11 +113,11 @@ class TrajectoryTracking(StationKeeping):
         return self.arena.count * self.arena.period
 
     def goals(self) -> Array:
-        """See `Task.goals`: the present place."""
+        """Return the current goal positions; see `Task.goals`."""
         return self._moved(self._time)
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: also velocity and future position of the place."""
+        """Return vectors to the goal, its velocity and future position; see `Task.observe`."""
         arena, t = self.arena, self._time
         rate = self.amplitude * self.omega * np.cos(self.omega * t[:, None] + self.phase)
         later = arena.direction(self._moved(t + self.ahead) - arena.position)

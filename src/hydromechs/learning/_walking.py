@@ -1,4 +1,4 @@
-"""Task of a machine with legs: walking forward."""
+"""Task of a legged robot: walking forward."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +16,18 @@ from ._task import EFFORT, Judgement, Task, drawn, named
 
 @dataclass(kw_only=True)
 class WalkAhead(Task):
-    """Task: a machine walks forward along its initial heading.
+    """Task in which a legged robot walks forward along its initial heading.
 
     reward = min(u, `speed`)/`speed` − 0.5 |w|/`speed` − 0.05 mean(a²)
 
-    with the speed u along the heading, w across it and the actions a of the joints. The episode ends when it tips over.
+    u and w are the speeds along and across the heading; a are the actions of the joints. The episode ends when the robot tips
+    over.
     """
 
     speed: Positive = 0.2
     """Target speed [m/s]; higher speeds are not rewarded."""
     turn: NotNegative = 0.3
-    """Maximum initial deviation of the heading from the scenario's [rad]."""
+    """Maximum initial heading deviation from the scenario [rad]."""
     tilt: Positive = 0.8
     """Angle from upright at which the episode ends [rad]."""
 
@@ -34,7 +35,7 @@ class WalkAhead(Task):
     default = "k2t_walk"
 
     def commands(self, plant: Plant) -> Sequence[str]:
-        """See `Task.commands`: the driven joints."""
+        """Return the driven joints; see `Task.commands`."""
         names = driven_joints(plant)
         if not names:
             raise ValueError(f"{plant.model.name} has no driven joints for walking; choose a walker, such as 'k2t_walk'")
@@ -48,7 +49,7 @@ class WalkAhead(Task):
         self.before = self.home[:, :3].copy()
 
     def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
-        """See `Task.draw`: the heading."""
+        """Draw the initial heading; see `Task.draw`."""
         at = self.arena.base[0].start
         self.course[which] = turned_by(self.home[which, 3:], self.turn * drawn(random, -1.0, 1.0, 1)[:, 0])
         self.arena.worlds.start_q[which, at + 3 : at + 7] = self.course[which]
@@ -57,11 +58,11 @@ class WalkAhead(Task):
         self.before[which] = self.arena.position[which]
 
     def goals(self) -> Array:
-        """See `Task.goals`: a point ahead."""
+        """Return a point ahead of the robot; see `Task.goals`."""
         return self.arena.position + rotate(self.course, np.tile([2.0, 0.0, 0.0], (self.arena.n, 1)))
 
     def observe(self) -> list[tuple[str, Array]]:
-        """See `Task.observe`: the rotation to the course, and the height above that at the start."""
+        """Return the rotation to the course, and the height relative to the start; see `Task.observe`."""
         arena = self.arena
         up = -np.array(arena.plant.model.world.down, dtype=float)
         height = ((arena.position - self.home[:, :3]) @ up)[:, None]

@@ -322,9 +322,7 @@ def _mcap_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
             summary = reader.get_summary()
             topics = sorted({c.topic for c in summary.channels.values()}) if summary is not None else []
             if topics and topic not in topics:
-                raise KeyError(
-                    f"{path.name}: no topic is named {topic!r}{nearest(topic, topics)}; use one of {', '.join(topics)}"
-                )
+                raise KeyError(f"{path.name}: no topic is named {topic!r}{nearest(topic, topics)}")
             decode: dict[int, Any] = {}
             for schema, channel, message in reader.iter_messages(topics=[topic]):
                 if channel.id not in decode:
@@ -402,10 +400,7 @@ def _bag_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.LATEST)) as reader:
             if topic not in reader.topics:
-                raise KeyError(
-                    f"{path.name}: no topic is named {topic!r}{nearest(topic, list(reader.topics))}; use one of "
-                    f"{', '.join(sorted(reader.topics))}"
-                )
+                raise KeyError(f"{path.name}: no topic is named {topic!r}{nearest(topic, sorted(reader.topics))}")
             chosen = [c for c in reader.connections if c.topic == topic]
             for connection, logged, data in reader.messages(connections=chosen):
                 yield logged, reader.deserialize(data, connection.msgtype)
