@@ -245,7 +245,7 @@ def test_order_shortens_lives(name):
 
 def test_wrong_precision():
     program = trace(waves, dict(x=(3,)), name="waves")
-    with pytest.raises(ValueError, match="precision is 'float16', must be 'float32' or 'float64'"):
+    with pytest.raises(ValueError, match="precision is 'float16'; use 'float32' or 'float64'"):
         CudaKernel(program, "float16")
 
 

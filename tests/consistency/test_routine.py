@@ -135,9 +135,9 @@ def test_run_in_parts_equals_one_run():
 
 def test_wrong_sizes_are_named():
     r = mission()
-    with pytest.raises(ValueError, match="m of tick has 3 entries, got 4"):
+    with pytest.raises(ValueError, match="m of tick have 4 entries; pass 3"):
         r.call(TICK, [r["n"], r["u"], r["m"]], [r["u"], r.part("m", 0, 3)])
-    with pytest.raises(ValueError, match="entries 3 to 5 of m"):
+    with pytest.raises(ValueError, match="slice 3 to 5 of m"):
         r.part("m", 3, 2)
     with pytest.raises(ValueError, match="y must be contiguous"):
         RoutineCode(r, 1, 1).run(start(2) | {"y": np.zeros((2, 5))}, {"h": np.ones((1, 1))}, 1)

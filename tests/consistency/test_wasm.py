@@ -104,7 +104,7 @@ def test_linker_names_what_is_missing():
 
 
 def test_march_is_rejected():
-    with pytest.raises(compiler.BACKENDS["wasm"]._unable("").__class__, match="'wasm' compiles no marches"):
+    with pytest.raises(compiler.BACKENDS["wasm"]._unable("").__class__, match="'wasm' does not compile marches"):
         compiler.BACKENDS["wasm"].source(COUNT.program(), compiler.Form(state=2))
 
 

@@ -39,10 +39,10 @@ def test_wholes_equal_floats():
 def test_what_is_not_an_integer_is_rejected():
     for function, words in (
         (lambda t, q, y: q + y, r"shapes \(6,\) and \(5,\) do not broadcast"),
-        (lambda t, q, y: q[::2], "a slice must have step 1"),
-        (lambda t, q, y: q[1], "only slices of one-dimensional arrays"),
+        (lambda t, q, y: q[::2], "a slice has step 2; use step 1"),
+        (lambda t, q, y: q[1], "use slices of one-dimensional arrays"),
         (lambda t, q, y: np.concatenate([q, np.arange(3.0)]), "cannot contain an array of different numbers"),
-        (lambda t, q, y: y, r"a has shape \(5,\), must have \(6,\)"),
+        (lambda t, q, y: y, r"a has shape \(5,\); return an array of shape \(6,\)"),
     ):
         with pytest.raises((TypeError, ValueError), match=words):
             compiler.trace_whole(function, INPUTS, (Argument("a", (6,)),))

@@ -233,7 +233,7 @@ def test_call_on_lanes_everywhere():
                         np.testing.assert_allclose(one, other, rtol=20 * EPS, atol=20 * EPS)
         for one, other in zip(program(a[0], x[0], shared[0]), want[0], strict=True):
             np.testing.assert_allclose(one, other, rtol=20 * EPS, atol=20 * EPS)
-    with pytest.raises(ValueError, match="same number of points"):
+    with pytest.raises(ValueError, match="equal numbers of points"):
         compiler.call_on_lanes(inner, np.zeros(3), np.zeros((2, 2)))
     with pytest.raises(ValueError, match=r"x of 2 points must have shape \(2, 2\)"):
         compiler.call_on_lanes(inner, np.zeros(2), np.zeros((2, 3)))

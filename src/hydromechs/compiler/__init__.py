@@ -1,4 +1,4 @@
-"""From a NumPy function to machine code: trace, program, back ends, cache, derivatives."""
+"""Compilation of NumPy functions to machine code: trace, program, back ends, cache, derivatives."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
@@ -7,7 +7,7 @@ from ._program import Operation, Program
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
-    {  # back ends load separately: cached machine code needs no CasADi, CUDA no LLVM
+    {  # back ends load separately: cached machine code needs no CasADi, and CUDA needs no LLVM
         "._backend": ("Arrays", "Backend", "Case", "Form", "SourceFile", "SourceFunction"),
         "._backends": ("BACKENDS", "NATIVE", "TARGETS"),
         "._c_calls": ("as_program",),

@@ -1,4 +1,4 @@
-"""The table of back ends."""
+"""Table of back ends."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,8 @@ from ._llvm import Llvm
 from ._wasm import WASM
 
 BACKENDS: Mapping[str, Backend] = {b.key: b for b in (Llvm(), C(), Cuda(), WASM)}
-"""Back ends by name."""
+"""Back ends, keyed by name."""
 NATIVE = BACKENDS["llvm"]
-"""Back end of this process's machine code."""
+"""Back end that generates machine code for this process."""
 TARGETS: Mapping[str, Backend] = {b.target: b for b in BACKENDS.values() if b.target}
-"""Back ends that run worlds, by the name of the machine."""
+"""Back ends that run worlds, keyed by the name of the machine."""

@@ -1,4 +1,4 @@
-"""Functions that programs call, in C and CUDA: each is defined once, as a function of arrays; loops over rows."""
+"""Functions that programs call in C and CUDA, each defined once as a function of arrays, and loops over rows."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +15,8 @@ SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 def c_literal(value: float, real: str) -> str:
     """Return a constant of type `real`, "double" or "float", exact or rounded.
 
-    A nonzero number too small for a float becomes the smallest normal one, not zero: such numbers guard divisions by roots
-    of zero.
+    A nonzero number that is too small for a float becomes the smallest normal number instead of zero, because such numbers
+    prevent divisions by the square root of zero.
     """
     if math.isnan(value):
         return "NAN"
@@ -26,37 +26,40 @@ def c_literal(value: float, real: str) -> str:
         rounded = np.float32(value) if real == "float" else np.float64(value)
     if np.isinf(rounded):
         return "INFINITY" if rounded > 0 else "(-INFINITY)"
-    text = str(rounded)  # the shortest text that reads back as the same number
+    text = str(rounded)  # the shortest text that converts back to the same number
     text = text if "." in text or "e" in text else f"{text}.0"
     text = f"{text}f" if real == "float" else text
     return f"({text})" if text.startswith("-") else text
 
 
 REALS = {"double": np.float64, "float": np.float32}
-"""NumPy's types of numbers in C."""
+"""NumPy types of the floating-point types of C."""
 
 
 class CFunctions:
-    """Functions that programs call, named on first use, for numbers of type `real`; options as in `c_body`."""
+    """Functions that programs call, named on first use, for numbers of type `real`; options are those of `c_body`."""
 
     def __init__(
         self, real: str, *, cuda: bool = False, sincos: str | None = None, own: Mapping[str, str] | None = None
     ) -> None:
         self.real, self.cuda, self.sincos, self.own = real, cuda, sincos, own
         self.suffix = "f" if real == "float" else ""
-        """Suffix of functions of the C library."""
+        """Suffix of C library functions for this type."""
         self.device = "static __device__" if cuda else "static"
-        """Prefix of definitions."""
+        """Prefix of function definitions."""
         self.text: list[str] = []
-        """Definitions, callees first."""
+        """Function definitions, with callees before callers."""
         self._names: dict[object, str] = {}
 
     def name(self, callee: Callee, *, overlapping: bool = False) -> str:
-        """Return a callee's function name; it takes arrays of arguments, then results, which may overlap if `overlapping`."""
+        """Return the name of a callee's C function, which takes arrays of arguments, followed by arrays of results.
+
+        Results may overlap arguments if `overlapping`.
+        """
         key = callee.key, overlapping
         if key not in self._names:
             body = callee.c(self, overlapping=overlapping)
-            alike = self._function("", callee, body)  # calls of one program share one function
+            alike = self._function("", callee, body)  # equal programs share one function
             if alike not in self._names:
                 self._names[alike] = name = f"hm_call{len(self._names)}"
                 self.text.append(self._function(name, callee, body))
@@ -74,21 +77,21 @@ class CFunctions:
         return f"{how} void {name}({', '.join(given)})\n{{\n{text}\n}}"
 
     def literal(self, value: float) -> str:
-        """A constant."""
+        """Return a number as a constant."""
         return c_literal(value, self.real)
 
     def once(self, name: str, text: Callable[[], str]) -> str:
-        """Add a definition that several callees share, if missing; return its name."""
+        """Add a definition that several callees share, if missing; return the name of the definition."""
         if name not in self._names:
             self._names[name] = name
             self.text.append(text())
         return name
 
     def constants(self, name: str, kind: str, values: Sequence[float]) -> str:
-        """Write an array of constants of a kind ("int", "float" or "double"); return its name, which contains `name`."""
+        """Write an array of constants of type `kind` ("int", "float" or "double"); return its name, which contains `name`."""
         name = f"hm_{name}{len(self.text)}"
         entries = ", ".join(str(int(x)) if kind == "int" else c_literal(x, kind) for x in values)
-        if self.cuda and not all(map(math.isfinite, values)):  # nvrtc has no constant for infinity: write the bits
+        if self.cuda and not all(map(math.isfinite, values)):  # nvrtc has no constant for infinity, so write the bits
             bits, of = ("unsigned long long", np.uint64) if kind == "double" else ("unsigned int", np.uint32)
             entries = ", ".join(f"{x}u{'ll' if kind == 'double' else ''}" for x in np.array(values, dtype=REALS[kind]).view(of))
             self.text.append(f"{self.device} const {bits} {name}_bits[{len(values)}] = {{{entries}}};")
@@ -98,7 +101,7 @@ class CFunctions:
 
 
 def rolled_body(functions: CFunctions, rolled: Rolled) -> list[str]:
-    """Return the statements of a loop; arguments are a0, a1, ..., results r0, r1, ..."""
+    """Return the statements of a loop with arguments a0, a1, ... and results r0, r1, ..."""
     real = functions.real
     arrays = {a.name: f"a{k}" for k, a in enumerate(rolled.inputs)} | {a.name: f"r{k}" for k, a in enumerate(rolled.outputs)}
     arrays |= {name: f"w{k}" for k, name in enumerate(rolled.work)}
@@ -137,7 +140,7 @@ def _pointer(place: Address, arrays: dict[str, str], index: dict[str, str]) -> s
 
 
 def as_program(rolled: Rolled) -> Program:
-    """Return a program that only calls a loop."""
+    """Return a program that only calls a loop over bodies."""
     operations = [Operation("input", value=(k, i)) for k, a in enumerate(rolled.inputs) for i in range(a.size)]
     given = _places(rolled.inputs, 0)
     call = len(operations)

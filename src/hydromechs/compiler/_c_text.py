@@ -1,7 +1,8 @@
-"""A program as C99: one statement per operation. CUDA shares the statements.
+"""Programs as C99, with one statement per operation; CUDA shares the statements.
 
-`c_body` writes the statements of one function; `c_header`, `c_source` and `c_test` write a self-contained pair of
-files (no allocation, no globals, nothing of the C library but math.h) and a `main` that checks it on a few cases.
+`c_body` writes the statements of one function. `c_header` and `c_source` write a self-contained pair of files, which allocates
+no memory, has no globals and uses only math.h of the C library. `c_test` writes a `main` that checks the functions on a few
+cases.
 """
 
 import re
@@ -28,7 +29,7 @@ KEYWORDS = """
     true false class delete explicit export friend mutable namespace new operator private protected public template this
     throw try catch typename using virtual and or not xor
 """
-"""Reserved words of C, and of C++, which may include the header."""
+"""Reserved words of C and C++; C++ programs may include the header."""
 
 MATH = """
     acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log log10 log1p log2
@@ -36,13 +37,13 @@ MATH = """
     lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma j0 j1 jn y0 y1 yn gamma
     isnan isinf isfinite isnormal signbit fpclassify signgam sincos
 """
-"""Names of math.h; parameters must not hide them."""
+"""Names in math.h that parameters must not shadow."""
 
 RESERVED = frozenset([*KEYWORDS.split(), *MATH.split(), *(f"{name}f" for name in MATH.split())])
 
 
 def c_identifier(name: str) -> str:
-    """`name` as a C identifier that is not a keyword, a name in math.h or one of our own variables t0, t1, ..."""
+    """Return `name` as a C identifier that is neither reserved, nor in math.h, nor a local variable t0, t1, ..."""
     out = re.sub(r"[^0-9A-Za-z_]+", "_", name).strip("_")
     if not out or out[0].isdigit():
         out = f"m_{out}".rstrip("_")
@@ -63,22 +64,22 @@ def c_body(
 ) -> list[str]:
     """Return the statements of a program.
 
-    Constants are literals where they are used and inputs are loaded right before their first use. `KINDS` states
-    what each operation means.
+    Constants are written as literals, and inputs are loaded immediately before their first use. `KINDS` defines all operations.
 
     Args:
         real: Type of all variables, "double" or "float".
-        load: Expression of an entry of an input, from (argument, entry).
-        store: Statement that stores a result, from (output, entry, expression).
-        order: Indices of the operations in the order in which to write them; each result is stored as soon as it is computed.
-            Defaults to the program's order with all results stored at the end, so that they may overwrite arguments.
-        sincos: Name of a function (x, *sine, *cosine) for the sine and cosine of an angle; defaults to calls of sin and cos.
-        functions: Collects the functions that it calls; optional if it calls none.
-        own: Expressions by name of operation, which override those in `KINDS`.
+        load: Function (argument, entry) that returns the expression of an input entry.
+        store: Function (output, entry, expression) that returns a statement to store a result entry.
+        order: Indices of the operations in the order of the text; each result is stored immediately after its computation.
+            Defaults to the order of the program with all results stored at the end, so that they may overwrite arguments.
+        sincos: Name of a function (x, *sine, *cosine) that computes sine and cosine of an angle. Defaults to calls of sin and
+            cos.
+        functions: Collection of called functions; optional if the program calls none.
+        own: Expressions that override those in `KINDS`, keyed by name of operation.
     """
     operations = program.operations
     if program.calls and functions is None:
-        raise UnsupportedFeature(f"{program.name} calls other programs, tables or a solver; pass `functions`")
+        raise UnsupportedFeature(f"{program.name} calls other programs, tables or a solver; pass the argument `functions`")
     suffix = "f" if real == "float" else ""
     one, zero = c_literal(1.0, real), c_literal(0.0, real)
     names: dict[int, str] = {}
@@ -87,7 +88,9 @@ def c_body(
     for k, row in enumerate(program.results):
         for entry, place in enumerate(row):
             places.setdefault(place, []).append((k, entry))
-    one_place = functions is not None and functions.cuda  # calls of a function share arrays: a thread has little fast memory
+    one_place = (
+        functions is not None and functions.cuda
+    )  # calls of a function share arrays, because a thread has little fast memory
     shared: dict[str, list[int]] = {}
     results: dict[int, list[int]] = {}
     for k, op in enumerate(operations if one_place else ()):
@@ -103,7 +106,7 @@ def c_body(
         lines.append(f"const {real} t{k} = {expression};")
 
     def value(k: int) -> str:
-        """Return the text for a value: a literal, or a variable, loaded if necessary."""
+        """Return the text of a value: a literal, or a variable that is loaded if necessary."""
         op = operations[k]
         if op.kind == "const":
             return c_literal(op.value, real)
@@ -112,7 +115,7 @@ def c_body(
         return names[k]
 
     def called(k: int) -> None:
-        """Write the arrays of a call's arguments and results, and the call."""
+        """Write the arrays for arguments and results of a call, and the call."""
         call = program.calls[operations[k].value]
         assert functions is not None
         function = functions.name(call.callee)
@@ -167,14 +170,14 @@ def c_body(
             if order is not None:
                 put(k)
     for k in list(places):
-        value(k)  # all loads come before the first store
+        value(k)  # all loads precede the first store
     for k in list(places):
         put(k)
     return lines
 
 
 def _comment(lines: Sequence[str]) -> str:
-    """Return lines as a C comment, in ASCII and without text that could end it early."""
+    """Return lines as a C comment, in ASCII and without text that would end the comment early."""
     plain = {"²": "^2", "³": "^3", "·": "*", "×": "x", "−": "-", "–": "-", "°": " deg"}
     out = ["/*"]
     for line in lines:
@@ -230,7 +233,7 @@ RULES = (
 
 
 def c_header(file: SourceFile) -> str:
-    """Return the header: a comment with the model's names, then a declaration for every function."""
+    """Return the header: a comment that describes the model, followed by a declaration of every function."""
     guard = f"HYDROMECHS_{file.name.upper()}_H"
     parts = [
         _comment([f"{file.name}.h, written by HydroMechs. Do not edit; export again.", "", *file.about, "", *RULES]),
@@ -259,7 +262,7 @@ def _array_body(program: Program, names: Mapping[int, str], functions: CFunction
 
 
 def c_source(file: SourceFile) -> str:
-    """Return the source: straight-line code for every function."""
+    """Return the source with straight-line code of every function."""
     parts = [
         _comment([f"{file.name}.c, written by HydroMechs. Do not edit; export again. Described in {file.name}.h."]),
         f'#include "{file.name}.h"\n\n#include <math.h>',
@@ -299,7 +302,7 @@ static int check(const char *what, int size, const double *got, const double *ex
 
 
 def _table(name: str, argument: Argument, rows: Sequence[Array]) -> str:
-    """Return a constant table, one row per case; C has no empty arrays, so an argument without entries gets one entry."""
+    """Return a constant table with one row per case; an argument without entries gets one entry (C has no empty arrays)."""
     text = []
     for row in rows:
         numbers = [c_literal(float(x), "double") for x in np.ravel(row)] or ["0.0"]
@@ -309,7 +312,10 @@ def _table(name: str, argument: Argument, rows: Sequence[Array]) -> str:
 
 
 def c_test(file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> str:
-    """Return a `main` that runs the cases of every function, by program name; its status is 0 if all results agree, else 1."""
+    """Return a `main` that runs the cases of every function; its status is 0 if all results agree, else 1.
+
+    `cases` is keyed by the name of the program.
+    """
     top = f"{file.name}_test.c, written by HydroMechs: compares {file.name}.c with the results of the Python functions."
     parts = [_comment([top]), f'#include "{file.name}.h"\n\n#include <math.h>\n#include <stdio.h>', _CHECK]
     calls = []
@@ -345,14 +351,14 @@ def c_test(file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> str:
 
 
 class C(Backend):
-    """Header, source and a check in C99."""
+    """Back end that writes a header, a source file and a check in C99."""
 
     key = "c"
     about = "C99 header, source and a check"
     exports = True
 
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
-        """Return a file with one function; see `Backend.source`."""
+        """Return a source file with one function; see `Backend.source`."""
         if form.state is not None:
             raise self._unable("supports only single calls")
         return c_source(SourceFile(c_identifier(program.name), (SourceFunction(self._straight(program)),)))

@@ -1,7 +1,7 @@
-"""Object code on disk: written atomically, verified when read, rebuilt if invalid.
+"""Object code on disk: written atomically, verified when read, and rebuilt if invalid.
 
-An entry is machine code that this process will run. The folder and every entry must therefore belong to this user and be
-writable by nobody else. A checksum of key and code prevents damaged or renamed entries from running.
+An entry is machine code that this process will run. The folder and every entry must therefore be owned by this user and must
+not be writable by other users. A checksum of key and code protects against damaged or renamed entries.
 """
 
 import contextlib
@@ -20,11 +20,11 @@ from hydromechs import files
 
 MAGIC = b"hydromechs object code 2\n"
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
-"""Write permissions of group and others."""
+"""Write permissions of the group and of other users."""
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: $HYDROMECHS_CACHE, or one in the user's cache folder; RuntimeError if there is no home."""
+    """Return the cache folder: $HYDROMECHS_CACHE, or a folder in the user's cache; raise RuntimeError if there is no home."""
     if os.environ.get("HYDROMECHS_CACHE"):
         return Path(os.environ["HYDROMECHS_CACHE"])
     if sys.platform == "darwin":
@@ -35,7 +35,7 @@ def cache_folder() -> Path:
 
 
 def fingerprint(*parts: object) -> str:
-    """Return the SHA-256 of all parts as text."""
+    """Return the SHA-256 hash of the text of all parts."""
     digest = hashlib.sha256()
     for part in parts:
         text = str(part).encode()
@@ -44,7 +44,7 @@ def fingerprint(*parts: object) -> str:
 
 
 def source_hash() -> str:
-    """Return the SHA-256 of this package's source: a changed equation is a new program."""
+    """Return the SHA-256 hash of the source of this package, because a changed equation is a new program."""
     return _source_hash()
 
 
@@ -58,11 +58,11 @@ def _source_hash() -> str:
 
 
 def cached(key: str, build: Callable[[], bytes]) -> bytes:
-    """Return the result of `build`, from the cache if it is there and intact.
+    """Return the result of `build`, from the cache if the entry exists and is valid.
 
-    Several processes may ask for the same key at once: one builds, the others wait for it where the system can lock files.
-    An entry is written to a separate file and renamed, so that a reader finds a complete one or none. If the folder is not
-    writable or there is no home folder, nothing is cached; this is not an error.
+    If several processes request one key simultaneously, one process builds and the others wait, provided that the system can
+    lock files. An entry is written to a temporary file and renamed, so that a reader never finds an incomplete entry. If the
+    folder is not writable or the home folder does not exist, nothing is cached; this is not an error.
     """
     folder = _private_folder()
     if folder is None:
@@ -83,7 +83,7 @@ def _private_folder() -> Path | None:
     """Return the cache folder, or one in the temporary folder if others can write to it; None if neither is safe."""
     try:
         chosen = cache_folder()
-    except RuntimeError:  # no home
+    except RuntimeError:  # no home folder
         return None
     reason = _prepare(chosen)
     if reason is None:
@@ -102,8 +102,8 @@ def _private_folder() -> Path | None:
 def _prepare(folder: Path) -> str | None:
     """Create the folder if it is missing.
 
-    Return the reason not to trust it, if any. Failure to create or write a folder is not a reason: entries are then neither
-    found nor stored.
+    Return the reason to distrust the folder, or None. A folder that cannot be created or written is not distrusted; entries are
+    then neither found nor stored.
     """
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def _prepare(folder: Path) -> str | None:
 
 
 def _distrusted(status: os.stat_result) -> str | None:
-    """Return the reason not to run code from a file or folder; None if there is none or the system has no file owners."""
+    """Return the reason not to run code from a file or folder; None if it is safe or the system has no file owners."""
     if not hasattr(os, "geteuid"):
         return None
     if status.st_uid != os.geteuid():
@@ -133,7 +133,7 @@ def _digest(key: str, code: bytes) -> bytes:
 
 
 def _read(file: Path, key: str) -> bytes | None:
-    """Return the code in a file; None if it is missing, damaged, for another key, or writable by other users."""
+    """Return the code in a file; None if the file is missing, damaged, of another key, or writable by other users."""
     try:
         with files.open_file(file, 2**40) as handle:
             if _distrusted(os.fstat(handle.fileno())) is not None:
@@ -148,7 +148,7 @@ def _read(file: Path, key: str) -> bytes | None:
 
 @contextlib.contextmanager
 def _one_at_a_time(lock: Path) -> Iterator[None]:
-    """Hold a lock file, released when the process dies; without file locks or write access, continue unlocked."""
+    """Hold a lock file, which the system releases when the process ends; continue unlocked if locking is impossible."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ImportError, OSError):
             import fcntl  # not on Windows

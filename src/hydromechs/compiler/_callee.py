@@ -1,4 +1,4 @@
-"""Interface of functions that a program can call; each kind provides its text for every language."""
+"""Interface of functions that a program can call; each kind of function provides its text in every language."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Argument(NamedTuple):
-    """A named input or output array."""
+    """Named input or output array."""
 
     name: str
     shape: tuple[int, ...]
-    """Shape; entries are flattened row-major."""
+    """Shape of the array; entries are flattened row-major."""
 
     @property
     def size(self) -> int:
@@ -33,7 +33,7 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Operation counts of a program, by the rules of the papers; a difference is an addition, a sine and a cosine are two."""
+    """Operation counts of a program by the rules of the papers: a difference is an addition; sine and cosine count as two."""
 
     multiplications: int = 0
     divisions: int = 0
@@ -41,38 +41,38 @@ class OperationCount:
     additions: int = 0
     sines_cosines: int = 0
     others: int = 0
-    """Everything else except changes of sign and absolute values: comparisons, exponentials..."""
+    """Number of all other operations, such as comparisons and exponentials, without changes of sign and absolute values."""
 
     def __add__(self, other: OperationCount) -> OperationCount:
         return OperationCount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def times(self, n: int) -> OperationCount:
-        """Return the operations of `n` runs."""
+        """Return the operation count of `n` runs."""
         return OperationCount(*(n * getattr(self, f.name) for f in fields(self)))
 
     @property
     def papers(self) -> tuple[int, int]:
-        """[multiplications with divisions and square roots, additions], as in the papers' tables."""
+        """Multiplications with divisions and square roots, and additions, as in tables of the papers."""
         return self.multiplications + self.divisions + self.square_roots, self.additions
 
 
 class Callee(abc.ABC):
-    """A function of arrays that programs call; also a program itself."""
+    """Function of arrays that programs call; a program is also a callee."""
 
     reads_in_place: ClassVar[bool] = False
-    """True if machine code may pass arguments in place; otherwise they are copied into separate arrays."""
+    """True if machine code may pass arguments in place; otherwise they are copied to separate arrays."""
     copies_results: ClassVar[bool] = False
     """True if machine code copies adjacent results as one block."""
 
-    if TYPE_CHECKING:  # fields in some classes, properties in others
+    if TYPE_CHECKING:  # fields in some classes and properties in others
 
         @property
         def inputs(self) -> tuple[Argument, ...]:
-            """Arguments."""
+            """Arguments of the function."""
 
         @property
         def outputs(self) -> tuple[Argument, ...]:
-            """Results."""
+            """Results of the function."""
 
     @abc.abstractmethod
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
@@ -80,44 +80,44 @@ class Callee(abc.ABC):
 
     @abc.abstractmethod
     def llvm(self, name: str, module: Module) -> str:
-        """Return its definition as LLVM IR, a function of packed arrays."""
+        """Return the definition of the function as LLVM IR, a function of packed arrays."""
 
     @abc.abstractmethod
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Return its statements in C on a0, a1, ... (arguments) and r0, r1, ... (results), which may be `overlapping`."""
+        """Return the C statements, with arguments a0, a1, ... and results r0, r1, ..., which may be `overlapping`."""
 
     def llvm_call(self, emitter: Emitter, arguments: Sequence[Sequence[str]], given: Sequence[str]) -> Results:
-        """Write a call as LLVM IR, from the entries of each argument by name; `given`: their packed arrays, or ""."""
+        """Write a call as LLVM IR from the entry names of each argument; `given` names their packed arrays, or is ""."""
         return emitter.call_function(self, arguments, given)
 
     @property
     def inline(self) -> bool:
-        """True if CUDA inlines it."""
+        """True if CUDA inlines the function."""
         return False
 
     @property
     def key(self) -> object:
-        """Key; callees with equal keys share one function."""
+        """Key of the function; callees with equal keys share one function."""
         return self
 
     def label(self) -> str:
-        """Return its text in a program; it includes everything that changes the results."""
+        """Return the text of the function in a program, which includes everything that changes the results."""
         return repr(self)
 
     def count(self) -> OperationCount:
-        """Operation counts; 0 if the papers do not count it."""
+        """Return the operation count; 0 if the papers do not count the function."""
         return OperationCount()
 
 
 @dataclass(frozen=True)
 class Table(Callee):
-    """A table of constants; called with an index, it gives that entry, clamped to the ends, NaN for NaN."""
+    """Table of constants: an index returns the entry, clamped to the valid range, and NaN returns NaN."""
 
     values: tuple[float, ...]
     inputs = (Argument("index", (1,)),)
-    """Inputs."""
+    """Index into the table."""
     outputs = (Argument("entry", (1,)),)
-    """Outputs."""
+    """Table entry."""
 
     def __call__(self, index: ArrayLike) -> tuple[Array]:
         x = float(np.ravel(index)[0])
@@ -125,7 +125,7 @@ class Table(Callee):
 
     @property
     def key(self) -> bytes:
-        """Bits of the entries: 0 and -0 differ."""
+        """Bits of the entries, which distinguish 0 from -0."""
         return np.array(self.values).tobytes()
 
     @property

@@ -1,4 +1,4 @@
-"""A program as a CasADi function of matrices, and its exact derivatives as programs."""
+"""Programs as CasADi functions of matrices, and exact derivatives of programs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ._trace import identifiers, program_of, program_with_calls
 
 
 def casadi_function(program: Program) -> casadi.Function:
-    """Return the program as a CasADi function with named arguments and results, whose derivatives are finite at rest.
+    """Return the program as a CasADi function with named arguments and results, with finite derivatives at zero velocity.
 
-    Arrays are CasADi matrices: a vector is a column; the first two of three dimensions are stacked, so that (nb, 4, 4) is
-    4 nb × 4. Names have `_` for dots. In a call by name, omitted arguments are 0.
-    Raises `UnsupportedFeature` for calls that CasADi expressions cannot represent.
+    Arrays are CasADi matrices. A vector is a column; the first two of three dimensions are stacked, so that (nb, 4, 4) becomes
+    4 nb × 4. Names have `_` instead of dots. In a call by name, omitted arguments are 0. Calls that CasADi expressions cannot
+    represent raise `UnsupportedFeature`.
     """
     if program.calls:
         kinds = ", ".join(dict.fromkeys(type(call.callee).__name__ for call in program.calls))
         raise UnsupportedFeature(
-            f"{program.name} cannot be a CasADi function: it looks up tables or solves equations with pivots ({kinds}); "
+            f"{program.name} cannot be a CasADi function, because it uses lookup tables or pivoted solvers ({kinds}); "
             "call the result of hm.compile"
         )
     columns, outputs, _ = expressions(program)
@@ -51,19 +51,19 @@ def _matrix(flat: casadi.SX, argument: Argument) -> casadi.SX:
 
 
 TINY = 1e-300
-"""Added under square roots before differentiating: the derivative of √x is 1/(2√(x + 1e-300)), so that its product with dx = 0
-is 0 at x = 0 and not 0 · ∞. It is negligible next to the square of any number above 1e-142."""
+"""Number added under square roots before differentiation. The derivative of √x becomes 1/(2√(x + 1e-300)), whose product
+with dx = 0 is 0 instead of NaN at x = 0. The number is negligible against the square of any number above 1e-142."""
 
 
 def expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], list[Site]]:
-    """Return symbols of the inputs, expressions of the outputs, whose square roots are differentiable at 0, and their calls."""
+    """Return symbols of the inputs, expressions of the outputs with square roots differentiable at 0, and the calls."""
     inputs = [casadi.SX.sym(f"x{k}", a.size) for k, a in enumerate(program.inputs)]
     sites: list[Site] = []
     return inputs, _replay(program, inputs, sites), sites
 
 
 def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> list[casadi.SX]:
-    """Return the outputs of a program as columns of expressions of the given inputs; its calls are added to `sites`."""
+    """Return the outputs of a program as columns of expressions of the given inputs; append calls to `sites`."""
 
     def called(callee: Any, arguments: list[list[casadi.SX]]) -> list[casadi.SX]:
         results = [casadi.SX.sym(f"call{len(sites)}_{k}", a.size) for k, a in enumerate(callee.outputs)]
@@ -87,7 +87,7 @@ def _differentiable(y: casadi.SX) -> casadi.SX:
 def _index(arguments: tuple[Argument, ...], name: str, what: str) -> int:
     names = [a.name for a in arguments]
     if name not in names:
-        raise KeyError(f"no {what} {name!r}; available: {', '.join(names)}")
+        raise KeyError(f"there is no {what} {name!r}; available: {', '.join(names)}")
     return names.index(name)
 
 
@@ -108,16 +108,20 @@ def _program(
 def _sought(
     program: Program, wrt: Sequence[str], output: str | None
 ) -> tuple[list[casadi.SX], list[Site], casadi.SX, Argument, list[int]]:
-    """Return inputs and calls of a program, an output (default: first) as expressions and as argument, and input indices."""
+    """Return inputs and calls of a program, an output as expressions and as argument, and the indices of inputs.
+
+    `output` defaults to the first output.
+    """
     inputs, outputs, sites = expressions(program)
     o = 0 if output is None else _index(program.outputs, output, "output")
     return inputs, sites, outputs[o], program.outputs[o], [_index(program.inputs, name, "input") for name in wrt]
 
 
 def jacobian_program(program: Program, wrt: Sequence[str], *, output: str | None = None, with_value: bool = False) -> Program:
-    """Return ∂ output / ∂ wrt of a program, one result of shape (size of output, size of input) for each name in `wrt`.
+    """Return a program for ∂ output / ∂ wrt, with one result (size of output, size of input) for each name in `wrt`.
 
-    Results of calls are held constant. With `with_value` the first result is the output itself; they share operations.
+    Results of calls are treated as constants. With `with_value`, the first result is the output, which shares operations with
+    the derivatives.
     """
     inputs, sites, y, of, at = _sought(program, wrt, output)
     wanted = [*([y] if with_value else []), *(casadi.jacobian(y, inputs[k]) for k in at)]
@@ -127,7 +131,7 @@ def jacobian_program(program: Program, wrt: Sequence[str], *, output: str | None
 
 
 def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
-    """Return the Jacobian-vector product (∂ output / ∂ wrt) · direction; the additional input is `direction`."""
+    """Return a program for the Jacobian-vector product (∂ output / ∂ wrt) · direction, with the input `direction`."""
     inputs, sites, y, of, (k,) = _sought(program, [wrt], output)
     direction = casadi.SX.sym("direction", program.inputs[k].size)
     product = casadi.jtimes(y, inputs[k], direction)
@@ -136,7 +140,7 @@ def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
 
 
 def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
-    """Return the vector-Jacobian product weightᵀ (∂ output / ∂ wrt); the additional input is `weight`."""
+    """Return a program for the vector-Jacobian product weightᵀ (∂ output / ∂ wrt), with the additional input `weight`."""
     inputs, sites, y, of, (k,) = _sought(program, [wrt], output)
     weight = casadi.SX.sym("weight", of.size)
     product = casadi.jtimes(y, inputs[k], weight, True)
@@ -146,10 +150,10 @@ def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
 
 
 def linearized(function: Callable[..., Array], coupling: Array, v: Array, tau: Array) -> tuple[Array, Array]:
-    """Return A and B of  d/dt (δ, δv) = A (δ, δv) + B δτ, as arrays of symbols; call it in a traced function.
+    """Return A and B of  d/dt (δ, δv) = A (δ, δv) + B δτ,  as arrays of symbols, in a traced function.
 
-    A = [[K, 1], [∂f/∂δ, ∂f/∂v]],     B = [[0], [∂f/∂τ]]      at δ = 0,  K (nv, nv) the `coupling`
-    for v̇ = `function`(displacement, v, tau) = f and symbols v and tau, shape (nv,) each.
+    A = [[K, 1], [∂f/∂δ, ∂f/∂v]],     B = [[0], [∂f/∂τ]]      at δ = 0,  K (nv, nv) = `coupling`
+    Here f is v̇ = `function`(displacement, v, tau), and v and tau are symbols, shape (nv,) each.
     """
     n = len(v)
     if n == 0:

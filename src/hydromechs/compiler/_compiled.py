@@ -1,4 +1,4 @@
-"""A function in machine code: single calls on one lane, batches on lanes and threads."""
+"""Functions in machine code: single calls on one lane, and batches on lanes and threads."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from ._rolled import Rolled
 from ._workers import Workers
 
 SMALL = 2048
-"""Worlds per thread below which waking a thread (about 0.1 ms) costs more than it gains."""
+"""Number of worlds per thread below which waking a thread (about 0.1 ms) costs more time than it saves."""
 
 
 class Recipe(NamedTuple):
-    """Recipe of a program: how to build it, and its dependencies."""
+    """Description of a program: how to build the program, and on which texts it depends."""
 
     name: str
     function: Callable[..., Any] | None
-    """NumPy function of the inputs, by name; None if the program exists already."""
+    """NumPy function of the named inputs; None if the program already exists."""
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     identity: str | None
-    """Text that, together with the package's source, identifies the program; None if only the trace does."""
+    """Text that identifies the program together with the source of the package; None if only the trace identifies it."""
     rolled: Callable[[], Rolled] | None = None
-    """Builds the loop that replaces a trace; None for a trace."""
+    """Function that builds the loop that replaces a trace; None for a trace."""
     single_world: Callable[[Recipe], Program | Rolled] | None = None
-    """Builds a variant of the program that runs or compiles faster for a single world; None for the same program."""
+    """Function that builds a faster variant for a single world; None to use the same program."""
     rarely_called: bool = False
-    """True if called so rarely that for single calls compile time matters more than run time."""
+    """True if single calls are so rare that compile time matters more than run time."""
 
     @property
     def key(self) -> object:
-        """Equal for recipes of the same program; compared while the recipe exists."""
+        """Hashable key that is equal for recipes of one program; compared only while the recipe exists."""
         return id(self) if self.identity is None else (self.name, self.inputs, self.outputs, self.identity, self.rarely_called)
 
     @classmethod
@@ -58,29 +58,29 @@ class Recipe(NamedTuple):
         return cls(program.name, None, program.inputs, program.outputs, None, rarely_called=rarely_called)
 
     def program(self) -> Program | Rolled:
-        """Trace it, or build the loop."""
+        """Return the program by tracing the function, or build the loop."""
         return self.traced(self.function) if self.rolled is None else self.rolled()
 
     def single_world_program(self) -> Program | Rolled:
-        """Return the variant for one world at a time."""
+        """Return the variant of the program for one world at a time."""
         return self.program() if self.single_world is None else self.single_world(self)
 
     def traced(self, function: Callable[..., Any] | None) -> Program:
-        """Trace a NumPy function of its inputs, by name."""
-        from ._trace import trace  # CasADi is unnecessary for cached code
+        """Trace a NumPy function of the named inputs."""
+        from ._trace import trace  # cached code must not load CasADi
 
         if function is None:
-            raise TypeError(f"{self.name} has no function to trace")
+            raise TypeError(f"{self.name} has no function to trace; use the existing program")
         shapes = {a.name: a.shape for a in self.inputs}
         program = trace(function, shapes, name=self.name, outputs=tuple(a.name for a in self.outputs))
-        for said, found in zip(self.outputs, program.outputs, strict=True):  # buffers have the sizes in the recipe
+        for said, found in zip(self.outputs, program.outputs, strict=True):  # buffers have the sizes stated in the recipe
             if said.shape != found.shape:
-                raise ValueError(f"{self.name}: {said.name} has shape {found.shape}, must have {said.shape}")
+                raise ValueError(f"{self.name}: {said.name} has shape {found.shape}; return an array of shape {said.shape}")
         return program
 
 
 class MachineCode(abc.ABC):
-    """A recipe in machine code, compiled on first use and cached on disk; batches have 1, 4 or 8 worlds per vector (lanes)."""
+    """Recipe in machine code, compiled on first use and cached on disk; batches use 1, 4 or 8 worlds per vector (lanes)."""
 
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         self.recipe, self.lanes, self.threads = recipe, lanes, threads
@@ -89,22 +89,22 @@ class MachineCode(abc.ABC):
         self._single_program: Program | Rolled | None = None
         self._code: dict[int, Executable] = {}
         self._workers: Workers | None = None
-        self._lock = threading.RLock()  # several threads may request the same code; it is compiled once
+        self._lock = threading.RLock()  # several threads may request the code, which is compiled once
         self.share = SMALL
-        """Worlds per thread below which a batch is not split between threads."""
+        """Number of worlds per thread below which a batch is not split between threads."""
         self.single_lanes = 1
-        """Lanes for a batch of one world; `lanes` gives the same bits as in a larger batch."""
+        """Number of lanes for a batch of one world; `lanes` gives the same bits as in a larger batch."""
 
     @property
     def program(self) -> Program | Rolled:
-        """The traced program, or the loop."""
+        """Traced program, or loop."""
         with self._lock:
             if self._program is None:
                 self._program = self.recipe.program()
             return self._program
 
     def program_on(self, lanes: int) -> Program | Rolled:
-        """Code compiled for a number of lanes."""
+        """Return the program or loop that is compiled for a number of lanes."""
         if lanes > 1 or self.recipe.single_world is None:
             return self.program
         with self._lock:
@@ -114,14 +114,14 @@ class MachineCode(abc.ABC):
 
     @property
     def traced(self) -> Program:
-        """The program; TypeError for a loop."""
+        """Traced program; raises `TypeError` for a loop."""
         program = self.program
         if not isinstance(program, Program):
-            raise TypeError(f"{self.recipe.name} is a loop over bodies, not one program")
+            raise TypeError(f"{self.recipe.name} is a loop over bodies, not a traced program; use `program`")
         return program
 
     def code(self, lanes: int) -> Executable:
-        """Object code for a number of lanes, from the cache or newly compiled."""
+        """Return the object code for a number of lanes, from the cache or newly compiled."""
         loaded = self._code.get(lanes)
         if loaded is not None:
             return loaded
@@ -134,7 +134,7 @@ class MachineCode(abc.ABC):
     def _new_code(self, lanes: int, progress: Progress) -> Executable:
         """Return loaded machine code for a number of lanes, from the cache or newly compiled."""
         r = self.recipe
-        if r.identity is None:  # it is traced for its hash
+        if r.identity is None:  # traced to compute the hash
             progress.start()
         identity = r.identity if r.identity is not None else self.program_on(lanes).hash
         identity += " alone" if lanes == 1 and r.single_world is not None else ""
@@ -157,16 +157,16 @@ class MachineCode(abc.ABC):
     @property
     @abc.abstractmethod
     def _arguments(self) -> int:
-        """Number of arrays that a single call takes; 0 if there are no single calls."""
+        """Number of arrays of a single call; 0 if single calls are unavailable."""
 
     @abc.abstractmethod
     def form(self, lanes: int) -> Form:
-        """Form in which it is compiled for a number of lanes."""
+        """Return the form of compilation for a number of lanes."""
 
     def run(self, table: Array, worlds: int, keep: object) -> None:
         """Run the compiled loop on a table of addresses and strides for all worlds, in blocks of full vectors per thread.
 
-        Every thread keeps the arrays in `keep` alive, even if the calling thread is interrupted.
+        Every thread holds references to the arrays in `keep`, even if the calling thread is interrupted.
         """
         loop, address = self.code(self.lanes if worlds > 1 else self.single_lanes).loop, table.ctypes.data
         parts = min(self.threads, -(-worlds // self.share))
@@ -183,10 +183,10 @@ class MachineCode(abc.ABC):
 
 
 class Compiled(MachineCode):
-    """A function in machine code; in batches, vector operations hold 1, 4 or 8 worlds (lanes)."""
+    """Function in machine code; in batches, vector operations process 1, 4 or 8 worlds (lanes)."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
-        """Return itself, as machine code is immutable."""
+        """Return the same object, because machine code is immutable."""
         return self
 
     @property
@@ -197,16 +197,22 @@ class Compiled(MachineCode):
         return Form(lanes, rarely=self.recipe.rarely_called)
 
     def single(self) -> Callable[..., bool]:
-        """Return the fastest call: of float64 arrays of exact shape, results last; it returns False if they do not fit."""
+        """Return the fastest call, of float64 arrays of exact shape with results last; it returns False for others."""
         return self.code(1).objects or (lambda *arrays: False)
 
     def single_results(self, *arrays: Array) -> list[Array]:
-        """Return the results for one state; `arrays`, one per input, go directly to machine code if type and shape fit."""
+        """Return the results for one state; arrays of suitable type and shape are passed directly to machine code.
+
+        `arrays` contains one array per input.
+        """
         results = [np.empty(a.shape) for a in self.recipe.outputs]
         return results if self.single()(*arrays, *results) else self(list(arrays))
 
     def __call__(self, arrays: Sequence[ArrayLike], outs: Sequence[Array] | None = None) -> list[Array]:
-        """Return the results for one array per input; leading batch dimensions broadcast; `outs`: arrays to write into."""
+        """Return the results for one array per input, whose leading batch dimensions broadcast.
+
+        Results are written to the arrays `outs` if given.
+        """
         recipe = self.recipe
         inputs = [_as_float(x, a) for x, a in zip(arrays, recipe.inputs, strict=True)]
         leading = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(inputs, recipe.inputs, strict=True)]
@@ -216,13 +222,15 @@ class Compiled(MachineCode):
                 batch = np.broadcast_shapes(*leading)
             except ValueError:
                 shapes = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, recipe.inputs, strict=True))
-                raise ValueError(f"the batch dimensions of the arguments do not broadcast: {shapes}") from None
+                raise ValueError(
+                    f"the batch dimensions of the arguments do not broadcast ({shapes}); use equal batch dimensions"
+                ) from None
         given = outs is not None
         if outs is None:
             outs = [np.empty(batch + a.shape) for a in recipe.outputs]
         else:
             if len(outs) != len(recipe.outputs):
-                raise ValueError(f"out must hold {len(recipe.outputs)} arrays, got {len(outs)}")
+                raise ValueError(f"out has {len(outs)} arrays; pass {len(recipe.outputs)}")
             outs = [_as_out(y, batch + a.shape, a) for y, a in zip(outs, recipe.outputs, strict=True)]
         places = [_address(y) for y in outs]
         table: list[int] = []
@@ -235,7 +243,7 @@ class Compiled(MachineCode):
                 x = np.require(x, requirements=("C", "A"))
             at = _address(x)
             if given:
-                # a result may overwrite an argument but not overlap it partially: other worlds would read it
+                # a result may overwrite an argument, but a partial overlap would change arguments of other worlds
                 for y, there in zip(outs, places, strict=True):
                     overlaps = at < there + y.nbytes and there < at + x.nbytes
                     if overlaps and (same or at != there or x.size != y.size):
@@ -261,7 +269,7 @@ def _address(array: Array) -> int:
 
 @cache
 def _version(package: str) -> str:
-    """Return a package's version from its metadata, without importing it, or else from the package."""
+    """Return the version of a package from its metadata, without import, or else from the package."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -269,7 +277,7 @@ def _version(package: str) -> str:
 
 
 def _as_float(value: ArrayLike, argument: Argument) -> Array:
-    """Return `value` as a float64 array whose last dimensions are those of the argument."""
+    """Return `value` as a float64 array whose last dimensions equal those of the argument."""
     n = len(argument.shape)
     if (
         type(value) is np.ndarray
@@ -291,7 +299,7 @@ def _as_float(value: ArrayLike, argument: Argument) -> Array:
 
 
 def _as_out(out: Any, shape: tuple[int, ...], argument: Argument) -> Array:
-    """Return `out` if results can be written into it."""
+    """Return `out` if results can be written to it; otherwise raise `ValueError`."""
     good = isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape and out.flags.c_contiguous
     if not (good and out.flags.writeable and out.flags.aligned):
         raise ValueError(f"out for {argument.name} must be a writeable contiguous float64 array of shape {shape}")
@@ -307,7 +315,7 @@ def recipe_of(
     *,
     rarely_called: bool = False,
 ) -> Recipe:
-    """Return the recipe of a function of scalars and arrays, from the shapes of its inputs and outputs by name."""
+    """Return the recipe of a function of scalars and arrays, from the shapes of its named inputs and outputs."""
 
     def of_arrays(**arrays: Any) -> tuple[Array, ...]:
         results = function(**{key: np.asarray(x)[()] if inputs[key] == () else x for key, x in arrays.items()})

@@ -1,7 +1,7 @@
-"""A program as a CUDA kernel, one thread per world, compiled and run through CuPy.
+"""Programs as CUDA kernels with one thread per world, compiled and run through CuPy.
 
-Arguments are arrays of CuPy, PyTorch, JAX or any library with `__dlpack__` or `__cuda_array_interface__`, used without a copy,
-or NumPy arrays, which are copied to the GPU. Results are CuPy arrays, which other libraries take by DLPack.
+Arguments may be arrays of CuPy, PyTorch, JAX or any library with `__dlpack__` or `__cuda_array_interface__`; these are used
+without copies. NumPy arrays are copied to the GPU. Results are CuPy arrays, which other libraries import through DLPack.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 CupyArray: TypeAlias = Any
-"""A CuPy array; CuPy is imported only on machines with a GPU."""
+"""CuPy array; CuPy is imported only on machines with a GPU."""
 
 REALS = {"float32": "float", "float64": "double"}
 OPTIONS = ("--fmad=true",)
-"""Options of nvrtc, which optimises fully by default. Never --use_fast_math: it may drop NaN and so hide divergence."""
+"""Options of nvrtc, which optimises fully by default. Never add --use_fast_math: it may remove NaN and thus hide divergence."""
 
-MISSING = "the cuda back end needs CuPy and a CUDA GPU: pip install 'hydromechs[cuda]'"
+MISSING = "the cuda back end needs CuPy and a CUDA GPU; install CuPy with pip install 'hydromechs[cuda]'"
 NO_GPU = "the cuda back end found no CUDA GPU ({}); check the driver with nvidia-smi"
 
 TILE = 32
-"""Worlds whose entries are adjacent in the GPU's memory: the threads of a warp."""
+"""Number of worlds whose entries are adjacent in GPU memory, equal to the number of threads in a warp."""
 
 ON_GPU = (2, 13)
-"""DLPack's device types of CUDA memory, plain and managed."""
+"""DLPack device types of CUDA memory, ordinary and managed."""
 
 # 2/π, π/2 in three parts, and polynomials for sine and cosine on |r| ≤ π/4; in double those of the LLVM back end
 _TRIGONOMETRY = {
@@ -55,7 +55,7 @@ _TRIGONOMETRY = {
 
 
 OWN = {"float": {"sqrt": "hm_sqrt({a})", "div": "{a} * hm_reciprocal({b})"}, "double": {}}
-"""Operations that replace those of C, see `ROOTS`."""
+"""Operations that replace those of C; see `ROOTS`."""
 ROOTS = """\
 static __device__ __forceinline__ float hm_sqrt(float x)
 {
@@ -80,16 +80,17 @@ static __device__ __forceinline__ float hm_reciprocal(float x)
 }
 
 """
-"""Square root and reciprocal in single precision within 1 ulp; numbers below 1e-38 count as 0, NaN stays NaN.
+"""Square root and reciprocal in single precision within 1 ulp; numbers below 1e-38 are treated as 0, and NaN remains NaN.
 
-The correctly rounded versions branch for rare arguments, and the compiler cannot reorder operations across a branch."""
+The correctly rounded versions branch for rare arguments, and the compiler cannot reorder operations across branches.
+"""
 
 
 def _sincos(real: str) -> str:
-    """A device function for sine and cosine, error about 1 ulp for |x| < 10⁵; NaN and inf give NaN.
+    """Return a device function for sine and cosine with an error of about 1 ulp for |x| < 10⁵; NaN and inf give NaN.
 
-    CUDA's function reserves an array in the local memory of every thread, for the exact reduction of huge angles; this function
-    does not.
+    The function of the CUDA library reserves an array in the local memory of every thread for the exact reduction of huge
+    angles. This function needs no such array.
     """
     f = "f" if real == "float" else ""
     two_over_pi, parts, sine, cosine = _TRIGONOMETRY[real]
@@ -125,7 +126,7 @@ def _sincos(real: str) -> str:
 
 
 def definitions(real: str) -> str:
-    """Header of every kernel; `real` is the type of all numbers, "double" or "float"."""
+    """Return the header of every kernel; `real` is the type of all numbers, "double" or "float"."""
     infinity, nan = {
         "float": ("__int_as_float(0x7f800000)", "__int_as_float(0x7fffffff)"),
         "double": ("__longlong_as_double(0x7ff0000000000000LL)", "__longlong_as_double(0x7fffffffffffffffLL)"),
@@ -135,7 +136,7 @@ def definitions(real: str) -> str:
 
 
 def cuda_functions(real: str) -> CFunctions:
-    """Return a collection of functions for the GPU, in float or double (`real`)."""
+    """Return a collection of functions for the GPU, with numbers of type `real` ("float" or "double")."""
     return CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
 
 
@@ -155,16 +156,16 @@ def kernel_body(
 
 
 def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
-    """Return the CUDA C source of a program: a kernel `world_kernel`.
+    """Return the CUDA C source of a program as a kernel `world_kernel`.
 
-    Its arguments are the number of worlds, then for each input and output the address and the strides in numbers, over worlds
-    and over each axis.
+    The kernel's arguments are the number of worlds, and for each input and output the address and the strides over worlds and
+    each axis, counted in numbers.
 
-    `precision`: "float32" or "float64"; `block`: threads per block that the kernel is compiled for; `min_blocks`: blocks that
-    must fit on a multiprocessor at once, which limits the registers of a thread.
+    `precision` is "float32" or "float64", and `block` the number of threads per block. `min_blocks` is the minimum number of
+    resident blocks per multiprocessor, which limits the number of registers per thread.
     """
     if precision not in REALS:
-        raise ValueError(f"precision is {precision!r}, must be 'float32' or 'float64'")
+        raise ValueError(f"precision is {precision!r}; use 'float32' or 'float64'")
     real = REALS[precision]
     n = len(program.inputs)
     arguments = (*program.inputs, *program.outputs)
@@ -201,24 +202,24 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
 
 
 def import_cupy() -> ModuleType:
-    """Import cupy on a machine with a GPU, or raise an error with installation instructions."""
+    """Import CuPy on a machine with a GPU, or raise an error with installation instructions."""
     try:
         import cupy
 
         cupy.cuda.runtime.getDeviceCount()
     except ImportError as error:
         raise ModuleNotFoundError(MISSING) from error
-    except RuntimeError as error:  # CUDARuntimeError: no driver, one that is too old, or no GPU
+    except RuntimeError as error:  # CUDARuntimeError: no driver, an outdated driver, or no GPU
         raise ModuleNotFoundError(NO_GPU.format(error)) from error
     return cupy
 
 
 def use_gpu(device: int) -> None:
-    """Select the GPU of this thread by its number."""
+    """Select the GPU of this thread by its index."""
     cupy = import_cupy()
     count = cupy.cuda.runtime.getDeviceCount()
     if not 0 <= device < count:
-        raise ValueError(f"device is {device}, must be below the number of GPUs of this machine, {count}")
+        raise ValueError(f"device is {device}, but this machine has {count} GPUs; use an index from 0 to {count - 1}")
     cupy.cuda.Device(device).use()
 
 
@@ -234,7 +235,7 @@ def free_gpu_memory() -> int:
 
 
 class CudaAttributes(NamedTuple):
-    """Resources of a kernel."""
+    """Resource usage of a kernel."""
 
     registers: int
     local_bytes: int
@@ -244,12 +245,13 @@ class CudaAttributes(NamedTuple):
 
 
 class CudaKernel:
-    """A program on a GPU: world i of the results follows from world i of the arguments.
+    """Program on a GPU: world i of the results is computed from world i of the arguments.
 
-    Arrays may have any strides; row-major ones of shape (B, n) are the fastest.
+    Arrays may have any strides; row-major arrays of shape (B, n) are the fastest.
 
-    `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at
-    once, which limits the registers of a thread; larger values hide latency better until registers spill, see `attributes`.
+    `precision` is that of the computation, "float32" or "float64". `min_blocks` is the minimum number of resident blocks per
+    multiprocessor, which limits the number of registers per thread. Larger values hide latency better until registers spill;
+    see `attributes`.
     """
 
     def __init__(self, program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> None:
@@ -261,28 +263,28 @@ class CudaKernel:
         self._kernel = module.get_function("world_kernel")
 
     def attributes(self) -> CudaAttributes:
-        """Registers and local memory of the compiled kernel."""
+        """Return register and local memory usage of the compiled kernel."""
         k = self._kernel
         return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Return results as CuPy arrays: one array, or a tuple if the program has several results.
 
-        Without `out` they have the layout of the first argument with a batch dimension.
+        Without `out`, results have the layout of the first argument with a batch dimension.
 
-        `*arrays`: one per input, of shape (B, *shape), or of the input's own shape, which is then the same for all worlds;
-        arrays on the GPU of any library with DLPack are used in place, NumPy arrays are copied; `out`: an array on
-        the GPU, or a tuple of them if there are several results, to write into; of exact shape and type.
+        `*arrays` contains one array per input, of shape (B, *shape), or of shape (*shape) for a value shared by all worlds. GPU
+        arrays of any library with DLPack are used in place; NumPy arrays are copied. `out` is a GPU array that receives the
+        result, or a tuple of arrays for several results; shapes and types must match exactly.
         """
         if len(arrays) != len(self.program.inputs):
             names = ", ".join(a.name for a in self.program.inputs)
-            raise TypeError(f"{self.program.name} takes {len(self.program.inputs)} arrays ({names}), got {len(arrays)}")
+            raise TypeError(f"{self.program.name} got {len(arrays)} arrays; pass {len(self.program.inputs)} ({names})")
         inputs = [self._input(x, a) for x, a in zip(arrays, self.program.inputs, strict=True)]
         batched = [x for x, a in zip(inputs, self.program.inputs, strict=True) if x.ndim > len(a.shape)]
         sizes = {len(x) for x in batched} - {1} or {1}
         if len(sizes) > 1:
             given = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, self.program.inputs, strict=True))
-            raise ValueError(f"the arguments have different numbers of worlds: {given}")
+            raise ValueError(f"the arguments have different numbers of worlds ({given}); use equal numbers")
         worlds = sizes.pop()
         shapes = [((worlds, *a.shape) if batched else a.shape) for a in self.program.outputs]
         fastest = bool(batched) and batched[0].strides[0] == self._dtype.itemsize
@@ -291,7 +293,7 @@ class CudaKernel:
             outs = targets = [self._cupy.empty(shape, self._dtype, order=order) for shape in shapes]
         else:
             targets = self._targets(out, shapes)
-            # results are stored while arguments are still read: those that may share memory go to temporary arrays first
+            # results are stored while arguments are read, so results that may share memory use temporary arrays
             clash = [any(self._cupy.may_share_memory(y, x) for x in inputs) for y in targets]
             outs = [self._cupy.empty_like(y) if c else y for y, c in zip(targets, clash, strict=True)]
         self._launch(worlds, inputs, outs)
@@ -301,7 +303,7 @@ class CudaKernel:
         return targets[0] if len(targets) == 1 else tuple(targets)
 
     def _input(self, value: Any, argument: Argument) -> CupyArray:
-        """Return an argument on the GPU, of shape (*shape) or (B, *shape)."""
+        """Return an argument as a GPU array of shape (*shape) or (B, *shape)."""
         array = self._on_gpu(value)
         if array is None:
             try:
@@ -316,7 +318,7 @@ class CudaKernel:
         return self._cupy.ascontiguousarray(array) if any(s % self._dtype.itemsize for s in array.strides) else array
 
     def _on_gpu(self, value: Any) -> CupyArray | None:
-        """Return `value` as a CuPy array that shares its memory, or None if it is not on a GPU."""
+        """Return `value` as a CuPy array that shares its memory, or None if `value` is not on a GPU."""
         if isinstance(value, self._cupy.ndarray):
             return value
         device = getattr(value, "__dlpack_device__", None)
@@ -330,7 +332,7 @@ class CudaKernel:
         given = out if isinstance(out, tuple | list) else (out,)
         if len(given) != len(shapes):
             names = ", ".join(a.name for a in self.program.outputs)
-            raise ValueError(f"out must hold one array for each of {names}, got {len(given)}")
+            raise ValueError(f"out has {len(given)} arrays; pass one array for each of {names}")
         targets = []
         for y, shape, argument in zip(given, shapes, self.program.outputs, strict=True):
             array = self._on_gpu(y)
@@ -340,16 +342,16 @@ class CudaKernel:
         return targets
 
     def _launch(self, worlds: int, inputs: list[CupyArray], outs: list[CupyArray]) -> None:
-        """Run all worlds on the GPU of the arrays, in CuPy's current stream."""
+        """Run all worlds on the GPU that holds the arrays, in CuPy's current stream."""
         devices = {x.device.id for x in (*inputs, *outs)}
         if len(devices) > 1:
-            raise ValueError(f"the arrays are on GPUs {sorted(devices)}, must be on one; move them")
+            raise ValueError(f"the arrays are on GPUs {sorted(devices)}; move them to one GPU")
         if worlds == 0:
             return
         arguments: list[Any] = [np.int64(worlds)]
         for x, a in zip((*inputs, *outs), (*self.program.inputs, *self.program.outputs), strict=True):
             steps = [s // self._dtype.itemsize for s in x.strides]
-            if x.ndim == len(a.shape) or len(x) == 1:  # the same for all worlds
+            if x.ndim == len(a.shape) or len(x) == 1:  # shared by all worlds
                 steps = [0, *steps[x.ndim - len(a.shape) :]]
             arguments += [x, *map(np.int64, steps)]
         with self._cupy.cuda.Device(devices.pop()):
@@ -357,11 +359,11 @@ class CudaKernel:
 
 
 BLOCK = 64
-"""Threads per block."""
+"""Number of threads per block."""
 
 
 class Cuda(Backend):
-    """A GPU with CuPy arrays, which PyTorch, JAX and others read through DLPack without a copy."""
+    """GPU with CuPy arrays, which PyTorch, JAX and other libraries read through DLPack without a copy."""
 
     key = "cuda"
     about = "a GPU (needs CuPy)"
@@ -369,7 +371,7 @@ class Cuda(Backend):
     precisions = ("float64", "float32")
 
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
-        """The kernel; see `Backend.source`."""
+        """Return the source of the kernel; see `Backend.source`."""
         from ._cuda_march import cuda_march_text
 
         if form.state is None:
@@ -397,7 +399,7 @@ class Cuda(Backend):
 
 
 class CudaArrays(Arrays):
-    """CuPy arrays, float32 or float64, with the world index fastest, so that adjacent threads read adjacent numbers."""
+    """CuPy arrays, float32 or float64, whose world index varies fastest, so that adjacent threads read adjacent numbers."""
 
     on_host = False
 

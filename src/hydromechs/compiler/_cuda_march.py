@@ -1,12 +1,13 @@
-"""Run a step program many times in one CUDA kernel: one thread per world, whose state stays on the chip.
+"""Repeated steps of a program in one CUDA kernel: one thread per world, with the state on the chip.
 
-In every array the world index is fastest, entry k of world w at a[k * worlds + w], so that adjacent threads read adjacent
-numbers. The state is in registers. Shared memory holds the last finite state, a column per thread; a diverged world is restored
-from there, so that no registers hold the old state during a step. Inputs are read in every step,
-constant ones from the cache.
+In every array the world index varies fastest: entry k of world w is at a[k * worlds + w], so that adjacent threads read
+adjacent numbers. The state is in registers. Shared memory stores the last finite state, one column per thread. A diverged world
+is restored from shared memory, so that no registers store the old state during a step. Inputs are read in every step; constant
+inputs are served by the cache.
 
-Steps that need more than the registers, and whose code fits the instruction cache, keep the state in the GPU's memory instead,
-twice: a step reads one and writes the other, and all shared memory is cache. The threads of a block begin each step together.
+If a step exceeds the registers but its code fits into the instruction cache, two copies of the state are in GPU memory instead.
+A step reads one copy and writes the other, and all shared memory serves as cache. The threads of a block start each step
+together.
 """
 
 from __future__ import annotations
@@ -21,27 +22,30 @@ from ._cuda import OPTIONS, REALS, TILE, CudaAttributes, CupyArray, cuda_functio
 from ._program import Program
 
 MIN_BLOCKS = {"float32": (6, 1), "float64": (1,)}
-"""Blocks of 64 threads on a multiprocessor: with 6 a thread has 168 registers. On an H200 the semi-implicit step of a vehicle
-with 6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, with spills)."""
+"""Minimum number of resident blocks of 64 threads per multiprocessor, to try in order; 6 blocks leave 168 registers per
+thread. On an H200, the semi-implicit step of a vehicle with 6 joints runs at 1.50e10 steps per second with 5 or 6 blocks,
+1.47e10 with 1 block (253 registers) and 1.38e10 with 8 blocks (128 registers, with spills)."""
 SPILLS = 512
-"""Local memory of a thread above which the state is in the GPU's memory [bytes]."""
+"""Local memory per thread above which the state is stored in GPU memory [bytes]."""
 MOST_OPERATIONS = 8192
-"""Operations whose code is in the instruction cache, 128 KiB; threads that begin together wait together for longer code."""
+"""Maximum number of operations whose code fits into the instruction cache of 128 KiB. Synchronised threads stall together
+for longer code."""
 LARGE_BLOCK = 256
-"""Threads per block of steps whose state is in the GPU's memory."""
+"""Number of threads per block for steps with the state in GPU memory."""
 SHARED = 48 * 1024
-"""Shared memory of a block available without opting in [bytes]."""
+"""Shared memory per block that is available without opting in [bytes]."""
 
 
 def cuda_march_text(program: Program, n_state: int, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
-    """Return the CUDA C source of a march: a kernel `march_kernel`; options as in `cuda_text`.
+    """Return the CUDA C source of a march as a kernel `march_kernel`; options are those of `cuda_text`.
 
-    Its arguments: number of worlds, of steps, steps from one record to the next (0 for none); of each part of the state its
-    address, of each other input its address and its strides over worlds, entries and steps in numbers, of each part of the
-    state the address of its records; which worlds have stopped, and the number of steps taken.
+    The kernel's arguments are the number of worlds, the number of steps, and the number of steps between records (0 for none).
+    The address of each part of the state follows. Then come the address of each other input with its strides over worlds,
+    entries and steps, counted in numbers, and the address of the records of each part of the state. The last arguments are the
+    mask of stopped worlds and the number of steps taken.
     """
     if precision not in REALS:
-        raise ValueError(f"precision is {precision!r}, must be 'float32' or 'float64'")
+        raise ValueError(f"precision is {precision!r}; use 'float32' or 'float64'")
     real = REALS[precision]
     sizes = [a.size for a in program.inputs]
     first = np.concatenate([[0], np.cumsum(sizes[:n_state])]).astype(int)
@@ -62,7 +66,7 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
     body = kernel_body(program, functions, load, lambda output, entry, text: f"const {real} n{output}_{entry} = {text};")
     parts = [(k, j, f"n{k}_{j}") for k in range(n_state) for j in range(sizes[k])]
     f, zero = "f" if real == "float" else "", c_literal(0.0, real)
-    # x · 0 is not 0 where x is not finite; four sums side by side
+    # x · 0 is not 0 if x is not finite; four independent sums
     sums = [zero] * 4
     for j, (_, _, name) in enumerate(parts):
         sums[j % 4] = f"fma{f}({name}, {zero}, {sums[j % 4]})"
@@ -122,9 +126,10 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
 
 
 def large_march_text(program: Program, n_state: int, precision: str) -> str:
-    """Return the CUDA C source of a march with the state in memory: as `cuda_march_text`, and as last argument its space.
+    """Return the CUDA C source of a march with the state in GPU memory.
 
-    The space has 2 n numbers per world, in tiles of 32 worlds.
+    The kernel's arguments are those of `cuda_march_text`, followed by the address of a workspace of 2 n numbers per world,
+    in tiles of 32 worlds.
     """
     real = REALS[precision]
     sizes = [a.size for a in program.inputs]
@@ -209,9 +214,10 @@ def large_march_text(program: Program, n_state: int, precision: str) -> str:
 class CudaMarch:
     """March of many worlds on a GPU.
 
-    `program`: one step: the parts of the state, then other inputs; to the same parts of the state, in the same order;
-    `precision`: numbers to compute with, "float32" or "float64"; `min_blocks`: blocks that must fit on a multiprocessor at
-    once; defaults to the first of `MIN_BLOCKS` with which nothing spills, or the last, or `large_march_text`.
+    `program` is one step: its inputs are the parts of the state, then other inputs, and its outputs are the new parts of the
+    state in the same order. `precision` is that of the computation, "float32" or "float64". `min_blocks` is the minimum number
+    of resident blocks per multiprocessor. It defaults to the first entry of `MIN_BLOCKS` without register spills, or else to
+    the last; large steps use `large_march_text`.
     """
 
     def __init__(
@@ -239,25 +245,26 @@ class CudaMarch:
         self._kernel = self._cupy.RawModule(code=text, options=OPTIONS, backend="nvrtc").get_function("march_kernel")
 
     def attributes(self) -> CudaAttributes:
-        """Registers and local memory of the compiled kernel."""
+        """Return register and local memory usage of the compiled kernel."""
         k = self._kernel
         return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
 
     def __call__(
         self, state: Sequence[CupyArray], inputs: Sequence[CupyArray], frozen: CupyArray, steps: int, stride: int = 0
     ) -> tuple[list[CupyArray], CupyArray]:
-        """Take steps in place: records of each part of the state, shape (worlds, rows, ...), and the steps taken, (worlds,).
+        """Take steps in place; return records of each part of the state (worlds, rows, ...), and the steps taken (worlds,).
 
-        `state`: parts of the state, shape (worlds, ...) each, with the world index fastest; `inputs`: other inputs,
-        constant with shape (worlds or 1, ...), or (worlds or 1, steps, ...), in any order of axes;
-        `frozen`: worlds that keep their state, bool, shape (worlds,); `stride`: steps between records; 0 for none.
+        `state` contains the parts of the state, shape (worlds, ...) each, with the world index varying fastest. `inputs`
+        contains other inputs, constant ones of shape (worlds or 1, ...) or one per step, shape (worlds or 1, steps, ...), in
+        any memory order. `frozen` marks worlds that keep their state, bool, shape (worlds,). `stride` is the number of steps
+        between records; 0 disables recording.
         """
         cupy, worlds = self._cupy, len(state[0])
         rows = steps // stride if stride else 0
         arguments: list[Any] = [np.int64(worlds), np.int32(steps), np.int32(stride)]
         for x, a in zip(state, self.program.inputs, strict=False):
             if x.dtype != self._dtype or (x.size and x.strides[0] != x.itemsize) or x.shape != (worlds, *a.shape):
-                raise ValueError(f"{a.name} must be {self._dtype} of shape {(worlds, *a.shape)} with the worlds fastest")
+                raise ValueError(f"{a.name} must be {self._dtype} of shape {(worlds, *a.shape)} with the world index fastest")
             arguments.append(x)
         keep = []
         for given, a in zip(inputs, self.program.inputs[self.n_state :], strict=True):
@@ -276,7 +283,7 @@ class CudaMarch:
             if self._large:
                 needed = -(-worlds // TILE) * TILE * 2 * self._numbers
                 if self._space is None or self._space.size < needed:
-                    self._space = None  # frees the old one first
+                    self._space = None  # free the old workspace first
                     self._space = cupy.empty(needed, self._dtype)
                 arguments.append(self._space)
             self._kernel(grid, (self.block,), tuple(arguments), shared_mem=self._shared)

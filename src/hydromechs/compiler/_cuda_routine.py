@@ -1,9 +1,9 @@
-"""A routine as one CUDA kernel: one thread per world runs all passes.
+"""Routines as CUDA kernels: one thread per world runs all passes.
 
-A thread keeps the numbers of its world in a workspace in the GPU's memory. Worlds are in tiles of 32, the threads of a warp:
-entry k of a tile is one line of 32 numbers, so that a warp reads whole lines, and the address of an entry is a constant of the
-instruction. Each program is a function that is not inlined, so that it has all registers; the same applies to the steps of an
-integrator, whose state stays in registers.
+A thread stores the numbers of its world in a workspace in GPU memory. Worlds are grouped in tiles of 32, the number of threads
+in a warp. Entry k of a tile is one line of 32 numbers, so that a warp reads complete lines, and the address offset of an entry
+is a constant of the instruction. Each program is a function that is not inlined and can therefore use all registers. The same
+applies to integration steps, whose state remains in registers.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from ._rolled import Rolled
 from ._routine import CallNode, CopyNode, Entries, Node, Pieces, RepeatNode, Routine, SampleNode, StepsNode, WhenNode
 
 BLOCK = 64
-"""Threads per block."""
+"""Number of threads per block."""
 RESIDENT = 4
-"""Blocks per multiprocessor that run together, as many as have registers; their workspaces are used again by others."""
+"""Number of resident blocks per multiprocessor, limited by registers; later blocks reuse their workspaces."""
 
 
 class _Text:
-    """Writes the kernel of a routine; inputs in `shared`, equal for all worlds, are not copied into the workspace."""
+    """Text of the kernel of a routine; inputs in `shared`, equal for all worlds, are not copied to the workspace."""
 
     def __init__(self, routine: Routine, shared: frozenset[str]) -> None:
         self.routine, self.shared = routine, shared
@@ -55,18 +55,18 @@ class _Text:
                 self.size += size
 
     def at(self, entries: Entries, k: int | str = 0) -> str:
-        """Return the expression of entry k of a slice."""
+        """Return the expression for entry k of a slice."""
         if entries.array in self.shared:
             return f"given[{self.given[entries.array] + entries.start} + {k}]"
         first = self.offsets[entries.array] + entries.start
         return f"w[{(first + k) * TILE}]" if isinstance(k, int) else f"w[({first} + {k}) * {TILE}]"
 
     def places(self, pieces: Pieces) -> list[str]:
-        """Return the expressions of all entries of an argument."""
+        """Return the expressions for all entries of an argument."""
         return [self.at(p, k) for p in pieces for k in range(p.size)]
 
     def function(self, body: Sequence[str]) -> str:
-        """Add a function of a world; return a call of it."""
+        """Add a device function for one world; return a call of the function."""
         name = f"node{len(self.nodes)}"
         text = "\n".join(f"    {line}" for line in body)
         unused = "    (void)w;\n    (void)given;\n"
@@ -103,7 +103,7 @@ class _Text:
         program = _straight(node.recipe.program())
         given = [self.places(p) for p in node.inputs]
         wanted = [self.places(p) for p in node.outputs]
-        # results are stored as soon as they are computed, unless they may overlap arguments
+        # results are stored immediately after their computation, unless they may overlap arguments
         clash = bool({x for row in given for x in row} & {x for row in wanted for x in row})
         return self.statements(program, lambda a, k: given[a][k], lambda r, k, text: f"{wanted[r][k]} = {text};", keep=clash)
 
@@ -114,7 +114,7 @@ class _Text:
     def steps(self, node: StepsNode) -> list[str]:
         """Return the statements of the steps to a goal.
 
-        A step reads the state and writes it to another place; if it is finite, the two change roles.
+        A step reads one copy of the state and writes another. If the new state is finite, the two copies are exchanged.
         """
         program, p = _straight(node.recipe.program()), node.places
         assert p.q.array == p.x.array and p.x.start == p.q.start + p.q.size
@@ -168,7 +168,7 @@ class _Text:
         ]
 
     def kernel(self, min_blocks: int) -> str:
-        """Return the source."""
+        """Return the source of the kernel."""
         routine = self.routine
         body = self.body(routine.body)
         own = [name for name in routine.inputs if name not in self.shared]
@@ -230,9 +230,9 @@ def _straight(program: Program | Rolled) -> Program:
 
 
 class DeviceState(Mapping[str, Any]):
-    """Arrays (worlds, size) of the state of worlds on a GPU; the host copies them on request.
+    """Arrays (worlds, size) of the state of worlds on a GPU; the host copies the arrays on request.
 
-    The host may change an array that it has copied; it is copied back to the GPU before the next run.
+    The host may change a copied array; the array is copied back to the GPU before the next run.
     """
 
     def __init__(self, initial: Mapping[str, Array]) -> None:
@@ -254,14 +254,14 @@ class DeviceState(Mapping[str, Any]):
         return len(self._host)
 
     def device(self, name: str) -> CupyArray:
-        """Return an array on the GPU, shape (worlds, size), to read or to write."""
+        """Return a GPU array of shape (worlds, size) for reading or writing."""
         if name in self._taken:
             self._device[name] = self._cupy.asarray(self._host[name])
             self._taken.remove(name)
         return self._device[name]
 
     def rows(self, which: Any) -> DeviceState:
-        """Return a copy of some worlds, by indices or a slice."""
+        """Return a copy of some worlds, selected by indices or a slice."""
         out = DeviceState({})
         at = which if isinstance(which, slice) else self._cupy.asarray(which)
         for name in self._host:
@@ -269,14 +269,14 @@ class DeviceState(Mapping[str, Any]):
         return out
 
     def put(self, which: Array, rows: DeviceState) -> None:
-        """Replace some worlds."""
+        """Replace the state of some worlds."""
         at = self._cupy.asarray(which)
         for name in self._host:
             self.device(name)[at] = rows.device(name)
 
 
 class CudaRoutine:
-    """A routine on a GPU, in float64; see `RoutineCode`. `own`: inputs that differ between worlds; others are shared."""
+    """Routine on a GPU in float64; see `RoutineCode`. `own` lists inputs that differ between worlds; others are shared."""
 
     def __init__(self, routine: Routine, own: Collection[str] = ()) -> None:
         self.routine = routine
@@ -286,11 +286,11 @@ class CudaRoutine:
         self._space: CupyArray = None
 
     def compile(self) -> None:
-        """Compile now."""
+        """Compile the kernel immediately."""
         self._kernel(frozenset(self.routine.inputs) - self._own)
 
     def attributes(self) -> CudaAttributes:
-        """Return the registers and local memory of the compiled kernel."""
+        """Return register and local memory usage of the compiled kernel."""
         k, _ = next(iter(self._kernels.values()))
         return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
 
@@ -304,11 +304,11 @@ class CudaRoutine:
     def run(
         self, state: Mapping[str, Array], inputs: Mapping[str, Any], passes: int, records: Mapping[str, Any] | None = None
     ) -> Array:
-        """Run a number of passes in place. Return the number of rows recorded in each world, shape (worlds,).
+        """Run a number of passes in place. Return the number of recorded rows in each world, shape (worlds,).
 
-        `state`: arrays of the state, shape (worlds, size) each: a `DeviceState`, or arrays of NumPy, which are copied;
-        `inputs`: arrays for the run, shape (worlds or 1, size) each; `records`: for each sampled array an array of NumPy for
-        its rows, shape (worlds, rows, size).
+        `state` contains the arrays of the state, shape (worlds, size) each, as a `DeviceState` or as NumPy arrays, which are
+        copied. `inputs` contains the arrays for the run, shape (worlds or 1, size) each. `records` contains a NumPy array for
+        the rows of each sampled array, shape (worlds, rows, size).
         """
         xp, routine = self._cupy, self.routine
         here = state if isinstance(state, DeviceState) else DeviceState(state)
@@ -329,7 +329,7 @@ class CudaRoutine:
         some = min(BLOCK * RESIDENT * multiprocessors(), -(-worlds // BLOCK) * BLOCK)
         needed = some * size
         if self._space is None or self._space.size < needed:
-            self._space = None  # frees the old one first
+            self._space = None  # free the old workspace first
             self._space = xp.empty(needed)
         together = xp.concatenate([xp.zeros(1), *(given[name].ravel() for name in routine.inputs if name in shared)])
         room = next(iter(records.values())).shape[1] if records else 0

@@ -1,4 +1,4 @@
-"""A dense layer of a neural network: a loop over its weights, which are stored as constants next to the code."""
+"""Dense layers of neural networks: loops over weights that are stored as constants next to the code."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,27 +17,27 @@ from ._llvm_text import Module
 
 @dataclass(frozen=True, eq=False)
 class Dense(Callee):
-    """W x + b, input by input, so that one vector operation computes adjacent outputs of one world."""
+    """Affine map W x + b, summed input by input, so that one vector operation computes adjacent outputs of one world."""
 
     weights: Array
-    """W, shape (m, n)."""
+    """Weight matrix W, shape (m, n)."""
     bias: Array
-    """b, shape (m,)."""
+    """Bias vector b, shape (m,)."""
     reads_in_place = True
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """Return the input."""
+        """Input vector of the layer."""
         return (Argument("x", (self.weights.shape[1],)),)
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """Return the result."""
+        """Output vector of the layer."""
         return (Argument("y", self.bias.shape),)
 
     @cached_property
     def key(self) -> str:
-        """Hash of its weights."""
+        """Hash of weights and bias."""
         return hashlib.sha256(repr(self.weights.shape).encode() + self.weights.tobytes() + self.bias.tobytes()).hexdigest()
 
     def __repr__(self) -> str:
@@ -57,14 +57,14 @@ class Dense(Callee):
         t = Loops()
 
         def spread(value: str, kind: str, width: int) -> str:
-            """A number in all lanes of a vector."""
+            """Return a number in all lanes of a vector."""
             if width == 1:
                 return value
             one = t.new(f"insertelement {kind} poison, double {value}, i32 0")
             return t.new(f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer")
 
         def row(number: str, change: bool) -> None:
-            """Add a row of the weights times an input to the results, or set the results to it."""
+            """Add a row of the weights times an input to the results, or set the results to that row."""
             begin = t.new(f"mul i64 {number}, {m}")
             x = "" if change else t.new(f"load {T}, ptr {t.new(f'getelementptr inbounds {T}, ptr %p0, i64 {number}')}, align 8")
             whole = m - m % WIDE if lanes == 1 else 0

@@ -1,4 +1,4 @@
-"""Apply one function at several points: it is traced once and called for each point, instead of copied."""
+"""Application of one function at several points: the function is traced once and called for each point instead of copied."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,14 +14,14 @@ from ._trace import free_symbols, program_with_calls
 def each(function: Callable[..., Any], *rows: Sequence[Any], least: int = 0) -> list[Any]:
     """Return the results of a function at several points.
 
-    In a traced function it becomes a separate program, called for each point; if the trace is compiled for one world at a
-    time, the points use the lanes of vector operations. Derivatives treat the results as constants.
+    In a traced function, `function` becomes a separate program that is called for each point. If the trace is compiled for one
+    world at a time, the points use the lanes of vector operations. Derivatives treat the results as constants.
 
         strains = compiler.each(lambda a, b: norm(b - a) / rest - 1.0, points[:-1], points[1:])
 
-    `function`: takes and returns numbers, arrays, None, and tuples of these; it may use symbols of the enclosing trace; `rows`:
-    the values of each argument, with the same structure at all points; `least`: total number of operations below which the
-    function is copied for each point.
+    `function` takes and returns numbers, arrays, None, and tuples of these; it may use symbols of the enclosing trace. `rows`
+    contains the values of each argument, with equal structure at all points. `least` is the total number of operations below
+    which the function is copied for each point.
     """
     points = list(zip(*rows, strict=True))
     entries = np.array([list(_leaves(point)) for point in points], dtype=object)
@@ -67,7 +67,7 @@ def _same(x: Any, y: Any) -> bool:
 
 
 def _leaves(thing: Any) -> Iterator[Any]:
-    """Return the numbers and symbols of a structure, in order."""
+    """Yield the numbers and symbols of a structure in order."""
     if isinstance(thing, tuple):
         for part in thing:
             yield from _leaves(part)

@@ -1,6 +1,6 @@
 """Conditional and repeated calls, which straight-line programs cannot express.
 
-On lanes the code runs if any lane needs it; each lane keeps its own result, so that worlds stay independent.
+On lanes, the code runs if any lane needs the result. Each lane keeps its own result, so that worlds remain independent.
 """
 
 from collections.abc import Sequence
@@ -22,19 +22,19 @@ from ._program import Program
 
 @dataclass(frozen=True, eq=False)
 class When(Callee):
-    """A program that runs if a condition is not 0; otherwise its results are given values."""
+    """Program that runs if a condition is not 0; otherwise given values become its results."""
 
     program: Program
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """Condition, inputs of the program, and a value for each of its results."""
+        """Condition, inputs of the program, and an alternative value for each result."""
         kept = (Argument(f"kept_{a.name}", a.shape) for a in self.outputs)
         return Argument("condition", ()), *self.program.inputs, *kept
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """Results."""
+        """Results of the program."""
         return self.program.outputs
 
     def __repr__(self) -> str:
@@ -62,25 +62,25 @@ class When(Callee):
 
 @dataclass(frozen=True, eq=False)
 class Iterate(Callee):
-    """A program that is repeated on its own results until it reports that it is done.
+    """Program that is repeated on its own results until the program reports completion.
 
-    The first inputs of the program are its state. Its outputs are the state after one pass, and `done`, nonzero if it is
-    final. A finished lane keeps its bits while others continue.
+    The first inputs of the program are the state. The outputs are the state after one pass, and `done`, which is nonzero for a
+    final state. A finished lane keeps its state bit for bit while other lanes continue.
     """
 
     program: Program
-    """One pass."""
+    """Program of one pass."""
     times: int
     """Maximum number of passes."""
 
     @property
     def states(self) -> int:
-        """Number of arrays of the state."""
+        """Number of arrays in the state."""
         return len(self.program.outputs) - 1
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """Initial state, then constant inputs."""
+        """Initial state, followed by constant inputs."""
         return self.program.inputs
 
     @property
@@ -107,7 +107,7 @@ class Iterate(Callee):
         return iterate_text(name, self, module.name(self.program), module.lanes)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Return a loop that ends when it is done."""
+        """Return a loop that ends when the program is done."""
         program, n, real = self.program, self.states, functions.real
         sizes = [a.size for a in program.outputs[:-1]]
         given = [f"r{k}" for k in range(n)] + [f"a{k}" for k in range(n, len(program.inputs))]
@@ -130,7 +130,7 @@ def _copied(source: str, to: str, size: int) -> str:
 
 
 class _Lanes(Loops):
-    """Lines with loops over entries of packed arrays, with a number of worlds (lanes) per vector operation."""
+    """Lines of IR with loops over entries of packed arrays, for a number of worlds (lanes) per vector operation."""
 
     def __init__(self, lanes: int) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class _Lanes(Loops):
         self.zero, self.one = (f"{x}" if lanes == 1 else "<" + ", ".join([f"double {x}"] * lanes) + ">" for x in ("0.0", "1.0"))
 
     def array(self, size: int) -> str:
-        """Allocate a packed array on the stack."""
+        """Allocate a packed array on the stack; return its name."""
         self.fresh += 1
         self.head.append(f"  %a{self.fresh} = alloca [{max(1, size)} x {self.type}], align 64")
         return f"%a{self.fresh}"
@@ -149,18 +149,18 @@ class _Lanes(Loops):
         return self.new(f"load {self.type}, ptr {at}, align 8")
 
     def is_set(self, at: str) -> str:
-        """Return the mask of lanes that are not 0; NaN counts as nonzero."""
+        """Return the mask of lanes with a nonzero value; NaN counts as nonzero."""
         return self.new(f"fcmp une {self.type} {self.load(at)}, {self.zero}")
 
     def any(self, mask: str) -> str:
-        """Return whether any lane is set."""
+        """Return a bit that is set if any lane of the mask is set."""
         if self.lanes == 1:
             return mask
         bits = self.new(f"bitcast {self.bits} {mask} to i{self.lanes}")
         return self.new(f"icmp ne i{self.lanes} {bits}, 0")
 
     def select(self, mask: str, yes: str, no: str, to: str, size: int) -> None:
-        """Copy entries of one array where the mask is set, else of another."""
+        """Copy entries of one array if the mask is set, otherwise of another array."""
         if not size:
             return
         with self.loop("0", str(size)) as k:
@@ -178,14 +178,14 @@ class _Lanes(Loops):
         self.put(f"call void {function}({', '.join(f'ptr {p}' for p in pointers)})")
 
     def text(self, name: str, count: int) -> str:
-        """Return the function, with `count` arguments."""
+        """Return the function with `count` arguments."""
         signature = ", ".join(f"ptr noalias %p{k}" for k in range(count))
         body = "\n".join([*self.head, *self.lines])
         return f"define internal void {name}({signature}) noinline {VECTORS} {{\n{body}\n  ret void\n}}\n"
 
 
 def when_text(name: str, when: When, function: str, lanes: int) -> str:
-    """`name(condition, inputs..., kept..., results...)` of packed arrays."""
+    """Return the function `name(condition, inputs..., kept..., results...)` of packed arrays."""
     t = _Lanes(lanes)
     n, outputs = len(when.program.inputs), when.outputs
     given = [f"%p{1 + k}" for k in range(n)]
@@ -207,7 +207,7 @@ def when_text(name: str, when: When, function: str, lanes: int) -> str:
 
 
 def iterate_text(name: str, iterate: Iterate, function: str, lanes: int) -> str:
-    """`name(state..., fixed..., final state..., passes)` of packed arrays."""
+    """Return the function `name(state..., fixed..., final state..., passes)` of packed arrays."""
     t = _Lanes(lanes)
     program, states = iterate.program, iterate.states
     n, sizes = len(program.inputs), [a.size for a in program.outputs[:-1]]

@@ -14,21 +14,21 @@ from ._program import Operation, Program
 
 
 class Hoisted(NamedTuple):
-    """A program in two parts."""
+    """Program split into two parts."""
 
     before: Program
-    """Program from this input to the numbers that the rest needs."""
+    """Program from the hoisted input to the numbers that the remaining program needs."""
     after: Program
-    """Remaining program; these numbers replace the input."""
+    """Remaining program, with these numbers in place of the input."""
 
 
 def hoist(program: Program, name: str) -> Hoisted:
     """Move all operations that depend only on the input `name`, which is known in advance, out of a program."""
     names = [a.name for a in program.inputs]
     if name not in names:
-        raise KeyError(f"no input {name!r}; available: {', '.join(names)}")
+        raise KeyError(f"there is no input {name!r}; available: {', '.join(names)}")
     given = names.index(name)
-    early: list[bool] = []  # depends on the input, or on nothing
+    early: list[bool] = []  # True if the value depends only on the input or on constants
     for op in program.operations:
         match op.kind:
             case "const":
@@ -39,7 +39,7 @@ def hoist(program: Program, name: str) -> Hoisted:
                 early.append(False)
             case _:
                 early.append(all(early[k] for k in (op.a, op.b) if k >= 0))
-    wanted: dict[int, int] = {}  # index of an early value, and its number
+    wanted: dict[int, int] = {}  # from the index of an early value to its number
 
     def number(place: int) -> None:
         if early[place] and program.operations[place].kind != "const":
@@ -83,9 +83,9 @@ def hoist(program: Program, name: str) -> Hoisted:
 
 
 def merge(programs: Sequence[Program], name: str) -> tuple[Program, Array] | None:
-    """Return one program for several that differ only in constants, and these, shape (programs, n); else None.
+    """Return one program for programs that differ only in constants, and these constants (programs, n); None if impossible.
 
-    The programs are traces of one function. Constants that differ become entries of the input `name`.
+    The programs must be traces of one function. Constants that differ become entries of the input `name`.
     """
     first = programs[0]
     if any(
@@ -111,7 +111,7 @@ def merge(programs: Sequence[Program], name: str) -> tuple[Program, Array] | Non
 
 
 def evaluate_rows(program: Program, rows: Array) -> Array:
-    """Evaluate a program of one input and one output, without calls, for rows of inputs (rows, m); shape (rows, n)."""
+    """Return the results (rows, n) of a program without calls, with one input and one output, for inputs (rows, m)."""
     values: list = []
     for op in program.operations:
         match op.kind:

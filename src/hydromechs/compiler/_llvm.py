@@ -1,9 +1,9 @@
 """Machine code by LLVM: from IR to object code, and from object code to functions on lanes and threads.
 
-By default, LLVM assumes that sections of code loaded at run time can be anywhere. Each constant then needs an instruction for
-its 64-bit address, and in long straight-line code most constants are spilled to the stack. In LLVM's small code model, an
-instruction reads its constant directly if that is at most 2 GB away. To guarantee this wherever the code is loaded, the
-constants are appended to the code, as one section without relocations.
+By default, LLVM assumes that sections of code loaded at run time can be at any address. Each constant then needs an instruction
+for its 64-bit address, and in long straight-line code most constants are spilled to the stack. In the small code model of LLVM,
+an instruction reads its constant directly if the distance is at most 2 GB. To guarantee this at any load address, the constants
+are appended to the code as one section without relocations.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
 
 
 LARGE = 20_000
-"""Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal without
-optimisation.
-"""
+"""Number of lines of IR above which optimisation costs more time than it saves; straight-line code is nearly optimal without
+optimisation."""
 
 HUGE = 100_000
-"""Lines of IR above which code is not optimised: LLVM's scheduler and register allocator would need minutes and gigabytes.
-The longest explicit step of the library, `tethered_rov`, has 73,000 lines; its optimisation is worth its 15 s."""
+"""Number of lines of IR above which code is not optimised, because the scheduler and register allocator of LLVM would need
+minutes and gigabytes. The longest explicit step in the library, `tethered_rov`, has 73,000 lines; its optimisation takes 15
+s and is worthwhile."""
 
 LARGEST = 3_000_000
-"""Lines of IR above which programs are rejected; `HYDROMECHS_LONGEST_PROGRAM` overrides it."""
+"""Number of lines of IR above which programs are rejected; `HYDROMECHS_LONGEST_PROGRAM` overrides this limit."""
 
 LIBRARY = {way.name: k.arity for k in KINDS.values() if isinstance(way := k.dialects["llvm"], Library)}
-"""Functions of the C library and their numbers of arguments."""
+"""Numbers of arguments of C library functions, keyed by name."""
 
 FAR = re.compile(rf"call double @({'|'.join(LIBRARY)})\(|call ptr @malloc|^@\w+ = global ", re.MULTILINE)
-"""Symbols that may be far from the code: functions of the C library and variables."""
+"""Pattern of symbols that may be far from the code: C library functions and variables."""
 
 
 @cache
 def _llvm() -> Any:
-    """LLVM, loaded on first use: worlds on a GPU do not need it."""
+    """Return the LLVM binding, loaded on first use, because worlds on a GPU do not need LLVM."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -66,7 +66,7 @@ def _llvm() -> Any:
 
 @cache
 def target() -> tuple[str, str, str, str]:
-    """Return versions of LLVM and llvmlite, triple, CPU and features: everything that can change the code."""
+    """Return versions of LLVM and llvmlite, triple, CPU and features, which are all properties that can change the code."""
     import llvmlite
 
     llvm = _llvm()
@@ -76,7 +76,7 @@ def target() -> tuple[str, str, str, str]:
 
 
 def native_lanes() -> int:
-    """Return the doubles in a vector register of this machine: 8 with AVX-512, else 4 (two registers of two on ARM)."""
+    """Return the number of lanes of this machine: 8 with AVX-512, else 4 (on ARM, two registers of two numbers)."""
     return 8 if "+avx512f" in target()[3] else 4
 
 
@@ -89,13 +89,13 @@ def _machine(effort: int = 2, **model: str) -> llvmlite.binding.TargetMachine:
 def object_code(text: str, rarely_called: bool = False) -> bytes:
     """Return object code of LLVM IR for this machine, with the constants next to the code if possible.
 
-    `rarely_called` code is not optimised: it compiles 20 times faster and runs three times slower.
+    Code that is `rarely_called` is not optimised, which makes compilation 20 times faster and execution three times slower.
     """
     lines = text.count("\n")
     if lines > longest_program(LARGEST):
         raise UnsupportedFeature(
             f"a program of {lines / 1e6:.1f} million operations is too long to compile; linearly_implicit includes the "
-            "derivatives of all contacts and internal states: use rk4 with a shorter step, use fewer contact points, "
+            "derivatives of all contacts and internal states; use rk4 with a shorter step, use fewer contact points, "
             "or raise HYDROMECHS_LONGEST_PROGRAM"
         )
     rarely_called = rarely_called or lines > HUGE
@@ -117,7 +117,7 @@ def _compiled(text: str, rarely_called: bool, **model: str) -> bytes:
 
 
 class LoadedCode:
-    """Functions of loaded object code; without arguments, only the loop."""
+    """Functions of loaded object code; only the loop is available if the code takes no arguments."""
 
     def __init__(self, code: bytes, n_arguments: int, form: Form) -> None:
         llvm, machine = _llvm(), _machine()
@@ -126,24 +126,25 @@ class LoadedCode:
         self.engine.finalize_object()
         address = self.engine.get_function_address
         self.address = address("packed") if form.packed else 0
-        """Address of the function of packed arrays; 0 if there is none."""
+        """Address of the function of packed arrays; 0 if the code contains none."""
         loop: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self.loop = loop(address("loop") or 0)
-        self.loop.engine = self.engine  # kept alive: it owns the code
-        """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
+        self.loop.engine = self.engine  # referenced, because the engine owns the code
+        """Function that evaluates worlds begin..end of arrays in a table of addresses and strides, without the Python lock."""
         self.objects: Any = None
-        """Evaluates NumPy arrays and returns True if their types and shapes fit; None if their memory layout is unknown."""
+        """Function that evaluates NumPy arrays and returns True if types and shapes fit; None if their memory layout is
+        unknown."""
         if form.lanes == 1 and n_arguments and layout_is_known():
             self.objects = built_in(address("objects"), self.engine)
 
 
 def optimised() -> bool:
-    """False if `HYDROMECHS_OPTIMISE=0` requests fast compilation, for tests that run each program briefly."""
+    """Return False if `HYDROMECHS_OPTIMISE=0` requests fast compilation, for tests that run each program briefly."""
     return os.environ.get("HYDROMECHS_OPTIMISE") != "0"
 
 
 class Llvm(Backend):
-    """LLVM's code for this machine."""
+    """Back end that generates machine code for this CPU by LLVM."""
 
     key = "llvm"
     about = "machine code of this CPU"
@@ -153,7 +154,7 @@ class Llvm(Backend):
     takes_divided_steps = True
 
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
-        """Return the IR; see `Backend.source`."""
+        """Return the LLVM IR; see `Backend.source`."""
         from ._llvm_march import march_text
         from ._llvm_text import llvm_text, packed_text
 
@@ -165,7 +166,7 @@ class Llvm(Backend):
         return march_text(program, form.state, form.lanes, quickly)
 
     def versions(self) -> tuple[str, ...]:
-        """Return versions of LLVM and llvmlite, triple, CPU features, and whether code is optimised."""
+        """Return versions of LLVM and llvmlite, triple, CPU features, and the optimisation mode."""
         return (*target(), "optimised" if optimised() else "quickly compiled")
 
     def build(self, source: str, form: Form) -> bytes:
@@ -178,12 +179,12 @@ class Llvm(Backend):
         return Arrays()
 
     def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
-        """Return the function itself; see `Backend.caller`."""
+        """Return the compiled function unchanged; see `Backend.caller`."""
         return code
 
     def marcher(self, march: March, precision: str) -> Marcher:
         def go(state: Sequence[Any], inputs: Sequence[Any], frozen: Any, steps: int, stride: int) -> tuple[list[Any], Any]:
-            if frozen.any():  # a step size of NaN gives a state that is not finite, so the step is not taken
+            if frozen.any():  # a step length of NaN gives a state that is not finite, so the step is not taken
                 inputs = [np.where(frozen, np.nan, inputs[0]), *inputs[1:]]
             done = march(state, inputs, steps, stride=stride or steps + 1, ends=list(state))
             return done.records, done.good
@@ -193,12 +194,12 @@ class Llvm(Backend):
 
 SYMBOLS, RELOCATIONS = 2, 4  # types of sections
 WRITE, ALLOCATED, CODE = 1, 2, 4  # flags of sections
-RELATIVE = (2, 4)  # types of relocations that hold a distance of 32 bits: R_X86_64_PC32 and R_X86_64_PLT32
+RELATIVE = (2, 4)  # types of relocations that contain a distance of 32 bits: R_X86_64_PC32 and R_X86_64_PLT32
 HEADER = struct.Struct("<IIQQQQIIQQ")
 
 
 class _Section(NamedTuple):
-    """Header of a section of an ELF file."""
+    """Header of a section in an ELF file."""
 
     name: int
     type: int
@@ -213,7 +214,7 @@ class _Section(NamedTuple):
 
 
 def with_constants(code: bytes) -> bytes | None:
-    """Return an x86-64 ELF object for the small code model, with its constants after its code; None if it needs more."""
+    """Return an x86-64 ELF object for the small code model with its constants appended; None if that is insufficient."""
     table, size, count = struct.unpack_from("<Q", code, 40)[0], *struct.unpack_from("<HH", code, 58)
     sections = [_Section(*HEADER.unpack_from(code, table + k * size)) for k in range(count)]
     loaded = [k for k, s in enumerate(sections) if s.flags & ALLOCATED and s.size]

@@ -1,4 +1,4 @@
-"""Loop over the worlds of a batch as LLVM IR, and the conversion of rows in memory to lanes and back."""
+"""Loop over the worlds of a batch as LLVM IR, and the conversion between rows in memory and lanes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ if TYPE_CHECKING:
 
 
 VECTORS = 'nounwind "stackrealign"'
-"""Attributes of a function of vectors. LLVM aligns the stack to cache lines only if this is set before register allocation;
-otherwise spilled vectors may straddle two lines, depending on where the stack of the process starts."""
+"""Attributes of a function of vectors. LLVM aligns the stack to cache lines only if stackrealign is set before register
+allocation. Otherwise spilled vectors may cross cache lines, depending on the initial stack address of the process."""
 
 
 def transposed(new: Callable[[str], str], rows: Sequence[str]) -> list[str]:
-    """Transpose as many rows as there are lanes, a power of two: for each bit, entries that differ in it are exchanged.
+    """Transpose a square block of rows, one per lane, by exchanging entries that differ in one index bit at a time.
 
-    This needs one load or store of a row per lane and some shuffles. Entry by entry, a program with many results would need
-    eight times as many stores, and LLVM's time would grow with their square.
+    The number of lanes is a power of two. The transposition needs one load or store of a row per lane and a few shuffles.
+    Without transposition, a program with many results would need eight times as many stores, and compile time would grow
+    with the square of their number.
 
-    `new`: writes a line that defines a value and returns its name; `rows`: vectors of as many doubles as there are rows.
+    `new` writes a line that defines a value and returns the name of the value. `rows` are vectors whose length equals the
+    number of rows.
     """
     n, rows = len(rows), list(rows)
     T = f"<{n} x double>"
@@ -39,11 +41,11 @@ def transposed(new: Callable[[str], str], rows: Sequence[str]) -> list[str]:
 
 
 def exchange(t: Loops, rows: Sequence[str], packed: str, size: int, *, out: bool) -> None:
-    """Copy rows of worlds, one address per lane (some may be equal), into an array packed by entry, or back if `out`."""
+    """Copy rows of worlds to an array packed by entry, or back if `out`; each lane has one row address, possibly shared."""
     n, T = len(rows), f"<{len(rows)} x double>"
 
     def block(first: str) -> None:
-        """Copy as many entries as there are lanes."""
+        """Copy a square block of entries."""
         here = t.new(f"getelementptr inbounds {T}, ptr {packed}, i64 {first}")
         inside = [t.new(f"getelementptr inbounds {T}, ptr {here}, i64 {k}") for k in range(n)]
         outside = [t.new(f"getelementptr inbounds double, ptr {row}, i64 {first}") for row in rows]
@@ -62,16 +64,16 @@ def exchange(t: Loops, rows: Sequence[str], packed: str, size: int, *, out: bool
         return
     with t.loop("0", str(size - n + 1), n) as first:
         block(first)
-    if size % n:  # the last entries, some of them copied twice
+    if size % n:  # the last entries, some of which are copied twice
         block(str(size - n))
 
 
 FEW = 8192
-"""Bytes of a block of worlds that fit into the first-level cache, of 32 KiB or more."""
+"""Size of a block of worlds that fits into the first-level cache, of 32 KiB or more [bytes]."""
 
 
 def loop_text(e: Emitter, n: int) -> str:
-    """Return `loop`: blocks of worlds, each lane at its own address; on one lane it calls `eval`."""
+    """Return `loop`, which processes blocks of worlds, each lane at its own address; on one lane it calls `eval`."""
     lanes = e.lanes
     attributes = VECTORS if lanes > 1 else "nounwind"
     head = [f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {attributes} {{", "entry:"]
@@ -106,7 +108,7 @@ def loop_text(e: Emitter, n: int) -> str:
         ahead = _prefetches(e, pointers)
         start = len(e.lines)
         e.body(pointers)
-        for k, text in reversed(list(enumerate(ahead))):  # spread over the block to avoid stalls
+        for k, text in reversed(list(enumerate(ahead))):  # distributed over the block to avoid stalls
             e.lines.insert(start + k * (len(e.lines) - start) // len(ahead), text)
     tail = [
         f"  %next = add i64 %i, {lanes}",
@@ -121,7 +123,7 @@ def loop_text(e: Emitter, n: int) -> str:
 
 
 def _prefetches(e: Emitter, pointers: list[list[str]]) -> list[str]:
-    """Return lines that prefetch the rows of the next block, into the first-level cache if they leave space there."""
+    """Return lines that prefetch the rows of the next block, to the first-level cache if the rows fit."""
     lines, arguments = [], [*e.program.inputs, *e.program.outputs]
     near = 3 if 8 * e.lanes * sum(a.size for a in arguments) <= FEW else 2
     for k, argument in enumerate(arguments):

@@ -1,9 +1,6 @@
-"""Run a step program many times in one compiled loop: rollouts of worlds on lanes.
+"""Repeated steps of a program in one compiled loop: rollouts of worlds on lanes.
 
-`loop(table, begin, end)` marches the worlds begin..end. The table holds integers: steps, stride of recording; then for
-each part of the state the address and stride of its start; for each input address, stride of worlds and stride of steps; for
-each part of the state address and stride of the records, then of the final states; and the address of the counts of finite
-steps. All strides count numbers.
+`loop(table, begin, end)` marches the worlds begin..end. The table consists of integers in this order:
 
 After a step whose result is not finite, the world keeps its last state; its count of finite steps shows when.
 """
@@ -18,18 +15,18 @@ from ._program import Program
 from ._rolled import Rolled
 
 ON_STACK = 8192
-"""Size of an array above which it is on the heap: stacks of threads are small."""
+"""Size of an array above which the array is on the heap, because stacks of threads are small [bytes]."""
 
 
 def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool = False) -> str:
-    """Return the IR of a march of a program: one step, from the parts of the state and other inputs to these parts."""
+    """Return the IR of a march; the program is one step, from the parts of the state and other inputs to the new parts."""
     module = Module(lanes, seldom)
     step = module.name(program)
     T = module.type
     mask = "i1" if lanes == 1 else f"<{lanes} x i1>"
     zero, one = ("0.0", "1.0") if lanes == 1 else tuple("<" + ", ".join([f"double {x}"] * lanes) + ">" for x in ("0.0", "1.0"))
     sizes = [a.size for a in program.inputs]
-    # with one lane, the entries of the state are checked and kept several at a time
+    # with one lane, several entries of the state are checked and stored at a time
     several = WIDE if lanes == 1 else 1
     V = f"<{WIDE} x double>" if lanes == 1 else T
     none = "zeroinitializer" if lanes == 1 else zero
@@ -66,12 +63,12 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
     left, row = t.variable("i64"), t.variable("i64")
     total = t.variable(V)
     for part, n in zip((*state, *after), (*sizes[:n_state], *sizes[:n_state]), strict=True):
-        if n % several:  # padding of the last vector stays 0
+        if n % several:  # padding of the last vector remains 0
             t.put(f"store {V} {none}, ptr {t.new(f'getelementptr inbounds {V}, ptr {part}, i64 {n // several}')}, align 8")
     last = t.new("sub i64 %end, 1")
 
     def worlds(block: str) -> list[str]:
-        """Return the worlds of the lanes; the last one is repeated if worlds run out."""
+        """Return the worlds on the lanes; the last world is repeated if fewer worlds than lanes remain."""
         here = [t.new(f"add i64 {block}, {lane}") for lane in range(lanes)]
         return [t.new(f"select i1 {t.new(f'icmp slt i64 {w}, {last}')}, i64 {w}, i64 {last}") for w in here]
 
@@ -79,7 +76,7 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
         return t.new(f"getelementptr inbounds {V}, ptr {array}, i64 {k}")
 
     def copy(packed: str, which: list[str], outside: str, apart: str, offset: str, size: int, out: bool) -> None:
-        """Copy rows of worlds between a packed array and one in memory."""
+        """Copy rows of worlds between a packed array and an array in memory."""
         begins = [t.new(f"add i64 {t.new(f'mul i64 {w}, {apart}')}, {offset}") for w in which]
         rows = [t.new(f"getelementptr inbounds double, ptr {outside}, i64 {at}") for at in begins]
         if lanes > 1:
@@ -118,7 +115,7 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
             if lanes > 1:
                 first_lane = t.new(f"insertelement {T} poison, double {number_of}, i32 0")
                 number_of = t.new(f"shufflevector {T} {first_lane}, {T} poison, <{lanes} x i32> zeroinitializer")
-            missed = t.new(f"fsub {T} {number_of}, {taken}")  # 0 while every step was taken
+            missed = t.new(f"fsub {T} {number_of}, {taken}")  # 0 as long as every step has been taken
             finite = t.new(f"fcmp oeq {T} {t.new(f'fadd {T} {noughts}, {missed}')}, {zero}")
             for new, old, n in zip(after, state, sizes, strict=False):
                 with t.loop("0", str(-(-n // several))) as j:
@@ -142,7 +139,7 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
     for block in blocks:
         t.put(f"call void @free(ptr {block})")
     body = "\n".join([*t.head, *t.lines])
-    # Copy loops must stay loops: a call of memcpy is a distant symbol and would prevent the small code model.
+    # Copy loops must remain loops: memcpy would be a distant symbol and prevent the small code model.
     attributes = f'{VECTORS} "no-builtin-memcpy" "no-builtin-memset"'
     text = f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {attributes} {{\n{body}\n  ret void\n}}\n"
     reduction = f"declare double @llvm.vector.reduce.fadd.v{WIDE}f64(double, <{WIDE} x double>)"

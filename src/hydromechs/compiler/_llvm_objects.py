@@ -1,7 +1,7 @@
-"""Single calls with Python objects: a built-in Python function in machine code that reads NumPy's array structs.
+"""Single calls with Python objects: a built-in Python function in machine code that reads the array structs of NumPy.
 
-Python calls it like its own built-in functions (METH_FASTCALL), with a pointer to the arguments and their number. Its `self` is
-an array of the addresses that it needs, so that the code contains no external references.
+Python calls the function like other built-in functions (METH_FASTCALL), with a pointer to the arguments and their number.
+`self` is an array of all required addresses, so that the code contains no external references.
 """
 
 import ctypes
@@ -17,24 +17,24 @@ from ._callee import Argument
 # offsets in NumPy's PyArrayObject on 64-bit machines, and two of its flags
 TYPE, DATA, NDIM, SHAPE, STRIDES, DTYPE, ARRAY_FLAGS = 8, 16, 24, 32, 40, 56, 64
 ALIGNED, WRITEABLE = 0x0100, 0x0400
-FASTCALL = 0x0080  # METH_FASTCALL of Python's stable interface
+FASTCALL = 0x0080  # METH_FASTCALL in Python's stable interface
 
 
 class _Method(ctypes.Structure):
-    """PyMethodDef: Python's description of a built-in function."""
+    """Python's description of a built-in function, PyMethodDef."""
 
     _fields_ = [("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
 class _Bound(np.ndarray):
-    """`self` of the function: addresses of two types, of True and False, and of the function that adds a reference."""
+    """Array `self` of the function: addresses of two types, of True and False, and of the function that adds a reference."""
 
     keep: tuple[Any, ...]
     """Objects that must outlive the function."""
 
 
 def built_in(address: int, keep: object) -> Any:
-    """Return a Python function from the machine code of `objects` at an address; `keep` owns the code."""
+    """Return a Python function for the machine code of `objects` at an address; `keep` owns the code."""
     hold = ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value
     things = (np.ndarray, np.dtype(np.float64), True, False)
     bound = np.array([*map(id, things), hold], dtype=np.int64).view(_Bound)
@@ -47,7 +47,7 @@ def built_in(address: int, keep: object) -> Any:
 
 @cache
 def layout_is_known() -> bool:
-    """True if NumPy's array structs have the layout that the compiled code expects; this is tested, not assumed."""
+    """Return True if a test finds the layout of NumPy's array structs that the compiled code expects."""
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.implementation.name != "cpython":
         return False
     array = np.arange(6.0).reshape(2, 3)
@@ -72,7 +72,7 @@ def layout_is_known() -> bool:
 
 
 def objects_text(arguments: Sequence[Argument], n_inputs: int) -> str:
-    """Return `objects`: it calls `eval` with the data of NumPy arrays, inputs first; it returns False if they do not fit."""
+    """Return `objects`, which calls `eval` with the data of NumPy arrays, inputs first, or returns False if they do not fit."""
     lines = [
         "define ptr @objects(ptr %self, ptr %arguments, i64 %n) nounwind {",
         f"  %boundp = getelementptr inbounds i8, ptr %self, i64 {DATA}",

@@ -1,7 +1,7 @@
-"""Loops over the rows of a table as LLVM IR: see `Rolled`.
+"""Loops over the rows of a table as LLVM IR; see `Rolled`.
 
-The code of a sweep contains every program of its stages once, in a switch over the row's kind. Working arrays are on the heap:
-arrays of thousands of bodies on eight lanes exceed the stack.
+The code of a sweep contains every program of its stages once, in a switch over the kind of the row. Working arrays are on the
+heap, because arrays of thousands of bodies on eight lanes exceed the stack.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ._llvm_text import Module
 
 AHEAD = 6
-"""Number of rows ahead for which constants are prefetched."""
+"""Number of rows between a row and the row whose constants are prefetched."""
 
 
 def rolled_text(name: str, rolled: Rolled, module: Module) -> str:
-    """`name(in..., out...)` of packed arrays."""
+    """Return the function `name(in..., out...)` of packed arrays."""
     table = np.ascontiguousarray(rolled.table, dtype=np.int32)
     constants = np.ascontiguousarray(rolled.numbers, dtype=np.float64)
     names = {"table": f"{name}.table", NUMBERS: f"{name}.numbers"}
@@ -88,7 +88,7 @@ def _sweep(t: Loops, rolled: Rolled, sweep: Sweep, arrays: dict[str, str], table
 
 
 def _prefetch(t: Loops, rolled: Rolled, sweep: Sweep, row: str, arrays: dict[str, str], table: str) -> None:
-    """Prefetch the constants of a row some rows ahead: those of a large tree do not fit into the caches."""
+    """Prefetch the constants of a later row, because constants of a large tree do not fit into the caches."""
     n = len(rolled.table)
     ahead = t.new(f"add i64 {row}, {-AHEAD if sweep.backward else AHEAD}")
     inside = t.new(f"icmp ult i64 {ahead}, {n}")
@@ -164,7 +164,7 @@ def rolled_module(rolled: Rolled, module: Module) -> str:
 
 
 def _worlds(rolled: Rolled, name: str, lanes: int) -> str:
-    """Return `loop`: blocks of worlds; for lanes they are packed side by side and unpacked afterwards."""
+    """Return `loop`, which processes blocks of worlds; on lanes, worlds are packed before and unpacked after each block."""
     t = Loops()
     arguments = [*rolled.inputs, *rolled.outputs]
 

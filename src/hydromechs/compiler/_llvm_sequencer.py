@@ -1,11 +1,12 @@
-"""The sequencer: machine code that interprets the words of any routine on 1, 4 or 8 lanes; written as LLVM IR.
+"""Sequencer: machine code, written as LLVM IR, that interprets the words of any routine on 1, 4 or 8 lanes.
 
-`loop(table, begin, end)` runs a routine for the worlds begin..end, one per lane at a time. Their numbers
-are in one workspace of packed entries: the values of all lanes side by side. The table holds the 64-bit integers listed in
-`RunTable`; the words are operations of `Op` with their operands. Offsets and sizes count packed entries of the workspace.
+`loop(table, begin, end)` runs a routine for the worlds begin..end, with one world per lane at a time. The numbers of these
+worlds are in one workspace of packed entries; a packed entry contains the values of all lanes. The table consists of the 64-bit
+integers listed in `RunTable`. The words are operations of `Op` with their operands. Offsets and sizes are counted in packed
+entries of the workspace.
 
-A mask selects the lanes of an operation. Masks are on a stack: `WHEN` and `WHILE` push the lanes whose condition is not 0,
-`POP` and `AGAIN` remove them.
+A mask selects the lanes of an operation. Masks form a stack: `WHEN` and `WHILE` push the mask of lanes with a nonzero
+condition; `POP` and `AGAIN` pop a mask.
 """
 
 from __future__ import annotations
@@ -20,62 +21,63 @@ from ._llvm_solve import WIDE, Loops
 DEPTH = 32
 """Maximum number of masks on the stack."""
 COUNTERS = 64
-"""Maximum number of repetitions in a routine."""
+"""Maximum number of `WHILE` loops in a routine."""
 
 
 class RunTable(enum.IntEnum):
-    """Indices in the table of a run."""
+    """Indices into the table of a run."""
 
     WORDS = 0
     """Address of the words."""
     PASSES = 1
     """Number of passes."""
     ENTRIES = 2
-    """Size of the workspace."""
+    """Size of the workspace [packed entries]."""
     ARRAYS = 3
-    """Number of external arrays, then the address of a row for each: address, stride from world to world in numbers,
-    offset in the workspace, size, and 1 if it is read, 2 if it is written, 3 for both."""
+    """Number of external arrays, then the address of a list with one row for each. A row contains the address, the stride
+    between worlds in numbers, the offset in the workspace, the size, and 1 to read, 2 to write or 3 for both."""
     SAMPLED = 5
-    """Number of sampled arrays, then the address of a row for each: address of the records, stride from world to world
-    in numbers, offset, size."""
+    """Number of sampled arrays, then the address of a list with one row for each. A row contains the address of the records,
+    the stride between worlds in numbers, the offset and the size."""
     ROWS = 7
-    """Address of the number of rows recorded, one integer for each world."""
+    """Address of the number of recorded rows, one integer per world."""
     POINTERS = 8
-    """Number of arguments of all calls, then the address of their offsets."""
+    """Total number of arguments of all calls, then the address of the argument offsets."""
     SIZE = 10
     """Length of the table."""
 
 
 class Op(enum.IntEnum):
-    """Operations, with their operands."""
+    """Operations of the sequencer, with their operands."""
 
     END = 0
     """End of a pass."""
     WHEN = 1
-    """Condition, word to jump to if no lane remains."""
+    """Start of a conditional block. Operands: condition, word to jump to if no lane remains."""
     POP = 2
     """End of a `WHEN` block."""
     CALL = 3
-    """Address of a function, index of its first argument among all."""
+    """Call of a function. Operands: address of the function, index of its first argument."""
     CHECK = 4
-    """First entry, size, flag: lanes with a number that is not finite are removed from the mask, and their flag becomes 0."""
+    """Check for finite numbers. Operands: first entry, size, flag. Lanes with a number that is not finite are removed from
+    the mask, and their flag becomes 0."""
     MOVE = 5
-    """Source, target, size."""
+    """Copy of entries. Operands: source, target, size."""
     RESET = 6
-    """Counter to reset."""
+    """Reset of a counter. Operand: counter."""
     WHILE = 7
-    """Condition, counter, its maximum, word to jump to at the end."""
+    """Start of a loop. Operands: condition, counter, maximum of the counter, word to jump to at the end."""
     AGAIN = 8
-    """Word to jump back to."""
+    """End of a loop. Operand: word to jump back to."""
     STEPS = 9
-    """Function, first argument, then offsets: n, part, goal, h, the step's n, h and offset, its results, their size, their
-    target, alive."""
+    """Integration steps. Operands: function, first argument, then the offsets of n, part, goal, h, the step's n, h and
+    offset, the results, their size, the target of the results, and alive."""
     SAMPLE = 10
-    """A row of the records."""
+    """Recording of one row."""
 
 
 class _Sequencer(Loops):
-    """Lines of IR on packed entries of a workspace, with a number of worlds (lanes) per vector operation."""
+    """Lines of IR on packed entries of a workspace, for a number of worlds (lanes) per vector operation."""
 
     def __init__(self, lanes: int) -> None:
         super().__init__()
@@ -87,7 +89,7 @@ class _Sequencer(Loops):
     # -- words and branches ---------------------------------------------------------------------------------------------------
 
     def word(self, array: str, k: str | int) -> str:
-        """Load a 64-bit integer of an array."""
+        """Load a 64-bit integer from an array."""
         at = array if k == 0 else self.new(f"getelementptr inbounds i64, ptr {array}, i64 {k}")
         return self.new(f"load i64, ptr {at}, align 8")
 
@@ -96,12 +98,12 @@ class _Sequencer(Loops):
         return self.new(f"inttoptr i64 {self.word(array, k)} to ptr")
 
     def label(self, name: str) -> str:
-        """Return a new label."""
+        """Return a new label that starts with `name`."""
         self.fresh += 1
         return f"{name}{self.fresh}"
 
     def begin(self, label: str) -> None:
-        """Start a block of lines."""
+        """Start a basic block."""
         self.lines.append(f"{label}:")
 
     @contextmanager
@@ -145,12 +147,12 @@ class _Sequencer(Loops):
         return number if n == 1 else self.new(f"bitcast i{n} {number} to {self.bits}")
 
     def top(self) -> str:
-        """Return the current mask, 8 bits."""
+        """Return the current mask as an 8-bit integer."""
         at = self.new(f"getelementptr inbounds i8, ptr %masks, i64 {self.new('load i64, ptr %depth, align 8')}")
         return self.new(f"load i8, ptr {at}, align 1")
 
     def put_top(self, byte: str, rise: int) -> None:
-        """Replace the current mask, or push another one."""
+        """Replace the current mask, or push another mask if `rise` is 1."""
         depth = self.new("load i64, ptr %depth, align 8")
         if rise:
             depth = self.new(f"add i64 {depth}, {rise}")
@@ -163,7 +165,7 @@ class _Sequencer(Loops):
         self.put(f"store i64 {depth}, ptr %depth, align 8")
 
     def narrowed(self, condition: str) -> str:
-        """Return the current mask where a condition, given by its offset, is not 0; 8 bits."""
+        """Return the current mask restricted to lanes with a nonzero condition (an offset), as an 8-bit integer."""
         holds = self.new(f"fcmp une {self.T} {self.load(self.entry(condition))}, {self.same(0.0)}")
         return self.new(f"and i8 {self.top()}, {self.to_byte(holds)}")
 
@@ -204,7 +206,7 @@ class _Sequencer(Loops):
         self.begin(end)
 
     def finite(self, first: str, size: str) -> str:
-        """Return the lanes on which all entries are finite; 8 bits."""
+        """Return the lanes on which all entries are finite, as an 8-bit integer."""
         # x · 0 is not 0 if x is not finite
         sums = {kind: self.variable(kind) for kind in ([self.T] if self.lanes > 1 else [self.T, f"<{WIDE} x double>"])}
         for kind, at in sums.items():
@@ -227,12 +229,12 @@ class _Sequencer(Loops):
         return self.to_byte(self.new(f"fcmp oeq {self.T} {total}, {self.same(0.0)}"))
 
     def worlds(self) -> list[str]:
-        """Return the worlds on the lanes; the last one is repeated if worlds run out."""
+        """Return the worlds on the lanes; the last world is repeated if fewer worlds than lanes remain."""
         here = [self.new(f"add i64 %block, {lane}") for lane in range(self.lanes)]
         return [self.new(f"select i1 {self.new(f'icmp slt i64 {w}, %last')}, i64 {w}, i64 %last") for w in here]
 
     def exchange(self, row: str, out: bool) -> None:
-        """Copy an array between the worlds' memory and the workspace (`out`: to the worlds); `row` is its row in the table."""
+        """Copy an array from the memory of the worlds to the workspace, or back if `out`; `row` is its row in the table."""
         outside, apart, size = self.pointer(row, 0), self.word(row, 1), self.word(row, 3)
         packed = self.entry(self.word(row, 2))
         rows = [
@@ -258,7 +260,7 @@ class _Sequencer(Loops):
                 self.store(self.load(source, "double"), target, "double")
 
     def sample(self, byte: str) -> None:
-        """Record a row of each lane of a mask."""
+        """Record one row for each lane of a mask."""
         count, table = self.word("%table", RunTable.SAMPLED), self.pointer("%table", RunTable.SAMPLED + 1)
         rows = self.pointer("%table", RunTable.ROWS)
         for lane, world in enumerate(self.worlds()):
@@ -285,7 +287,7 @@ class _Sequencer(Loops):
     # -- steps ----------------------------------------------------------------------------------------------------------------
 
     def steps(self, words: Sequence[str], arguments: str) -> None:
-        """Write steps on the lanes of the current mask until each has reached its goal or diverged."""
+        """Write integration steps on the lanes of the current mask until each lane has reached its goal or diverged."""
         function, _, n_, part_, goal_, h_, step_n, step_h, step_offset, after, size, target, alive = words
         call = self.new(f"inttoptr i64 {function} to ptr")
         n_at, part_at, alive_at, h_at = (self.entry(x) for x in (n_, part_, alive, h_))
@@ -330,7 +332,7 @@ class _Sequencer(Loops):
 
 
 def sequencer_text(lanes: int) -> str:
-    """Return the IR of the sequencer."""
+    """Return the LLVM IR of the sequencer."""
     t = _Sequencer(lanes)
     width = 8 * lanes
     entries, passes = t.word("%table", RunTable.ENTRIES), t.word("%table", RunTable.PASSES)

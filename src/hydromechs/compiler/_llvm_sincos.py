@@ -1,4 +1,4 @@
-"""Sine and cosine as LLVM IR: polynomials, the same operations on scalars or vectors."""
+"""Sine and cosine as LLVM IR, by polynomials with equal operations for scalars and vectors."""
 
 import struct
 from collections.abc import Iterable
@@ -7,12 +7,12 @@ from ._trigonometry import COSINE, HALF_PI, HALF_PI_SHORT, SINE, TWO_OVER_PI
 
 
 def double(value: float) -> str:
-    """Return a constant as LLVM writes it, by its bits."""
+    """Return a constant in LLVM notation, by its bits."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 def constants_text(name: str, values: Iterable[float]) -> str:
-    """Return a named row of constants."""
+    """Return the definition of a named array of constants."""
     row = [f"double {double(x)}" for x in values]
     return f"{name} = internal constant [{len(row)} x double] [{', '.join(row)}], align 64\n"
 
@@ -20,9 +20,10 @@ def constants_text(name: str, values: Iterable[float]) -> str:
 def sincos_text(T: str, lanes: int, fused: bool = True) -> str:
     """Return sine and cosine of a vector, error about 1 ulp for |x| < 10⁵ (Cody-Waite reduction with fused multiply-add).
 
-    n = round(2x/π) by adding and subtracting 1.5·2⁵², whose low bits hold n mod 4 without a conversion to integer (which has no
-    value for NaN); r = x − n π/2 in three parts; fdlibm's polynomials; swap and signs by the quadrant. NaN and inf give NaN.
-    Without `fused` operations, the first two parts of π/2 are so short that their products are exact.
+    n = round(2x/π) is computed by adding and subtracting 1.5·2⁵². The low bits of the sum contain n mod 4, which avoids a
+    conversion to integer (undefined for NaN). r = x − n π/2 is computed in three parts, followed by the polynomials of fdlibm.
+    The quadrant determines exchange and signs. NaN and inf give NaN. Without `fused` operations, the first two parts of π/2 are
+    so short that their products are exact.
     """
     suffix = "f64" if lanes == 1 else f"v{lanes}f64"
     I = "i64" if lanes == 1 else f"<{lanes} x i64>"
@@ -64,7 +65,7 @@ def sincos_text(T: str, lanes: int, fused: bool = True) -> str:
         at = f"%cp{k}"
     lines.append(f"  %zz = fmul {T} %z, %z")
     fma("half", "%z", splat(-0.5), splat(1.0))
-    # 1 − z/2 loses bits of z/2; put them back: ((1 − (1 − z/2)) − z/2)
+    # 1 − z/2 loses bits of z/2, which ((1 − (1 − z/2)) − z/2) restores
     lines.append(f"  %lost = fsub {T} {splat(1.0)}, %half")
     fma("back", "%z", splat(-0.5), "%lost")
     fma("c0", at, "%zz", "%back")

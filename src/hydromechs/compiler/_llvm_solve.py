@@ -1,4 +1,4 @@
-"""Gaussian elimination with partial or, for semidefinite systems, full pivots as LLVM IR: a loop, for systems of any size."""
+"""Gaussian elimination as LLVM IR, for systems of any size: partial pivoting, or full pivoting for semidefinite systems."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ class Loops:
         self.fresh = 0
 
     def new(self, text: str) -> str:
-        """Write a line that defines a new value; return its name."""
+        """Write a line that defines a new value; return the name of the value."""
         self.fresh += 1
         self.lines.append(f"  %w{self.fresh} = {text}")
         return f"%w{self.fresh}"
@@ -33,7 +33,7 @@ class Loops:
 
     @contextmanager
     def loop(self, begin: str, end: str, step: int = 1) -> Iterator[str]:
-        """Write a loop with a counter from `begin` to `end`, exclusive."""
+        """Write a loop with a counter from `begin` to `end`, exclusive; yield the name of the counter."""
         at = self.variable("i64")
         self.fresh += 1
         name = f"loop{self.fresh}"
@@ -50,9 +50,9 @@ class Loops:
 
 
 class Elimination(Loops):
-    """Lines of IR that solve A x = b for packed arrays, lane by lane; `%M` on the stack holds A with b as last column.
+    """Lines of IR that solve A x = b for packed arrays, lane by lane; `%M` on the stack contains A with b as last column.
 
-    Rows are padded to whole vectors.
+    Rows are padded to complete vectors.
     """
 
     def __init__(self, n: int, lanes: int) -> None:
@@ -93,7 +93,7 @@ class Elimination(Loops):
             self.store(self.load(self.packed("%p1", i, lane)), self.at(i, str(self.n)))
 
     def subtract(self, factor: str, i: str, k: str, start: str) -> None:
-        """Subtract `factor` times row k from row i, from a column on, a vector at a time."""
+        """Subtract `factor` times row k from row i, from column `start`, one vector at a time."""
         one = self.new(f"insertelement {self.vector} poison, double {factor}, i32 0")
         all_ = self.new(f"shufflevector {self.vector} {one}, {self.vector} poison, <{WIDE} x i32> zeroinitializer")
         with self.loop(start, str(self.width), WIDE) as j:
@@ -109,10 +109,10 @@ class Elimination(Loops):
 
 
 def solve_text(name: str, n: int, lanes: int) -> str:
-    """Return `name(A, b, x)`: x = A⁻¹ b for packed arrays, lane by lane.
+    """Return the function `name(A, b, x)`, which computes x = A⁻¹ b for packed arrays, lane by lane.
 
-    Elimination starts at the vector that holds the pivot's column; entries left of it become invalid but are not read again.
-    A singular matrix gives inf or NaN.
+    Elimination starts at the vector that contains the pivot's column. Entries to the left of this vector become invalid and are
+    not read again. A singular matrix gives inf or NaN.
     """
     t = Elimination(n, lanes)
     at, packed, load, store = t.at, t.packed, t.load, t.store
@@ -147,10 +147,11 @@ def solve_text(name: str, n: int, lanes: int) -> str:
 
 
 def semidefinite_text(name: str, n: int, lanes: int, tolerance: float, least: float) -> str:
-    """Return `name(A, b, x, rank, pivot)`: A x = b for packed arrays, lane by lane; unknowns beyond the rank are 0.
+    """Return the function `name(A, b, x, rank, pivot)`, which solves A x = b for packed arrays, lane by lane.
 
-    The largest remaining diagonal entry is the next pivot (with symmetric exchanges); elimination ends where it falls below
-    `tolerance` times the first or is not above `least`. `pivot` is the ratio of the last pivot to the first.
+    The largest remaining diagonal entry is the next pivot, with symmetric exchanges. Elimination ends when this entry falls
+    below `tolerance` times the first pivot or does not exceed `least`. Unknowns beyond the rank are 0. `pivot` is the ratio of
+    the last pivot to the first.
     """
     t = Elimination(n, lanes)
     at, packed, load, store = t.at, t.packed, t.load, t.store

@@ -1,12 +1,12 @@
-"""Programs as LLVM IR: one emitter for 1, 4 or 8 lanes, with the same operations on scalars or vectors.
+"""Programs as LLVM IR: one emitter for 1, 4 or 8 lanes, with equal operations for scalars and vectors.
 
-The module has three functions, here named `eval`, `loop` and `objects`:
+A module contains three functions:
 
-* `eval(in..., out...)` (one lane only): pointers to the entries of each argument;
-* `loop(table, begin, end)`: worlds begin..end of arrays; `table` holds address and stride (in numbers) of each argument. A
-  partial last block repeats its last world; it stores the same results twice but needs no mask;
-* `objects(self, arguments, n)` (one lane only): a built-in function of Python. It checks that each argument is a contiguous
-  NumPy array of float64 of the right shape and returns True; else it does nothing and returns False.
+* `eval(in..., out...)` (one lane only) takes pointers to the entries of each argument.
+* `loop(table, begin, end)` evaluates the worlds begin..end of arrays. `table` contains address and stride (in numbers) of each
+  argument. A partial last block repeats its last world, which stores equal results twice but needs no mask.
+* `objects(self, arguments, n)` (one lane only) is a built-in function of Python. If every argument is a contiguous NumPy array
+  of float64 with the correct shape, it evaluates the program and returns True. Otherwise it only returns False.
 """
 
 from __future__ import annotations
@@ -30,21 +30,20 @@ STRETCH = 32
 """Fast-math flags on one lane."""
 
 INTRINSICS = [way.name for k in KINDS.values() if isinstance(way := k.dialects["llvm"], Intrinsic)]
-"""LLVM intrinsics."""
+"""Names of LLVM intrinsics."""
 
 
 def packed_width(count: int) -> int:
-    """Return the lanes of the function that evaluates `count` points: 1, 2, 4, or 8 if a register holds that many."""
+    """Return the number of lanes of the function that evaluates `count` points: 1, 2, 4, or 8 if a register is wide enough."""
     return next((width for width in (1, 2, 4) if count <= width), native_lanes())
 
 
 class Module:
-    """Functions that programs of one module call, each once, by name.
+    """Functions that programs of one module call, each defined once, keyed by name.
 
-    A callee takes pointers to packed arrays: each entry holds the values of all lanes side by side. Where a function of one
-    lane evaluates several points on lanes, the functions for that many lanes are in a separate module within this one.
-    For `rarely_called` programs, compile time matters more than run time. `fused`: False for machines without fused
-    multiply-add.
+    A callee takes pointers to packed arrays, whose entries contain the values of all lanes. If a function of one lane evaluates
+    several points on lanes, a nested module contains the functions for that number of lanes. For `rarely_called` programs,
+    compile time matters more than run time. `fused` is false for machines without fused multiply-add.
     """
 
     def __init__(self, lanes: int, rarely_called: bool = False, fused: bool = True) -> None:
@@ -61,17 +60,17 @@ class Module:
         return short_waits(program) if self.lanes == 1 and not self.rarely_called else OneLane(program, {})
 
     def wide(self, lanes: int) -> Module:
-        """Return the functions for another number of lanes."""
+        """Return the module of functions for another number of lanes."""
         module = self.wider.setdefault(lanes, Module(lanes, self.rarely_called, self.fused))
         module.common = self.common
         return module
 
     def name(self, callee: Callee) -> str:
-        """Return the name of a callee in the module; its text is added on the first call."""
+        """Return the name of a callee in the module; the first call adds the text of the callee."""
         return self._named(callee.key, lambda name: callee.llvm(name, self))
 
     def name_at_points(self, program: Program, shared: tuple[bool, ...]) -> str:
-        """Return the name of a program, some of whose arguments hold one value for all lanes."""
+        """Return the name of a program with several points on lanes; `shared` arguments have one value for all lanes."""
         return self._named((program, shared), lambda name: self.packed(name, program, shared))
 
     def _named(self, key: object, text: Callable[[str], str]) -> str:
@@ -93,7 +92,7 @@ class Module:
         return name
 
     def table(self, values: list[str]) -> str:
-        """Return the name of a row of constants."""
+        """Add an array of constants; return its name."""
         name = f"@constants{len(self.parts)}x{self.lanes}"
         row = ", ".join(f"double {x}" for x in values)
         self.parts.append(f"{name} = internal constant [{len(values)} x double] [{row}], align 64\n")
@@ -107,7 +106,7 @@ class Module:
         noalias: str = "noalias ",
         attributes: str = f"noinline {VECTORS}",
     ) -> str:
-        """Return a program as a function of packed arrays."""
+        """Return the text of a program as a function of packed arrays."""
         program, abreast = self.ordered(program)
         e = Emitter(program, self, abreast)
         n = len(program.inputs)
@@ -130,7 +129,7 @@ class Module:
         return f"define internal void {name}({signature}) {attributes} {{\n{body}\n  ret void\n}}\n"
 
     def text(self) -> list[str]:
-        """Return all functions, after declarations of the LLVM intrinsics and C functions that they use."""
+        """Return all functions, preceded by declarations of the LLVM intrinsics and C functions that they use."""
         modules = [self, *self.wider.values()]
         declared = [line for module in modules for line in module._declarations()]
         own = [part for module in modules for part in (sincos_text(module.type, module.lanes, module.fused), *module.parts)]
@@ -155,14 +154,14 @@ class Results(NamedTuple):
     """Results of a call."""
 
     load: list[Callable[[int], str]]
-    """For each result, a function that returns an entry's name."""
+    """Function for each result that returns the name of an entry."""
     at: list[str]
-    """For each result, its packed array; None if points on lanes are interleaved."""
+    """Name of the packed array of each result; empty if points on lanes are interleaved."""
     callee: Callee
 
 
 class Emitter:
-    """Writes the operations of a program as lines of IR; groups `abreast` become one vector operation, see `OneLane`."""
+    """Writer of a program's operations as lines of IR; groups in `abreast` become one vector operation, see `OneLane`."""
 
     def __init__(
         self, program: Program, module: Module, abreast: Mapping[tuple[str, int], tuple[int, ...]] = MappingProxyType({})
@@ -173,10 +172,10 @@ class Emitter:
         self.allocas: list[str] = []
         self.fresh = 0
         numbers = {"zero": 0.0, "one": 1.0, "minus_one": -1.0}
-        flags = FLAGS if self.lanes == 1 else f"{FLAGS} reassoc"  # on one lane sums are already in order
+        flags = FLAGS if self.lanes == 1 else f"{FLAGS} reassoc"  # on one lane, sums are already ordered
         self.words = {"flags": flags, "bits": self.bits, **{name: self.constant(x) for name, x in numbers.items()}}
-        self.called: dict[int, Results] = {}  # by the index of the call
-        self.origin: dict[str, tuple[str, int, int, int]] = {}  # of results of wide calls: buffer, entry, lanes, lane
+        self.called: dict[int, Results] = {}  # keyed by the index of the call
+        self.origin: dict[str, tuple[str, int, int, int]] = {}  # results of wide calls: buffer, entry, lanes, lane
 
     def buffer(self, size: int, kind: str = "") -> str:
         """Allocate a packed array on the stack; return its name."""
@@ -189,7 +188,7 @@ class Emitter:
         return self.new(f"getelementptr inbounds {kind or self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
 
     def call_function(self, callee: Callee, arguments: Sequence[Sequence[str]], given: Sequence[str] = ()) -> Results:
-        """Call a function of packed arrays, given the names of each argument's entries; `given`: their packed arrays, or ""."""
+        """Call a function of packed arrays, given the entry names of each argument; `given` names packed arrays, or is ""."""
         name = self.module.name(callee)
         there = [*given, *[""] * (len(callee.inputs) + len(callee.outputs) - len(given))]
         buffers = [x or self.buffer(a.size) for a, x in zip((*callee.inputs, *callee.outputs), there, strict=True)]
@@ -205,7 +204,7 @@ class Emitter:
         return Results([loaded(at) for at in results], results, callee)
 
     def call_packed(self, callee: Packed, arguments: Sequence[Sequence[str]]) -> Results:
-        """Evaluate points side by side on lanes if this function has one lane, else one after another."""
+        """Evaluate points in parallel on lanes if this function has one lane, otherwise sequentially."""
         program, count = callee.program, callee.points
         rows = [
             [
@@ -230,7 +229,7 @@ class Emitter:
     def call_wide(
         self, callee: Packed, rows: Sequence[Sequence[Sequence[str]]], width: int
     ) -> list[list[Callable[[int], str]]]:
-        """Evaluate up to `width` points by one call of a function with that many lanes; unused lanes repeat the last point."""
+        """Evaluate up to `width` points by one call of a function with `width` lanes; unused lanes repeat the last point."""
         program, wide = callee.program, self.module.wide(width)
         name, T = wide.name_at_points(program, callee.shared), wide.type
         lanes = [*rows, *[rows[-1]] * (width - len(rows))]
@@ -264,7 +263,7 @@ class Emitter:
         return [[loaded(at, lane) for at in buffers[len(program.inputs) :]] for lane in range(len(rows))]
 
     def vector(self, scalars: list[str], kind: str, count: int) -> str:
-        """Return a vector of scalars, of which `count` differ; it is loaded as a whole if it is the result of a wide call."""
+        """Return a vector of scalars, the first `count` of which differ; results of wide calls are loaded as one vector."""
         at = self.origin.get(scalars[0])
         if at and all(self.origin.get(x) == (*at[:2], len(scalars), k) for k, x in enumerate(scalars[:count])):
             return self.new(f"load {kind}, ptr {self.place(at[0], at[1], kind)}, align 8")
@@ -279,7 +278,7 @@ class Emitter:
         return out
 
     def entry(self, table: str, n: int, index: str) -> str:
-        """Return the entry of a table at an index, clamped to it; NaN for NaN."""
+        """Return the table entry at an index that is clamped to the valid range; NaN returns NaN."""
         T, zero = self.type, self.constant(0.0)
         inside = self.compare("ogt", index, zero)  # NaN goes to 0
         low = self.new(f"select {self.bits} {inside}, {T} {index}, {T} {zero}")
@@ -297,7 +296,7 @@ class Emitter:
         return self.new(f"select {self.bits} {bad}, {T} {index}, {T} {out}")
 
     def new(self, text: str) -> str:
-        """Write a line that defines a new value; return its name."""
+        """Write a line that defines a new value; return the name of the value."""
         self.fresh += 1
         name = f"%t{self.fresh}"
         self.lines.append(f"  {name} = {text}")
@@ -308,28 +307,28 @@ class Emitter:
         return text if self.lanes == 1 else "<" + ", ".join([f"double {text}"] * self.lanes) + ">"
 
     def operations(self, load: Callable[[int, int], str], source: Callable[[int, int], str]) -> Callable[[int], str]:
-        """Emit all operations; inputs and results of calls are loaded on first use. Return the names of values by index.
+        """Write all operations; return a function from the index of a value to its name.
 
-        `load` emits an entry of an input, from (argument, entry); `source` is the address of an input's contiguous entries, as
-        callees need them, or empty.
+        Inputs and results of calls are loaded on first use. `load` writes the load of an input entry, (argument, entry).
+        `source` returns the address of an input entry if entries are contiguous, as callees require, otherwise "".
         """
         operations, calls = self.program.operations, self.program.calls
         names: list[str] = [""] * len(operations)
         pairs: dict[str, str] = {}
-        found: dict[tuple[str, int], str] = {}  # results of side-by-side operations, by kind and operand
+        found: dict[tuple[str, int], str] = {}  # results of grouped operations, keyed by kind and operand
         done = 0
         self.called.clear()
 
         def value(place: int) -> str:
             op = operations[place]
-            if op.kind == "result" and self.called[op.a].at:  # loaded where it is used, not kept across calls
+            if op.kind == "result" and self.called[op.a].at:  # loaded at each use, not kept across calls
                 return self.called[op.a].load[op.value[0]](op.value[1])
             if not names[place]:
                 names[place] = load(*op.value) if op.kind == "input" else self.called[op.a].load[op.value[0]](op.value[1])
             return names[place]
 
         def whole(row: Sequence[int]) -> str:
-            """Return the address where an argument of a call already is."""
+            """Return the address of an argument of a call that is already contiguous in memory, otherwise ""."""
             first = operations[row[0]] if row else None
             if first is None or first.kind not in ("input", "result") or self.run(row, 0) < len(row):
                 return ""
@@ -365,7 +364,7 @@ class Emitter:
         return value
 
     def run(self, row: Sequence[int], begin: int) -> int:
-        """Return the number of entries from `begin` that are contiguous in one input or result of a call; at least 1."""
+        """Return the number of contiguous entries from `begin` in one input or result of a call, at least 1."""
         operations = self.program.operations
         first = operations[row[begin]]
         if first.kind not in ("input", "result"):
@@ -394,7 +393,7 @@ class Emitter:
         return left
 
     def vectors(self, kind: str, operands: list[str]) -> dict[str, list[str]]:
-        """Compute sines and cosines, or square roots, of several numbers by one vector operation; return the results' names."""
+        """Compute sines and cosines, or square roots, of several numbers by one vector operation; return result names."""
         n = packed_width(len(operands))
         T = self.module.wide(n).type
         x = self.vector([*operands, *[operands[-1]] * (n - len(operands))], T, len(operands))
@@ -407,7 +406,7 @@ class Emitter:
         return {name: [self.new(f"extractelement {T} {y}, i32 {lane}") for lane in lanes] for name, y in found.items()}
 
     def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
-        """Emit an operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
+        """Write an operation of the table; `pairs` contains the sines and cosines computed so far, keyed by angle."""
         T = self.type
         way: Lines | Intrinsic | Library | OfPair = kind.dialects["llvm"]
         match way:
@@ -437,7 +436,7 @@ class Emitter:
         return self.new(f"fcmp {how} {self.type} {a}, {b}")
 
     def library(self, name: str, arguments: list[str]) -> str:
-        """Call the C library for each lane."""
+        """Call a C library function for each lane."""
         if self.lanes == 1:
             return self.new(f"call double @{name}({', '.join(f'double {a}' for a in arguments)})")
         out = "poison"
@@ -463,7 +462,7 @@ class Emitter:
             self.lines.append(f"  store double {x}, ptr {at}, align 8")
 
     def body(self, pointers: list[list[str]]) -> None:
-        """Load, compute, store; `pointers` has a pointer per lane for each input and output."""
+        """Write loads, operations and stores; `pointers` contains one pointer per lane for each input and output."""
         n, loaded = self.lanes, dict[tuple[int, int], list[str]]()
 
         def load(argument: int, entry: int) -> str:
@@ -481,7 +480,7 @@ class Emitter:
 
         value = self.operations(load, source)
         for row in self.program.results:
-            for place in row:  # results may overwrite arguments: load all before storing any
+            for place in row:  # results may overwrite arguments, so load all values before the first store
                 if n > 1 or self.program.operations[place].kind != "result":
                     value(place)
         for places, to in zip(self.program.results, pointers[len(self.program.inputs) :], strict=True):
@@ -495,7 +494,7 @@ class Emitter:
 
 
 def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False) -> str:
-    """Return the IR of a program or loop for a number of lanes; `rarely_called`: compile quickly instead of for speed."""
+    """Return the IR of a program or loop for a number of lanes; `rarely_called` favours short compile time over speed."""
     if isinstance(program, Rolled):
         return rolled_module(program, Module(lanes, rarely_called))
     arguments = [*program.inputs, *program.outputs]
@@ -506,7 +505,7 @@ def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False
         ordered, abreast = module.ordered(program)
         e = Emitter(ordered, module, abreast)
         e.body([[n] for n in names])
-        # results may overwrite arguments: load all before storing any
+        # results may overwrite arguments, so load all values before the first store
         signature, body = ", ".join(f"ptr {n}" for n in names), "\n".join([*e.allocas, *e.lines])
         parts.append(f"define void @eval({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n")
         parts.append(objects_text(arguments, len(program.inputs)))
@@ -515,7 +514,7 @@ def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False
 
 
 def packed_text(program: Program | Rolled, lanes: int, rarely_called: bool = False, fused: bool = True) -> str:
-    """Return the IR of a program or loop as `packed(given)`: `given` are the addresses of packed arguments, inputs first."""
+    """Return the IR of a program or loop as `packed(given)`, with the addresses of packed arguments, inputs first."""
     module = Module(lanes, rarely_called, fused)
     name, count = module.name(program), len(program.inputs) + len(program.outputs)
     lines = [f"define void @packed(ptr noalias %given) {VECTORS} {{"]

@@ -1,4 +1,4 @@
-"""Many steps of many worlds in machine code, on lanes and threads."""
+"""Marches of many steps of many worlds in machine code, on lanes and threads."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ._program import Program
 from ._rolled import Rolled
 
 SMALL_MARCH = 16
-"""Worlds per thread below which a march is not split: even for a long march, waking a thread costs about 0.1 ms."""
+"""Number of worlds per thread below which a march is not split, because waking a thread costs about 0.1 ms."""
 
 
 class MarchResult:
-    """Result of a march; the next march with the same buffers overwrites the arrays."""
+    """Result of a march; the next march with equal buffers overwrites the arrays."""
 
     def __init__(self, records: list[Array], ends: list[Array], good: Array) -> None:
         self.records = records
-        """Each part of the state after every `stride` steps, shape (worlds, rows, ...)."""
+        """Parts of the state after every `stride` steps, shape (worlds, rows, ...) each."""
         self.ends = ends
-        """Each part of the state after the last finite step, shape (worlds, ...)."""
+        """Parts of the state after the last finite step, shape (worlds, ...) each."""
         self.good = good
         """Number of steps with finite results, shape (worlds,)."""
 
 
 class March(MachineCode):
-    """A step in machine code, from parts of the state and inputs to these parts, repeated without returning to Python."""
+    """Step in machine code, from parts of the state and inputs to new parts, repeated without returning to Python."""
 
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         super().__init__(recipe, lanes, threads, program)
@@ -54,11 +54,12 @@ class March(MachineCode):
         stride: int = 1,
         ends: list[Array] | None = None,
     ) -> MarchResult:
-        """Take steps.
+        """Take steps; return recorded and final states.
 
-        `state`: parts of the state, shape (worlds, ...) each; `inputs`: other inputs, constant with shape (worlds, ...) or
-        (1, ...), or one for each step, (worlds or 1, steps, ...); `stride`: steps from one record to the next;
-        steps + 1 records nothing; `ends`: arrays for the last state, which may be those of `state`; defaults to new ones.
+        `state` contains the parts of the state, shape (worlds, ...) each. `inputs` contains other inputs, constant ones of
+        shape (worlds or 1, ...) or one per step, shape (worlds or 1, steps, ...). `stride` is the number of steps between
+        records; a stride of steps + 1 disables recording. `ends` contains arrays for the last state, which may be those of
+        `state`; defaults to new arrays.
         """
         arguments = self.recipe.inputs
         starts = [np.ascontiguousarray(x, dtype=float) for x in state]
@@ -93,13 +94,13 @@ class March(MachineCode):
 
 
 class BoundMarch:
-    """One world with fixed arrays; `run` continues from `state` and `inputs` and writes the last state to `state`."""
+    """March of one world with fixed arrays; `run` continues from `state` and `inputs` and writes the last state to `state`."""
 
     def __init__(self, march: March) -> None:
         self.state = [np.zeros((1, *a.shape)) for a in march.recipe.outputs]
         """Parts of the state, shape (1, ...) each."""
         self.inputs = [np.zeros((1, *a.shape)) for a in march.recipe.inputs[march.n_state :]]
-        """Other inputs, constant, shape (1, ...) each."""
+        """Other inputs, which are constant, shape (1, ...) each."""
         self.good = np.zeros(1)
         """Number of steps with finite results."""
         table = [0, 0]
@@ -107,14 +108,14 @@ class BoundMarch:
             table += [x.ctypes.data, x.size]
         for x in self.inputs:
             table += [x.ctypes.data, x.size, 0]
-        for x in (*self.state, *self.state):  # first the records, which are empty
+        for x in (*self.state, *self.state):  # records come first and are empty
             table += [x.ctypes.data, x.size]
         self._table = np.array([*table, self.good.ctypes.data], dtype=np.int64)
         self._address = self._table.ctypes.data
         self._loop = march.code(1).loop
 
     def run(self, steps: int) -> int:
-        """Take steps; return how many had finite results."""
+        """Take steps; return the number of steps with finite results."""
         self._table[:2] = steps, steps + 1
         self._loop(self._address, 0, 1)
         return int(self.good[0])

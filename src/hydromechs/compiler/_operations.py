@@ -1,7 +1,7 @@
-"""Table of all operations of programs: their meaning in floats, CasADi and each dialect, and how they are counted.
+"""Table of all operations of programs: definitions in floats, CasADi and each dialect, and operation counts.
 
-Comparisons and logic give 1 or 0. NaN counts as true and compares as in IEEE 754; min, max and sign give NaN for NaN. A program
-also holds constants, inputs, calls and their results, which are not operations.
+Comparisons and logic return 1 or 0. NaN counts as true and compares as in IEEE 754; min, max and sign return NaN for NaN. A
+program also contains constants, inputs, calls and their results, which are not operations.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,55 +11,56 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FLAGS = "contract nsz arcp"
-"""Fast-math flags of LLVM; never nnan or ninf, which would hide divergence."""
+"""Fast-math flags of LLVM. Never add nnan or ninf, which would hide divergence."""
 
 
 class Lines(NamedTuple):
-    """LLVM instructions, each defining a value; the last is the result."""
+    """LLVM instructions, each of which defines a value; the last value is the result."""
 
     text: tuple[str, ...]
-    """Text with, in braces: `T` type, `flags` of arithmetic, `a` and `b` operands, `zero`, `one`, `minus_one`, `bits` type of
-    conditions, 0, 1, ... values of the lines before."""
+    """Text with fields in braces: `T` type, `flags` of arithmetic, `a` and `b` operands, `zero`, `one`, `minus_one`, `bits`
+    type of conditions, and 0, 1, ... for values of preceding lines."""
 
 
 class Intrinsic(NamedTuple):
-    """LLVM intrinsic for any number of lanes."""
+    """LLVM intrinsic that exists for any number of lanes."""
 
     name: str
-    """Name between "llvm." and the type."""
+    """Name of the intrinsic between "llvm." and the type."""
 
 
 class Library(NamedTuple):
-    """Function of the C library, called lane by lane."""
+    """C library function that is called lane by lane."""
 
     name: str
 
 
 class OfPair(NamedTuple):
-    """Sine or cosine, which one function computes together."""
+    """Sine or cosine of an angle; one function computes both together."""
 
     place: int
-    """0 for the sine, 1 for the cosine."""
+    """Index in the pair: 0 for the sine, 1 for the cosine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One operation: a row of the table."""
+    """One operation, a row of the table."""
 
     name: str
     arity: int
     """Number of operands, 1 or 2."""
     floats: Callable[..., Any]
-    """Meaning: a function of `np.float64`."""
+    """Definition as a function of `np.float64`."""
     casadi: tuple[str, ...]
-    """Names of equivalent CasADi codes; the first one is used for writing."""
+    """Names of equivalent CasADi codes; the first code is used for writing."""
     dialects: Mapping[str, Any]
-    """Text by dialect. "llvm": `Lines`, `Intrinsic`, `Library` or `OfPair`. "c": an expression; in braces: operands `a` and
-    `b`, `zero`, `one`, and `f`, the suffix of single-precision functions. A back end can override entries of a dialect."""
+    """Text keyed by dialect. The text of "llvm" is `Lines`, `Intrinsic`, `Library` or `OfPair`. The text of "c" is an
+    expression with fields in braces: operands `a` and `b`, `zero`, `one`, and `f`, the suffix of single-precision functions.
+    A back end can override entries of a dialect."""
     count: str = "others"
-    """Field of `OperationCount` that counts it; empty if it is free."""
+    """Field of `OperationCount` that counts the operation; empty if the operation is free."""
     commutes: bool = False
-    """True if the operands may be exchanged."""
+    """True if the operation is commutative."""
     method: str = ""
     """Method that the equivalent NumPy function calls on objects."""
 
@@ -88,7 +89,7 @@ def _logic(name: str, floats: Callable[..., Any], sign: str) -> Kind:
 
 
 def _extreme(name: str, floats: Callable[..., Any], how: str, sign: str) -> Kind:
-    """Return an extreme: a comparison that keeps a NaN of `b`, then one that keeps a NaN of `a`."""
+    """Return minimum or maximum: a comparison that keeps a NaN of `b`, followed by one that keeps a NaN of `a`."""
     pick = (f"fcmp {how} {{T}} {{a}}, {{b}}", "select {bits} {0}, {T} {a}, {T} {b}")
     llvm = Lines((*pick, "fcmp uno {T} {a}, {zero}", "select {bits} {2}, {T} {a}, {T} {1}"))
     c = f"{{a}} {sign} {{b}} || {{a}} != {{a}} ? {{a}} : {{b}}"
@@ -96,7 +97,7 @@ def _extreme(name: str, floats: Callable[..., Any], how: str, sign: str) -> Kind
 
 
 def _function(name: str, floats: Callable[..., Any], method: str) -> Kind:
-    """Return a function of one number with the same name in the C library."""
+    """Return a function of one number with an equal name in the C library."""
     dialects = {"llvm": Library(name), "c": f"{name}{{f}}({{a}})"}
     return Kind(name, 1, floats, (f"OP_{name.upper()}",), dialects, method=method)
 
@@ -168,4 +169,4 @@ _TABLE = (
 )
 
 KINDS = {kind.name: kind for kind in _TABLE}
-"""The table, by name."""
+"""Operations, keyed by name."""

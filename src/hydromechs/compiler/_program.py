@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from ._llvm_text import Emitter, Module, Results
 
 SMALL = 200
-"""Number of operations up to which CUDA inlines a program."""
+"""Maximum number of operations of a program that CUDA inlines."""
 
 
 class Operation(NamedTuple):
-    """One scalar operation; its index in the list identifies its value.
+    """One scalar operation, whose index in the list identifies its value.
 
-    `kind` is "const" (`value`), "input" (`value` is (argument, entry)), "call" (`value` is an index of `calls`), "result"
-    of the call at `a` (`value` is (result, entry)), or an operation on the earlier values `a` and `b`.
+    `kind` is "const" (`value` is the constant), "input" (`value` is (argument, entry)), "call" (`value` is an index into
+    `calls`), "result" of the call at `a` (`value` is (result, entry)), or an operation on the earlier values `a` and `b`.
     """
 
     kind: str
@@ -39,32 +39,32 @@ class Operation(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call in a program."""
+    """Call of a function in a program."""
 
     callee: Callee
     arguments: tuple[tuple[int, ...], ...]
-    """For each argument, the indices of its entries among the program's operations."""
+    """Indices of the entries of each argument among the operations of the program."""
 
 
 @dataclass(frozen=True)
 class Packed(Callee):
-    """A program evaluated at several points, side by side on the lanes of one core."""
+    """Program evaluated at several points in parallel on the lanes of one core."""
 
     program: Program
     points: int
-    """Number of points: the first dimension of every result, and of every argument that is not shared."""
+    """Number of points, the first dimension of every result and of every argument that is not shared."""
     shared: tuple[bool, ...]
-    """For each argument, whether it is the same at all points."""
+    """True for each argument that is equal at all points."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """Inputs."""
+        """Inputs of all points; shared arguments occur once."""
         both = zip(self.program.inputs, self.shared, strict=True)
         return tuple(a if same else Argument(a.name, (self.points, *a.shape)) for a, same in both)
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """Outputs."""
+        """Outputs of all points."""
         return tuple(Argument(a.name, (self.points, *a.shape)) for a in self.program.outputs)
 
     def count(self) -> OperationCount:
@@ -96,30 +96,30 @@ class Packed(Callee):
 
 @dataclass(frozen=True, eq=False)
 class Program(Callee):
-    """A traced function."""
+    """Traced function as a list of operations."""
 
     name: str
     """Name of the function, a valid identifier."""
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     operations: tuple[Operation, ...]
-    """Operations; operands come before the operations that use them."""
+    """Operations in an order in which operands precede the operations that use them."""
     results: tuple[tuple[int, ...], ...]
-    """For each output, the indices of its entries in `operations`, row-major."""
+    """Indices of the entries of each output in `operations`, row-major."""
     casadi_function: Any = field(repr=False)
-    """The same as a CasADi function of flat arguments, for derivatives and optimal control; None if it has calls."""
+    """CasADi function of flat arguments for derivatives and optimal control; None if the program has calls."""
     calls: tuple[Call, ...] = ()
-    """Calls of other programs and built-in functions."""
+    """Calls of other programs and of built-in functions."""
     reads_in_place = True
 
     def with_operations(self, operations: Sequence[Operation], place: Mapping[int, int]) -> Program:
-        """Return the same function with other operations; `place` has the indices of results and of arguments of calls."""
+        """Return the program with other operations; `place` contains new indices of results and of arguments of calls."""
         calls = tuple(c._replace(arguments=tuple(tuple(place[x] for x in row) for row in c.arguments)) for c in self.calls)
         results = tuple(tuple(place[x] for x in row) for row in self.results)
         return Program(self.name, self.inputs, self.outputs, tuple(operations), results, None, calls)
 
     def unpacked(self) -> Program:
-        """Return the same function with a call for each point in place of calls at several points."""
+        """Return the program with one call per point instead of calls at several points."""
         operations: list[Operation] = []
         calls: list[Call] = []
         place, sites = {-1: -1}, dict[int, list[int]]()
@@ -150,7 +150,7 @@ class Program(Callee):
         return Program(self.name, self.inputs, self.outputs, tuple(operations), results, None, tuple(calls))
 
     def __str__(self) -> str:
-        """The program as text, one operation per line."""
+        """Return the program as text with one operation per line."""
         names = [f"{a.name}{list(a.shape)}" for a in self.inputs]
         lines = [f"{self.name}({', '.join(names)}) -> {', '.join(f'{a.name}{list(a.shape)}' for a in self.outputs)}"]
         for k, op in enumerate(self.operations):
@@ -175,7 +175,7 @@ class Program(Callee):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of inputs, operations and outputs."""
+        """SHA-256 hash of inputs, operations and outputs."""
         return hashlib.sha256(str(self).encode()).hexdigest()
 
     def count(self) -> OperationCount:
@@ -184,9 +184,9 @@ class Program(Callee):
         return sum((call.callee.count() for call in self.calls), own)
 
     def shares(self) -> tuple[OperationCount, ...]:
-        """Operations on the way to the last output, each counted at the first output that needs it; without calls.
+        """Return the operations that the last output needs, each counted at the first output that needs it, without calls.
 
-        So a program whose first outputs are intermediate quantities of its last one counts these line by line.
+        If the other outputs are intermediate quantities of the last output, the counts are those of each intermediate quantity.
         """
         last, known, out = self._needed(self.results[-1]), set[int](), []
         for row in self.results:
@@ -206,8 +206,8 @@ class Program(Callee):
         return found
 
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
-        """Evaluate for float arguments by CasADi's virtual machine: slow, for checks."""
-        passes_over_nan = any(op.kind in ("min", "max") for op in self.operations)  # CasADi's are fmin and fmax of C
+        """Evaluate the program for float arguments by the virtual machine of CasADi, which is slow, for checks."""
+        passes_over_nan = any(op.kind in ("min", "max") for op in self.operations)  # CasADi uses fmin and fmax of C
         if self.casadi_function is None or (passes_over_nan and any(np.isnan(a).any() for a in arrays)):
             return self._interpreted(arrays)
         flat = self.casadi_function.call([np.ravel(a) for a in arrays])
@@ -254,9 +254,9 @@ class Program(Callee):
         called: Callable[[Callee, list[list[Any]]], Sequence[Any]],
         applied: Callable[..., Any],
     ) -> list[list[Any]]:
-        """Return entries of the results for entries of each input, with numbers of any kind; `constant` converts a float.
+        """Return the entries of the results for entries of each input of any numeric type.
 
-        `called` and `applied` return the results of calls and operations.
+        `constant` converts a float. `called` and `applied` return the results of calls and operations.
         """
         values: list[Any] = []
         for op in self.operations:

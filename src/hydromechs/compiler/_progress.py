@@ -1,4 +1,4 @@
-"""Long compilations: limit on the length of programs, and progress reports."""
+"""Limit on the length of programs, and progress reports for long compilations."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import time
 from types import TracebackType
 
 LONGEST = "HYDROMECHS_LONGEST_PROGRAM"
-"""Environment variable: maximum number of lines of LLVM IR of a program."""
+"""Environment variable with the maximum number of lines of LLVM IR per program."""
 EVERY = 15.0
-"""Interval between reports [s]."""
+"""Interval between progress reports [s]."""
 
 LOG = logging.getLogger("hydromechs.compiler")
 
 
 def longest_program(usual: int) -> int:
-    """Return the maximum lines of LLVM IR of a program: the variable `HYDROMECHS_LONGEST_PROGRAM`, or the usual limit."""
+    """Return the maximum number of lines of LLVM IR: the value of `HYDROMECHS_LONGEST_PROGRAM`, or the usual limit."""
     text = os.environ.get(LONGEST, "")
     if not text:
         return usual
@@ -26,12 +26,12 @@ def longest_program(usual: int) -> int:
     except ValueError:
         given = 0
     if given < 1:
-        raise ValueError(f"{LONGEST} is {text!r}, must be a positive number of lines, for example 500000; correct or unset it")
+        raise ValueError(f"{LONGEST} is {text!r}; set it to a positive number of lines, for example 500000, or unset it")
     return given
 
 
 class Progress:
-    """Reports a long compilation to the logger `hydromechs.compiler`, which prints to stderr by default."""
+    """Progress reports of a long compilation to the logger `hydromechs.compiler`, which prints to stderr by default."""
 
     def __init__(self, name: str) -> None:
         self.name, self.phase = name, "tracing"
@@ -44,7 +44,7 @@ class Progress:
             LOG.warning("compiling %s: %.0f s so far, %s", self.name, time.monotonic() - start, self.phase)
 
     def start(self) -> None:
-        """Start the clock, if it does not run yet: loading cached code needs none."""
+        """Start the clock if it is not running; loading cached code needs no clock."""
         if self._thread.ident is None:
             self._thread.start()
 

@@ -1,8 +1,8 @@
 """Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011) and the quantile function of the normal distribution.
 
-A number depends only on (seed, world, stream, tick, draw): there is no generator state, so a run can be resumed, reset or
-replayed for a single world. All operations are on integers, or products and sums in a fixed order without fusing, so that
-NumPy and every back end compute the same bits.
+A number depends only on (seed, world, stream, tick, draw). There is no generator state, so that a run can be resumed, reset or
+replayed for a single world. All operations are integer operations, or products and sums in a fixed order without fusing. NumPy
+and every back end therefore compute equal bits.
 """
 
 import functools
@@ -23,32 +23,32 @@ from ._llvm_sincos import constants_text, double
 from ._llvm_text import Module
 
 ROUNDS = 10
-"""Rounds of Philox4x32."""
+"""Number of rounds of Philox4x32."""
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 """Factors of the first and third word in each round."""
 KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
-"""Increments of the two key words from round to round."""
+"""Increments of the two key words per round."""
 PARTS = 16
 """Number of equal parts of each octave of probabilities [2^-(k+1), 2^-k); each part has one polynomial."""
 DEGREE = 5
-"""Degree of the polynomials: with 16 parts their error is below 2e-12 standard deviations."""
+"""Degree of the polynomials; with 16 parts their error is below 2e-12 standard deviations."""
 MASK = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 
 
 @functools.cache
 def quantile_table() -> Array:
-    """Coefficients of −Φ⁻¹(p), p < 1/2, in powers of s, shape (63 · 16, 8); the last two columns are padding.
+    """Return the coefficients of −Φ⁻¹(p), p < 1/2, in powers of s, shape (63 · 16, 8); the last two columns are padding.
 
-    Row 16 k + j holds p = 2^-(k+2) (1 + (j + 1/2 + s) / 16) for s in [-1/2, 1/2). They are stored, because computed bits could
-    depend on library versions.
+    Row 16 k + j covers p = 2^-(k+2) (1 + (j + 1/2 + s) / 16) for s in [-1/2, 1/2). The coefficients are stored in a file,
+    because computed bits could depend on library versions.
     """
     table: Array = np.load(Path(__file__).with_name("normal_quantiles.npy"))
     return table
 
 
 def stream_number(name: str) -> int:
-    """Return the number of a stream of random numbers, 0 to 2³² − 1, from its name, such as "dvl.noise"."""
+    """Return the number of a stream of random numbers, 0 to 2³² − 1, from its name, for example "dvl.noise"."""
     return zlib.crc32(name.encode())
 
 
@@ -67,18 +67,18 @@ def philox(counter: ArrayLike, key: ArrayLike) -> NDArray[np.uint64]:
 class Draw(Callee):
     """Independent random numbers, standard normal or uniform in (0, 1).
 
-    Numbers 2 i and 2 i + 1 come from the counter (tick, i, stream, world) with the key (seed mod 2³², seed div 2³²).
+    Numbers 2 i and 2 i + 1 are computed from the counter (tick, i, stream, world) and the key (seed mod 2³², seed div 2³²).
     """
 
     n: int
     normal: bool = True
-    """True for the standard normal distribution, False for the uniform one."""
+    """True for the standard normal distribution, False for the uniform distribution."""
     inputs = tuple(Argument(name, ()) for name in ("seed", "world", "stream", "tick"))
-    """Integers: the seed below 2⁵³, the others below 2³²."""
+    """Integers: the seed below 2⁵³, all others below 2³²."""
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """The numbers."""
+        """Random numbers."""
         return (Argument("numbers", (self.n,)),)
 
     def __call__(self, seed: Any, world: Any, stream: Any, tick: Any) -> tuple[Array]:
@@ -96,12 +96,15 @@ class Draw(Callee):
 
 
 def _uniform(bits: NDArray[np.uint64]) -> Array:
-    """Return midpoints of 2⁵² equal parts of (0, 1), so that 0 and 1 do not occur."""
+    """Return the midpoints of 2⁵² equal parts of (0, 1), so that 0 and 1 do not occur."""
     return ((bits >> np.uint64(12)).astype(float) + 0.5) * 2.0**-52
 
 
 def _normal(bits: NDArray[np.uint64]) -> Array:
-    """Return quantiles: one bit is the sign, 63 the probability; its leading zeros and next four bits select the polynomial."""
+    """Return normal quantiles of random bits: one bit is the sign, and 63 bits are the probability.
+
+    The leading zeros of the probability and the next four bits select the polynomial.
+    """
     magnitude = (bits & np.uint64(2**63 - 1)) | np.uint64(1)
     zeros = np.array([64 - int(m).bit_length() for m in magnitude], dtype=np.uint64)
     behind = magnitude << zeros << np.uint64(1)  # bits after the leading one
@@ -119,7 +122,7 @@ ROW = 8
 
 
 class _Lines:
-    """Lines of a function with a number of worlds (lanes) per vector operation."""
+    """Lines of a function, for a number of worlds (lanes) per vector operation."""
 
     def __init__(self, lanes: int) -> None:
         self.lanes, self.lines = lanes, list[str]()
@@ -127,7 +130,7 @@ class _Lines:
         self.integer = "i64" if lanes == 1 else f"<{lanes} x i64>"
 
     def new(self, text: str) -> str:
-        """Write a line that defines a value; return its name."""
+        """Write a line that defines a value; return the name of the value."""
         self.lines.append(f"  %v{len(self.lines)} = {text}")
         return f"%v{len(self.lines) - 1}"
 
@@ -144,11 +147,11 @@ class _Lines:
         return self.new(f"{operation} {self.integer} {a}, {b if isinstance(b, str) else self.whole(b)}")
 
     def arithmetic(self, operation: str, a: str, b: str | float) -> str:
-        """Write an operation on numbers, without fast-math flags: nothing may be fused or reordered."""
+        """Write an operation on numbers without fast-math flags, because nothing may be fused or reordered."""
         return self.new(f"{operation} {self.real} {a}, {b if isinstance(b, str) else self.constant(b)}")
 
     def philox(self, counter: list[str], key: list[str]) -> list[str]:
-        """Return two integers of 64 random bits."""
+        """Return two integers of 64 random bits each."""
         c, k = counter, key
         for _ in range(ROUNDS):
             p, q = self.do("mul", c[0], MULTIPLIERS[0]), self.do("mul", c[2], MULTIPLIERS[1])
@@ -160,12 +163,12 @@ class _Lines:
         return [self.do("or", c[i], self.do("shl", c[i + 1], 32)) for i in (0, 2)]
 
     def uniform(self, bits: str) -> str:
-        """Return a number in (0, 1)."""
+        """Return a random number in (0, 1)."""
         x = self.new(f"sitofp {self.integer} {self.do('lshr', bits, 12)} to {self.real}")
         return self.arithmetic("fmul", self.arithmetic("fadd", x, 0.5), 2.0**-52)
 
     def normal(self, bits: str) -> str:
-        """Return a number of the standard normal distribution."""
+        """Return a random number of the standard normal distribution."""
         magnitude = self.do("or", self.do("and", bits, 2**63 - 1), 1)
         suffix = "i64" if self.lanes == 1 else f"v{self.lanes}i64"
         zeros = self.new(f"call {self.integer} @llvm.ctlz.{suffix}({self.integer} {magnitude}, i1 true)")
@@ -183,7 +186,7 @@ class _Lines:
         return self.new(f"bitcast {self.integer} {signed} to {self.real}")
 
     def coefficients(self, first: str) -> list[str]:
-        """Return rows of the table, one per lane, as columns: full rows are loaded because LLVM's gathers are slow."""
+        """Return rows of the table, one per lane, as columns; complete rows are loaded, because gathers of LLVM are slow."""
         firsts = [first]
         if self.lanes > 1:
             firsts = [self.new(f"extractelement {self.integer} {first}, i32 {lane}") for lane in range(self.lanes)]
@@ -196,7 +199,7 @@ class _Lines:
 
 
 def draw_text(name: str, draw: Draw, module: Module) -> str:
-    """Return `name(seed, world, stream, tick, numbers)`, a function of packed arrays."""
+    """Return the function `name(seed, world, stream, tick, numbers)` of packed arrays."""
     if draw.normal:
         module.once("@normal_quantiles", lambda: constants_text("@normal_quantiles", quantile_table().ravel()))
     t = _Lines(module.lanes)
@@ -215,7 +218,7 @@ def draw_text(name: str, draw: Draw, module: Module) -> str:
 
 
 def draw_body(functions: CFunctions, draw: Draw) -> list[str]:
-    """Return the statements of a draw, always in double precision."""
+    """Return the C statements of a draw, always in double precision."""
     functions.once("hm_philox", lambda: PHILOX.format(device=functions.device, rounds=ROUNDS, m=MULTIPLIERS, w=KEY_STEPS))
     if draw.normal:
         functions.once("hm_normal", lambda: _c_normal(functions))
@@ -252,7 +255,7 @@ PHILOX = """{device} void hm_philox(double seed, double world, double stream, do
     x[0] = c0 | (unsigned long long)c1 << 32;
     x[1] = c2 | (unsigned long long)c3 << 32;
 }}"""
-"""Philox4x32 in C: two integers of 64 random bits."""
+"""Philox4x32 in C, which returns two integers of 64 random bits each."""
 ROUNDED_CUDA = """
 #define HM_SUM(a, b) __dadd_rn(a, b)
 #define HM_PRODUCT(a, b) __dmul_rn(a, b)
@@ -266,7 +269,7 @@ static double hm_sum(double a, double b) { volatile double y = a; return y + b; 
 static int hm_zeros(unsigned long long x) { int n = 0; while (!(x >> 63)) { x <<= 1; ++n; } return n; }
 #define HM_ZEROS(x) hm_zeros(x)
 """
-"""Sums that no C compiler fuses with a product, whatever its options."""
+"""Sums that no C compiler fuses with a product, independent of its options."""
 NORMAL = """{device} double hm_normal(unsigned long long bits)
 {{
     const unsigned long long magnitude = (bits & 0x7FFFFFFFFFFFFFFFull) | 1ull;
@@ -278,4 +281,4 @@ NORMAL = """{device} double hm_normal(unsigned long long bits)
     for (int k = {degree} - 1; k >= 0; --k) y = HM_SUM(HM_PRODUCT(y, s), c[k]);
     return bits >> 63 ? -y : y;
 }}"""
-"""The normal distribution in C."""
+"""Quantile function of the normal distribution in C."""

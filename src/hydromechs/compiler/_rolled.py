@@ -1,7 +1,7 @@
-"""A loop over the rows of a table, each of which runs a program: large trees, body by body.
+"""Loops over the rows of a table, each of which runs a program: large trees, body by body.
 
-The kind in a row selects the program; its other entries are the addresses of the program's arguments. So a sweep over five
-thousand bodies consists of code for a few kinds of bodies and a table of integers.
+The kind in a row selects the program, and the other entries of the row are addresses of the program's arguments. A sweep over
+five thousand bodies thus consists of code for a few kinds of bodies and a table of integers.
 """
 
 from __future__ import annotations
@@ -25,47 +25,47 @@ if TYPE_CHECKING:
     from ._llvm_text import Module
 
 ROW = "row"
-"""Implicit column of every table: the row number."""
+"""Name of the implicit column of every table that contains the row number."""
 NUMBERS = "numbers"
-"""The array of constants."""
+"""Name of the array of constants."""
 
 
 class Address(NamedTuple):
-    """Address of an argument of a program: entry `shift + stride · table[row, column]` of an array."""
+    """Address of a program's argument: entry `shift + stride · table[row, column]` of an array."""
 
     array: str
-    """Name of an input, of an output or of a working array, or `NUMBERS`."""
+    """Name of an input, an output or a working array, or `NUMBERS`."""
     column: str | None = None
-    """Column of the table; `ROW` for the row number; None without a column."""
+    """Column of the table, or `ROW` for the row number; None for a fixed address."""
     stride: int = 1
-    """Entries per unit of the column."""
+    """Number of entries per unit of the column."""
     shift: int = 0
-    """Entries in front."""
+    """Number of entries before the address."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One of several programs for each row."""
+    """Programs for one part of a row; the kind of the row selects the program."""
 
     programs: tuple[Program | Rolled, ...]
-    """Programs by kind. They may read and write the same place: each reads all inputs before it writes.
-    A loop among them requires a sweep that runs once."""
+    """Programs of the kinds. A program may write to addresses that it reads, because it reads all inputs before it writes. A
+    loop as a program requires a sweep that runs once."""
     places: tuple[tuple[Address, ...], ...]
-    """For each program, the addresses of its inputs, then of its outputs."""
+    """Addresses of the inputs and outputs of each program."""
     column: str | None = None
-    """Column with the kind of each row; None if there is one program only."""
+    """Column with the kind of each row; None for a single program."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Stages that run in order for every row, row by row."""
+    """Stages that run in order, row by row."""
 
     stages: tuple[Stage, ...]
-    """Operations for each row."""
+    """Stages of each row, in order."""
     backward: bool = False
-    """True if the last row comes first."""
+    """True if the sweep starts at the last row."""
     once: bool = False
-    """True if it runs once instead of for every row; then no address refers to a column."""
+    """True if the stages run once instead of for every row; no address may then have a column."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,19 +76,19 @@ class Rolled(Callee):
     """Name of the function, a valid identifier."""
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
-    """Results; entries that no program writes are 0 if in `cleared`, else undefined."""
+    """Results; entries that no program writes are 0 if the result is in `cleared`, otherwise undefined."""
     columns: tuple[str, ...]
-    """Columns of the table."""
+    """Names of the columns of the table."""
     table: np.ndarray
-    """Integers, shape (rows, columns)."""
+    """Entries of the table, integers, shape (rows, columns)."""
     numbers: np.ndarray
     """Constants that programs read, equal on all lanes, shape (n,)."""
     work: Mapping[str, int]
-    """Working arrays and their sizes; their entries are undefined until written."""
+    """Sizes of the working arrays, keyed by name; entries are undefined until written."""
     sweeps: tuple[Sweep, ...]
-    """Operations in order."""
+    """Sweeps in the order of execution."""
     cleared: tuple[str, ...] = field(default=())
-    """Outputs that are set to 0 first."""
+    """Names of outputs that are set to 0 at the start."""
     reads_in_place = True
     copies_results = True
 
@@ -113,11 +113,11 @@ class Rolled(Callee):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of programs and tables."""
+        """SHA-256 hash of programs and tables."""
         return hashlib.sha256(str(self).encode()).hexdigest()
 
     def __call__(self, *arrays: ArrayLike) -> tuple[Array, ...]:
-        """Evaluate for float arguments, program by program: slow, for checks."""
+        """Evaluate the loop for float arguments, program by program, which is slow, for checks."""
         memory: dict[str, Any] = {a.name: np.array(x, dtype=float).ravel() for a, x in zip(self.inputs, arrays, strict=True)}
         memory |= {a.name: np.full(a.size, 0.0 if a.name in self.cleared else np.nan) for a in self.outputs}
         memory |= {name: np.full(size, np.nan) for name, size in self.work.items()} | {NUMBERS: self.numbers}

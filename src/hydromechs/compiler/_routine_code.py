@@ -1,4 +1,4 @@
-"""Routines in machine code: their words for the sequencer, and runs of many worlds on lanes and threads."""
+"""Routines in machine code: words for the sequencer, and runs of many worlds on lanes and threads."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from ._routine import (
 )
 
 ALIGNED = 8
-"""Alignment of arrays in the workspace, in entries: a cache line, on one lane."""
+"""Alignment of arrays in the workspace in entries, a cache line on one lane."""
 
 
 class PackedCode(MachineCode):
-    """A program as a function of packed arrays."""
+    """Program compiled as a function of packed arrays."""
 
     @property
     def _arguments(self) -> int:
@@ -44,7 +44,7 @@ class PackedCode(MachineCode):
         return Form(lanes, rarely=self.recipe.rarely_called, packed=True)
 
     def address(self, lanes: int) -> int:
-        """Return the address of its machine code for a number of lanes."""
+        """Return the address of the machine code for a number of lanes."""
         return self.code(lanes).address
 
 
@@ -56,7 +56,7 @@ def _sequencer(lanes: int) -> Any:
 
 
 class Workspace(NamedTuple):
-    """The workspace of a routine."""
+    """Layout of the workspace of a routine."""
 
     offsets: Mapping[str, int]
     scratch: int
@@ -65,7 +65,7 @@ class Workspace(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """A prepared call with fixed arrays."""
+    """Prepared call with fixed arrays."""
 
     arrays: list[Array]
     table: Array
@@ -74,7 +74,7 @@ class _Call(NamedTuple):
 
 
 class RoutineCode:
-    """A routine in machine code on 1, 4 or 8 lanes and some threads; routines may share `codes` by `Recipe.key`."""
+    """Routine in machine code on 1, 4 or 8 lanes and several threads; routines may share `codes`, keyed by `Recipe.key`."""
 
     def __init__(self, routine: Routine, lanes: int, threads: int, codes: dict[object, PackedCode] | None = None) -> None:
         self.routine, self.lanes, self.threads = routine, lanes, threads
@@ -86,7 +86,7 @@ class RoutineCode:
         self._runner = _Runner(Recipe(routine.name, None, (), (), None), lanes, threads)
 
     def compile(self) -> None:
-        """Compile now."""
+        """Compile all programs immediately."""
         _ = self._words
 
     @cached_property
@@ -101,11 +101,11 @@ class RoutineCode:
     def run(
         self, state: Mapping[str, Array], inputs: Mapping[str, Array], passes: int, records: Mapping[str, Array] | None = None
     ) -> Array:
-        """Run a number of passes in place. Return the number of rows recorded in each world, shape (worlds,).
+        """Run a number of passes in place. Return the number of recorded rows in each world, shape (worlds,).
 
-        `state`: arrays of the state, shape (worlds, size) each, contiguous; they hold the state after the last pass; `inputs`:
-        arrays for the run, shape (worlds or 1, size) each; `records`: for each sampled array an array for its rows, shape
-        (worlds, rows, size); the rows must suffice.
+        `state` contains the arrays of the state, contiguous, shape (worlds, size) each, which receive the state after the last
+        pass. `inputs` contains the arrays for the run, shape (worlds or 1, size) each. `records` contains an array for the rows
+        of each sampled array, shape (worlds, rows, size), with enough rows for all samples.
         """
         arrays = [state[name] for name in self.routine.state] + [inputs[name] for name in self.routine.inputs]
         arrays += [] if records is None else [records[name] for name in self.routine.sampled]
@@ -114,7 +114,7 @@ class RoutineCode:
             last = self._call(arrays, state, inputs, records)
             self._last = (
                 last if len(last.counts) == 1 else None
-            )  # for many short calls; arrays of many worlds are not kept alive
+            )  # kept for many short calls; arrays of many worlds are released
         last.counts[:] = 0
         last.table[RunTable.PASSES] = passes
         if len(last.counts) and passes:
@@ -156,7 +156,7 @@ class RoutineCode:
 
 
 class _Runner(MachineCode):
-    """The sequencer, shared by threads."""
+    """Sequencer whose worlds are shared by threads."""
 
     def __init__(self, recipe: Recipe, lanes: int, threads: int) -> None:
         super().__init__(recipe, lanes, threads)
@@ -174,7 +174,7 @@ class _Runner(MachineCode):
 
 
 class Encoder:
-    """Writes a routine as words."""
+    """Encoder that writes a routine as words of the sequencer."""
 
     def __init__(self, routine: Routine, lanes: int, codes: Mapping[object, PackedCode]) -> None:
         self.routine, self.lanes, self.codes = routine, lanes, codes
@@ -189,16 +189,16 @@ class Encoder:
         self.layout = Workspace(offsets, at, at + needed)
 
     def encoded(self) -> tuple[list[int], list[int]]:
-        """Return words and the offsets of all arguments; both end with one more number."""
+        """Return words and the offsets of all arguments; both lists end with one additional number."""
         self.nodes(self.routine.body)
         return [*self.words, Op.END], [*self.pointers, 0]
 
     def at(self, stretch: Entries) -> int:
-        """Return the offset of a slice."""
+        """Return the offset of a slice in the workspace."""
         return self.layout.offsets[stretch.array] + stretch.start
 
     def nodes(self, nodes: Sequence[Node]) -> None:
-        """Return the words of some nodes."""
+        """Append the words of some nodes."""
         for node in nodes:
             match node:
                 case CallNode():
@@ -219,10 +219,10 @@ class Encoder:
                     self.words.append(Op.SAMPLE)
 
     def repeat(self, node: RepeatNode) -> None:
-        """Return the words of a repetition."""
+        """Append the words of a repetition."""
         counter, self.counters = self.counters, self.counters + 1
         if counter >= COUNTERS:
-            raise ValueError(f"a routine can have at most {COUNTERS} repetitions")
+            raise ValueError(f"the routine has more than {COUNTERS} repetitions; combine or remove some")
         self.words += (Op.RESET, counter)
         back = len(self.words)
         self.words += (Op.WHILE, self.at(node.condition), counter, node.times, -1)
@@ -232,7 +232,7 @@ class Encoder:
         self.words[place] = len(self.words)
 
     def call(self, node: CallNode) -> None:
-        """Return the words of a call: slices of an argument are joined, results pass through the scratch slice."""
+        """Append the words of a call: slices of an argument are joined, and results pass through the scratch slice."""
         recipe, free = node.recipe, self.layout.scratch
         first = len(self.pointers)
         for pieces, a in zip(node.inputs, recipe.inputs, strict=True):
@@ -257,7 +257,7 @@ class Encoder:
         self.words += moves
 
     def steps(self, node: StepsNode) -> None:
-        """Return the words of steps. Their results are contiguous, so that one check and one copy suffice."""
+        """Append the words of integration steps, whose results are contiguous, so that one check and one copy suffice."""
         recipe, first, p = node.recipe, len(self.pointers), node.places
         begin = self.layout.scratch
         number, size, offset, unused, after = begin, begin + 1, begin + 2, begin + 3, begin + ALIGNED

@@ -10,11 +10,10 @@ from ._program import Operation, Program
 def short_lives(program: Program) -> list[int]:
     """Return an order of the operations with few live values, for machines with registers and without a stack.
 
-    Operands come before the results that need them, the operand that needs more registers first (Sethi and Ullman 1970, whose
-    count
-    is exact for trees and a heuristic here), or the deeper one first. The best of these orders and the given one is improved:
-    an operation that is the last use of none of its operands moves down to its first use; one that is the last use of two
-    moves up to where it can be computed.
+    Operands precede the results that need them. The operand that needs more registers comes first (Sethi and Ullman 1970, whose
+    count is exact for trees and a heuristic for other graphs), or alternatively the deeper operand. The best of these orders
+    and the original order is then improved. An operation that is not the last use of any operand moves down to its first use.
+    An operation that is the last use of two operands moves up to the first position at which both are available.
     """
     operations = program.operations
     needs = [{x for x in (op.a, op.b) if x >= 0 and operations[x].kind != "const"} for op in operations]
@@ -47,7 +46,7 @@ def _visited(program: Program, needs: list[set[int]], rank: list[int]) -> list[i
         elif k not in seen and program.operations[k].kind not in ("const", "input"):
             seen.add(k)
             stack.append((k, True))
-            stack += [(x, False) for x in sorted(needs[k], key=lambda x: (rank[x], -x))]  # the last one is popped first
+            stack += [(x, False) for x in sorted(needs[k], key=lambda x: (rank[x], -x))]  # the last operand is popped first
     return order
 
 
@@ -56,7 +55,7 @@ def _last_uses(needs: list[set[int]], order: list[int]) -> dict[int, int]:
 
 
 def _sunk(needs: list[set[int]], order: list[int]) -> list[int]:
-    """Return `order` with operations that end no operand's life moved to just before their first use."""
+    """Return `order` with operations that end the life of no operand moved to just before their first use."""
     last, step = _last_uses(needs, order), 0.5 / max(1, len(order))
     position = {k: float(i) for i, k in enumerate(order)}
     first: dict[int, float] = {}
@@ -69,7 +68,7 @@ def _sunk(needs: list[set[int]], order: list[int]) -> list[int]:
 
 
 def _raised(needs: list[set[int]], order: list[int]) -> list[int]:
-    """Return `order` with each operation that is the last use of two operands moved to just after the later of them."""
+    """Return `order` with each operation that is the last use of two operands moved to just after the later operand."""
     last, step = _last_uses(needs, order), 0.5 / max(1, len(order))
     position = {k: float(i) for i, k in enumerate(order)}
     for k in order:
@@ -80,7 +79,7 @@ def _raised(needs: list[set[int]], order: list[int]) -> list[int]:
 
 
 def most_alive(needs: list[set[int]], order: list[int]) -> int:
-    """Return the maximum number of live values, including inputs."""
+    """Return the maximum number of simultaneously live values, including inputs."""
     last = _last_uses(needs, order)
     born: set[int] = set()
     alive = most = 0
@@ -94,7 +93,7 @@ def most_alive(needs: list[set[int]], order: list[int]) -> int:
 
 
 def _after_calls(program: Program, order: list[int]) -> list[int]:
-    """Return `order` with operations on results of functions moved up to the last call that they need: sums replace results."""
+    """Return `order` with operations on call results moved up to the last required call, so that sums replace results."""
     operations = program.operations
     after: dict[int, int] = {}
     dependent: set[int] = set()
@@ -117,10 +116,11 @@ SUMS = ("add", "sub", "neg")
 
 
 def fused_sums(program: Program) -> Program:
-    """Return the same program with every sum as a chain that ends with its products, ((c + a b) + d e) + f g.
+    """Return the program with every sum as a chain that ends with its products, ((c + a b) + d e) + f g.
 
-    (a b + d e) + f g needs a product and two fused operations, but (a b + d e) + (f g + h i) two products, two fused operations
-    and a sum. Terms used nowhere else are flattened into their sum first; terms available earlier come first.
+    The chain (a b + d e) + f g needs one product and two fused operations, whereas (a b + d e) + (f g + h i) needs two
+    products, two fused operations and a sum. Sums without other uses are first merged into the sum that contains them. Terms
+    that are available earlier come first.
     """
     operations = program.operations
     uses: Counter[int] = Counter()

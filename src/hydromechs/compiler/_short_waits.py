@@ -1,9 +1,9 @@
-"""Sums and the order of operations for one world at a time, where latency, not throughput, limits a core.
+"""Order of sums and operations for one world at a time, where latency and not throughput limits a core.
 
-On lanes every operation works on many worlds and the core is busy. On one lane most operations wait for another operation: the
-longest chain of operations matters, and independent work to do meanwhile. A core looks some hundred operations ahead, so
-independent work must be nearby in the code. LLVM instead minimises live values, and orders a sum by the nesting depth of its
-terms, not by when they are available.
+On lanes, every operation processes many worlds, and the core is busy. On one lane, most operations wait for another operation,
+so that run time depends on the longest chain of operations and on independent operations to execute meanwhile. A core looks
+ahead by a few hundred operations; independent operations must therefore be nearby in the code. LLVM instead minimises live
+values, and orders the terms of a sum by nesting depth instead of availability.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ LATENCY = {"add": 3, "sub": 3, "mul": 3, "neg": 1, "abs": 1, "div": 13, "sqrt": 
     "input": 0,
     "result": 4,
 }
-"""Approximate latency on current processors [cycles]; 20 for functions of the C library."""
+"""Approximate latency on current processors [cycles]; C library functions, without an entry, have a latency of 20."""
 FUSED = 4
-"""Latency of a fused product and sum [cycles]."""
+"""Latency of a fused multiply-add [cycles]."""
 PORTS = {"product": 2, "sum": 2, "root": 1, "other": 4}
-"""Operations of a kind that can start per cycle."""
+"""Number of operations of each kind that can start per cycle."""
 PORT_OF = {"mul": "product", "add": "sum", "sub": "sum", "div": "root", "sqrt": "root"}
-"""Kinds of operations; all others form the remaining kind."""
+"""Kind of each operation; all other operations are of the kind "other"."""
 AHEAD = 32
-"""Number of ready operations of a kind that are searched."""
+"""Maximum number of ready operations of a kind that are searched."""
 REGISTERS = 28
-"""Number of live values above which operations that need no further register come first."""
+"""Number of live values above which operations that need no additional register have priority."""
 
 
 ABREAST = {"sin": "sine", "cos": "sine", "sqrt": "root"}
-"""Slow operations, of which a vector operation computes several in the time of one."""
+"""Slow operations, several of which a vector operation computes in the time of one."""
 APART = 12
-"""Maximum difference in time between operands of grouped operations [cycles]; below the latency of any of them."""
+"""Maximum difference between the availability of grouped operands [cycles], below the latency of each operation."""
 
 
 class OneLane(NamedTuple):
-    """A program for one world at a time."""
+    """Program for one world at a time."""
 
     program: Program
     abreast: dict[tuple[str, int], tuple[int, ...]]
-    """Groups of operations computed by one vector operation: from its kind, such as "sine", and the index of an operand to the
-    indices of all operands, two to four. All operands come before the first of the operations."""
+    """Groups of operations computed by one vector operation, from (kind, such as "sine", and index of an operand) to the
+    indices of all operands, two to four. All operands precede the first operation of the group."""
 
 
 def short_waits(program: Program) -> OneLane:
-    """Return the same program, which may have calls, with sums and operations reordered for short waits."""
+    """Return the program, which may have calls, with sums and operations reordered for short waits."""
     return _ordered(*on_time(program))
 
 
 def _abreast(operations: Sequence[Operation], known: Sequence[int]) -> dict[tuple[str, int], tuple[int, ...]]:
-    """Return groups of operations to compute side by side: up to four whose operands are available at about the same time."""
+    """Return groups of up to four operations for one vector operation, whose operands are available at similar times."""
     groups: dict[str, list[list[int]]] = {what: [[]] for what in ABREAST.values()}
-    taken: set[tuple[str, int]] = set()  # sine and cosine of an angle count as one
+    taken: set[tuple[str, int]] = set()  # sine and cosine of an angle are one operation
     for op in sorted((op for op in operations if op.kind in ABREAST), key=lambda op: known[op.a]):
         what = ABREAST[op.kind]
         if (what, op.a) not in taken:
@@ -80,14 +80,14 @@ def _operands(program: Program, k: int) -> list[int]:
 
 
 class _Term(NamedTuple):
-    """A term of a sum: a value, or a product not yet computed."""
+    """Term of a sum: a value, or a product that is not yet computed."""
 
     known: int
-    """Time at which it, or its factors, are available [cycles]."""
+    """Time at which the value, or both factors, are available [cycles]."""
     rank: int
-    """Tie-breaker for terms available at the same time."""
+    """Tie-breaker for terms that are available simultaneously."""
     sign: int
-    """1 or −1."""
+    """Sign of the term, 1 or −1."""
     a: int
     """Index of the value or of the first factor."""
     b: int
@@ -95,7 +95,7 @@ class _Term(NamedTuple):
 
 
 class _Builder:
-    """Operations, and the times at which they are available."""
+    """List of operations, with the times at which results are available."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -108,14 +108,14 @@ class _Builder:
         return len(self.operations) - 1
 
     def value(self, term: _Term) -> _Term:
-        """Compute a term; return it as a value."""
+        """Compute a term; return the term as a value."""
         if term.b < 0:
             return term
         place = self.put(Operation("mul", term.a, term.b), LATENCY["mul"])
         return _Term(self.known[place], term.rank, term.sign, place, -1)
 
     def added(self, x: _Term, y: _Term, rank: int) -> _Term:
-        """Return the sum of two terms, of which x is available first; one product is fused with it."""
+        """Return the sum of two terms, of which x is available first; one product is fused with the sum."""
         if x.b >= 0 and y.b < 0:
             x, y = y, x
         x, product = self.value(x), y.b >= 0
@@ -132,10 +132,10 @@ class _Builder:
 
 
 def on_time(program: Program) -> tuple[Program, list[int]]:
-    """Return the same program with sums added in the order in which terms become available, and these times [cycles].
+    """Return the program with terms of sums added in the order of their availability, and these times [cycles].
 
-    Terms used nowhere else are flattened into their sum first. Then the two earliest are added repeatedly, a product and a sum
-    in one operation, until one term remains (as in Huffman coding).
+    Sums without other uses are first merged into the sum that contains them. Then the two earliest terms are added repeatedly,
+    with a product and a sum fused to one operation, until one term remains (as in Huffman coding).
     """
     operations = program.operations
     uses: Counter[int] = Counter(x for k in range(len(operations)) for x in _operands(program, k))
@@ -185,16 +185,16 @@ def on_time(program: Program) -> tuple[Program, list[int]]:
 
 
 def _ordered(program: Program, when: Sequence[int]) -> OneLane:
-    """Reorder the operations from the end: each cycle takes those that must start then at the latest.
+    """Reorder the operations from the end: each cycle takes operations that must start in this cycle at the latest.
 
-    Among the candidates it takes those with the longest preceding chain, as many as the core can start per cycle. If too
-    many values are live, operations that end as many lives as they start come first.
+    The candidates with the longest preceding chain are selected, up to the number that the core can start per cycle. If too
+    many values are live, operations that end at least as many lives as they start have priority.
     """
     operations = program.operations
     free = [k for k, op in enumerate(operations) if op.kind in ("const", "input")]
     uses: Counter[int] = Counter(x for k in range(len(operations)) for x in _operands(program, k))
     uses.update(x for row in program.results for x in row)
-    product: dict[int, int] = {}  # of each sum that is fused with one
+    product: dict[int, int] = {}  # index of the product that is fused with each sum
     for k, op in enumerate(operations):
         if op.kind in ("add", "sub"):
             single = [x for x in (op.b, op.a) if operations[x].kind == "mul" and uses[x] == 1]

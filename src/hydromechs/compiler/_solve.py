@@ -1,4 +1,4 @@
-"""Linear systems that a program solves by a call."""
+"""Linear systems of equations that a program solves by a call."""
 
 from dataclasses import dataclass
 
@@ -15,22 +15,22 @@ from ._llvm_text import Module
 
 @dataclass(frozen=True)
 class Solve(Callee):
-    """A general system of linear equations A x = b."""
+    """General system of linear equations A x = b."""
 
     n: int
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """Inputs."""
+        """Matrix A, shape (n, n), and right-hand side b, shape (n,)."""
         return Argument("A", (self.n, self.n)), Argument("b", (self.n,))
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """Outputs."""
+        """Solution x, shape (n,)."""
         return (Argument("x", (self.n,)),)
 
     def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array]:
-        """Return the solution; NaN if there is none, as in machine code."""
+        """Return the solution, or NaN if the matrix is singular, as in machine code."""
         try:
             return (np.linalg.solve(np.reshape(A, (self.n, self.n)), np.ravel(b)),)
         except np.linalg.LinAlgError:
@@ -68,22 +68,22 @@ class Solve(Callee):
 
 @dataclass(frozen=True)
 class SolveSemidefinite(Callee):
-    """A symmetric positive semidefinite system A x = b with b in the range of A: see `hydromechs.spatial.pivoted_solve`."""
+    """Symmetric positive semidefinite system A x = b with b in the range of A; see `hydromechs.spatial.pivoted_solve`."""
 
     n: int
     tolerance: float = 1e-12
-    """Ratio of a pivot to the first one below which a row counts as dependent on earlier ones."""
+    """Ratio of a pivot to the first pivot, below which a row counts as dependent on earlier rows [-]."""
     least: float = 0.0
-    """Pivot up to which a row counts as zero."""
+    """Maximum pivot of a row that counts as zero."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """Inputs."""
+        """Matrix A, shape (n, n), and right-hand side b, shape (n,)."""
         return Argument("A", (self.n, self.n)), Argument("b", (self.n,))
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """Outputs."""
+        """Solution x, shape (n,), rank, and ratio of the last pivot to the first."""
         return Argument("x", (self.n,)), Argument("rank", ()), Argument("pivot", ())
 
     def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array, ...]:

@@ -1,8 +1,8 @@
-"""Scalars for NumPy object arrays that hold CasADi expressions.
+"""Scalars with CasADi expressions for NumPy object arrays.
 
-A NumPy array times a bare CasADi `SX` becomes a CasADi matrix. `Symbol` returns `NotImplemented` for arrays, so that NumPy
-broadcasts; it folds 0 and 1 immediately, so that zeros of the mechanism cost nothing; and it has the methods (`sqrt`, `sin`,
-...) that NumPy functions call on objects.
+The product of a NumPy array and a CasADi `SX` is a CasADi matrix. `Symbol` returns `NotImplemented` for arrays, so that NumPy
+broadcasts. It folds 0 and 1 immediately, so that zeros of the mechanism need no operations. It also has the methods (`sqrt`,
+`sin`, ...) that NumPy functions call on objects.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Site(NamedTuple):
 
     callee: Callee
     arguments: list[casadi.SX]
-    """One column per argument."""
+    """Arguments, one column each."""
     results: list[casadi.SX]
     """New symbols of the results, one column each."""
 
@@ -48,28 +48,28 @@ TAPE: ContextVar[list[Site] | None] = ContextVar("hydromechs_tape", default=None
 SX = casadi.SX
 
 CODES = {kind.name: getattr(casadi, kind.casadi[0]) for kind in KINDS.values()}
-"""CasADi's code of each operation."""
+"""CasADi code of each operation."""
 
 
 UNARY, BINARY = casadi._casadi.SX_unary, casadi._casadi.SX_binary  # type: ignore[attr-defined]
-"""CasADi's functions of one and two scalars, several times as fast as its operators; a trace uses them for each operation."""
+"""CasADi functions of one and two scalars, several times as fast as operators; a trace calls one for each operation."""
 
 ADD, SUB, MUL = (CODES[kind] for kind in ("add", "sub", "mul"))
 
 
 def applied(kind: str, a: casadi.SX, b: casadi.SX | None = None) -> casadi.SX:
-    """Apply an operation of the table to one or two CasADi scalars."""
+    """Return an operation of the table, applied to one or two CasADi scalars."""
     return UNARY(CODES[kind], a) if b is None else BINARY(CODES[kind], a, b)
 
 
 @lru_cache(maxsize=4096)
 def _number(x: float) -> casadi.SX:
-    """Return a number as a CasADi scalar; zeros are excluded, as CasADi does not distinguish their signs."""
+    """Return a number as a CasADi scalar; zeros are excluded, because CasADi does not distinguish their signs."""
     return casadi.SX(x)
 
 
 class Symbol:
-    """A scalar expression, or a constant that results from folding."""
+    """Scalar expression, or a constant that results from folding."""
 
     __slots__ = ("sx",)
 
@@ -78,7 +78,7 @@ class Symbol:
 
     @property
     def constant(self) -> float | None:
-        """Its value if it is a constant, else None."""
+        """Value of the symbol if it is constant, else None."""
         return float(self.sx) if self.sx.is_constant() else None
 
     def _binary(self, kind: str, other: Scalar, swapped: bool = False) -> Symbol:
@@ -131,7 +131,7 @@ class Symbol:
         if exponent < 0:
             return 1.0 / self**-exponent
         out = Symbol(1.0)
-        for _ in range(exponent):  # small powers, as products
+        for _ in range(exponent):  # small integer powers are products
             out = out * self
         return out
 
@@ -141,7 +141,7 @@ class Symbol:
     def __pos__(self) -> Symbol:
         return self
 
-    conjugate = __pos__  # np.vdot and others call it
+    conjugate = __pos__  # called by np.vdot and other functions
 
     def __abs__(self) -> Symbol:
         return Symbol(applied("abs", self.sx))
@@ -167,7 +167,7 @@ class Symbol:
     __hash__ = object.__hash__
 
     def where(self, a: Scalar, b: Scalar) -> Symbol:
-        """Return `a` where this condition holds, else `b`."""
+        """Return `a` if this condition holds, else `b`."""
         yes, no = (x if isinstance(x, Symbol) else Symbol(x) for x in (a, b))
         return Symbol(casadi.if_else(self.sx, yes.sx, no.sx))
 
@@ -180,18 +180,18 @@ class Symbol:
         return self._binary("min", other)
 
     def lookup(self, table: tuple[float, ...]) -> Symbol:
-        """Return the entry of a table of constants at this integer, for `hydromechs.spatial.lookup`."""
+        """Return the entry of a table of constants at this integer index, for `hydromechs.spatial.lookup`."""
         return _called(Table(table), [np.array([self], dtype=object)])[0][0]
 
     def hypot(self, other: Scalar) -> Symbol:
-        """√(self² + other²), for np.hypot."""
+        """Return √(self² + other²), for np.hypot."""
         return Symbol(applied("sqrt", (self * self + other * other).sx))
 
     def __rpow__(self, base: Scalar) -> Symbol:
         return self._binary("pow", base, swapped=True)
 
     def __mod__(self, other: Scalar) -> Symbol:
-        """Return the remainder with the sign of the positive divisor, by the nearest multiple, exact for integers."""
+        """Return the remainder with the sign of the positive divisor, from the nearest multiple, exact for integers."""
         other = _operand(other)
         if other is NotImplemented:
             return other
@@ -204,8 +204,8 @@ class Symbol:
     def __float__(self) -> float:
         if self.constant is None:
             raise TypeError(
-                "a symbol has no value yet; do not convert it to float in a traced function, "
-                "and use NumPy functions, such as np.sin, in place of those of math"
+                "a symbol has no value during tracing; do not convert it to float in a traced function, "
+                "and use NumPy functions, such as np.sin, instead of the math module"
             )
         return self.constant
 
@@ -214,11 +214,11 @@ class Symbol:
 
 
 ZERO = Symbol(0.0)
-"""Zero for folding: most factors of a mechanism's matrices are zero, so CasADi is not called for them."""
+"""Zero for folding; most factors in the matrices of a mechanism are zero, so that CasADi is not called for these."""
 
 
 def _operand(x: Scalar) -> Symbol:
-    """Return a number as a symbol; NotImplemented for other operands, such as arrays, which NumPy broadcasts."""
+    """Return a number as a symbol, or NotImplemented for other operands, such as arrays, which NumPy broadcasts."""
     if isinstance(x, Symbol):
         return x
     if isinstance(x, NUMBERS):
@@ -248,7 +248,7 @@ def symbols(name: str, shape: tuple[int, ...]) -> Array:
 def column(array: ArrayLike) -> casadi.SX:
     """Return the entries of an array of symbols and numbers, row-major, as one column."""
     entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array).tolist()]
-    # an entry of a sparse matrix can be a zero that CasADi would omit
+    # densify, because CasADi would omit zero entries of a sparse matrix
     return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
 
 
@@ -256,7 +256,7 @@ def _called(callee: Callee, arguments: Sequence[ArrayLike]) -> list[Array]:
     """Return the results of a call as new symbols; the call is recorded on the tape."""
     tape = TAPE.get()
     if tape is None:
-        raise TypeError("symbols can be passed to a call only in a function that is being traced")
+        raise TypeError("a call received symbols outside of a trace; pass symbols only in a function that is being traced")
     results = [symbols(f"call{len(tape)}_{k}", a.shape) for k, a in enumerate(callee.outputs)]
     tape.append(Site(callee, [column(a) for a in arguments], [column(y) for y in results]))
     return results
@@ -267,9 +267,9 @@ def _has_symbols(arrays: Iterable[ArrayLike]) -> bool:
 
 
 def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
-    """Return the results of a program or a loop for one array per input: a call in a traced function, numbers otherwise.
+    """Return the results of a program or a loop: a call in a traced function, numbers otherwise.
 
-    Derivatives treat results of calls as constants.
+    `arrays` contains one array per input. Derivatives treat results of calls as constants.
     """
     for a, x in zip(program.inputs, arrays, strict=True):
         if np.shape(x) != a.shape:
@@ -280,16 +280,16 @@ def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
 
 
 def call_on_lanes(program: Program, *arrays: Any) -> list[Array]:
-    """Return a program's results at several points, from arrays (points, ...); arrays from `np.broadcast_to` are passed once.
+    """Return a program's results at several points, from arrays (points, ...).
 
-    In a traced function compiled for one world at a time, points are evaluated side by side on the lanes of vector operations;
-    with one world per lane, one after another. With numbers each point is evaluated separately.
-    Derivatives treat the results as constants.
+    Arrays from `np.broadcast_to` are passed once for all points. In a traced function that is compiled for one world at a time,
+    points are evaluated in parallel on the lanes of vector operations; with one world per lane, sequentially. Numbers are
+    evaluated point by point. Derivatives treat the results as constants.
     """
     counts = {np.shape(x)[0] if np.ndim(x) else 0 for x in arrays}
     count = max(counts, default=0)
     if len(counts) != 1 or not count:
-        raise ValueError(f"{program.name}: give every argument for the same number of points, at least 1; got {sorted(counts)}")
+        raise ValueError(f"{program.name}: arguments have {sorted(counts)} points; pass equal numbers of points, at least 1")
     for a, x in zip(program.inputs, arrays, strict=True):
         if np.shape(x) != (count, *a.shape):
             wanted = (count, *a.shape)
@@ -308,9 +308,9 @@ def solve(A: ArrayLike, b: Array | Sequence[Scalar]) -> Array:
 
 
 def dense(weights: Array, bias: Array, x: ArrayLike) -> Array:
-    """Return W x + b, shape (m,), with constant weights; compiled as a loop.
+    """Return W x + b, shape (m,), with constant weights, compiled as a loop.
 
-    `weights`: W, shape (m, n); `bias`: b, shape (m,); `x`: shape (n,).
+    `weights` is W, shape (m, n), `bias` is b, shape (m,), and `x` has the shape (n,).
     """
     callee, given = Dense(np.asarray(weights, dtype=float), np.asarray(bias, dtype=float)), [np.asarray(x)]
     return _called(callee, given)[0] if _has_symbols(given) else callee(*given)[0]
@@ -319,9 +319,9 @@ def dense(weights: Array, bias: Array, x: ArrayLike) -> Array:
 def solve_semidefinite(
     A: ArrayLike, b: Array | Sequence[Scalar], tolerance: float = 1e-12, least: float = 0.0
 ) -> tuple[Array, Scalar, Scalar]:
-    """Return a solution of A x = b for semidefinite A (n, n), b (n,) in its range; its rank; last pivot over the first.
+    """Return a solution of A x = b for a semidefinite A (n, n) and b (n,) in its range, the rank, and the pivot ratio.
 
-    See `SolveSemidefinite` for `tolerance` and `least`.
+    The pivot ratio is that of the last pivot to the first. See `SolveSemidefinite` for `tolerance` and `least`.
     """
     callee = SolveSemidefinite(len(b), tolerance, least)
     if not _has_symbols((A, b)):
@@ -334,8 +334,8 @@ def solve_semidefinite(
 def draw(n: int, seed: Scalar, world: Scalar, stream: str | Scalar, tick: Scalar, *, normal: bool = True) -> Array:
     """Return n independent random numbers, standard `normal` or uniform in (0, 1), shape (n,); see `Draw`.
 
-    `seed` is an integer below 2⁵³, `world` below 2³²; `stream` is a name or a number, see `stream_number`; `tick` counts
-    modulo 2³².
+    `seed` is an integer below 2⁵³, and `world` an integer below 2³². `stream` is a name, or a number as from `stream_number`.
+    `tick` is an integer, used modulo 2³².
     """
     number = float(stream_number(stream)) if isinstance(stream, str) else stream
     given = [np.asarray(x) for x in (seed, world, number, tick)]
@@ -344,16 +344,16 @@ def draw(n: int, seed: Scalar, world: Scalar, stream: str | Scalar, tick: Scalar
 
 
 def when(condition: Scalar, program: Program, arrays: Sequence[ArrayLike], kept: Sequence[ArrayLike]) -> list[Array]:
-    """Return results of a program where a condition is not 0, and the values `kept` elsewhere; see `When`."""
+    """Return the results of a program if a condition is not 0, otherwise the values `kept`; see `When`."""
     callee, given = When(program), [np.asarray(condition), *map(np.asarray, arrays), *map(np.asarray, kept)]
     return _called(callee, given) if _has_symbols(given) else list(callee(*given))
 
 
 def iterate(program: Program, times: int, *arrays: ArrayLike) -> list[Array]:
-    """Return final state and number of passes, at most `times`, of a program that is repeated until done; see `Iterate`.
+    """Return the final state and the number of passes, at most `times`, of a program repeated until done; see `Iterate`.
 
-    The program maps the state and constant arrays (both in `arrays`) to the state after one pass and `done`.
+    `arrays` contains the initial state, followed by constant arrays. The program returns the state after one pass and `done`.
     """
     callee, given = Iterate(program, times), [np.asarray(x) for x in arrays]
-    # parts of arrays with symbols may hold only numbers, as objects
+    # slices of arrays with symbols may be object arrays that contain only numbers
     return _called(callee, given) if _has_symbols(given) else list(callee(*(x.astype(float) for x in given)))

@@ -1,4 +1,4 @@
-"""Tracing: call a function once with symbols, and convert the expressions that it returns to a program."""
+"""Tracing: call a function once with symbols, and convert the returned expressions to a program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows: TypeAlias = Sequence[tuple[int, ...]]
 """Indices of the entries of several arrays."""
 
 BY_CODE = {getattr(casadi, code): kind for kind in KINDS.values() for code in kind.casadi}
-"""Operations by CasADi's codes."""
+"""Operations, keyed by CasADi code."""
 
 
 COMMUTES = frozenset(kind.name for kind in KINDS.values() if kind.commutes)
@@ -30,9 +30,9 @@ COMMUTES = frozenset(kind.name for kind in KINDS.values() if kind.commutes)
 def trace(
     function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *, name: str = "", outputs: tuple[str, ...] = ()
 ) -> Program:
-    """Return the program of a NumPy function that takes arrays with these names and shapes and returns an array or a tuple.
+    """Return the program of a NumPy function that takes named arrays of given shapes and returns an array or a tuple.
 
-    Results are named result0, result1, ... by default.
+    By default, results are named result0, result1, ...
     """
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
     results, sites = _traced(function, inputs)
@@ -56,7 +56,7 @@ def _traced(function: Callable[..., Any], inputs: Mapping[str, Any]) -> tuple[tu
 
 
 def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, bool]:
-    """Return, for each argument of a NumPy function, whether it affects the results; arguments as in `trace`."""
+    """Return True for each argument of a NumPy function that affects the results; arguments are those of `trace`."""
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
     results, sites = _traced(function, inputs)
     read = {x.element_hash() for x in free_symbols([*map(column, results), *(x for site in sites for x in site.arguments)])}
@@ -64,13 +64,13 @@ def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]])
 
 
 def free_symbols(expressions: Sequence[casadi.SX], known: Sequence[casadi.SX] = ()) -> list[casadi.SX]:
-    """Return the symbols in columns of expressions that are not among the known ones."""
+    """Return the symbols in columns of expressions that are not among the known symbols."""
     own = {x.element_hash() for x in casadi.symvar(casadi.vertcat(casadi.SX(0, 1), *known))}
     return [x for x in casadi.symvar(casadi.vertcat(casadi.SX(0, 1), *expressions)) if x.element_hash() not in own]
 
 
 def program_between(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:
-    """Return the program from symbols, `inputs` by name, to expressions, `outputs` by name, without calls."""
+    """Return the program from named symbols, `inputs`, to named expressions, `outputs`, without calls."""
     columns, expressions = [column(x) for x in inputs.values()], [column(y) for y in outputs.values()]
     given, wanted = (tuple(Argument(k, np.shape(x)) for k, x in arrays.items()) for arrays in (inputs, outputs))
     names, n = identifiers([*inputs, *outputs]), len(inputs)
@@ -86,14 +86,14 @@ def program_with_calls(
     outputs: tuple[Argument, ...],
     sites: Sequence[Site],
 ) -> Program:
-    """Return the program from symbols to expressions, a column for each input and output, with results of calls."""
+    """Return the program from symbols to expressions with results of calls; each input and output is one column."""
     given = [*columns, *(y for site in sites for y in site.results)]
     wanted = casadi.cse([*expressions, *(x for site in sites for x in site.arguments)])
     return program_of(casadi.Function(name, given, wanted), inputs, outputs, sites)
 
 
 def identifiers(names: list[str]) -> list[str]:
-    """Return names that CasADi accepts: letters, digits and single underscores, all different."""
+    """Return distinct names that CasADi accepts: letters, digits and single underscores."""
     out: list[str] = []
     for name in names:
         plain = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_") or "x"
@@ -105,17 +105,17 @@ def identifiers(names: list[str]) -> list[str]:
 def program_of(
     function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], sites: Sequence[Site] = ()
 ) -> Program:
-    """Flat operations of a CasADi SX function with dense columns as inputs and outputs.
+    """Return the flat operations of a CasADi SX function with dense columns as inputs and outputs.
 
-    CasADi's instructions reuse work slots; here every value has its own index. Equal operations are merged (also a + b with
-    b + a), and squares, doubles and divisions by one number become products. Results of calls are additional inputs of the
-    function, after the program's, and their arguments additional outputs.
+    Instructions of CasADi reuse work slots, whereas every value of a program has its own index. Equal operations are merged
+    (also a + b with b + a), and squares and divisions by a common number become products. Results of calls are additional
+    inputs of the function, after those of the program, and arguments of calls are additional outputs.
     """
     builder = _Builder()
     slots: dict[int, int] = {}
     results: list[list[int]] = [[-1] * function.size1_out(k) for k in range(function.n_out())]
     answers = [(s, k) for s, site in enumerate(sites) for k in range(len(site.results))]
-    # CasADi's Python methods only forward to these functions, at some cost
+    # Python methods of CasADi only forward to these functions, at some cost
     read = casadi._casadi  # type: ignore[attr-defined]
     code, operands, place = read.Function_instruction_id, read.Function_instruction_input, read.Function_instruction_output
     for i in range(function.n_instructions()):
@@ -200,7 +200,7 @@ class _Builder:
         return self.add("sub" if minus else "add", a, b)
 
     def closure(self, wanted: Iterable[int], needed: list[bool]) -> list[int]:
-        """Mark all operations required by given ones, including themselves; return the newly marked ones in order."""
+        """Mark all operations that the given operations need, including themselves; return the newly marked ones in order."""
         found: list[int] = []
         fresh = list(wanted)
         while fresh:
@@ -214,7 +214,7 @@ class _Builder:
     def finish(
         self, function: casadi.Function, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], results: Rows
     ) -> Program:
-        """Remove operations that no result needs, and renumber."""
+        """Remove operations that no result needs, and renumber the others."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
         number: dict[int, int] = {-1: -1}
@@ -234,7 +234,7 @@ class _Builder:
         results: Rows,
         calls: Sequence[tuple[Callee, Rows]],
     ) -> Program:
-        """As `finish`, in segments: operations for a call's arguments, the call, ..., and finally those for the results."""
+        """Return the program of `finish` in segments: operations for the arguments of a call, the call, ..., the results."""
         needed = [False] * len(self.operations)
         self.closure([p for row in results for p in row], needed)
         alive = [False] * len(calls)
@@ -281,4 +281,4 @@ SIMPLER: dict[int, Callable[[_Builder, int, int], int]] = {
     casadi.OP_SUB: lambda builder, a, b: builder.sum(a, b, minus=True),
     casadi.OP_MUL: _Builder.product,
 }
-"""Operations that are simplified or replaced, by CasADi code."""
+"""Operations that are simplified or replaced, keyed by CasADi code."""

@@ -1,8 +1,8 @@
-"""Coefficients of sine and cosine in double precision, for back ends with their own implementation."""
+"""Coefficients of sine and cosine in double precision, for back ends with a custom implementation."""
 
 TWO_OVER_PI = 0.6366197723675814
-"""2/π."""
-# fdlibm's kernels on |r| ≤ π/4; π/2 as the sum of three doubles, for a reduction with fused multiply-add
+"""Constant 2/π."""
+# kernels of fdlibm for |r| ≤ π/4; π/2 as the sum of three doubles, for a reduction with fused multiply-add
 SINE = (
     -1.66666666666666324348e-01,
     8.33333333332248946124e-03,
@@ -20,5 +20,5 @@ COSINE = (
     -1.13596475577881948265e-11,
 )
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
-# the same for a reduction without it: the first two have 33 bits, so that their multiples up to 2²⁰ are exact
+# π/2 for a reduction without fused multiply-add: the first two parts have 33 bits, with exact multiples up to 2²⁰
 HALF_PI_SHORT = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)

@@ -1,4 +1,4 @@
-"""WebAssembly: programs as relocatable objects, by LLVM. `WasmModule` links them."""
+"""WebAssembly back end: LLVM compiles programs to relocatable objects, which `WasmModule` links."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ._rolled import Rolled
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = ("bulk-memory", "mutable-globals", "nontrapping-fptoint", "sign-ext")
-"""Extensions of WebAssembly 1.0 that all browsers have since 2021."""
+"""Extensions of WebAssembly 1.0 that all browsers have supported since 2021."""
 LONG = 20_000
-"""Lines of IR above which the optimiser costs more time than it gains."""
+"""Number of lines of IR above which optimisation costs more time than it saves."""
 
 
 @cache
@@ -29,18 +29,18 @@ def _machine(effort: int) -> Any:
 
 
 class Wasm(Backend):
-    """WebAssembly for browsers: functions of packed arrays that a routine calls."""
+    """Back end that generates WebAssembly for browsers, as functions of packed arrays that a routine calls."""
 
     key = "wasm"
     about = "WebAssembly for browsers"
     takes_loops = True
 
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
-        """Return the IR of a function of packed arrays; see `Backend.source`."""
+        """Return the LLVM IR of a function of packed arrays; see `Backend.source`."""
         from ._llvm_text import packed_text
 
         if form.state is not None:
-            raise self._unable("compiles no marches")
+            raise self._unable("does not compile marches")
         return packed_text(program, 1, form.rarely, fused=False)
 
     def versions(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Linker for WebAssembly: relocatable objects of LLVM become one module with its memory, table and exports.
+"""Linker for WebAssembly: combines relocatable objects of LLVM into one module with memory, table and exports.
 
-It covers what LLVM's objects of programs contain: functions, constants, the stack pointer and addresses of functions. Formats:
-WebAssembly core specification 1.0 (section 5) and tool conventions, "Linking.md".
+The linker supports the contents of compiled programs: functions, constants, the stack pointer and addresses of functions. The
+formats are those of the WebAssembly core specification 1.0 (section 5) and of the tool conventions, "Linking.md".
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 PAGE = 65536
-"""Size of a page of memory [bytes]."""
+"""Size of a memory page [bytes]."""
 STACK = 2**22
-"""Size of the stack, at the start of the memory: an overflow leaves the memory and traps [bytes]."""
+"""Size of the stack at the start of the memory [bytes]; an overflow leaves the memory and traps."""
 PADDED = 5
 """Length of a relocated number [bytes]."""
 ALIGNED = 64
-"""Alignment of blocks of data [bytes]."""
+"""Alignment of data blocks [bytes]."""
 FUNCTION, TABLE, MEMORY, GLOBAL = 0, 1, 2, 3
 """Kinds of imports and exports."""
 DATA, SECTION = 1, 3
-"""Kinds of symbols besides functions (0) and globals (2)."""
+"""Kinds of symbols other than functions (0) and globals (2)."""
 UNDEFINED, EXPLICIT_NAME = 0x10, 0x40
 """Flags of symbols."""
 ADDENDS = (3, 4, 5, 8, 9)
-"""Types of relocations with an addend."""
+"""Types of relocations that have an addend."""
 
 
 class _Reader:
-    """Reads numbers of a section."""
+    """Reader of the numbers in a section."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data, self.at = data, at
@@ -40,7 +40,7 @@ class _Reader:
         return self.data[self.at - 1]
 
     def number(self, signed: bool = False) -> int:
-        """Read a LEB128 number."""
+        """Read a number in LEB128 encoding."""
         value = shift = 0
         while True:
             b = self.byte()
@@ -58,7 +58,7 @@ class _Reader:
 
 
 def unsigned(value: int) -> bytes:
-    """Return a number as unsigned LEB128."""
+    """Return a number in unsigned LEB128 encoding."""
     out = bytearray()
     while True:
         value, b = value >> 7, value & 0x7F
@@ -68,7 +68,7 @@ def unsigned(value: int) -> bytes:
 
 
 def signed(value: int) -> bytes:
-    """Return a number as signed LEB128."""
+    """Return a number in signed LEB128 encoding."""
     out = bytearray()
     while True:
         value, b = value >> 7, value & 0x7F
@@ -83,9 +83,9 @@ class _Symbol(NamedTuple):
     name: str
     defined: bool
     place: int
-    """Index of the function, or of the block of data."""
+    """Index of the function or of the data block."""
     offset: int = 0
-    """Offset in the block of data."""
+    """Offset in the data block [bytes]."""
 
 
 class _Relocation(NamedTuple):
@@ -97,18 +97,18 @@ class _Relocation(NamedTuple):
 
 @dataclass
 class _Object:
-    """A relocatable object."""
+    """Contents of a relocatable object."""
 
     name: str
     types: list[bytes] = field(default_factory=list)
     imports: list[tuple[int, str, int]] = field(default_factory=list)
-    """Kind, name, and type of functions."""
+    """Imports as kind, name, and type of function."""
     functions: list[int] = field(default_factory=list)
-    """Types of the functions."""
+    """Type index of each function."""
     bodies: list[tuple[int, bytes]] = field(default_factory=list)
     """Offset in the section, and code, of each function."""
     blocks: list[tuple[int, bytes]] = field(default_factory=list)
-    """Offset in the section, and contents, of each block of data."""
+    """Offset in the section, and contents, of each data block."""
     alignments: list[int] = field(default_factory=list)
     symbols: list[_Symbol] = field(default_factory=list)
     relocations: dict[str, list[_Relocation]] = field(default_factory=dict)
@@ -126,9 +126,9 @@ def _limits(r: _Reader) -> None:
 
 
 def _parsed(name: str, data: bytes) -> _Object:
-    """Return the contents of an object."""
+    """Return the contents of a relocatable object."""
     if data[:8] != b"\0asm\1\0\0\0":
-        raise ValueError(f"{name} is not a WebAssembly object")
+        raise ValueError(f"{name} is not a WebAssembly object; compile it with the wasm back end")
     out, r = _Object(name), _Reader(data, 8)
     while r.at < len(data):
         kind, size = r.byte(), r.number()
@@ -164,7 +164,7 @@ def _parsed(name: str, data: bytes) -> _Object:
             case 11:
                 for _ in range(r.number()):
                     if r.number() != 0:
-                        raise ValueError(f"{name}: data without an address")
+                        raise ValueError(f"{name}: a data segment has no constant address, which this linker does not support")
                     r.byte()
                     r.number(signed=True)
                     r.byte()
@@ -175,7 +175,7 @@ def _parsed(name: str, data: bytes) -> _Object:
 
 
 def _custom(out: _Object, r: _Reader, end: int) -> None:
-    """Read symbols or relocations."""
+    """Read symbols or relocations from a custom section."""
     name = r.text()
     if name == "linking":
         r.number()
@@ -218,21 +218,21 @@ def _symbol(out: _Object, r: _Reader) -> _Symbol:
 
 
 class Linked(NamedTuple):
-    """A module and the addresses of its parts."""
+    """Linked module, with the addresses of its parts."""
 
     code: bytes
     entries: dict[str, int]
-    """Indices in the function table of the requested functions, by name."""
+    """Indices of the requested functions in the function table, keyed by name."""
     addresses: list[int]
-    """Addresses of the blocks of data."""
+    """Addresses of the data blocks [bytes]."""
     end: int
-    """End of the data; memory beyond it is free [bytes]."""
+    """End of the data [bytes]; memory beyond this address is free."""
 
 
 class Linker:
-    """Links objects; functions are identified by the names that they export.
+    """Linker of relocatable objects; functions are identified by their exported names.
 
-    `callable_`: object and symbol of each function that is called through the table, under a unique name.
+    `callable_` contains object and symbol of each function that is called through the table, keyed by a unique name.
     """
 
     def __init__(self, objects: Mapping[str, bytes], callable_: Mapping[str, tuple[str, str]]) -> None:
@@ -254,7 +254,7 @@ class Linker:
                     if (name, s.name) not in wanted:
                         self.exported.setdefault(s.name, index)
         self.table: dict[int, int] = {}
-        """Indices in the function table; index 0 is empty, as a null pointer."""
+        """Indices in the function table; index 0 is empty, like a null pointer."""
         self.entries = {key: self.place(self.own[where]) for key, where in callable_.items()}
         self.data: list[tuple[int, bytes]] = []
         self._shared: dict[bytes, int] = {}
@@ -266,14 +266,14 @@ class Linker:
         return self.table.setdefault(function, len(self.table) + 1)
 
     def put(self, contents: bytes, alignment: int = ALIGNED) -> int:
-        """Return the address of new data."""
+        """Place new data in memory; return the address."""
         at = -(-self.end // alignment) * alignment
         self.data.append((at, contents))
         self.end = at + len(contents)
         return at
 
     def reserve(self, size: int) -> int:
-        """Return the address of memory that is 0 at the start."""
+        """Reserve memory that is initially 0; return the address."""
         at = -(-self.end // ALIGNED) * ALIGNED
         self.end = at + size
         return at
@@ -281,23 +281,25 @@ class Linker:
     def _put_block(self, o: _Object, k: int) -> int:
         begin, contents = o.blocks[k]
         if any(begin <= x.offset < begin + len(contents) for x in o.relocations.get("DATA", ())):
-            raise ValueError(f"{o.name}: addresses in data")
-        if contents not in self._shared:  # tables of several programs, such as quantiles
+            raise ValueError(f"{o.name}: a data block contains addresses, which this linker does not support")
+        if contents not in self._shared:  # shared tables of several programs, such as quantiles
             self._shared[contents] = self.put(contents, max(8, o.alignments[k]))
         return self._shared[contents]
 
     def address(self, name: str, symbol: str) -> int:
-        """Return the address of a variable of an object."""
+        """Return the address of a variable in an object."""
         found = next(s for s in self.objects[name].symbols if s.kind == DATA and s.name == symbol)
         return self.placed[name][found.place] + found.offset
 
     # -- code ------------------------------------------------------------------------------------------------------------------
 
     def _function(self, o: _Object, symbol: _Symbol) -> int:
-        """Return the index of a function of an object, or of an external function that it names."""
+        """Return the index of a function of an object, or of the external function with the name of the symbol."""
         found = self.own.get((o.name, symbol.name)) if symbol.defined else self.exported.get(symbol.name)
         if found is None:
-            raise ValueError(f"{o.name} calls {symbol.name!r}, which no object defines")
+            raise ValueError(
+                f"{o.name} calls {symbol.name!r}, which no object defines; add an object that exports this function"
+            )
         return found
 
     def _value(self, o: _Object, x: _Relocation) -> bytes:
@@ -317,7 +319,7 @@ class Linker:
                 return unsigned(0)  # the stack pointer
             case 20:
                 return unsigned(0)  # the table
-        raise ValueError(f"{o.name}: relocation of type {x.kind}")
+        raise ValueError(f"{o.name}: this linker does not support relocations of type {x.kind}")
 
     def _type(self, kind: bytes) -> int:
         return self.types.setdefault(kind, len(self.types))
@@ -336,7 +338,7 @@ class Linker:
         return out
 
     def module(self, exports: Mapping[str, str]) -> bytes:
-        """Return the module; `exports`: functions to export, by their names in the module."""
+        """Return the linked module; `exports` maps names in the module to functions."""
         functions, bodies = [], []
         for o in self.objects.values():
             functions += [self._type(o.types[t]) for t in o.functions]

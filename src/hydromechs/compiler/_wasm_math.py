@@ -1,6 +1,6 @@
-"""Elementary functions as LLVM IR, for machines without a C library: the algorithms of fdlibm without branches.
+"""Elementary functions as LLVM IR for machines without a C library: the algorithms of fdlibm without branches.
 
-Errors are below 2 units in the last place, of `sinh` and `tan` below 4, of `pow` below 2 |y| + 2.
+Errors are below 2 units in the last place. Errors of `sinh` and `tan` are below 4 units, those of `pow` below 2 |y| + 2 units.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from ._llvm_sincos import double, sincos_text
 
 LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
-"""ln 2 as a number with 32 trailing zeros, and the remainder."""
+"""ln 2 as a number with 32 trailing zero bits, and the remainder."""
 EXP = (
     1.66666666666666019037e-01,
     -2.77777777770155933842e-03,
@@ -54,7 +54,7 @@ ATAN_AT = (
     (9.82793723247329054082e-01, 1.39033110312309984516e-17),
     (1.57079632679489655800e00, 6.12323399573676603587e-17),
 )
-"""Angles with tangent 0.5, 1, 1.5 and infinity, each as a number and the remainder."""
+"""Angles with the tangents 0.5, 1, 1.5 and infinity, each as a number and the remainder."""
 ASIN_P = (
     1.66666666666666657415e-01,
     -3.25565818622400915405e-01,
@@ -77,7 +77,7 @@ PI = (3.14159265358979311600e00, 1.22464679914735317720e-16)
 
 
 class _Value:
-    """A number, an integer or a condition of a function in IR."""
+    """Floating-point number, integer or condition in a function in IR."""
 
     def __init__(self, f: _Function, name: str, kind: str = "double") -> None:
         self.f, self.name, self.kind = f, name, kind
@@ -132,37 +132,37 @@ class _Value:
         return self.f.new(f"fneg double {self.name}")
 
     def compare(self, how: str, other: _Value | float) -> _Value:
-        """Return a condition."""
+        """Return the condition of a comparison with another number."""
         return self.f.new(f"fcmp {how} double {self.name}, {self.f.of(other, 'double').name}", "i1")
 
     def either(self, yes: _Value | float, no: _Value | float) -> _Value:
-        """Return one of two numbers, by this condition."""
+        """Return one of two numbers, selected by this condition."""
         a, b = self.f.of(yes, "double"), self.f.of(no, "double")
         return self.f.new(f"select i1 {self.name}, double {a.name}, double {b.name}")
 
     @property
     def bits(self) -> _Value:
-        """Bits of the number."""
+        """Bits of the floating-point number."""
         return self.f.new(f"bitcast double {self.name} to i64", "i64")
 
     @property
     def number(self) -> _Value:
-        """Number with these bits."""
+        """Floating-point number with these bits."""
         return self.f.new(f"bitcast i64 {self.name} to double")
 
     @property
     def whole(self) -> _Value:
-        """Conversion of a finite number to an integer."""
+        """Conversion of a finite floating-point number to an integer."""
         return self.f.new(f"fptosi double {self.name} to i64", "i64")
 
     @property
     def real(self) -> _Value:
-        """Conversion of an integer to a number."""
+        """Conversion of an integer to a floating-point number."""
         return self.f.new(f"sitofp i64 {self.name} to double")
 
 
 class _Function:
-    """Lines of a function of numbers."""
+    """Lines of a function of floating-point numbers."""
 
     def __init__(self, name: str, arity: int, attributes: str = "") -> None:
         self.head = f"define {attributes}double @{name}({', '.join(f'double %x{k}' for k in range(arity))}) nounwind {{"
@@ -170,7 +170,7 @@ class _Function:
         self.given = [_Value(self, f"%x{k}") for k in range(arity)]
 
     def new(self, text: str, kind: str = "double") -> _Value:
-        """Write a line that defines a value."""
+        """Write a line that defines a value; return the value."""
         self.lines.append(f"  %v{len(self.lines)} = {text}")
         return _Value(self, f"%v{len(self.lines) - 1}", kind)
 
@@ -181,7 +181,7 @@ class _Function:
         return _Value(self, double(float(value)) if kind == "double" else str(int(value)), kind)
 
     def call(self, name: str, *given: _Value) -> _Value:
-        """Call a function of numbers."""
+        """Call a function of floating-point numbers."""
         return self.new(f"call double @{name}({', '.join(f'double {x.name}' for x in given)})")
 
     def polynomial(self, x: _Value, coefficients: tuple[float, ...]) -> _Value:
@@ -222,7 +222,7 @@ def _exp() -> str:
 
 
 def _expm1() -> str:
-    """exp(x) − 1; not a function of programs."""
+    """Return exp(x) − 1, which only other functions call."""
     f = _Function("own_expm1", 1, "internal ")
     x = f.given[0]
     size = f.call("llvm.fabs.f64", x)
@@ -239,7 +239,7 @@ def _log() -> str:
     x = f.given[0]
     tiny = x < 2.2250738585072014e-308
     bits = tiny.either(x * 2.0**54, x).bits
-    moved = bits + ((0x3FF00000 - 0x3FE6A09E) << 32)  # the mantissa becomes √½ to √2
+    moved = bits + ((0x3FF00000 - 0x3FE6A09E) << 32)  # moves the mantissa to the range √½ to √2
     k = (moved >> 52) - 1023
     m = ((moved & (2**52 - 1)) + (0x3FE6A09E << 32)).number
     dk = k.real - tiny.either(54.0, 0.0)

@@ -1,4 +1,4 @@
-"""WebAssembly modules: routines, programs and their arrays at fixed addresses, for one world at a time."""
+"""WebAssembly modules with routines, programs and their arrays at fixed addresses, for one world at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ define i32 @run(ptr %table, i32 %passes) {{
   ret i32 %short
 }}
 """
-"""Runs a routine of one world; returns the number of recorded rows."""
+"""Function that runs a routine of one world and returns the number of recorded rows."""
 MEMORY = """
 @heap = global i64 0, align 8
 declare i32 @llvm.wasm.memory.size.i32(i32)
@@ -66,7 +66,7 @@ define void @free(ptr %p) nounwind {
   ret void
 }
 """
-"""Memory allocated like a stack from `heap` on: the last block allocated is freed first."""
+"""Stack-like memory allocator that starts at `heap`: the last allocated block must be freed first."""
 
 
 class MemoryPlace(NamedTuple):
@@ -77,29 +77,29 @@ class MemoryPlace(NamedTuple):
 
 
 class PlacedRoutine(NamedTuple):
-    """Addresses of a routine."""
+    """Addresses of the data of a routine."""
 
     table: int
-    """Address of its table, the first argument of the module's function `run`."""
+    """Address of the table, the first argument of the function `run` of the module."""
     arrays: Mapping[str, MemoryPlace]
-    """Arrays of state and inputs, by name."""
+    """Arrays of state and inputs, keyed by name."""
     records: Mapping[str, MemoryPlace]
-    """Rows of the records, by name; sizes are those of a row."""
+    """Records, keyed by name, with the size of one row."""
 
 
 class PlacedProgram(NamedTuple):
-    """A program called through the function table."""
+    """Program that is called through the function table."""
 
     entry: int
     """Index in the function table."""
     arguments: int
-    """Address of the list of addresses, the only argument."""
+    """Address of the list of argument addresses, the only argument."""
     inputs: Mapping[str, MemoryPlace]
     outputs: Mapping[str, MemoryPlace]
 
 
 class _Entry(NamedTuple):
-    """Code of a program: its index in the function table instead of an address."""
+    """Code of a program, identified by its index in the function table instead of an address."""
 
     place: int
 
@@ -108,14 +108,14 @@ class _Entry(NamedTuple):
 
 
 class WasmModule:
-    """A module of routines and programs with their arrays at fixed addresses, for one world at a time.
+    """Module of routines and programs with arrays at fixed addresses, for one world at a time.
 
-    Routines share arrays with equal names, except routines in `separate`, which have a separate state.
+    Routines share arrays with equal names. Routines in `separate` have separate state arrays.
 
     Args:
-        routines: Routines by name.
-        programs: Further programs by name.
-        rows: Rows of the records of a routine.
+        routines: Routines, keyed by name.
+        programs: Additional programs, keyed by name.
+        rows: Number of rows of the records of a routine.
         separate: Names of routines with a separate state.
     """
 
@@ -150,9 +150,9 @@ class WasmModule:
             name: self._placed(routine, codes, rows, f"{name} " if name in separate else "")
             for name, routine in routines.items()
         }
-        """Routines by name."""
+        """Routines, keyed by name."""
         self.programs = {name: self._program(recipe, codes) for name, recipe in programs.items()}
-        """Programs by name."""
+        """Programs, keyed by name."""
 
     def _new(self, size: int) -> MemoryPlace:
         return MemoryPlace(self._linker.reserve(8 * max(size, 1)), size)
@@ -166,7 +166,10 @@ class WasmModule:
             key = f"{before}{name}" if name in routine.state else name
             own = self._arrays.setdefault(key, MemoryPlace(0, size))
             if own.size != size:
-                raise ValueError(f"array {name!r} has {own.size} and {size} numbers in two routines")
+                raise ValueError(
+                    f"array {name!r} has {own.size} and {size} numbers in two routines; "
+                    "use equal sizes or list a routine in separate"
+                )
             if not own.address:
                 own = self._arrays[key] = self._new(size)
             arrays[name] = own
@@ -190,7 +193,7 @@ class WasmModule:
         return PlacedProgram(codes[recipe.key].place, self._linker.put(addresses.tobytes()), inputs, outputs)
 
     def code(self, values: Mapping[str, Array]) -> bytes:
-        """Return the module. `values`: initial values of arrays, by name."""
+        """Return the code of the module; `values` contains initial values of arrays, keyed by name."""
         link = self._linker
         for name, x in values.items():
             at = self._arrays[name]

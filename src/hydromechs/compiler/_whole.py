@@ -1,8 +1,8 @@
-"""Whole arrays: a function of long arrays becomes a list of loops over their entries and calls, not straight-line code.
+"""Whole arrays: a function of long arrays becomes loops over their entries and calls instead of straight-line code.
 
 `trace_whole` calls a function with `Whole` arrays, as `trace` does with arrays of symbols. Sums and products are delayed until
-an array is needed: then one loop computes all of its entries. So the step of an integrator is the same function for a state of
-ten numbers and of ten thousand, and its code has the same length.
+an array is needed; one loop then computes all entries. An integration step is therefore one function for any size of the state,
+and the length of its code does not depend on the size.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from ._program import Program
 from ._rolled import ROW, Address, Rolled, Stage, Sweep
 
 OPEN: ContextVar[_Loops | None] = ContextVar("loops", default=None)
-"""Traced arguments and results."""
+"""Loops of the current trace in this context."""
 
 
 class _Operation(NamedTuple):
-    """An operation on entries."""
+    """Delayed operation on the entries of arrays."""
 
     name: str
-    """Name of the method that computes it, such as __add__."""
+    """Name of the method that computes the operation, such as __add__."""
     operands: tuple[Any, ...]
-    """Whole arrays and numbers."""
+    """Whole arrays and numbers, in order."""
 
 
 class _At(NamedTuple):
-    """A slice of an array in memory."""
+    """Slice of an array in memory."""
 
     array: str
     start: int
-    """Index of its first entry there."""
+    """Index of the first entry of the slice in the array."""
 
 
 class Whole:
-    """An array in a function traced by `trace_whole`; `source` is its slice of memory, or the operation that computes it."""
+    """Array in a function traced by `trace_whole`; `source` is a slice of memory, or the operation that computes the array."""
 
     __array_ufunc__ = None  # makes NumPy defer to the methods below
 
@@ -60,12 +60,12 @@ class Whole:
         return self.shape[0]
 
     def __getitem__(self, at: slice) -> Whole:
-        """Return a slice of its entries, with step 1."""
+        """Return a slice of the entries, with step 1."""
         if not isinstance(at, slice) or self.ndim != 1:
-            raise TypeError(f"only slices of one-dimensional arrays are supported here, got {at!r} of {self.shape}")
+            raise TypeError(f"index {at!r} of shape {self.shape} is not supported; use slices of one-dimensional arrays")
         first, last, step = at.indices(self.shape[0])
         if step != 1:
-            raise TypeError(f"a slice must have step 1, got {step}")
+            raise TypeError(f"a slice has step {step}; use step 1")
         shape = (max(0, last - first),)
         if isinstance(self.source, _At):
             return Whole(_At(self.source.array, self.source.start + first), shape)
@@ -73,14 +73,14 @@ class Whole:
         return Whole(_Operation(self.source.name, tuple(parts)), shape)
 
     def reshape(self, shape: tuple[int, ...]) -> Whole:
-        """Return the same entries in another shape."""
+        """Return an array with the same entries and another shape."""
         loops = OPEN.get()
         if loops is None or int(np.prod(shape)) != self.size:
-            raise ValueError(f"cannot reshape an array of shape {self.shape} to {shape}")
+            raise ValueError(f"cannot reshape an array of shape {self.shape} to {shape}; use an equal number of entries")
         return Whole(loops.place(self), shape)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Implement np.shape, np.size, np.ndim, np.concatenate and np.stack of such arrays and of arrays of equal numbers."""
+        """Implement np.shape, np.size, np.ndim, np.concatenate and np.stack for whole arrays and arrays of equal numbers."""
         if function is np.shape:
             return self.shape
         if function is np.size:
@@ -106,7 +106,7 @@ def _operator(name: str) -> Callable[..., Whole]:
             if not isinstance(x, Whole | float | int | np.floating):
                 return NotImplemented
             if isinstance(x, Whole) and x.shape and shape and x.shape != shape:
-                raise ValueError(f"shapes {shape} and {x.shape} do not broadcast")
+                raise ValueError(f"shapes {shape} and {x.shape} do not broadcast; use equal shapes")
             shape = shape or getattr(x, "shape", ())
         return Whole(_Operation(name, (self, *others)), shape)
 
@@ -118,26 +118,26 @@ for _name in ("add", "sub", "mul", "truediv", "radd", "rsub", "rmul", "rtruediv"
 
 
 class _Loops:
-    """Sequence of loops and calls, and the arrays between them."""
+    """Sequence of loops and calls, with the arrays between them."""
 
     def __init__(self) -> None:
         self.work: dict[str, int] = {}
         self.sweeps: list[Sweep] = []
 
     def array(self, size: int) -> str:
-        """Add an array."""
+        """Add a working array; return its name."""
         name = f"work{len(self.work)}"
         self.work[name] = size
         return name
 
     def put(self, callee: Program | Rolled, places: Sequence[_At]) -> None:
-        """Add a call with its arguments and results in memory."""
+        """Add a call with arguments and results in memory."""
         at = tuple(Address(x.array, None, 1, x.start) for x in places)
         self.sweeps.append(Sweep((Stage((callee,), (at,)),), once=True))
 
     def entries(self, whole: Any, to: _At) -> None:
-        """Compute the entries of an array, in a loop if there are several."""
-        from ._trace import trace  # imports this
+        """Compute the entries of an array, in a loop if there are several entries."""
+        from ._trace import trace  # circular import
 
         leaves: dict[tuple[_At, bool], int] = {}
         _leaves(whole, leaves)
@@ -160,7 +160,7 @@ class _Loops:
         self.put(Rolled("entries", tuple(arguments), result, (), table, np.zeros(0), {}, (sweep,)), [*places, to])
 
     def place(self, whole: Any) -> _At:
-        """Return the slice of an array; compute the array if necessary."""
+        """Return the slice of an array in memory; compute the array if necessary."""
         if isinstance(whole, Whole) and isinstance(whole.source, _At):
             return whole.source
         to = _At(self.array(int(np.size(whole))), 0)
@@ -170,7 +170,7 @@ class _Loops:
     def store(self, whole: Any, to: _At) -> None:
         """Copy an array to a slice."""
         if not isinstance(whole, Whole) and np.size(whole) and not _equal(np.asarray(whole, dtype=float)):
-            raise TypeError("a whole array cannot contain an array of different numbers; pass it as an argument")
+            raise TypeError("a whole array cannot contain an array of different numbers; pass that array as an argument")
         if np.size(whole) > 0:
             self.entries(whole, to)
 
@@ -183,7 +183,7 @@ class _Loops:
 
 
 def _leaves(x: Any, found: dict[tuple[_At, bool], int]) -> None:
-    """Number the slices of memory that an expression reads, and record whether each is as long as the result."""
+    """Number the slices of memory that an expression reads, and record whether each slice is as long as the result."""
     if isinstance(x, Whole):
         if isinstance(x.source, _At):
             found.setdefault((x.source, bool(x.shape)), len(found))
@@ -218,7 +218,7 @@ _APPLY: dict[str, Callable[..., Any]] = {
 def _joined(parts: Sequence[Any], shape: tuple[int, ...]) -> Whole:
     loops = OPEN.get()
     if loops is None:
-        raise TypeError("whole arrays can be joined only in a function that is being traced")
+        raise TypeError("whole arrays were joined outside of a trace; join them only in a function that is being traced")
     to, start = loops.array(int(np.prod(shape))), 0
     for part in parts:
         loops.store(part, _At(to, start))
@@ -227,31 +227,33 @@ def _joined(parts: Sequence[Any], shape: tuple[int, ...]) -> Whole:
 
 
 def call_whole(callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
-    """Return results of a program or loop under `trace_whole`, for a whole array, or an array of equal numbers, per input."""
+    """Return the results of a call under `trace_whole`; each input is a whole array or an array of equal numbers."""
     loops = OPEN.get()
     if loops is None:
-        raise TypeError("whole arrays can be passed to a call only in a function that is being traced")
+        raise TypeError("a call received whole arrays outside of a trace; pass them only in a function that is being traced")
     return loops.call(callee, arrays)
 
 
 def trace_whole(
     function: Callable[..., Any], inputs: Sequence[Argument], outputs: Sequence[Argument], *, name: str = "program"
 ) -> Rolled:
-    """Return the loops of a function of whole arrays: sums, products, slices, `np.concatenate`, `np.stack`, `compiler.call`.
+    """Return the loops of a function of whole arrays.
 
-    The function takes arrays by the names of `inputs` and returns an array or a tuple of them; `inputs` and `outputs` are
-    names with shapes.
+    The function may use sums, products, slices, `np.concatenate`, `np.stack` and `compiler.call`. It takes arrays with
+    the names of `inputs` and returns an array or a tuple of arrays. `inputs` and `outputs` define names and shapes.
     """
     loops = _Loops()
     taken = {a.name for a in inputs}
-    outputs = [Argument(f"{a.name}_after" if a.name in taken else a.name, a.shape) for a in outputs]  # a step has both
+    outputs = [
+        Argument(f"{a.name}_after" if a.name in taken else a.name, a.shape) for a in outputs
+    ]  # a step has inputs and outputs of one name
     token = OPEN.set(loops)
     try:
         results = function(**{a.name: Whole(_At(a.name, 0), a.shape) for a in inputs})
         results = results if isinstance(results, tuple) else (results,)
         for a, y in zip(outputs, results, strict=True):
             if np.shape(y) != a.shape:
-                raise ValueError(f"{name}: {a.name} has shape {np.shape(y)}, must have {a.shape}")
+                raise ValueError(f"{name}: {a.name} has shape {np.shape(y)}; return an array of shape {a.shape}")
             loops.store(y, _At(a.name, 0))
     finally:
         OPEN.reset(token)
@@ -260,8 +262,8 @@ def trace_whole(
 
 
 def scattered(places: Sequence[int], size: int, name: str = "scattered") -> Rolled:
-    """Return a loop, named `name`, that scatters numbers (n,) into an array of zeros (size,)."""
-    from ._trace import trace  # imports this
+    """Return a loop, named `name`, that scatters numbers (n,) to an array of zeros (size,)."""
+    from ._trace import trace  # circular import
 
     one = trace(lambda x: x, {"x": ()}, name="one", outputs=("y",))
     stage = Stage((one,), ((Address("x", ROW), Address("y", "to")),))

@@ -1,8 +1,9 @@
-"""Threads that share the worlds of a batch, safe against interruption of the calling thread at any instruction.
+"""Threads that share the worlds of a batch, robust to an interrupt of the calling thread at any instruction.
 
-A signal handler can raise an exception between any two instructions of the main thread, so every change is one atomic step. A
-part of the work is one object, put into a queue in one step. The worker or the interrupted owner, whichever takes its `claim`,
-decides in one step whether it is done. The part itself keeps all memory that it uses alive.
+A signal handler can raise an exception between any two instructions of the main thread. Every change is therefore one atomic
+step. A part of the work is one object, which is put into a queue in one step. Either a worker or the interrupted owner acquires
+the `claim` of the part, which decides in one step whether the part is executed. The part holds references to all memory that it
+uses.
 """
 
 import os
@@ -31,24 +32,24 @@ def _serve(queue: SimpleQueue[_Part | None]) -> None:
             finally:
                 part.finished = True
                 part.done.release()
-        del part  # keep nothing alive while waiting
+        del part  # hold no references while waiting
 
 
 class Workers:
-    """Threads, in addition to the calling one, that wait for parts of batches."""
+    """Threads, in addition to the calling thread, that wait for parts of batches."""
 
     def __init__(self, count: int) -> None:
         self.process = os.getpid()
-        """Process in which the threads live."""
+        """Process that owns the threads."""
         self._queue: SimpleQueue[_Part | None] = SimpleQueue()
         for _ in range(count):
             threading.Thread(target=_serve, args=(self._queue,), name="hydromechs", daemon=True).start()
         weakref.finalize(self, _stop, self._queue, count)
 
     def share(self, work: Callable[[int, int], None], bounds: list[tuple[int, int]], keep: object) -> None:
-        """Call `work` with the bounds of all ranges, the first in this thread; even after an error, no thread is left working.
+        """Call `work` with the bounds of all ranges, the first range in this thread, and wait for all threads.
 
-        Objects in `keep` live until all threads are done.
+        Even after an error, no thread continues to work. Objects in `keep` are referenced until all threads have finished.
         """
         parts = [_Part(work, *b, keep) for b in bounds[1:]]
         broken = True

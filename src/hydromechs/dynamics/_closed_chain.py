@@ -2,7 +2,7 @@
 
 One or more trees of the forest hold the load by grips. A grip connects a frame of a body of the tree (the holder) to a frame of
 the load; some directions of the grip may be free (the general contact joint). The forces f_k are exerted by the holders on the
-load, in the axes of the grip. The equations of the thesis are generalized from serial chains to trees, and from rigid-body
+load, in the axes of the grip. The equations of the thesis are generalised from serial chains to trees, and from rigid-body
 inertias to 6×6 inertias with added mass.
 """
 

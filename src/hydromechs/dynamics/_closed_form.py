@@ -95,7 +95,7 @@ def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobia
 
 
 def transposed_times(model: Model, jacobians: Sequence[BodyJacobian], wrenches: Array | Sequence[Array | None]) -> Array:
-    """Return Σ J_iᵀ F_i, the generalized force (nv,) of wrenches F (6,) on bodies, each in its body's frame, or None."""
+    """Return Σ J_iᵀ F_i, the generalised force (nv,) of wrenches F (6,) on bodies, each in its body's frame, or None."""
     out: list = [0.0] * model.nv
     for body, F in zip(jacobians, wrenches, strict=True):
         if F is not None:

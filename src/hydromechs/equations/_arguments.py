@@ -36,7 +36,7 @@ def array(value: ArrayLike, shapes: tuple[tuple[int, ...], ...], name: str, mean
 
 
 def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
-    """Return a configuration with normalized quaternions, shape (nq,); their length must be 1 within rounding."""
+    """Return a configuration with normalised quaternions, shape (nq,); their length must be 1 within rounding."""
     given = array(q, ((model.nq,),), name, f"configuration of {model.name}, nq = {model.nq}")
     if given.dtype == object:
         return given
@@ -49,7 +49,7 @@ def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
                 if abs(length - 1.0) > UNIT_TOLERANCE:
                     raise ValueError(
                         f"{name}[{start}:{start + 4}], the quaternion of body {body.name!r}, has length {length:.9g}; "
-                        f"normalize (w, x, y, z) to length 1 within {UNIT_TOLERANCE:g}"
+                        f"normalise (w, x, y, z) to length 1 within {UNIT_TOLERANCE:g}"
                     )
                 out[start : start + 4] /= length
     return out
@@ -62,8 +62,8 @@ def state(model: Any, q: ArrayLike, v: ArrayLike) -> tuple[Model, Array, Array]:
 
 
 def torques(model: Model, tau: ArrayLike) -> Array:
-    """Return a generalized force after checks, shape (nv,)."""
-    return array(tau, ((model.nv,),), "tau", "generalized force")
+    """Return a generalised force after checks, shape (nv,)."""
+    return array(tau, ((model.nv,),), "tau", "generalised force")
 
 
 def wrenches(model: Model, wrench: ArrayLike | None) -> Array | None:

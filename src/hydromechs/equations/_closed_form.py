@@ -107,7 +107,7 @@ def _coriolis_matrix(b: _Bodies) -> Array:
 
 
 def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
-    """Return C(q, v) with added mass, factorized so that Ṁ − 2C is skew-symmetric, shape (nv, nv).
+    """Return C(q, v) with added mass, factorised so that Ṁ − 2C is skew-symmetric, shape (nv, nv).
 
         C = Σ J_iᵀ ((I_i + I^A_i) J̇_i + B_i J_i),   B = −[[0, p̂], [p̂, l̂]],   (p, l) = I_i V_i + I^A_i V_r,i
 
@@ -235,7 +235,7 @@ def closed_form_dynamics(
 
 
 def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
-    """Return the hydrodynamic damping D(q, v) as a generalized force on the left-hand side, shape (nv,).
+    """Return the hydrodynamic damping D(q, v) as a generalised force on the left-hand side, shape (nv,).
 
     In still water, D · v ≥ 0. `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """
@@ -253,7 +253,7 @@ def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: A
 
 
 def restoring_force(model: Model, q: ArrayLike) -> Array:
-    """Return g(q): weight and buoyancy in still water as a generalized force on the left-hand side, shape (nv,).
+    """Return g(q): weight and buoyancy in still water as a generalised force on the left-hand side, shape (nv,).
 
     `model` is the mechanism and `q` its configuration, shape (nq,).
     """

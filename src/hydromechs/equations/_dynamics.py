@@ -75,10 +75,10 @@ class Dynamics(CompiledEquations):
     """Compiled equations of one model.
 
     All methods accept leading batch dimensions, which broadcast; most accept `out=`. `q` is a configuration, shape (..., nq),
-    `v` a velocity, `tau` a generalized force and `vdot` the time derivative of the components of `v`, shape (..., nv) each.
+    `v` a velocity, `tau` a generalised force and `vdot` the time derivative of the components of `v`, shape (..., nv) each.
     `Keywords`, `InCurrent`, `InFlow` and `Loaded` describe the optional arguments.
 
-    For speed, values are not checked: NaN inputs give NaN results, and quaternions must have unit length. Normalize them, or
+    For speed, values are not checked: NaN inputs give NaN results, and quaternions must have unit length. Normalise them, or
     use configurations from `hm.integrate`, which preserves unit length.
 
     Constructor arguments are those of `hm.compile`.
@@ -165,7 +165,7 @@ class Dynamics(CompiledEquations):
         return out
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
-        """Return C(q, v) in M v̇ + C v + D + g + F = τ, factorized so that Ṁ − 2C is skew-symmetric, shape (..., nv, nv)."""
+        """Return C(q, v) in M v̇ + C v + D + g + F = τ, factorised so that Ṁ − 2C is skew-symmetric, shape (..., nv, nv)."""
         return self._run("coriolis_matrix", (q, v), more)[0]
 
     def coriolis_matrix_lagrange(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:

@@ -53,7 +53,7 @@ def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *
         model: The mechanism.
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
-        tau: Generalized force dual to `v`, shape (nv,).
+        tau: Generalised force dual to `v`, shape (nv,).
         flow: `fluid_velocity` [m/s] and `fluid_acceleration` [m/s²] of the water in world axes, shape (3,) or (nb, 3) each,
             and `wrench` on each body in its axes about its origin [N, N·m], shape (nb, 6); each is zero if omitted.
 
@@ -68,7 +68,7 @@ def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *
 
 
 def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Return the generalized force that produces `vdot`, the time derivative of the components of `v`, shape (nv,).
+    """Return the generalised force that produces `vdot`, the time derivative of the components of `v`, shape (nv,).
 
     The force accounts for loop forces and is not unique: joint forces that do equal work on motions with closed loops are
     equivalent.

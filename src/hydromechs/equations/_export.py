@@ -1,4 +1,4 @@
-"""Equations of a model as source files for embedded targets, and as CasADi functions for optimization."""
+"""Equations of a model as source files for embedded targets, and as CasADi functions for optimisation."""
 
 from __future__ import annotations
 

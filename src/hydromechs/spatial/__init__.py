@@ -1,4 +1,4 @@
-"""Small spatial algebra on floats or symbols: rotations, transformations, inertias and factorizations."""
+"""Small spatial algebra on floats or symbols: rotations, transformations, inertias and factorisations."""
 
 from ._choice import any_of, clamp, floor, lookup, maximum, minimum, nearest_integer, positive_part, smallest_angle, where
 from ._rotation import (

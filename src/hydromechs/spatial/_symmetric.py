@@ -1,4 +1,4 @@
-"""Small symmetric matrices: LDLᵀ factorization, semidefinite systems, and principal axes."""
+"""Small symmetric matrices: LDLᵀ factorisation, semidefinite systems, and principal axes."""
 
 import math
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class Ldl(NamedTuple):
 
 
 def ldl(A: Array | Sequence[Vector]) -> Ldl:
-    """Factorize a symmetric positive definite matrix of floats or symbols, shape (n, n); only the lower triangle is read.
+    """Factorise a symmetric positive definite matrix of floats or symbols, shape (n, n); only the lower triangle is read.
 
     d_j = a_jj − Σ_k l_jk² d_k,      l_ij = (a_ij − Σ_k l_ik d_k l_jk) / d_j
     """
