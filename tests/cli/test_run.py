@@ -76,7 +76,7 @@ def test_a_run_may_be_shorter_than_its_timed_events(run, scenario, tmp_path):
     code, said, _ = run("run", path, "--duration", 1, "--resume", tmp_path / "b", "--out", tmp_path / "c", "--no-pictures")
     assert code == 0 and "gong" in said and "bell" not in said and "the run ends" not in said
     code, _, err = run("run", path, "--duration", 0.01, "--out", tmp_path / "d")
-    assert code == 1 and "record is 0.05 s, must not be longer than the duration of 0.01 s" in err
+    assert code == 1 and "record is 0.05 s, must not exceed the duration of 0.01 s" in err
     path.write_text(text.replace("duration: 2.0", "duration: 0.5"))
     code, _, err = run("run", path, "--out", tmp_path / "e")
     assert code == 1 and "event 'bell': time never crosses 1 s" in err

@@ -58,9 +58,11 @@ def test_one_class_and_one_row_run_worlds(monkeypatch):
         assert f" s, {target}>" in repr(worlds) and not worlds.frozen.any()
         ends.append(np.concatenate([worlds.q, worlds.v, worlds.t[:, None]], axis=1))
     np.testing.assert_allclose(*ends, rtol=0, atol=1e-11)
-    with pytest.raises(hm.UnsupportedFeature, match=r"'b4pc5' needs .* target 'interpreter' lacks; use one of euler.*rk4"):
+    with pytest.raises(
+        hm.UnsupportedFeature, match=r"'b4pc5' is .* target 'interpreter' does not support; use one of euler.*rk4"
+    ):
         hm.Worlds(model, 1, method="b4pc5", target="interpreter")
-    with pytest.raises(ValueError, match="precision is 'float32'; with target 'interpreter' it must be 'float64'"):
+    with pytest.raises(ValueError, match="precision is 'float32', which target 'interpreter' does not support; use 'float64'"):
         hm.Worlds(model, 1, precision="float32", target="interpreter")
 
 

@@ -346,7 +346,7 @@ def test_what_is_recorded_is_observed(plant):
     assert list(got) == names and np.abs(want["contact_force"]).max() > 1.0
     for name in names:
         assert difference(got[name][1], want[name]) < 1e-11, name
-    with pytest.raises(KeyError, match=r"no variable 'positon' \(did you mean 'position'\?\)"):
+    with pytest.raises(KeyError, match=r"unknown variable 'positon' \(did you mean 'position'\?\)"):
         worlds.observe("positon")
 
 
@@ -357,27 +357,27 @@ def test_rejected_by_name(plant):
     with pytest.raises(UnsupportedFeature, match="integrator 'linearly_implicit' .* target 'cuda'"):
         hm.Worlds(plant, 4, target="cuda", method="linearly_implicit")
     model = hm.load("bluerov2_heavy_alpha5")
-    with pytest.raises(ValueError, match=r"tau of shape \(3, 10\) is for 3 worlds, but there are 4"):
+    with pytest.raises(ValueError, match=r"tau of shape \(3, 10\) has rows for 3 worlds; give rows for 4 worlds"):
         hm.Worlds(model, 4).step(np.zeros((3, model.nv)), 2)
-    with pytest.raises(ValueError, match="step_faults applies only to a plant: "):
+    with pytest.raises(ValueError, match="step_faults applies only to a plant; "):
         hm.Worlds(model, 4).step_faults()
     for options, words in (
         ({"target": "tpu"}, "target is 'tpu', must be one of cpu, cuda"),
-        ({"precision": "float32"}, "with target 'cpu' it must be 'float64'"),
-        ({"method": "dormand_prince"}, "need a fixed-step"),
+        ({"precision": "float32"}, "which target 'cpu' does not support; use 'float64'"),
+        ({"method": "dormand_prince"}, "require a fixed-step"),
         ({"inputs": ["fluid_velocity"]}, "inputs applies only to a model"),
         ({"parameters": {MASS: np.ones(3)}}, "must have shape"),
-        ({"seed": [1, 2]}, "one for each of 4 worlds"),
+        ({"seed": [1, 2]}, "one seed for each of 4 worlds"),
         ({"step": 0.5}, "step"),
     ):
         with pytest.raises(ValueError, match=words):
             hm.Worlds(plant, 4, **options)
-    with pytest.raises(KeyError, match="no open parameter 'hull.inertia.mas'"):
+    with pytest.raises(KeyError, match="unknown open parameter 'hull.inertia.mas'"):
         hm.Worlds(plant, 4, parameters={"hull.inertia.mas": 1.0})
-    with pytest.raises(TypeError, match="worlds take a Model"):
+    with pytest.raises(TypeError, match="give a Model"):
         hm.Worlds("rover", 4)
     worlds = hm.Worlds(plant, 4, step=STEP)
-    with pytest.raises(KeyError, match="no command or held input 'prot'"):
+    with pytest.raises(KeyError, match="unknown command or held input 'prot'"):
         worlds.step({"prot": 1.0})
     with pytest.raises(ValueError, match="commands must have shape"):
         worlds.step(np.zeros((4, 7)))

@@ -124,7 +124,7 @@ def test_a_law_keeps_its_time_in_worlds_that_continue(scenario):
         t=0.55,
     )
     np.testing.assert_allclose(rolled.q[-1], end.q, rtol=0.0, atol=1e-12)
-    with pytest.raises(ValueError, match=r"start.t is 0.553 s, must be an integer multiple of 0.01 s.*try 0.55 s"):
+    with pytest.raises(ValueError, match=r"start.t is 0.553 s, must be an integer multiple of 0.01 s.*use 0.55 s"):
         hm.Worlds(scenario.plant, 1, step=STEP, controller=Law(), start=replace(middle, t=0.553))
 
 

@@ -248,7 +248,7 @@ def test_worlds_feel_their_own_current():
     assert ours.added_current.tolist() == [[0.2, -0.1, 0.05], [0.0, 0.0, 0.0]]
     with pytest.raises(ValueError, match="has no current"):
         hm.Worlds(vehicle.plant, 1, step=0.01).add_current((0.1, 0, 0))
-    with pytest.raises(ValueError, match=r"velocity must be finite, of shape \(3,\) or \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"velocity must be finite with shape \(3,\) or \(2, 3\)"):
         ours.add_current([0.1, 0.2])
 
 

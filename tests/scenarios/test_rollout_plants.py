@@ -132,7 +132,7 @@ def test_commands_by_name_held_or_for_every_step():
     for k in range(3):
         want = hm.rollout(p, s.q, s.v, {"port": port[k], "arm": wave[k]}, STEP, 30, lanes=1)
         np.testing.assert_allclose(got.q[k], want.q, rtol=0, atol=1e-12)
-    with pytest.raises(KeyError, match="no command or held input 'prot' .*port"):
+    with pytest.raises(KeyError, match="unknown command or held input 'prot' .*port"):
         hm.rollout(p, s.q, s.v, {"prot": 1.0}, STEP, 2)
     with pytest.raises(TypeError, match="TracedBlock"):
         hm.rollout(p, s.q, s.v, {}, STEP, 2, controller=lambda state: None)

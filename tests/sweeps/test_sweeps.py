@@ -268,7 +268,7 @@ def test_without_a_gpu_the_study_reports_it_and_runs_on_the_cpu(drops, calm, tmp
     np.testing.assert_array_equal(dataset.x, plain.x)
     assert "on_gpu" not in plain
     event = hm.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
-    with pytest.raises(SweepError, match="target is cuda, but each run of this sweep is a separate simulation"):
+    with pytest.raises(SweepError, match="target is cuda, but the runs of this sweep are separate simulations"):
         replace(drops, scenario=replace(drops.scenario, events=(event,)), target="cuda")
 
 
@@ -396,7 +396,7 @@ BAD = {  # old text, new text; line, path and value of the problem, and words of
     "no number": ("hull.velocity.0", "hull.velocity", 7, "parameters.speed.path", ["(6,)"]),
     "no path": ("path: hull.velocity.0", "path: []", 7, "parameters.speed", ["path"]),
     "order": ("low: -1, high: 1}", "low: 1, high: -1}", 7, "parameters.speed.high", ["low", "swap"]),
-    "missing": (", high: 1}", "}", 7, "parameters.speed.high", ["missing", "above the lower"]),
+    "missing": (", high: 1}", "}", 7, "parameters.speed.high", ["missing", "greater than the lower"]),
     "not positive": (SPEED, f"{SPEED}, type: log_range", 7, "parameters.speed.low", ["> 0"]),
     "key": ("low: -1", "lo: -1", 7, "parameters.speed.lo", ["'low'?"]),
     "type": ("type: normal", "type: norml", 9, "parameters.mass.type", ["'normal'?", "choices"]),
@@ -492,7 +492,7 @@ def test_unknown_studies_and_executors(tmp_path, monkeypatch):
         named_executor("local", None, "tcp://127.0.0.1:1")
     with pytest.raises(ValueError, match="workers is 0"):
         Local(0)
-    with pytest.raises(ValueError, match="workers and address are both given"):
+    with pytest.raises(ValueError, match="both workers and address are given"):
         Dask("tcp://127.0.0.1:1", 2)
 
 
@@ -514,10 +514,10 @@ def test_without_dask_the_error_reports_what_to_install(drops, tmp_path, monkeyp
 def test_the_folder_of_another_study_stays_as_it_is(drops, calm, tmp_path):
     with pytest.raises(ValueError, match="with a different scenario, parameters, sampling, seed"):
         sweeps.run_sweep(replace(drops, seed=9), calm, executor=Serial())
-    with pytest.raises(ValueError, match="holds the sweep 'drops', not 'other'"):
+    with pytest.raises(ValueError, match="contains the sweep 'drops', not 'other'"):
         sweeps.run_sweep(replace(drops, name="other"), calm, executor=Serial())
     (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"holds other files \(note.txt\)"):
+    with pytest.raises(ValueError, match=r"contains other files \(note.txt\)"):
         sweeps.run_sweep(drops, tmp_path, executor=Serial())
     first = small(drops, 3)
     sweeps.run_sweep(first, tmp_path / "a", executor=Serial())

@@ -1,4 +1,4 @@
-"""Sweeps: many runs of a scenario with different numbers, on processes or a Dask cluster, into one store."""
+"""Sweeps: many runs of a scenario with different parameters, in processes or on a Dask cluster, stored together."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

@@ -1,4 +1,4 @@
-"""Run a campaign: complete missions of a scenario, each with its own seed, flown in chunks of worlds and stored in a folder."""
+"""Campaigns: complete missions of a scenario, each with its own seed, simulated in chunks of worlds and stored in a folder."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from ._fleet import VECTOR, Fleet
 from ._runner import Task
 
 MOST_WORLDS = 10_000_000
-"""Maximum number of worlds of a campaign; the seeds of all are drawn before the first flies, 15 µs each."""
+"""Maximum number of worlds of a campaign, because all seeds are drawn before the first mission, 15 µs each."""
 PER_WORKER = 4
-"""Minimum number of chunks per worker of an executor, so that all are busy until the end."""
+"""Minimum number of chunks per worker of an executor, so that all workers are busy until the end."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MissionCampaign:
-    """Missions of a scenario, one world per seed. World k has the same seed in campaigns of any size."""
+    """Missions of a scenario, one world per seed. The seed of a world does not depend on the size of the campaign."""
 
     scenario: Scenario
-    """The scenario."""
+    """Scenario of the missions."""
     worlds: int
     """Number of worlds."""
     seed: int | None = None
-    """Seed from which world k derives its own. Defaults to the scenario's."""
+    """Seed from which the seeds of all worlds are derived. Defaults to the seed of the scenario."""
     duration: float | None = None
-    """Duration of each mission [s]. Defaults to the scenario's."""
+    """Duration of each mission [s]. Defaults to the duration of the scenario."""
     source: str = ""
-    """Library name or path of the scenario file, to replay worlds."""
+    """Library name or path of the scenario file, from which worlds can be replayed."""
     text: str = ""
     """Text of the scenario file."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Numbers of the scenario that are replaced, by path."""
+    """New values of numbers of the scenario, keyed by path."""
     watch: Sequence[str] = ()
-    """Quantities whose statistics are kept, besides those of the checks."""
+    """Quantities whose statistics are stored, in addition to the quantities of checks."""
     target: str = compiler.NATIVE.target
     """Target of the compiled code, one of `compiler.TARGETS`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "worlds", whole(self.worlds, "worlds", 1))
         if self.worlds > MOST_WORLDS:
-            must = f"must be at most {MOST_WORLDS:,}; fly several campaigns with different seeds"
+            must = f"must be at most {MOST_WORLDS:,}; run several campaigns with different seeds"
             raise FieldError("worlds", self.worlds, must)
         object.__setattr__(self, "seed", whole(self.scenario.seed if self.seed is None else self.seed, "seed"))
         duration = self.scenario.duration if self.duration is None else positive(self.duration, "duration")
@@ -63,8 +63,7 @@ class MissionCampaign:
             raise ValueError(f"target is {self.target!r}, must be one of {', '.join(compiler.TARGETS)}")
         if self.scenario.record > duration:
             raise ValueError(
-                f"record is {self.scenario.record:g} s, must not be longer than the duration of {duration:g} s; "
-                "set a longer duration"
+                f"record is {self.scenario.record:g} s, must not exceed the duration of {duration:g} s; set a longer duration"
             )
 
     @property
@@ -75,7 +74,7 @@ class MissionCampaign:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Quantities whose statistics are kept."""
+        """Quantities whose statistics are stored."""
         return tuple(dict.fromkeys([*(check.quantity for check in self.scenario.checks), *self.watch]))
 
 
@@ -84,19 +83,19 @@ class CampaignProgress:
     """Progress of a campaign."""
 
     phase: str
-    """"compiling", "starting workers", "flying" or "stopping workers"."""
+    """Phase: "compiling", "starting workers", "flying" or "stopping workers"."""
     done: float
-    """Number of flown worlds; worlds in flight count by the fraction of their duration."""
+    """Number of completed worlds; a running world counts as the completed fraction of its duration."""
     worlds: int
     """Total number of worlds."""
     stored: int
-    """Number of worlds in the folder."""
+    """Number of worlds stored in the folder."""
     passed: int
-    """Number of worlds in the folder that passed all checks."""
+    """Number of stored worlds that passed all checks."""
     remaining: float | None = None
-    """Estimated time until the end [s]; None if unknown."""
+    """Estimated remaining wall time [s]; None if unknown."""
     note: str = ""
-    """Note for the user, for example that memory is scarce."""
+    """Note for the user, for example about insufficient memory."""
 
 
 def run_campaign(
@@ -109,19 +108,21 @@ def run_campaign(
     device: int = 0,
     progress: Callable[[CampaignProgress], None] | None = None,
 ) -> CampaignResults:
-    """Fly the worlds of a campaign that are not in its folder yet.
+    """Simulate the worlds of a campaign whose results are not yet in its folder.
 
-    The results of a world depend only on its seed, not on chunks, threads, workers and interruptions. A campaign that was
-    stopped, by an exception such as `KeyboardInterrupt` or by a kill, keeps all finished chunks; the same call flies the rest.
+    The results of a world depend only on its seed, not on chunks, threads, workers and interruptions. If a campaign is
+    stopped by an exception such as `KeyboardInterrupt` or by a kill, all finished chunks remain; the same call resumes it.
 
     Args:
-        campaign: The campaign. A folder of the same campaign with fewer worlds is extended.
-        folder: An empty or new folder, or that of the campaign.
-        threads: Threads that share the worlds of a chunk. Defaults to the processor cores; 1 in workers.
-        chunk: Worlds that fly together and are stored in one file. Defaults to the number that fits into free memory.
-        executor: Workers that fly chunks, such as `Dask()`. Defaults to this process.
-        device: Number of the GPU, if the target is one.
-        progress: Called regularly.
+        campaign: Campaign to run. If the folder contains the same campaign with fewer worlds, the missing worlds are added.
+        folder: Empty or new folder, or the folder of the campaign.
+        threads: Number of threads that share the worlds of a chunk. Defaults to the number of processor cores, or 1 in
+            workers.
+        chunk: Number of worlds that run together and are stored in one file. Defaults to a number that fits into free
+            memory.
+        executor: Workers that simulate chunks, such as `Dask()`. Defaults to this process.
+        device: Number of the GPU, if the target is a GPU.
+        progress: Function called regularly with the progress.
     """
     threads = (_cores() if executor is None else 1) if threads is None else whole(threads, "threads", 1)
     reports = _Reports(campaign, progress)
@@ -169,14 +170,14 @@ def _alone(fleet: Fleet, tasks: Sequence[Task], reports: _Reports) -> Iterator[t
 
 
 def _spread(fleet: Fleet, tasks: Sequence[Task], workers: Workers) -> Iterator[tuple[Task, Rows]]:
-    """Yield chunks as workers finish them. A chunk that kills its workers is halved; a single world that does so has failed."""
+    """Yield chunks as workers finish them. A chunk that kills its workers is halved; a single world that does so fails."""
     while tasks:
         deadly = []
         for task, rows in workers.outcomes(tasks):
             if rows is not None:
                 yield task, rows[0]
             elif len(task.runs) == 1:
-                reason = f"its worker died, {ATTEMPTS} times: out of memory, or a crash in compiled or custom code?"
+                reason = f"its worker died {ATTEMPTS} times; check free memory, and custom code for crashes"
                 yield task, fleet.lost(task.seeds[0], reason)
             else:
                 half = len(task.runs) // 2
@@ -185,22 +186,22 @@ def _spread(fleet: Fleet, tasks: Sequence[Task], workers: Workers) -> Iterator[t
 
 
 class _Reports:
-    """Progress of a campaign, for its caller."""
+    """Reporter of the progress of a campaign to its caller."""
 
     def __init__(self, campaign: MissionCampaign, progress: Callable[[CampaignProgress], None] | None) -> None:
         self.worlds, self.progress = campaign.worlds, progress
         self.stored = self.passed = self.left = self.new = 0
         self._share = 0.0
         self._first: tuple[float, float] | None = None
-        """Time of the first report of worlds in flight [s], and their number."""
+        """Time of the first report about running worlds [s], and the number of completed worlds at that time."""
 
     def add(self, worlds: int, passed: int) -> None:
-        """Count stored worlds."""
+        """Add newly stored worlds and report the progress."""
         self.stored, self.passed, self.new, self._share = self.stored + worlds, self.passed + passed, self.new + worlds, 0.0
         self.show("flying")
 
     def show(self, phase: str, share: float = 0.0, note: str = "") -> None:
-        """Report a phase, and the finished fraction of the worlds in flight."""
+        """Report a phase, and the completed share of the running worlds, as a number of worlds."""
         self._share = max(share, self._share)
         done, now, remaining = self.new + self._share, time.perf_counter(), None
         if self._first is None and (done > 0.0 or phase == "flying"):
@@ -214,7 +215,7 @@ class _Reports:
             )
 
     def under_way(self, worlds: int, share: float) -> None:
-        """Report the finished fraction of the work on some worlds."""
+        """Report the completed fraction `share` of the work on `worlds` worlds."""
         self.show("flying", share * worlds)
 
     def note(self, text: str) -> None:

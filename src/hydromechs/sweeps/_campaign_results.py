@@ -1,4 +1,4 @@
-"""Results of a campaign: one dataset, success rates with confidence intervals, the worst worlds, early ends."""
+"""Results of a campaign: dataset, success rates with confidence intervals, worst worlds, early ends."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rate:
-    """Share of worlds."""
+    """Fraction of worlds that satisfy a condition."""
 
     count: int
-    """Number of worlds in it."""
+    """Number of worlds that satisfy the condition."""
     worlds: int
     """Total number of worlds."""
 
     @property
     def share(self) -> float:
-        """Rate, 0 to 1; NaN without worlds."""
+        """Fraction, 0 to 1; NaN without worlds."""
         return self.count / self.worlds if self.worlds else math.nan
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Its 95 % confidence interval; see `wilson_interval`."""
+        """Confidence interval of the fraction at 95 %; see `wilson_interval`."""
         return wilson_interval(self.count, self.worlds)
 
 
 def wilson_interval(count: int, worlds: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the confidence interval of a probability p from `count` successes in n independent worlds, after Wilson (1927):
+    """Return the confidence interval of a probability p from `count` successes in n independent worlds (Wilson, 1927).
 
         (p̂ + z²/2n ± z √(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n),  p̂ = count/n
 
-    It also holds for few worlds and for rates near 0 and 1, where p̂ ± z √(p̂(1 − p̂)/n) fails.
+    The interval is also valid for few worlds and for rates near 0 and 1, unlike p̂ ± z √(p̂(1 − p̂)/n).
 
-    `count`: number of successes; `worlds`: number of worlds; `confidence`: probability that the interval contains p.
+    `count`: number of successes. `worlds`: number of worlds. `confidence`: probability that the interval contains p.
     """
     if not 0 <= count <= worlds:
-        raise ValueError(f"count is {count}, must be from 0 to the number of worlds, {worlds}")
+        raise ValueError(f"count is {count}, must be from 0 to the number of worlds ({worlds})")
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence is {confidence}, must be between 0 and 1")
     if worlds == 0:
@@ -72,31 +72,31 @@ class CheckOutcome:
     name: str
     """Name of the check."""
     quantity: str
-    """Its quantity."""
+    """Quantity of the check."""
     text: str
-    """Description of statistic and quantity."""
+    """Description of the statistic and quantity."""
     limit: str
-    """Description of the required value."""
+    """Description of the limits."""
     below: float | None
-    """Upper limit."""
+    """Upper limit [unit of the quantity], or None."""
     above: float | None
-    """Lower limit."""
+    """Lower limit [unit of the quantity], or None."""
     rate: Rate
-    """Worlds that passed it."""
+    """Fraction of worlds that passed the check."""
     worlds: Array
     """Indices of the worlds, shape (n,)."""
     values: Array
-    """Value in each world, shape (n,); NaN if there is none."""
+    """Value in each world [unit of the quantity], shape (n,); NaN if missing."""
 
     @property
     def margins(self) -> Array:
-        """Distance of each value from the nearer limit, negative outside, shape (n,); −∞ if there is no value."""
+        """Distance of each value from the nearer limit, negative outside, shape (n,); −∞ for missing values."""
         upper, lower = math.inf if self.below is None else self.below, -math.inf if self.above is None else self.above
         margins = np.minimum(upper - self.values, self.values - lower)
         return np.where(np.isnan(self.values), -np.inf, margins)
 
     def worst(self, count: int) -> list[tuple[int, float]]:
-        """Return the worlds with the smallest margins, and their values, the worst first.
+        """Return the worlds with the smallest margins and their values, in ascending order of margin.
 
         `count`: maximum number of worlds.
         """
@@ -113,11 +113,11 @@ class CampaignResults:
     about: dict[str, Any]
     """Content of campaign.json."""
     rows: Rows
-    """All results: arrays by name, a row per world."""
+    """Arrays of all results, keyed by name, one row per world."""
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """All results, with the names of checks and quantities; settings as attributes."""
+        """All results as a dataset, with the names of checks and quantities as coordinates and settings as attributes."""
         import xarray  # slow to import, and unnecessary for rates
 
         dims = dict.fromkeys(PER_WORLD, ("world",)) | dict.fromkeys(PER_CHECK, ("world", "check"))
@@ -130,24 +130,24 @@ class CampaignResults:
 
     @property
     def planned(self) -> int:
-        """Worlds of the campaign, finished or not."""
+        """Number of worlds of the campaign, including unfinished worlds."""
         return int(self.about["worlds"])
 
     @property
     def identical(self) -> bool:
-        """True if several worlds have the same results, so that nothing depends on their seeds."""
+        """True if there are several worlds and all have the same results, so that seeds have no effect."""
         results = [x for name, x in self.rows.items() if name not in ("world", "seed")]
         same = (np.array_equal(x, np.broadcast_to(x[:1], x.shape), equal_nan=x.dtype.kind == "f") for x in results)
         return len(self.rows["world"]) > 1 and all(same)
 
     @property
     def success(self) -> Rate:
-        """Worlds that passed all checks and did not fail."""
+        """Fraction of worlds that did not fail and passed all checks."""
         return Rate(int(self.rows["success"].sum()), len(self.rows["world"]))
 
     @property
     def capsized(self) -> list[int]:
-        """Worlds in which a vehicle capsized; none if the scenario expects it."""
+        """Indices of worlds in which a vehicle capsized; empty if the scenario expects capsizing."""
         return self.rows["world"][self.rows["capsized"]].tolist()
 
     @cached_property
@@ -171,7 +171,7 @@ class CampaignResults:
 
     @cached_property
     def ended(self) -> dict[str, list[int]]:
-        """Worlds that ended early by reason, the most frequent first; times and numbers in reasons are replaced by "…"."""
+        """Worlds that ended early, keyed by reason in order of frequency; "…" replaces times and numbers in reasons."""
         rows = zip(self.rows["reason"], self.rows["world"], strict=True)
         found = [(_kind(str(reason)), int(world)) for reason, world in rows if reason]
         order = [kind for kind, _ in Counter(kind for kind, _ in found).most_common()]
@@ -184,14 +184,14 @@ def _kind(reason: str) -> str:
 
 
 def world_of(results: CampaignResults, world: int) -> tuple[int, int, dict[str, float]]:
-    """Return the seed of a finished world, the digest of its final state, and the values of its checks by name.
+    """Return the seed of a finished world, the digest of its final state, and the values of its checks, keyed by name.
 
     `world`: number of the world.
     """
     rows = results.rows
     there = np.flatnonzero(rows["world"] == world)
     if not there.size and not 0 <= world < results.planned:
-        raise ValueError(f"world is {world}; {results.folder} has the worlds 0 to {results.planned - 1}")
+        raise ValueError(f"world is {world}, must be from 0 to {results.planned - 1}, the worlds of {results.folder}")
     if not there.size:
         raise ValueError(f"world {world} of {results.folder} is not finished; run the campaign again to resume it")
     k = int(there[0])
@@ -200,12 +200,12 @@ def world_of(results: CampaignResults, world: int) -> tuple[int, int, dict[str, 
 
 
 def same_scenario(results: CampaignResults, scenario: Scenario) -> bool:
-    """Return True if a scenario, with the settings of a campaign, is that of the campaign."""
+    """True if a scenario with the settings of a campaign equals the scenario of the campaign."""
     return bool(results.about["fingerprint"] == fingerprint_of_scenario(scenario))
 
 
 def load_campaign(folder: str | os.PathLike[str]) -> CampaignResults:
-    """Return the available results of a campaign. `folder`: folder of the campaign."""
+    """Load the available results of a campaign. `folder`: folder of the campaign."""
     folder = Path(folder)
     about = read_about(folder)
     parts: list[Rows] = []

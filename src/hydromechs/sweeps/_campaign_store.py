@@ -1,7 +1,7 @@
-"""The folder of a campaign: campaign.json, and a file of results for each chunk of worlds.
+"""Folder of a campaign: campaign.json, and one file of results for each chunk of worlds.
 
-Each file is written under a temporary name and renamed, so that every file with its final name is complete. Its name contains
-its first and last world. The same worlds give the same bytes.
+Each file is written under a temporary name and then renamed, so that every file with its final name is complete. The name
+contains the first and the last world of the chunk. The same worlds yield the same bytes.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ MARK = "hydromechs_campaign"
 VERSION = 2
 """Supported version of the layout."""
 ABOUT, LOCK, REPORT = "campaign.json", "campaign.lock", "report.html"
-"""Names in the folder."""
+"""File names in the folder of a campaign."""
 CHUNK = re.compile(r"worlds-(\d{7,12})-(\d{7,12})\.npz")
-"""Name of the file of a chunk."""
+"""Pattern of the file name of a chunk, with its first and last world."""
 REASON, TEXT, MESSAGES = 400, 200, 3
-"""Maximum length of a reason and of a message [characters], and maximum number of messages of a world."""
+"""Maximum lengths of a reason and of a message [characters], and maximum number of messages per world."""
 UNPACKED = 512 * 2**20
 """Maximum size of an unpacked chunk [bytes]."""
 SMALL, RATIO = 2**26, 200
-"""Size of an unpacked chunk that is always accepted [bytes], and maximum compression ratio of larger ones."""
+"""Size of an unpacked chunk that is always accepted [bytes], and maximum compression ratio of larger chunks [-]."""
 PER_WORLD = dict.fromkeys(("success", "failed", "capsized"), "b")
 PER_WORLD |= {"seed": "u", "end_time": "f", "reason": "U", "messages": "i", "digest": "u"}
 PER_CHECK = {"passed": "b", "value": "f"}
 PER_QUANTITY = {"final": "f", "min": "f", "max": "f", "rms": "f"}
-"""Arrays of a chunk and their kinds."""
+"""NumPy kinds of the arrays of a chunk, keyed by name: per world, per world and check, per world and quantity."""
 Rows: TypeAlias = dict[str, Array]
-"""Arrays of some worlds by name, a row for each."""
+"""Arrays of results, keyed by name, one row per world."""
 COMPARED = {
     "scenario": "scenario",
     "seed": "seed",
@@ -63,24 +63,24 @@ COMPARED = {
     "lanes": "worlds per vector operation",
     "hydromechs": "version of hydromechs",
 }
-"""Entries of campaign.json that are compared, with their labels."""
+"""Labels of the entries of campaign.json that a resumed campaign must match."""
 
 
 class CampaignStore:
-    """The results of a campaign in a folder, which need not exist."""
+    """Results of a campaign in a folder, which need not exist."""
 
     def __init__(self, folder: str | os.PathLike[str], campaign: MissionCampaign) -> None:
         self.folder, self.campaign = Path(folder), campaign
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[CampaignStore]:
-        """Lock the folder while a campaign writes into it. An empty folder is set up; one of the same campaign is resumed."""
+        """Lock the folder while a campaign writes to it. An empty folder is initialised; the same campaign is resumed."""
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"{self.folder} is a file; a campaign needs a folder")
+            raise ValueError(f"{self.folder} is a file; choose a folder")
         others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
         strange = [name for name in others if name != LOCK and not fnmatch(name, files.PARTIAL)]
         if strange and ABOUT not in others:
-            raise ValueError(f"{self.folder} holds other files ({', '.join(strange[:3])}); choose another folder")
+            raise ValueError(f"{self.folder} contains other files ({', '.join(strange[:3])}); choose another folder")
         about = self._about()
         self.folder.mkdir(parents=True, exist_ok=True)
         handle = lock_folder(self.folder, LOCK, "campaign")
@@ -132,19 +132,21 @@ class CampaignStore:
             f"{what} {found.get(key)!r}, not {mine[key]!r}" for key, what in COMPARED.items() if found.get(key) != mine[key]
         ]
         if found.get("source_hash") != mine["source_hash"] and found.get("hydromechs") == mine["hydromechs"]:
-            different.append(f"a different version of the source code of hydromechs: {mine['hydromechs']}")
+            different.append(f"different source code of hydromechs {mine['hydromechs']}")
         if not different and found.get("fingerprint") != mine["fingerprint"]:
-            part = "models or code that the scenario names"
-            different.append("a different text of the scenario file" if found.get("text") != mine["text"] else f"other {part}")
+            part = "models or code that the scenario references"
+            different.append(
+                "different text of the scenario file" if found.get("text") != mine["text"] else f"different {part}"
+            )
         if found["worlds"] > mine["worlds"] and not different:
             different.append(f"worlds {found['worlds']}, not {mine['worlds']}")
         if different:
             raise ValueError(
-                f"{self.folder} holds a different campaign: {'; '.join(different)}; choose another folder, or delete this one"
+                f"{self.folder} contains a different campaign: {'; '.join(different)}; choose another folder or delete this one"
             )
 
     def missing(self, size: int) -> list[range]:
-        """Return the worlds without results, in chunks. `size`: maximum number of worlds in a chunk."""
+        """Return the worlds without results, divided into chunks. `size`: maximum number of worlds in a chunk."""
         gaps, at = [], 0
         for there in sorted(chunks(self.folder), key=lambda r: r.start):
             gaps += [range(at, there.start)] if there.start > at else []
@@ -153,7 +155,7 @@ class CampaignStore:
         return [range(k, min(k + size, gap.stop)) for gap in gaps for k in range(gap.start, gap.stop, size)]
 
     def finished(self) -> tuple[int, int]:
-        """Return the number of worlds with results, and of those that passed all checks."""
+        """Return the number of worlds with results, and the number of these that passed all checks."""
         about = read_about(self.folder)
         success = [read_chunk(path, worlds, about)["success"] for worlds, path in chunks(self.folder).items()]
         return sum(map(len, success)), int(sum(x.sum() for x in success))
@@ -166,7 +168,7 @@ class CampaignStore:
 
 
 def digest(*state: Array) -> int:
-    """Return a digest of a final state, q, v and internal states."""
+    """Return a digest of a final state: q, v and internal states."""
     return int.from_bytes(hashlib.blake2b(b"".join(x.tobytes() for x in state), digest_size=8).digest(), "little")
 
 
@@ -183,13 +185,13 @@ def blank(worlds: int, checks: int, quantities: int) -> Rows:
 
 
 def chunks(folder: Path) -> dict[range, Path]:
-    """Return the files of chunks in a folder by their worlds."""
+    """Return the paths of chunk files in a folder, keyed by range of worlds."""
     found = ((CHUNK.fullmatch(path.name), path) for path in sorted(folder.iterdir()))
     return {range(int(m[1]), int(m[2]) + 1): path for m, path in found if m}
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return campaign.json of a folder, after checking the entries that are used."""
+    """Return the content of campaign.json after checking its entries."""
     path = folder / ABOUT
     try:
         about = files.read_json(path, finite=True)
@@ -205,7 +207,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         texts = [check.get(key) for key in ("name", "quantity", "text", "limit")] if isinstance(check, dict) else [None]
         limits = [check.get(key) for key in ("below", "above")] if isinstance(check, dict) else []
         if not (all(isinstance(x, str) for x in texts) and all(x is None or _is_number(x) for x in limits)):
-            raise ValueError(f"{path}: checks has an entry without name, quantity and limits; restore the file")
+            raise ValueError(f"{path}: an entry of checks lacks a valid name, quantity or limit; restore the file")
     return about
 
 
@@ -218,18 +220,18 @@ ENTRIES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("scenario", "title", "description", "source", "text", "hydromechs", "target"), TEXT_ENTRY),
     **dict.fromkeys(("source_hash", "fingerprint"), TEXT_ENTRY),
     "worlds": (lambda x: type(x) is int and 0 < x < 10**12, "an integer above 0"),
-    "seed": (lambda x: type(x) is int and x >= 0, "an integer, at least 0"),
+    "seed": (lambda x: type(x) is int and x >= 0, "an integer of at least 0"),
     "lanes": (lambda x: type(x) is int and 0 < x < 1000, "an integer from 1 to 999"),
     "duration": (lambda x: _is_number(x) and x > 0, "a number above 0"),
     "settings": (lambda x: isinstance(x, dict), "a mapping"),
     "checks": (lambda x: isinstance(x, list), "a list"),
     "quantities": (lambda x: isinstance(x, list) and all(isinstance(q, str) for q in x), "a list of texts"),
 }
-"""Used entries of campaign.json: test and description of their values."""
+"""Test and description of the values in campaign.json, keyed by entry."""
 
 
 def read_chunk(path: Path, worlds: range, about: Mapping[str, Any]) -> Rows:
-    """Return the arrays of a chunk. Their sizes are checked before memory is allocated."""
+    """Return the arrays of a chunk; their sizes are checked before memory is allocated."""
     empty = blank(0, len(about["checks"]), len(about["quantities"]))
     try:
         if not 0 <= worlds.start < worlds.stop <= about["worlds"]:
@@ -237,7 +239,7 @@ def read_chunk(path: Path, worlds: range, about: Mapping[str, Any]) -> Rows:
         with files.open_file(path, UNPACKED) as file, zipfile.ZipFile(file) as packed:
             size = sum(info.file_size for info in packed.infolist())
             if size > min(UNPACKED, max(SMALL, RATIO * os.fstat(file.fileno()).st_size)):
-                raise ValueError(f"it unpacks to {size} bytes")
+                raise ValueError(f"the file unpacks to {size} bytes")
             return {name: _member(packed, name, none, len(worlds)) for name, none in empty.items()}
     except Exception as error:  # NumPy and zipfile can raise anything on a damaged file
         why = f"{type(error).__name__}: {message_of(error)}"
@@ -245,7 +247,7 @@ def read_chunk(path: Path, worlds: range, about: Mapping[str, Any]) -> Rows:
 
 
 def _member(packed: zipfile.ZipFile, name: str, none: Array, worlds: int) -> Array:
-    """Return an array of a chunk, whose header must agree with the expected rows and with the size of the file."""
+    """Return an array of a chunk; raise `ValueError` if its header does not match the expected rows or the file size."""
     member = io.BytesIO(files.read_entry(packed, f"{name}.npy", UNPACKED))
     if np.lib.format.read_magic(member) != (1, 0):
         raise ValueError(f"{name} has an unsupported version of the format")

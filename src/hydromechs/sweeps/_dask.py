@@ -1,4 +1,4 @@
-"""Dask as the executor of a sweep: a cluster on this machine, or an existing one."""
+"""Dask executor for sweeps: a cluster on this machine, or an existing cluster."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class Dask(Executor):
-    """Workers of a Dask cluster. Each receives the sweep, or other work, once; a task consists of runs and their parameters."""
+    """Executor on a Dask cluster. Each worker receives the work once; a task consists of runs and their parameters."""
 
     address: str = ""
     """Address of a scheduler, such as "tcp://10.0.0.1:8786". Defaults to a cluster on this machine."""
     workers: int | None = None
-    """Number of workers of a cluster on this machine. Defaults to one per core."""
+    """Number of workers of a cluster on this machine. Defaults to one worker per core."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
             raise ValueError(f"workers is {self.workers}, must be at least 1")
         if self.address and self.workers is not None:
             raise ValueError(
-                "workers and address are both given, but a cluster at an address has its own workers; remove one of them"
+                "both workers and address are given, but the workers of an existing cluster are already running; remove workers"
             )
 
     @contextlib.contextmanager
@@ -43,12 +43,16 @@ class Dask(Executor):
         try:
             import distributed
         except ModuleNotFoundError:
-            raise ModuleNotFoundError("the executor dask needs dask.distributed: pip install 'hydromechs[dask]'") from None
+            raise ModuleNotFoundError(
+                "the executor dask requires dask.distributed; run pip install 'hydromechs[dask]'"
+            ) from None
         with contextlib.ExitStack() as stack:
             if self.address:
                 client = stack.enter_context(self._reached(distributed))
                 if not client.scheduler_info(n_workers=-1)["workers"]:
-                    raise ValueError(f"scheduler {self.address} has no workers; start some: `dask worker {self.address}`")
+                    raise ValueError(
+                        f"scheduler {self.address} has no workers; start workers with `dask worker {self.address}`"
+                    )
             else:
                 cluster = stack.enter_context(local_cluster(distributed, self.workers))
                 client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
@@ -64,15 +68,15 @@ class Dask(Executor):
             return distributed.Client(self.address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise ValueError(
-                f"cannot reach a Dask scheduler at {self.address!r}: {error}; is it running (`dask scheduler`), and does its "
-                "address have the form tcp://10.0.0.1:8786?"
+                f"cannot reach a Dask scheduler at {self.address!r}: {error}; start one with `dask scheduler`, and give its "
+                "address in the form tcp://10.0.0.1:8786"
             ) from None
 
 
 def local_cluster(distributed: Any, workers: int | None) -> Any:
-    """Return a cluster on this machine, by default with a worker per core.
+    """Return a Dask cluster on this machine, by default with one worker per core.
 
-    Connections need the keys of this cluster, because a scheduler runs any code.
+    Connections require the keys of this cluster, because a scheduler runs arbitrary code.
     """
     import dask
 
@@ -90,16 +94,16 @@ def local_cluster(distributed: Any, workers: int | None) -> Any:
 
 
 def _plugin(distributed: Any, work: Work) -> Any:
-    """Scheduler plugin that sends work to every worker of a cluster, including workers that join later."""
+    """Return a scheduler plugin that sends work to every worker of a cluster, including workers that join later."""
 
     class OnWorker(distributed.WorkerPlugin):
-        """Holds the work; a copy for each thread, which keeps its compiled programs."""
+        """Worker plugin with the work; each thread copies the work and keeps its compiled programs."""
 
         def __init__(self, name: str, work: Work) -> None:
             self.name, self.work, self.source = name, work, source_of()
 
         def setup(self, worker: Any) -> None:
-            """Called on a worker when it starts, or when the plugin is installed."""
+            """Prepare a worker when it starts, or when the plugin is installed."""
             worker.hydromechs_work = threading.local()
 
     return OnWorker(f"hydromechs-{work.identity}", work)
@@ -111,7 +115,7 @@ def _run(plugin: str, task: Task) -> list[Any]:
     worker: Any = get_worker()
     if worker.plugins[plugin].source != source_of():
         raise RuntimeError(
-            f"the Dask worker {worker.address} has a different version of hydromechs than the sender of the runs"
+            f"the Dask worker {worker.address} has a different version of hydromechs; install the version of the sender"
         )
     mine = worker.hydromechs_work.__dict__
     if plugin not in mine:
@@ -125,7 +129,7 @@ class _Cluster(Workers):
 
     @property
     def count(self) -> int:  # type: ignore[override]  # it changes
-        """Present number of workers."""
+        """Current number of workers."""
         return len(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
@@ -145,7 +149,7 @@ class _Cluster(Workers):
                 yield task, None
             except CancelledError as error:
                 raise ConnectionError(
-                    f"the Dask scheduler is not reachable ({error}); finished runs are stored, and the same command resumes"
+                    f"the Dask scheduler is not reachable ({error}); finished runs are stored; run the command again to resume"
                 ) from None
             finally:
                 future.release()

@@ -1,4 +1,4 @@
-"""Sweep: a scenario, its numbers that change from run to run, and the results kept of each run."""
+"""Definition of a sweep: scenario, numbers that vary between runs, and stored results of each run."""
 
 from __future__ import annotations
 
@@ -35,56 +35,56 @@ APPEARANCE = ("color", "opacity", "style")
 UNSIMULATED = ("name", "title", "description", "checks")
 """Parts of a scenario without effect on a simulation."""
 MIN_BLOCK_ON_LANES, MAX_BLOCK = 32, 64
-"""Minimum number of runs in a block of a sweep on lanes, where runs are simulated together; and maximum in any block."""
+"""Minimum number of runs in a block of a sweep on lanes, and maximum number of runs in any block."""
 VALUE_ERRORS = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
-"""Errors of a scenario or model that cannot be simulated."""
+"""Exceptions raised by a scenario or model that cannot be simulated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """Statistic of a recorded quantity that is kept of each run. For a custom result, derive a class and write `of`."""
+    """Statistic of a recorded quantity that is stored for each run. For a custom result, override `of` in a derived class."""
 
     name: str
-    """Name of its variable in the store."""
+    """Name of the variable in the store."""
     quantity: str
-    """A recorded quantity, as in a check: "position.vehicle.x"."""
+    """Recorded quantity, as in a check, such as "position.vehicle.x"."""
     statistic: Literal["last", "min", "max", "mean", "rms", "max_abs"] = "last"
     """Statistic of the samples."""
     target: Finite = 0.0
-    """Value subtracted from the quantity first [in its unit]."""
+    """Value subtracted from the quantity [unit of the quantity]."""
     after: Finite = 0.0
     """Samples before this time are ignored [s]."""
     before: Finite | None = None
-    """Samples from this time on are ignored [s]; optional."""
+    """Samples at and after this time are ignored [s]; optional."""
     mean_of: Pair | None = None
-    """Start and end [s] of an interval whose mean is also subtracted from the quantity; optional."""
+    """Start and end [s] of an interval over which the mean of the quantity is also subtracted; optional."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def of(self, recording: xarray.Dataset) -> float:
-        """Return its value in a recording; NaN without samples."""
+        """Return the value of the statistic in a recording; NaN without samples."""
         samples = samples_of(recording, self.quantity)
         return statistic_of(recording["time"].values, samples, self.statistic, **self.how)[0]
 
     @property
     def how(self) -> dict[str, Any]:
-        """Quantity of the samples for `statistic_of`."""
+        """Keyword arguments for `statistic_of`."""
         how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
         return how | {"period": period_of(self.quantity)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepRun:
-    """One run of a sweep, as data."""
+    """One run of a sweep as data."""
 
     scenario: Scenario
-    """Return the scenario with the run's numbers."""
+    """Scenario with the parameter values of the run."""
     parameters: dict[str, float] = field(default_factory=dict)
-    """Values of numbers that stay open in the compiled programs, by path."""
+    """Values of numbers that stay open in the compiled programs, keyed by path."""
 
     def simulation(self) -> Simulation:
-        """Return the simulation, at its start."""
+        """Return the simulation in its initial state."""
         return self.scenario.simulation(parameters=self.parameters)
 
 
@@ -97,31 +97,31 @@ class SweepSettings:
     title: str = ""
     """Question that the sweep answers, in one line."""
     description: str = ""
-    """Description for people."""
+    """Detailed description of the sweep."""
     parameters: tuple[Parameter, ...] = ()
-    """Numbers that change from run to run."""
+    """Numbers that vary between runs."""
     sampling: Sampling = field(default_factory=Grid)
-    """Spread of the runs over the parameters; all combinations if omitted."""
+    """Method that selects parameter values for the runs. Defaults to all combinations."""
     seed: Annotated[int, Bound(whole=True, least=0)] = 0
     """Seed of the sampling and of the runs."""
     run_seeds: Literal["own", "same"] = "own"
-    """Seeds of gusts, waves and sensors: "own" derives one for each run from the sweep's seed and the number of the run; "same"
-    keeps the scenario's, so that the noise is the same for all parameters."""
+    """Seeds of gusts, waves and sensors: "own" derives one for each run from the seed of the sweep and the number of the
+    run; "same" uses the seed of the scenario in all runs, so that all parameters have the same noise."""
     results: tuple[Result, ...] = ()
-    """Numbers kept of each run besides the scenario's checks."""
+    """Results stored for each run, in addition to the checks of the scenario."""
     block: Annotated[int, Bound(whole=True, least=1)] | None = None
-    """Number of runs that are sent to a worker, and stored, together; chosen by their number if omitted."""
+    """Number of runs that are sent to a worker and stored together. Defaults to a value derived from the number of runs."""
     target: str = NATIVE.target
-    """Target of runs on lanes: "cuda" uses the GPU of a worker that has one, in float64, and its CPU otherwise; the store
-    records which. They agree to rounding, not to the last bit."""
+    """Target of runs on lanes. "cuda" uses the GPU of a worker in float64, or its CPU if it has no GPU; the store records
+    the device. Results of both agree except for rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterSweep(SweepSettings):
-    """Many runs of a scenario. Construction lists all problems in one `SweepError`."""
+    """Many runs of a scenario. The constructor reports all problems in one `SweepError`."""
 
     scenario: Scenario
-    """Simulated scenario."""
+    """Scenario to simulate."""
 
     def __post_init__(self) -> None:
         convert_fields(self)
@@ -136,14 +136,14 @@ class ParameterSweep(SweepSettings):
             raise SweepError(self.name, faults)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Data for workers: the description without the table, whose rows they receive with each task."""
+        """Return the data for workers: all fields without the table, whose rows are part of each task."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     # -- runs -----------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def table(self) -> list[tuple[Any, ...]]:
-        """Values of the parameters in each run."""
+        """Values of all parameters in each run."""
         return self.sampling.table(self.parameters, self.seed)
 
     @property
@@ -158,7 +158,7 @@ class ParameterSweep(SweepSettings):
 
     @cached_property
     def on_lanes(self) -> bool:
-        """True if its runs are worlds of one plant, of which many are simulated at once on the lanes of a processor."""
+        """True if the runs are worlds of one plant, many of which are simulated in parallel on processor lanes."""
         plain = all(type(result).of is Result.of for result in self.results)  # others need a complete recording
         return plain and fits_lanes(self)
 
@@ -171,7 +171,7 @@ class ParameterSweep(SweepSettings):
         return any(("seed",) in self.places(path) for path in parameter.paths)
 
     def run_seed(self, run: int) -> int:
-        """Seed of gusts, waves and sensors in a run, numbered from 0."""
+        """Return the seed of gusts, waves and sensors of a run, numbered from 0."""
         if not self.own_seeds:
             given = [v for p, v in zip(self.parameters, self.table[run], strict=True) if self._sets_seed(p)]
             return int(given[0]) if given else self.scenario.seed
@@ -179,7 +179,7 @@ class ParameterSweep(SweepSettings):
 
     @cached_property
     def compiling(self) -> tuple[str, ...]:
-        """Names of the parameters that are part of the compiled programs, so that each new value needs a new compilation."""
+        """Names of the parameters that are part of the compiled programs, so that each new value requires a compilation."""
         return tuple(p.name for p in self.parameters if len({self._identity(p, value) for value in p.ends()[:2]}) > 1)
 
     def _identity(self, parameter: Parameter, value: Any) -> str | None:
@@ -193,28 +193,28 @@ class ParameterSweep(SweepSettings):
         return tuple(path for parameter in self.parameters for path in parameter.paths)
 
     def variant(self, values: Sequence[Any], seed: int | None) -> SweepRun:
-        """Return the run with a value for each parameter; raises errors of the scenario or model with these values.
+        """Return the run with one value per parameter; raise the errors of a scenario or model with invalid values.
 
-        If the seed is None, it is that of the scenario, or a parameter.
+        If `seed` is None, the seed is that of the scenario or a parameter.
         """
         parts, opened = self.changes(values)
         parts |= {} if seed is None else {"seed": seed}
         return SweepRun(scenario=replace(self.scenario, **parts) if parts else self.scenario, parameters=opened)
 
     def changes(self, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, float]]:
-        """Return changed fields of the scenario for values of the parameters, and open parameters by path."""
+        """Return the changed fields of the scenario, and the values of open parameters, keyed by path."""
         pairs = zip(self.parameters, values, strict=True)
         return self._changes([(path, value) for parameter, value in pairs for path in parameter.paths])
 
     def start(self, fields: Mapping[str, Any], opened: Mapping[str, float]) -> State:
-        """Return the initial state of a run, from the result of `changes`; joints with prescribed motion are on it."""
+        """Return the initial state of a run from the result of `changes`; joints with a prescribed motion have its values."""
         scenario = self.scenario
         state = assemble(fields["models"])[1] if "models" in fields else scenario.start
         return self.open_plant.with_values(self.open_plant.parameter_values(opened)).on_motions(state)
 
     @cached_property
     def opened(self) -> tuple[str, ...]:
-        """Paths whose numbers stay open in the compiled programs: other values compile nothing."""
+        """Paths of numbers that stay open in the compiled programs, so that new values require no compilation."""
         good = [path for path in dict.fromkeys(self.paths) if not self._path_fault(path)]
         plant = self.scenario.plant
         if self.scenario.engine is not None:  # third-party engines keep the numbers in their own models
@@ -225,17 +225,17 @@ class ParameterSweep(SweepSettings):
         return tuple(path for path in wanted if _stay_open(plant, [path]))
 
     def _is_known(self, path: str) -> bool:
-        """True for the environment with controllers and filters, which are designed for it; its numbers are data anyway."""
+        """True for numbers of the environment if blocks are designed for it; these numbers are run data in any case."""
         return bool(self.scenario.blocks) and any(keys[0] == "environment" for keys in self.places(path))
 
     @cached_property
     def open_plant(self) -> Plant:
-        """The plant with its open parameters."""
+        """Plant with open parameters."""
         plant = self.scenario.plant
         return replace(plant, parameters=self.opened) if self.opened else plant
 
     def places(self, path: str) -> tuple[Keys, ...]:
-        """Return the places of a path's numbers in the scenario; empty if only the plant has them."""
+        """Return the locations of the numbers at a path in the scenario; empty if only the plant contains them."""
         try:
             return registry.located(self.scenario, path)
         except KeyError:
@@ -256,7 +256,7 @@ class ParameterSweep(SweepSettings):
             out.append(
                 Fault(
                     ("name",),
-                    f"name is {self.name!r}; it is a folder name: it must not be empty, contain '/' or start with '.'",
+                    f"name is {self.name!r}, must be a folder name: not empty, without slashes and without a leading '.'",
                 )
             )
         out += [Fault((name,), f"{name} is {value!r}, {must}", value, must) for name, value, must in field_faults(self)]
@@ -267,13 +267,15 @@ class ParameterSweep(SweepSettings):
             for item in items:
                 where = (key, item.name)
                 if not item.name or any(c in item.name for c in "/\\.\0") or item.name.startswith("__"):
-                    text = f"{key}: the name {item.name!r} must not be empty, nor contain '/', '\\' or '.'"
+                    text = f"{key}: the name {item.name!r} must not be empty, contain '/', '\\' or '.', or start with '__'"
                     out.append(Fault(where, text))
                 elif item.name in taken:
-                    out.append(Fault(where, f"{key}.{item.name}: the store has another variable of this name; rename it"))
+                    out.append(Fault(where, f"{key}.{item.name}: another variable in the store has this name; rename this one"))
                 taken.add(item.name)
         if not self.results and not self.scenario.checks:
-            out.append(Fault(("results",), "results is empty and the scenario has no checks: nothing would be kept; add one"))
+            out.append(
+                Fault(("results",), "results is empty and the scenario has no checks, so nothing would be stored; add a result")
+            )
         return out
 
     def _path_faults(self) -> list[Fault]:
@@ -283,22 +285,22 @@ class ParameterSweep(SweepSettings):
                 where = ("parameters", parameter.name, "path")
                 text = self._path_fault(path)
                 if not text and path in seen:
-                    text = f"parameter {seen[path]!r} sets {path!r}; keep one of them"
+                    text = f"parameter {seen[path]!r} also sets {path!r}; remove one of the two"
                 seen[path] = parameter.name
                 if text:
                     out.append(Fault(where, f"parameters.{parameter.name}: {text}", path))
             if not parameter.paths:
-                out.append(Fault(("parameters", parameter.name), f"parameters.{parameter.name}: it has no path; add one"))
+                out.append(Fault(("parameters", parameter.name), f"parameters.{parameter.name} has no path; add a path"))
         return out
 
     def _path_fault(self, path: str) -> str:
-        """Return the problem with a path; empty if there is none."""
+        """Return the problem of a path; empty if the path is valid."""
         try:
             found = self._found(path)
         except KeyError as e:
             return message_of(e)
         if found is None:
-            return f"{path!r} is not a number"
+            return f"{path!r} is not a number; give the path of a number"
         if isinstance(found, bool) or not isinstance(found, float | int | str):
             try:
                 shape = registry.value(self.scenario, path).shape
@@ -308,7 +310,7 @@ class ParameterSweep(SweepSettings):
         return ""
 
     def _found(self, path: str) -> Any:
-        """Return the value at a path; raises `KeyError` if it does not exist."""
+        """Return the value at a path; raise `KeyError` if the path does not exist."""
         try:
             places = registry.located(self.scenario, path)
         except KeyError:
@@ -318,13 +320,13 @@ class ParameterSweep(SweepSettings):
         for keys in places:
             if keys[0] in UNSIMULATED or keys[-1] in APPEARANCE:
                 what = keys[0] if keys[0] in UNSIMULATED else "the appearance of a body"
-                raise KeyError(f"{path!r}: {what} has no effect on a simulation")
+                raise KeyError(f"{path!r}: {what} has no effect on a simulation; remove this path")
         found = registry.part(self.scenario, path)
         free = found is None and len(places[0]) > 1 and isinstance(registry.follow(self.scenario, places[0][:-1]), tuple)
         return 0.0 if free else found  # a new name, where any name is allowed
 
     def _value_faults(self) -> list[Fault]:
-        """Return errors of parameters with valid paths: distributions that do not suit the sampling, rejected values."""
+        """Return errors of parameters with valid paths: distributions incompatible with the sampling, and invalid values."""
         out = []
         for parameter in self.parameters:
             if any(self._path_fault(path) for path in parameter.paths):
@@ -347,7 +349,7 @@ class ParameterSweep(SweepSettings):
         return out
 
     def _trial_faults(self) -> tuple[list[Fault], bool]:
-        """Return the errors of the scenario and of unrecorded quantities; and True if it can be simulated."""
+        """Return the errors of the scenario and of unknown quantities, and True if the scenario can be simulated."""
         try:
             sim = self.scenario.simulation()
         except VALUE_ERRORS as e:
@@ -368,8 +370,8 @@ class ParameterSweep(SweepSettings):
         if self.target == NATIVE.target or self.on_lanes:
             return []
         text = (
-            f"target is {self.target}, but each run of this sweep is a separate simulation: it has a controller, sensors, "
-            "events or Python code, an integrator with variable steps, or compiled parameters; remove target"
+            f"target is {self.target}, but the runs of this sweep are separate simulations, because of a controller, sensors, "
+            "events, Python code, an adaptive integrator or compiled parameters; remove target"
         )
         return [Fault(("target",), text, self.target)]
 

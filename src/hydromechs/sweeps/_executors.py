@@ -1,4 +1,4 @@
-"""Executors, which run the blocks of a sweep in this process, or in processes of this machine."""
+"""Executors, which run the blocks of a sweep in this process or in several processes on this machine."""
 
 import abc
 import contextlib
@@ -20,14 +20,14 @@ NEEDED = ("hydromechs.sweeps._runner", "hydromechs.simulation", "hydromechs.inte
 
 
 class Work(Protocol):
-    """Work of a worker. It is sent to every worker; a copy, also from a pickle, starts without state."""
+    """Work that every worker receives; a copied or unpickled object starts without state."""
 
     @property
     def identity(self) -> str:
-        """Text that identifies the work."""
+        """Identifier of the work."""
 
     def __call__(self, task: Task) -> list[Any]:
-        """Results of each run of a task, in their order; errors of a run are part of it."""
+        """Return the results of each run of a task, in order; errors of a run are part of its results."""
 
 
 class Workers(abc.ABC):
@@ -38,7 +38,7 @@ class Workers(abc.ABC):
 
     @abc.abstractmethod
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
-        """Yield tasks with their results as they end; None for one of which `ATTEMPTS` workers have died."""
+        """Yield tasks with their results as tasks finish; the results are None if a task killed `ATTEMPTS` workers."""
 
 
 class Executor(abc.ABC):
@@ -46,7 +46,7 @@ class Executor(abc.ABC):
 
     @abc.abstractmethod
     def started(self, work: Work) -> AbstractContextManager[Workers]:
-        """Prepare workers until the end of the block; raise `ValueError` if none are possible."""
+        """Return a context in which workers are available; raise `ValueError` if no workers can be started."""
 
 
 # -- this process -------------------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ class _Alone(Workers):
 
 @dataclass(frozen=True)
 class Serial(Executor):
-    """One run after the other in this process, for debugging."""
+    """Executor that simulates runs sequentially in this process, for debugging."""
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:
@@ -76,7 +76,7 @@ class Serial(Executor):
 
 
 def _serve(connection: Connection) -> None:
-    """Run tasks in a worker process until the other end is closed or gone."""
+    """Run tasks in a worker process until the connection is closed."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent process
@@ -87,7 +87,10 @@ def _serve(connection: Connection) -> None:
 
 
 def _context() -> Any:
-    """Process context that forks workers from a process with all imports done. A fork of this process would keep pipes open."""
+    """Return a process context that forks workers from a server process with all modules imported.
+
+    Forks of this process would keep pipes open.
+    """
     if "forkserver" not in multiprocessing.get_all_start_methods():  # Windows
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -96,7 +99,7 @@ def _context() -> Any:
 
 
 class _Process:
-    """A worker process and its task."""
+    """Worker process and its task."""
 
     def __init__(self, work: Work) -> None:
         context = _context()
@@ -150,17 +153,17 @@ class _Processes(Workers):
                     yield task, rows
 
     def stop(self) -> None:
-        """End all processes."""
+        """Terminate all processes."""
         for worker in self.all:
             worker.stop()
 
 
 @dataclass(frozen=True)
 class Local(Executor):
-    """Processes of this machine."""
+    """Executor with processes on this machine."""
 
     workers: int | None = None
-    """Number of processes. Defaults to one per core."""
+    """Number of processes. Defaults to one process per core."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:

@@ -1,4 +1,4 @@
-"""Reader of a sweep file; every problem is in one `SweepError`."""
+"""Reader of sweep files; all problems are reported in one `SweepError`."""
 
 import os
 from collections.abc import Mapping
@@ -34,32 +34,32 @@ FAMILIES = Families(
         ),
     ]
 )
-"""All families of a sweep file."""
+"""All families of sweep files."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepFile(SweepSettings):
-    """A sweep file: many runs of a scenario, or of a model in still water."""
+    """Sweep file: many runs of a scenario, or of a model in still water."""
 
     scenario: str = ""
-    """Library scenario, or path of a scenario file; a sweep has a scenario or a model."""
+    """Library scenario, or path of a scenario file; a sweep requires either a scenario or a model."""
     model: str = ""
-    """Library model, or path of a model file; it is simulated in still water."""
+    """Library model, or path of a model file, to simulate in still water."""
     changes: dict[str, Any] = field(default_factory=dict)
-    """Values by path that differ from the scenario in all runs."""
+    """Values that replace those of the scenario in all runs, keyed by path."""
 
 
 def sweep_json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of the sweep file, for editors and other programs."""
+    """Return the JSON Schema (2020-12) of sweep files, for editors and other programs."""
     return KIND.json_schema(SweepFile, FAMILIES)
 
 
 @files.one_load()
 def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> ParameterSweep:
-    """Load the sweep of a library name or file; all errors are listed in one `SweepError`, before anything is computed.
+    """Load a sweep from the library or a file; raise one `SweepError` with all errors before any simulation.
 
-    `source`: a name such as "sinking_chains", or the path of a file (recognised by a folder or suffix); `code`: True if the
-    Python code that its scenario or model names may run; otherwise it raises `CodeNotAllowed`.
+    `source`: library name such as "sinking_chains", or path of a file (recognised by a folder or suffix). `code`: True to
+    run Python code that the scenario or model references; without permission, such code raises `CodeNotAllowed`.
     """
     path = sweep_file(source)
     document = read_document(path, "sweep", SweepError)
@@ -82,29 +82,29 @@ def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> Paramet
 
 
 class _SweepReader(Reader):
-    """Reads a sweep file. If a part cannot be read, the sweep is checked without it."""
+    """Reader of a sweep file. If a part is unreadable, the sweep is checked without this part."""
 
     made: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
-    """Readable parameters and results, by section."""
+    """Readable parameters and results, keyed by section."""
     incomplete: tuple[tuple[str], ...] = ()
-    """Unreadable sections; problems of the whole sections would follow from that."""
+    """Paths of unreadable sections, whose further problems are not reported."""
     unchanged: tuple[str, ...] = ()
-    """Paths of failed changes; parameters inside them may be invalid only because of that."""
+    """Paths of failed changes, which may cause errors of parameters below these paths."""
 
     def follows(self, fault: Fault) -> bool:
-        """True if a problem of the sweep only follows from an unreadable part."""
+        """True if an unreadable part or a failed change may be the only cause of a problem."""
         inside = isinstance(fault.value, str) and fault.value.startswith(tuple(f"{path}." for path in self.unchanged))
         return fault.path[:1] in self.incomplete or (inside and fault.path[:1] == ("parameters",))
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Make an object from its fields by name, and keep parameters and results, by section."""
+        """Build an object from its fields, and store parameters and results by section."""
         out = super().make(cls, values, path)
         if out is not BROKEN and path:
             self.made = {**self.made, str(path[0]): (*self.made.get(str(path[0]), ()), out)}
         return out
 
     def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Report further problems of an object with `BROKEN` fields, without its broken parts."""
+        """Report further problems of an object with `BROKEN` fields; return a sweep file without them if possible."""
         super().unmade(cls, values, path)
         if cls is not SweepFile or {values.get(key) for key in ("name", "scenario", "model")} & {BROKEN}:
             return BROKEN
@@ -115,7 +115,7 @@ class _SweepReader(Reader):
         return SweepFile(**{name: value for name, value in values.items() if value is not BROKEN} | kept)
 
     def scenario(self, file: SweepFile) -> Scenario | None:
-        """Return the scenario with the changes that apply to all runs; None if it cannot be loaded, with the problem added."""
+        """Return the scenario with the changes for all runs; add a problem and return None if it cannot be loaded."""
         if bool(file.scenario) == bool(file.model):
             both = "both scenario and model" if file.scenario else "neither scenario nor model"
             self.add(("scenario",) if file.scenario else (), f"the sweep has {both}; give one of them")
@@ -136,7 +136,7 @@ class _SweepReader(Reader):
         return self._changed(scenario, file.changes)
 
     def _changed(self, scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
-        """Return a scenario with all changes that can be made; the others are added as problems."""
+        """Return a scenario with all valid changes; add a problem for each invalid change."""
         changes = {path: _tuples(value) for path, value in given.items()}
         for path in given:
             try:

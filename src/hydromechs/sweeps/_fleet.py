@@ -1,4 +1,4 @@
-"""Worlds of a campaign that are simulated together: their compiled programs, memory and results."""
+"""Worlds of a campaign that are simulated together: compiled programs, memory and results."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from ._campaign import MissionCampaign
 
 MAX_CHUNK = {"cpu": 512, "cuda": 2**17}
-"""Maximum number of worlds in an automatic chunk, by target: an interrupted campaign loses the worlds of one chunk."""
+"""Maximum number of worlds in an automatic chunk, keyed by target; an interrupted campaign loses the current chunk."""
 SHARE = 0.25
-"""Maximum fraction of free memory for the worlds of a chunk."""
+"""Maximum fraction of free memory for the worlds of a chunk [-]."""
 VECTOR = 8
 """Maximum number of worlds per vector operation."""
 COPIES = 4
-"""Maximum number of copies of a world's state: at the end of a run, and of worlds that report something."""
+"""Maximum number of copies of the state of a world, including final states and states of worlds with reports."""
 RESULTS = 16 * 1024
-"""Memory for the results and messages of a world [bytes]."""
+"""Memory for the results and messages of one world [bytes]."""
 
 
 class Fleet:
-    """Flies worlds of a campaign. The campaign is sent to other processes; compiled programs stay here.
+    """Simulator of the worlds of a campaign. Pickles contain the campaign, but not the compiled programs.
 
-    `threads`: threads that share the worlds; `device`: number of the GPU, if the target is one; `note`: called with notes for
-    the user.
+    `threads`: number of threads that share the worlds. `device`: number of the GPU, if the target is a GPU. `note`:
+    function called with notes for the user.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Fleet:
     ) -> None:
         self.campaign, self.threads, self.device, self.note = campaign, threads, device, note
         self.limit = math.inf
-        """Number of worlds that fit the memory, if known."""
+        """Number of worlds that fit into memory; infinite if unknown."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return sent, (loaded_files(), Fleet, pickle.dumps((self.campaign, self.threads, self.device)))
@@ -59,12 +59,12 @@ class Fleet:
         return compiler.fingerprint(fingerprint_of_scenario(c.scenario), repr(rest))[:32]
 
     def __call__(self, task: Task) -> list[Rows]:
-        """Fly the worlds of a task; see `Work`."""
+        """Simulate the worlds of a task; see `Work`."""
         return [self.fly(task.seeds)]
 
     @cached_property
     def worlds(self) -> Any:
-        """The compiled worlds."""
+        """Compiled worlds."""
         c = self.campaign
         if c.target != compiler.NATIVE.target:
             compiler.use_gpu(self.device)
@@ -72,17 +72,17 @@ class Fleet:
         return Worlds(c.scenario, 1, watch=c.watch, samples=False, **how)
 
     def compile(self) -> None:
-        """Compile now."""
+        """Compile the worlds before the first run."""
         self.worlds.target.march.code.compile()
 
     @property
     def world_memory(self) -> float:
-        """Estimate of the memory of one world [bytes]."""
+        """Estimated memory of one world [bytes]."""
         routine = self.worlds.target.march.code.routine
         return 8.0 * COPIES * sum((*routine.state.values(), *routine.work.values())) + RESULTS
 
     def chunk_size(self) -> int:
-        """Return the number of worlds that fly together: as many as fit the free memory, in whole vectors for all threads."""
+        """Return the number of worlds in a chunk, limited by free memory, as full vectors for all threads if possible."""
         free, target = self._free(), self.campaign.target
         most = MAX_CHUNK[target]
         fitting = most if free is None else int(min(most, SHARE * free // self.world_memory))
@@ -93,9 +93,9 @@ class Fleet:
         return free_memory() if self.campaign.target == compiler.NATIVE.target else compiler.free_gpu_memory()
 
     def fly(self, seeds: Sequence[int], progress: Callable[[float], None] = lambda share: None) -> Rows:
-        """Fly a mission for each seed; return arrays with a row per world. If memory is short, half of them fly at a time.
+        """Simulate one mission per seed; return arrays with one row per world. If memory is insufficient, halve the batch.
 
-        `progress`: called with the finished fraction of the work, 0 to 1.
+        `progress`: function called with the completed fraction of the work, 0 to 1.
         """
         parts: list[Rows] = []
         at, n = 0, len(seeds)
@@ -112,8 +112,10 @@ class Fleet:
                 self.__dict__.pop("worlds", None)
                 self.limit = count // 2
                 if count == 1:
-                    raise MemoryError(f"out of memory for one world of {self.campaign.scenario.name!r}; free memory") from error
-            self.note(f"out of memory with {count} worlds at a time: continues with {self.limit}")
+                    raise MemoryError(
+                        f"one world of {self.campaign.scenario.name!r} does not fit into memory; free some memory"
+                    ) from error
+            self.note(f"out of memory with {count} worlds at a time; the campaign continues with {self.limit}")
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _flown(self, seeds: Any, progress: Callable[[float], None]) -> Rows:
@@ -145,7 +147,7 @@ class Fleet:
         }
 
     def lost(self, seed: int, reason: str) -> Rows:
-        """Return the row of a world that could not be simulated, with the reason."""
+        """Return the row of a world that could not be simulated; the row contains the reason."""
         rows = blank(1, len(self.campaign.scenario.checks), len(self.campaign.quantities))
         known = {
             "seed": np.array([seed], dtype=np.uint64),
@@ -164,13 +166,13 @@ def _line(text: str, letters: int) -> str:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """True if memory ran out, here or on a GPU: CuPy's runtime and kernel errors are not `MemoryError`."""
+    """True if an error reports insufficient memory; CuPy errors on a GPU do not derive from `MemoryError`."""
     on_gpu = type(error).__module__.partition(".")[0] in ("cupy", "cupy_backends")
     return isinstance(error, MemoryError) or (on_gpu and "out of memory" in str(error).lower().replace("_", " "))
 
 
 def free_memory() -> int | None:
-    """Return the free memory for this process [bytes]; None if unknown."""
+    """Return the memory available to this process [bytes]; None if unknown."""
     free = []
     try:
         found = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())

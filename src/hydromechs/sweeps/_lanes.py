@@ -1,7 +1,7 @@
-"""Runs of a sweep as worlds of one plant: complete steps of many runs at once on the lanes of the processor.
+"""Runs of a sweep as worlds of one plant: complete steps of many runs in parallel on the lanes of the processor.
 
-A run's row depends only on its own numbers: a world gives the same bits in a batch of any size. All engines evaluate such a
-sweep in this way, so that their stores are the same.
+The row of a run depends only on its own numbers, because the results of a world do not depend on the batch size. All
+executors evaluate such a sweep in this way, so that their stores are identical.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,18 +22,18 @@ from ._runner import Row, Task, done_row, failed_row, refused_row
 
 
 class _Start(NamedTuple):
-    """Start of one run."""
+    """Initial state and inputs of one run."""
 
     state: State
-    """Configuration and velocity."""
+    """Initial configuration and velocity."""
     parameters: dict[str, float]
-    """Open parameters by name."""
+    """Values of open parameters, keyed by name."""
     commands: dict[str, float]
-    """Commands by name."""
+    """Initial commands [unit of the actuator], keyed by name."""
 
 
 class LaneRunner:
-    """Runs parts of a sweep on lanes; see `ParameterSweep.on_lanes`."""
+    """Runner of tasks of a sweep on lanes; see `ParameterSweep.on_lanes`."""
 
     def __init__(self, sweep: ParameterSweep) -> None:
         self.sweep, self._scenario = sweep, sweep.scenario
@@ -53,7 +53,7 @@ class LaneRunner:
         worlds.run(worlds.offset + self._scenario.record)
 
     def rows(self, task: Task) -> list[Row]:
-        """Return the rows of some runs, in their order."""
+        """Return the rows of the runs of a task, in order."""
         out: dict[int, Row] = {}
         starts: dict[int, _Start] = {}
         for k, values in enumerate(task.values):
@@ -75,7 +75,7 @@ class LaneRunner:
 
     @cached_property
     def _gpu(self) -> bool:
-        """True if runs use a target other than the CPU: the sweep requests it, and this worker has it."""
+        """True if the sweep requests a target other than the CPU and this worker has such a device."""
         return self.sweep.target != NATIVE.target and not TARGETS[self.sweep.target].unavailable()
 
     def _worlds(self, starts: Sequence[_Start], seeds: Sequence[int]) -> Worlds:
@@ -100,7 +100,7 @@ class LaneRunner:
         return worlds
 
     def _run(self, starts: Mapping[int, _Start], seeds: Sequence[int]) -> dict[int, Row]:
-        """Rows of runs by number. If a batch of runs is rejected, each run is repeated on its own to find the cause."""
+        """Return rows of runs, keyed by index. If a batch fails, runs are repeated separately to find the cause."""
         if not starts:
             return {}
         try:

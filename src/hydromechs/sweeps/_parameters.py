@@ -1,4 +1,4 @@
-"""Parameters: numbers that change from run to run, and their possible values."""
+"""Parameters, which are numbers that vary between runs, and sampling of their values."""
 
 import abc
 import itertools
@@ -17,50 +17,50 @@ Steps = Annotated[int, Bound(whole=True, least=2, hint="for a single value use c
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter(abc.ABC):
-    """Number that changes from run to run."""
+    """Number that varies between runs."""
 
     name: str
-    """Name of its coordinate in the store."""
+    """Name of the coordinate in the store."""
     path: str | tuple[str, ...]
-    """Path of the number in the scenario, such as "vehicle.inertia.mass" or "environment.current.velocity.x". Several paths get
-    the same number."""
+    """Path of the number in the scenario, such as "vehicle.inertia.mass" or "environment.current.velocity.x". If several
+    paths are given, their numbers have the same value."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths."""
+        """Paths of the parameter."""
         return (self.path,) if isinstance(self.path, str) else tuple(self.path)
 
     @abc.abstractmethod
     def at(self, u: float) -> Any:
-        """Return the value at a cumulative probability `u`, 0 to 1."""
+        """Return the value with the cumulative probability `u`, 0 to 1."""
 
     @abc.abstractmethod
     def grid(self) -> list[Any]:
-        """Return the values on a grid; raise `ValueError` if it has none."""
+        """Return the values on a grid; raise `ValueError` if the distribution has no grid values."""
 
     @abc.abstractmethod
     def ends(self) -> list[Any]:
-        """Return values that test whether all values are valid."""
+        """Return representative values, which are used to check that all values are valid."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Range(Parameter):
-    """A number uniformly distributed between two limits."""
+    """Uniform distribution between two limits."""
 
     low: Finite
-    """Lower end."""
+    """Lower limit."""
     high: Finite
-    """Upper end, above the lower end."""
+    """Upper limit, greater than the lower limit."""
     steps: Steps | None = None
-    """Number of values on a grid, required there."""
+    """Number of values on a grid; required for sampling on a grid."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.low < self.high:
-            raise FieldError("Range.high", self.high, f"must be above low, {self.low:g}; swap them?")
+            raise FieldError("Range.high", self.high, f"must be above low ({self.low:g}); swap them")
 
     def at(self, u: float) -> float:
         return self.low + u * (self.high - self.low)
@@ -73,16 +73,16 @@ class Range(Parameter):
 
     def _steps(self) -> int:
         if self.steps is None:
-            raise ValueError("a grid needs steps, the number of values of the range; add it")
+            raise ValueError("a grid requires steps, the number of values in the range; add steps")
         return self.steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class LogRange(Range):
-    """A number between two limits, its logarithm uniformly distributed."""
+    """Log-uniform distribution between two positive limits."""
 
     low: Positive
-    """Lower end."""
+    """Lower limit."""
 
     def at(self, u: float) -> float:
         return self.low * math.exp(u * math.log(self.high / self.low))
@@ -93,12 +93,12 @@ class LogRange(Range):
 
 @dataclass(frozen=True, kw_only=True)
 class Normal(Parameter):
-    """A normally distributed number."""
+    """Normal distribution."""
 
     mean: Finite
-    """Mean."""
+    """Mean of the distribution."""
     sigma: Annotated[float, Bound(above=0.0, hint="for a single value use changes")]
-    """Standard deviation."""
+    """Standard deviation of the distribution."""
 
     def at(self, u: float) -> float:
         from scipy.special import ndtri
@@ -107,7 +107,7 @@ class Normal(Parameter):
         return float(self.mean + self.sigma * ndtri(min(max(u, least), 1.0 - 2.0**-53)))
 
     def grid(self) -> list[float]:
-        raise ValueError("a grid has no normal distributions; use a range with steps, or choices")
+        raise ValueError("a normal distribution has no grid values; use a range with steps, or choices")
 
     def ends(self) -> list[float]:
         return [self.mean]
@@ -115,10 +115,10 @@ class Normal(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Parameter):
-    """Several values with equal probability."""
+    """Discrete values with equal probability."""
 
     values: tuple[Finite | str, ...]
-    """The values: all numbers, or all texts."""
+    """Possible values, either all numbers or all texts."""
 
     def __post_init__(self) -> None:
         texts = [isinstance(x, str) for x in self.values]
@@ -142,16 +142,16 @@ class Choices(Parameter):
 
 
 class Sampling(abc.ABC):
-    """Spread of the runs over the parameters."""
+    """Method that selects parameter values for the runs."""
 
     @abc.abstractmethod
     def table(self, parameters: Sequence[Parameter], seed: int) -> list[tuple[Any, ...]]:
-        """Return the values of all parameters in each run; random numbers follow from the seed."""
+        """Return the values of all parameters in each run; random values are determined by the seed."""
 
 
 @dataclass(frozen=True)
 class Grid(Sampling):
-    """All combinations of the values; the last parameter changes fastest."""
+    """Full grid of all combinations of values; the last parameter varies fastest."""
 
     def table(self, parameters: Sequence[Parameter], seed: int) -> list[tuple[Any, ...]]:
         return list(itertools.product(*(parameter.grid() for parameter in parameters)))
@@ -159,7 +159,7 @@ class Grid(Sampling):
 
 @dataclass(frozen=True)
 class _Sampled(Sampling):
-    """Runs at points of the unit cube."""
+    """Sampling at points in the unit cube."""
 
     runs: Annotated[int, Bound(whole=True, least=1)]
     """Number of runs."""
@@ -169,7 +169,7 @@ class _Sampled(Sampling):
 
     @abc.abstractmethod
     def points(self, dimensions: int, seed: int) -> np.ndarray:
-        """Points in the unit cube, shape (runs, dimensions)."""
+        """Return points in the unit cube, shape (runs, dimensions)."""
 
     def table(self, parameters: Sequence[Parameter], seed: int) -> list[tuple[Any, ...]]:
         points = self.points(len(parameters), seed) if parameters else np.zeros((self.runs, 0))
@@ -178,7 +178,7 @@ class _Sampled(Sampling):
 
 @dataclass(frozen=True)
 class MonteCarlo(_Sampled):
-    """Independent random points. The first n of more runs are those of n runs."""
+    """Independent random points; the first n points do not depend on the number of runs."""
 
     def points(self, dimensions: int, seed: int) -> np.ndarray:
         return np.random.default_rng(seed).random((self.runs, dimensions))
@@ -186,7 +186,7 @@ class MonteCarlo(_Sampled):
 
 @dataclass(frozen=True)
 class LatinHypercube(_Sampled):
-    """Random points: each parameter has as many slices as there are runs, with one point in each."""
+    """Latin hypercube: the range of each parameter has one interval per run, with one random point in each interval."""
 
     def points(self, dimensions: int, seed: int) -> np.ndarray:
         from scipy.stats import qmc
@@ -196,7 +196,7 @@ class LatinHypercube(_Sampled):
 
 @dataclass(frozen=True)
 class Sobol(_Sampled):
-    """A scrambled Sobol sequence, which fills the ranges evenly; best with a power of 2 runs."""
+    """Scrambled Sobol sequence, which covers the ranges evenly; most accurate if the number of runs is a power of 2."""
 
     def points(self, dimensions: int, seed: int) -> np.ndarray:
         from scipy.stats import qmc

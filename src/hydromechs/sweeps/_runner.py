@@ -1,4 +1,4 @@
-"""Runs of a sweep, one after another, in a worker: values of the parameters in, a row of results out."""
+"""Sequential runs of a sweep in a worker, from parameter values to rows of results."""
 
 from __future__ import annotations
 
@@ -26,66 +26,66 @@ if TYPE_CHECKING:
     from ._lanes import LaneRunner
 
 DONE, FAILED = 1, 2
-"""Status of a run: done, or failed. 0 in a store: not run yet."""
+"""Status of a run: done or failed. The status 0 in a store marks a missing run."""
 REASON = 400
 """Maximum length of a reason [characters]."""
 
 
 class Task(NamedTuple):
-    """Runs that are sent to a worker in one task."""
+    """Runs that are sent to a worker together."""
 
     runs: tuple[int, ...]
-    """Their numbers."""
+    """Numbers of the runs."""
     values: tuple[tuple[Any, ...], ...]
-    """Values of the parameters in each."""
+    """Values of the parameters in each run."""
     seeds: tuple[int, ...]
-    """Seed of each."""
+    """Seed of each run."""
 
 
 class Row(NamedTuple):
-    """Results kept of a run."""
+    """Stored results of a run."""
 
     status: int
     """`DONE` or `FAILED`."""
     reason: str
-    """Reason of the failure."""
+    """Reason for the failure."""
     end_time: float
-    """Time reached [s]."""
+    """Final time of the run [s]."""
     results: tuple[float, ...]
-    """Values of the sweep's results."""
+    """Values of the results of the sweep."""
     passed: tuple[bool, ...]
-    """True for each of the scenario's checks that passed."""
+    """True for each check of the scenario that passed."""
     values: tuple[float, ...]
     """Values of the checks."""
     on_gpu: bool = False
-    """True if it was on a GPU."""
+    """True if a GPU simulated the run."""
     warnings: str = ""
-    """Kinds of its unexpected warnings, separated by spaces."""
+    """Kinds of unexpected warnings of the run, separated by spaces."""
 
 
 def failed_row(sweep: ParameterSweep, reason: str, end_time: float = math.nan) -> Row:
-    """Return the row of a run without results, with the reason and the time reached [s]."""
+    """Return the row of a failed run, with the reason and the final time [s]."""
     checks = len(sweep.scenario.checks)
     said = " ".join(reason.split())[:REASON]
     return Row(FAILED, said, end_time, (math.nan,) * len(sweep.results), (False,) * checks, (math.nan,) * checks)
 
 
 def refused_row(sweep: ParameterSweep, error: Exception) -> Row:
-    """Return the row of a rejected run."""
+    """Return the row of a run that raised an error."""
     return failed_row(sweep, f"{type(error).__name__}: {message_of(error)}")
 
 
 def done_row(end_time: float, results: Sequence[float], checks: Sequence[CheckResult]) -> Row:
-    """Return the row of a completed run, with the time reached [s]."""
+    """Return the row of a completed run, with the final time [s]."""
     return Row(DONE, "", end_time, tuple(results), tuple(c.passed for c in checks), tuple(c.value for c in checks))
 
 
 @dataclass
 class Runner:
-    """Runs parts of a sweep. The sweep is sent to other processes; compiled programs stay here."""
+    """Runner of tasks of a sweep. Pickles contain the sweep, but not the compiled programs."""
 
     sweep: ParameterSweep
-    """The sweep."""
+    """Sweep to run."""
 
     def __post_init__(self) -> None:
         self._kept: Simulation | None = None
@@ -99,7 +99,7 @@ class Runner:
         return fingerprint_of(self.sweep)
 
     def __call__(self, task: Task) -> list[Row]:
-        """Return the rows of some runs, in their order: all at once on lanes, or one after the other."""
+        """Return the rows of the runs of a task, in order, simulated in parallel on lanes or sequentially."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings of one run; the first run of a sweep is inspected before
             if self._lanes is not None:
@@ -107,7 +107,7 @@ class Runner:
             return [self._row(values, seed) for values, seed in zip(task.values, task.seeds, strict=True)]
 
     def compile(self, values: Sequence[Any]) -> None:
-        """Compile the programs of a run into the cache, where other processes find them."""
+        """Compile the programs of a run into the cache that other processes also use."""
         if self._lanes is not None:
             self._lanes.compile(values)
         else:
@@ -115,7 +115,7 @@ class Runner:
 
     @cached_property
     def _lanes(self) -> LaneRunner | None:
-        """Runs on lanes; None for a sweep whose runs are separate simulations."""
+        """Runner on lanes; None for a sweep whose runs are separate simulations."""
         from ._lanes import LaneRunner
 
         return LaneRunner(self.sweep) if self.sweep.on_lanes else None
@@ -138,7 +138,7 @@ class Runner:
             return refused_row(self.sweep, error)
 
     def _simulation(self, values: Sequence[Any], seed: int) -> Simulation:
-        """Return the simulation of a run at its start; it reuses the previous one if only its state differs."""
+        """Return the simulation of a run in its initial state; reuse the previous simulation if only states differ."""
         sweep = self.sweep
         if not self._reusable:
             variant = sweep.variant(values, seed)
@@ -154,7 +154,7 @@ class Runner:
 
     @cached_property
     def _reusable(self) -> bool:
-        """True if runs differ only in open parameters and initial states, and nothing else keeps memory of the previous run."""
+        """True if runs differ only in open parameters and initial states, and no object remembers the previous run."""
         scenario, water = self.sweep.scenario, self.sweep.scenario.environment
         alone = not scenario.blocks and scenario.engine is None
         still = water.gusts is None and not water.waves
@@ -164,7 +164,7 @@ class Runner:
 
 
 def sent(code: tuple[str, ...], kind: Callable[..., Any], content: bytes) -> Any:
-    """Work in another process: the modules of custom classes are run before its arguments are unpacked."""
+    """Return work in another process, after loading the modules of custom classes that its arguments require."""
     for file in code:
         module_kept(file)
     return kind(*pickle.loads(content))

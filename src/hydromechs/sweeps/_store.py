@@ -1,8 +1,8 @@
-"""The store of a sweep: one Zarr store with a row for each run, written block by block.
+"""Store of a sweep: one Zarr store with one row per run, written block by block.
 
-Zarr format 2, not compressed: a file holds the plain numbers of one variable in one block of runs. Each file is written under a
-temporary name and renamed. The `status` of a block is written last, so that a block with a status is complete; writing a block
-again writes the same bytes.
+The store is uncompressed (Zarr format 2); each file contains the plain numbers of one variable in one block of runs. Each
+file is written under a temporary name and renamed. The `status` of a block is written last, so that a block with a status
+is complete. Writing a block again yields the same bytes.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ if TYPE_CHECKING:
     import xarray
 
 MARK = "hydromechs_sweep"
-"""Attribute that marks a store as that of a sweep; its value is the version of the layout."""
+"""Attribute that marks the store of a sweep; its value is the version of the layout."""
 VERSION = 2
 """Supported version of the layout."""
 KINDS = len(" ".join(WARNING_KINDS))
 """Maximum length of the list of warnings of a run [characters]."""
 STORE, LOCK = "results.zarr", "sweep.lock"
-"""Names in the folder of a sweep."""
+"""File names in the folder of a sweep."""
 
 
 class SweepStore:
-    """The results of a sweep in a folder, which need not exist."""
+    """Results of a sweep in a folder, which need not exist."""
 
     def __init__(self, folder: str | os.PathLike[str], sweep: ParameterSweep) -> None:
         self.folder, self.sweep = Path(folder), sweep
         self.path = self.folder / STORE
-        """The Zarr store."""
+        """Path of the Zarr store."""
         self.block = sweep.block_size
-        """Runs in a block."""
+        """Number of runs in a block."""
         self.blocks = [range(a, min(a + self.block, sweep.runs)) for a in range(0, sweep.runs, self.block)]
         """Numbers of the runs in each block."""
 
     @contextlib.contextmanager
     def opened(self, *, replace: bool = False) -> Iterator[SweepStore]:
-        """Lock the folder while a sweep writes into it. An empty folder is set up; one of the same sweep is resumed."""
+        """Lock the folder while a sweep writes to it. An empty folder is initialised; the same sweep is resumed."""
         others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"{self.folder} is a file; a sweep needs a folder")
+            raise ValueError(f"{self.folder} is a file; choose a folder")
         if others and STORE not in others and others != [LOCK]:
-            raise ValueError(f"{self.folder} holds other files ({', '.join(others[:3])}); choose another folder")
+            raise ValueError(f"{self.folder} contains other files ({', '.join(others[:3])}); choose another folder")
         attrs = self._attrs()
         if self.path.exists() and not replace:
             self._check_same(attrs)
@@ -66,10 +66,10 @@ class SweepStore:
         try:
             if replace and self.path.exists():
                 if MARK not in _attributes(self.path):
-                    raise ValueError(f"{self.path} is not the store of a sweep and is unchanged; choose another folder")
+                    raise ValueError(f"{self.path} is not the store of a sweep, so it was not changed; choose another folder")
                 shutil.rmtree(self.path)
             for link in filter(Path.is_symlink, (self.path, *self.path.glob("*"))):
-                raise ValueError(f"{link} is a link to a place outside the folder; remove it, or choose another folder")
+                raise ValueError(f"{link} is a link; remove it, or choose another folder")
             if not (self.path / ".zgroup").exists():  # written last into a new store
                 self._create(attrs)
             for partial in self.path.glob(f"*/{files.PARTIAL}"):  # left by a sweep that was killed
@@ -82,27 +82,27 @@ class SweepStore:
 
     def _check_same(self, attrs: Mapping[str, Any]) -> None:
         """Reject the store of a different sweep or of a different version of this package."""
-        found, remedy = _attributes(self.path), "choose another folder, or replace it (--force, or replace=True)"
+        found, remedy = _attributes(self.path), "choose another folder, or replace the results (--force, or replace=True)"
         if MARK not in found:
             raise ValueError(f"{self.path} is not the store of a sweep; choose another folder")
         _check_version(self.path, found, remedy)
         if found["sweep"] != attrs["sweep"]:
-            raise ValueError(f"{self.folder} holds the sweep {found['sweep']!r}, not {attrs['sweep']!r}; {remedy}")
+            raise ValueError(f"{self.folder} contains the sweep {found['sweep']!r}, not {attrs['sweep']!r}; {remedy}")
         if found["source"] != attrs["source"]:
-            made = f"version {found['hydromechs']} of hydromechs, whose equations may differ from these ({attrs['hydromechs']})"
+            made = f"hydromechs {found['hydromechs']}, whose equations may differ from those of {attrs['hydromechs']}"
             raise ValueError(f"{self.folder} was created by {made}; {remedy}")
         if found["fingerprint"] != attrs["fingerprint"]:
             raise ValueError(
-                f"{self.folder} holds the sweep {found['sweep']!r} with a different scenario, parameters, sampling, seed or "
+                f"{self.folder} contains the sweep {found['sweep']!r} with a different scenario, parameters, sampling, seed or "
                 f"results; {remedy}"
             )
 
     def done(self) -> list[bool]:
-        """True for each complete block."""
+        """Return True for each complete block."""
         return [self._status(k) is not None for k in range(len(self.blocks))]
 
     def failed(self) -> int:
-        """Number of failed runs in complete blocks."""
+        """Return the number of failed runs in complete blocks."""
         found = (self._status(k) for k in range(len(self.blocks)))
         return sum(int((status == FAILED).sum()) for status in found if status is not None)
 
@@ -114,7 +114,7 @@ class SweepStore:
         return status if len(status) == len(self.blocks[block]) and status.all() else None
 
     def write(self, block: int, rows: Sequence[Row]) -> None:
-        """Write the runs of a block."""
+        """Write the results of the runs of a block."""
         columns: dict[str, Any] = {"end_time": [row.end_time for row in rows]}
         columns |= {r.name: [row.results[k] for row in rows] for k, r in enumerate(self.sweep.results)}
         if self.sweep.scenario.checks:
@@ -155,7 +155,7 @@ class SweepStore:
         }
 
     def _create(self, attrs: Mapping[str, Any]) -> None:
-        """Create an empty store: coordinates, and variables without a block."""
+        """Create an empty store with coordinates, and variables without blocks."""
         sweep, n = self.sweep, self.sweep.runs
         if self.path.exists():  # left by a sweep that was killed here
             shutil.rmtree(self.path)
@@ -186,7 +186,7 @@ class SweepStore:
         files.write_bytes(self.path / name / "0", values.tobytes())
 
     def _variable(self, name: str, dtype: Any, fill: Any, text: str, *, checks: int = 0, **attrs: str) -> None:
-        """Create a variable without a block: a number for each run, or for each run and check."""
+        """Create a variable without blocks, with one number per run, or per run and check."""
         more = (checks,) if checks else ()
         shape, chunks = (self.sweep.runs, *more), (self.block, *more)
         dims = ["run", *(["check"] if checks else [])]
@@ -202,9 +202,9 @@ class SweepStore:
 
 
 def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
-    """Return the available results of a sweep from its folder or the store in it.
+    """Load the available results of a sweep from its folder or store.
 
-    There is a row for each run, with the parameters as coordinates.
+    The dataset has one row per run, with the parameters as coordinates.
     """
     import xarray
 
@@ -225,24 +225,26 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
 
 
 def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
-    """Return the results of a grid with one dimension per parameter instead of a dimension of runs."""
+    """Return the results of a grid with one dimension per parameter instead of the dimension "run"."""
     names = list(dataset.attrs["parameters"])
     points = {tuple(dataset[name].values[i] for name in names) for i in range(dataset.sizes["run"])}
     counts = [len(np.unique(dataset[name])) for name in names]
     if len(points) < dataset.sizes["run"] or int(np.prod(counts)) != dataset.sizes["run"]:
-        raise ValueError("these runs are not a grid: combinations of parameters are missing or repeated; plot them as points")
+        raise ValueError(
+            "the runs are not a grid, because combinations of parameters are missing or repeated; plot the runs as points"
+        )
     return dataset.drop_vars("run").set_index(run=names).unstack("run")
 
 
 def _check_version(path: Path, attrs: Mapping[str, Any], remedy: str) -> None:
     try:
-        files.check_version(path, "a store of a sweep", attrs[MARK], VERSION, remedy)
+        files.check_version(path, "the store of a sweep", attrs[MARK], VERSION, remedy)
     except OSError as error:
         raise ValueError(str(error)) from None
 
 
 def _attributes(path: Path) -> dict[str, Any]:
-    """Return the attributes of a store; none if there is no store."""
+    """Return the attributes of a store; empty if there is no store."""
     try:
         found = files.read_json(path / ".zattrs")
     except OSError:

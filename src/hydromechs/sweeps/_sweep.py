@@ -1,4 +1,4 @@
-"""Run a sweep: an executor simulates the runs that are missing in the store."""
+"""Execution of a sweep: an executor simulates the runs that are missing from the store."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Progress:
     """Progress of a sweep."""
 
     phase: str
-    """"compiling", "starting workers" or "running"."""
+    """Phase: "compiling", "starting workers" or "running"."""
     done: int
     """Number of stored runs."""
     runs: int
-    """Number of runs of the sweep."""
+    """Total number of runs of the sweep."""
     failed: int
-    """Number of runs stored as failed."""
+    """Number of stored runs that failed."""
     remaining: float | None = None
-    """Estimated time until the end [s]; None if unknown."""
+    """Estimated remaining wall time [s]; None if unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,17 +42,17 @@ class SweepResult:
     folder: Path
     """Folder of the store."""
     runs: int
-    """Number of runs of the sweep."""
+    """Total number of runs of the sweep."""
     new: int
-    """Number of runs in this call; the others were already stored."""
+    """Number of runs simulated in this call; the other runs were already stored."""
     failed: int
-    """Number of failed runs; the store has the reason of each."""
+    """Number of failed runs; the store contains the reasons."""
     wall_time: float
-    """Duration of this call [s]."""
+    """Wall time of this call [s]."""
 
     @property
     def dataset(self) -> xarray.Dataset:
-        """The results; see `load_results`."""
+        """Results of the sweep; see `load_results`."""
         return load_results(self.folder)
 
 
@@ -64,12 +64,12 @@ def run_sweep(
     replace: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> SweepResult:
-    """Run a sweep into a folder. A folder of the same sweep is resumed: runs that are in it are not run again.
+    """Run a sweep and store its results in a folder. Only missing runs of a stored sweep are simulated.
 
-    The store is the same, byte for byte, for any executor, any number of workers and any interruption.
+    The bytes of the store do not depend on the executor, the number of workers and interruptions.
 
-    `folder`: destination; `executor`: where the runs are simulated; defaults to processes on this machine; `replace`: replace
-    the results of another sweep; `progress`: called regularly.
+    `folder`: folder of the store. `executor`: executor of the runs; defaults to processes on this machine. `replace`: True
+    to replace the results of another sweep. `progress`: function called regularly with the progress.
     """
     begun = time.perf_counter()
     store = SweepStore(folder, sweep)
@@ -106,9 +106,9 @@ def _task(sweep: ParameterSweep, runs: Sequence[int]) -> Task:
 
 
 def _blocks(workers: Workers, store: SweepStore, left: Sequence[int]) -> Iterator[tuple[int, list[Row]]]:
-    """Yield blocks with the rows of their runs, in the order in which they finish.
+    """Yield block numbers with the rows of their runs, in order of completion.
 
-    If a block kills its workers, each of its runs is repeated on its own; runs that kill a worker again have failed.
+    If a block kills its workers, each of its runs is repeated separately; runs that kill a worker again fail.
     """
     sweep = store.sweep
     tasks = [_task(sweep, store.blocks[k]) for k in left]
@@ -121,7 +121,7 @@ def _blocks(workers: Workers, store: SweepStore, left: Sequence[int]) -> Iterato
     alone = [_task(sweep, [run]) for task in deadly for run in task.runs]
     found: dict[int, Row] = {}
     for task, rows in workers.outcomes(alone) if alone else ():
-        reason = f"its worker died, {2 * ATTEMPTS} times: out of memory, or a crash in compiled or external code?"
+        reason = f"its worker died {2 * ATTEMPTS} times; check free memory, and external code for crashes"
         found[task.runs[0]] = failed_row(sweep, reason) if rows is None else rows[0]
         block = task.runs[0] // store.block
         if all(run in found for run in store.blocks[block]):

@@ -1,4 +1,4 @@
-"""Sweeps with one program: their runs differ only in its inputs, so that many runs share lanes."""
+"""Sweeps with one program, whose runs differ only in the inputs of the program, so that many runs share lanes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ._definition import ParameterSweep
 
 STARTS = ("position", "velocity", "joints", "joint_velocities", "rpy_deg")
-"""Fields of a model's start that affect only its initial state."""
+"""Fields of `ModelStart` that affect only the initial state."""
 
 
 def fits_lanes(sweep: ParameterSweep) -> bool:
-    """True if the runs of a sweep are worlds of one plant: it contains no Python code, and runs differ only in numbers."""
+    """True if the runs of a sweep are worlds of one plant, without Python code and with differences only in numbers."""
     scenario = sweep.scenario
     python = scenario.blocks or scenario.events
     if python or scenario.engine is not None or not isinstance(method_named(scenario.integrator), FixedStep):
@@ -37,19 +37,19 @@ def fits_lanes(sweep: ParameterSweep) -> bool:
 
 
 def _starts_with_water(scenario: Scenario) -> bool:
-    """True if initial states of a component may depend on the water, which differs from run to run."""
+    """True if initial states of a component may depend on the water, which varies between runs."""
     plant = scenario.plant
     others = [c for c in plant.components if c.order(plant.model)[0] == Order.OTHER]
     return any(callable(slot.start) for c in others for slot in c.states(plant.model))
 
 
 def stands_free(start: ModelStart) -> bool:
-    """True if a model has a free root, so that its pose is part of its state and not of the programs."""
+    """True if a model has a free root, so that its pose is part of the state and not of the compiled programs."""
     return any(isinstance(body.joint, Free) for body in start.model.bodies if body.parent is None)
 
 
 def is_open_or_start(sweep: ParameterSweep, path: str) -> bool:
-    """True if a path names a number that stays open in the programs, or the initial state of a model."""
+    """True if a path refers to an open number of the compiled programs, or to the initial state of a model."""
     return path in sweep.opened or _is_start(sweep, path)
 
 

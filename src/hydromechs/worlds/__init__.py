@@ -1,4 +1,4 @@
-"""Many worlds of one mechanism at once: complete steps in compiled code, on lanes, threads and GPUs."""
+"""Many worlds of one mechanism in parallel: complete steps in compiled code on SIMD lanes, threads and GPUs."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

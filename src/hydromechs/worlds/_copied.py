@@ -1,4 +1,4 @@
-"""Conversion of a caller's argument to a source of worlds."""
+"""Conversion of the argument of a caller to a source of worlds."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
@@ -29,22 +29,24 @@ def source_of(
     lanes: int | None,
     threads: int | None,
 ) -> Source:
-    """Return the compiled source of worlds."""
+    """Return the compiled source of worlds for a model, compiled model or plant."""
     if isinstance(what, Plant):
         if tuple(inputs):
-            raise ValueError("inputs applies only to a model; the inputs of a plant are its commands and held inputs")
+            raise ValueError(
+                "inputs applies only to a model, because the inputs of a plant are its commands and held inputs; omit it"
+            )
         for name in () if isinstance(parameters, Mapping) else parameters:
             if name not in what.parameters:
-                raise ValueError(f"parameter {name!r} is not open in the plant; name it in Plant(parameters=[...])")
+                raise ValueError(f"parameter {name!r} is not open in the plant; list it in Plant(parameters=[...])")
         return PlantSource(what, method, lanes, threads)
     if isinstance(what, Model):
         what = equations.compile(what, lanes=lanes, threads=1 if threads is None else threads, parameters=list(parameters))
     elif not isinstance(what, Dynamics):
         kind = type(what).__name__
-        raise TypeError(f"worlds take a Model, a compiled model, hm.compile(model), a Plant or a Scenario; got {kind}")
+        raise TypeError(f"worlds are of type {kind}; give a Model, a compiled model, a Plant or a Scenario")
     elif lanes is not None or threads is not None:
         raise ValueError(
-            "lanes and threads apply to models and plants; a compiled model has its own: hm.compile(model, lanes=8)"
+            "lanes and threads apply only to models and plants; set those of a compiled model with hm.compile(model, lanes=8)"
         )
     return Mechanism(what, method, inputs)
 
@@ -60,9 +62,9 @@ def simulation_of(
     lanes: int | None,
     how: Mapping[str, Any],
 ) -> Simulation | None:
-    """Return a simulation of one world, for worlds that need the mission loop; None if they do not.
+    """Return a simulation of one world if the worlds need the mission loop; None otherwise.
 
-    `compiled`: True if scenarios without blocks and events also use this loop; `lanes`: see `lanes_of`; `how`: step,
+    `compiled`: True if scenarios without blocks and events also use this loop. `lanes`: see `lanes_of`. `how`: step,
     integrator and time between samples, as in `Simulation`.
     """
     if isinstance(what, Scenario):
@@ -70,7 +72,7 @@ def simulation_of(
             raise ValueError("controller and sensors apply only to a plant; add them to the blocks of the scenario")
         if what.engine is not None:
             raise UnsupportedFeature(
-                f"engine {what.engine.name!r} of scenario {what.name!r} supports only one world; remove it"
+                f"engine {what.engine.name!r} of scenario {what.name!r} supports only one world; remove the engine"
             )
         if not compiled and not what.blocks and not what.events and not _opens(what.plant):
             return None
@@ -80,9 +82,9 @@ def simulation_of(
         )
     for name, given in (("sensors", sensors), ("controller", controller)):
         if given and not isinstance(what, Plant):
-            raise ValueError(f"{name} applies only to a plant; build one, hm.Plant(model=..., components=...)")
+            raise ValueError(f"{name} applies only to a plant; build one with hm.Plant(model=..., components=...)")
     if controller is not None and not isinstance(controller, TracedBlock):
-        raise TypeError(f"controller is {controller!r}, must be a TracedBlock, which is written in NumPy operations")
+        raise TypeError(f"controller is {controller!r}, must be a TracedBlock, which consists of NumPy operations")
     if controller is None and not sensors and not (isinstance(what, Plant) and _opens(what)):
         return None
     suite = SensorSuite(tuple(sensors), tuple(ground)) if sensors else None
@@ -93,5 +95,5 @@ def simulation_of(
 
 
 def _opens(plant: Plant) -> bool:
-    """True if a component opens on its own, which is an event."""
+    """True if a component of the plant can open automatically, which is an event."""
     return any(c.opens_at for c in plant.components)

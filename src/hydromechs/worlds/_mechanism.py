@@ -1,4 +1,4 @@
-"""Worlds of a bare mechanism: forces and the water's motion are given."""
+"""Worlds of a mechanism without components; forces and the motion of the water are inputs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,16 +15,17 @@ from ._source import Place, Source
 
 
 class Mechanism(Source):
-    """A mechanism without components, driven by given forces.
+    """Mechanism without components, driven by input forces.
 
-    `dyn`: the mechanism, compiled; its lanes and threads are used; `names`: compiled inputs besides "tau", some of `FLOW`.
+    `dyn`: compiled mechanism, which defines lanes and threads. `names`: compiled inputs in addition to "tau", a subset of
+    `FLOW`.
     """
 
     def __init__(self, dyn: Dynamics, method: Integrator, names: Iterable[str] = ()) -> None:
         chosen = tuple(names)
         for name in chosen:
             if name not in FLOW:
-                raise KeyError(f"no input {name!r}{nearest(name, FLOW)}; available: tau, {', '.join(FLOW)}")
+                raise KeyError(f"unknown input {name!r}{nearest(name, ('tau', *FLOW))}")
         self.dyn, self.model, self.method = dyn, dyn.model, method
         self.names = ("tau", *(name for name in FLOW if name in chosen))
         self.stepper = model_stepper(dyn, method, self.names)
@@ -39,15 +40,14 @@ class Mechanism(Source):
         given = {} if inputs is None else dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
         for name in given:
             if name not in self.places:
-                there = f"available: {', '.join(self.places)}"
                 if name in FLOW:
-                    raise KeyError(f"input {name!r} was not compiled; {there}; name it in Worlds(..., inputs=[{name!r}])")
-                raise KeyError(f"no input {name!r}{nearest(name, self.places)}; {there}")
+                    raise KeyError(f"input {name!r} was not compiled; list it in Worlds(..., inputs=[{name!r}])")
+                raise KeyError(f"unknown input {name!r}{nearest(name, self.places)}")
         return given
 
 
 def model_stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepper:
-    """Return the compiled stepper of a model with inputs by name, "tau" first; it is cached with the model."""
+    """Return the compiled stepper of a model with named inputs, "tau" first; the model caches the stepper."""
 
     def make() -> Stepper:
         model, opened = dyn.model, tuple(dyn.parameters)

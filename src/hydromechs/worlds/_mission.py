@@ -1,4 +1,4 @@
-"""Worlds with blocks or events: plant, blocks and samples in one compiled loop, events between its runs."""
+"""Worlds with blocks or events: plant, blocks and samples in one compiled loop, events between calls of the loop."""
 
 from __future__ import annotations
 
@@ -42,30 +42,30 @@ from ._source import WorldMessage
 from ._target import Home, Marched
 
 ROWS = 64
-"""Maximum number of samples that the compiled loop takes before it returns."""
+"""Maximum number of samples in one call of the compiled loop."""
 CALL = 0.1
-"""Maximum computing time of one run of the loop [s], after which Ctrl-C takes effect."""
+"""Target for the computing time of one call of the loop [s], after which Ctrl-C takes effect."""
 
 
 class MissionHome(Home):
-    """Arrays of the compiled loop of a mission. `memory`: initial memory of sensors, filter and blocks."""
+    """Arrays of the compiled loop of a mission. `memory`: initial memory of sensors, filter and blocks, shape (nm,)."""
 
     def __init__(
         self, march: MissionMarch, source: PlantSource, worlds: int, backend: Backend, offset: float, memory: Array
     ) -> None:
         self.sizes = {name: x.shape[1] for name, x in march.new(0).items()}
-        """Sizes of the arrays of the loop, by name."""
+        """Sizes of the arrays of the loop, keyed by name."""
         super().__init__(source.stepper, worlds, backend, "float64", march.step, offset, sum(self.sizes.values()))
         self.march = march
         self.memory = memory
-        """Initial memory of sensors, filter and blocks, in one array."""
+        """Initial memory of sensors, filter and blocks, shape (nm,)."""
         self.state = march.new(worlds)
-        """Arrays of the loop, shape (worlds, n) each."""
+        """Arrays of the loop, keyed by name, shape (worlds, n) each."""
         self._first = GridTime.of(offset, march.step)
         self._nq = source.model.nq
 
     def all(self, name: str) -> Any:
-        """Return an array of the state on its machine, for reading or writing."""
+        """Return an array of the state on its device, for reading or writing."""
         return self.state.device(name) if isinstance(self.state, DeviceState) else self.state[name]
 
     @property
@@ -112,7 +112,7 @@ class MissionHome(Home):
 
 
 class MissionRun(PlantRun):
-    """Steps of worlds with blocks or events. `sim`: a simulation of one world."""
+    """Stepping of worlds with blocks or events. `sim`: simulation of one world."""
 
     home: MissionHome
 
@@ -123,9 +123,9 @@ class MissionRun(PlantRun):
             _check_start(home.offset, home.step)
         self._said: list[WorldMessage] = []
         self.reasons: dict[int, str] = {}
-        """Reasons why worlds ended early, by number."""
+        """Reasons why worlds ended early, keyed by index of the world."""
         self.stopped: set[int] = set()
-        """Worlds that an event stopped."""
+        """Indices of worlds that an event stopped."""
         self.signals = sim.signals
         guards = self.loop.guards
         self._guarded = [] if guards is None else guards.events
@@ -179,7 +179,7 @@ class MissionRun(PlantRun):
 
     @property
     def _sensors(self) -> dict[str, tuple[slice, tuple[str, ...]]]:
-        """Indices of each sensor among the signals, and the names of its numbers."""
+        """Position in the signals and channel labels of each sensor, keyed by name."""
         if self.loop.sensing is None:
             return {}
         sampling: Any = self.loop.sensing.sampling
@@ -192,7 +192,7 @@ class MissionRun(PlantRun):
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """See `Run.readings`. Sensors that are due now measure; the next step repeats the same measurement."""
+        """See `Run.readings`. Sensors that are due measure now, and the next step repeats the same measurement."""
         if self.loop.sensing is None:
             return {}
         self._prepare(self._now())
@@ -270,7 +270,10 @@ class MissionRun(PlantRun):
         self._keep(samples, rows, final=True)
 
     def _advance(self, goal: Array, keep: Callable[[Mapping[str, Array], Array], None] | None) -> None:
-        """Advance all worlds to times, n and part, shape (worlds, 2). `keep` receives rows of records and their numbers."""
+        """Advance all worlds to `goal`, grid times (n, part), shape (worlds, 2).
+
+        `keep` receives the recorded rows, and their number in each world.
+        """
         state, step = self.state, self.home.step
         last = goal[:, 0] * step + goal[:, 1]
         near = slack(float(np.abs(last).max(initial=0.0)), step)
@@ -300,7 +303,7 @@ class MissionRun(PlantRun):
                 self._act(event, worlds, t[worlds])
 
     def _marched(self, until: Array, passes: int, rows: dict[str, Array] | None) -> Array:
-        """Advance all worlds to times; worlds that report something continue after it. Return the number of rows of each."""
+        """Advance all worlds to grid times, continuing after reports; return the number of recorded rows, shape (worlds,)."""
         state = self.state
         count = self.loop.run(state, until, passes, rows)
         reported = self._reports()
@@ -318,7 +321,7 @@ class MissionRun(PlantRun):
         return count
 
     def _prepare(self, now: np.ndarray) -> None:
-        """Prepare the current instant before the next tick: water, constraints, first checks of guards."""
+        """Prepare the current instant before the next tick: water, constraints, and initial values of guards."""
         self._renew(now)
         if self.plant.constrained:
             self._switch({}, 0, 1)
@@ -340,7 +343,7 @@ class MissionRun(PlantRun):
         self.state["paused"][world] = 1.0
 
     def _reports(self) -> Array:
-        """Process reports of blocks; return worlds that continue."""
+        """Process reports of blocks; return the indices of the worlds that continue."""
         state, out = self.state, list[int]()
         if self._python is not None:
             asking = (state["paused"][:, 0] != 0.0) & (state["stage"][:, 0] == ASKS)
@@ -368,7 +371,7 @@ class MissionRun(PlantRun):
         return np.array(out, dtype=int)
 
     def _answer(self, one: OneWorld, worlds: Array) -> None:
-        """Run due Python blocks: batched ones once, the others world by world."""
+        """Run the Python blocks that are due: batched blocks once, other blocks separately in each world."""
         state, t = self.state, self._now()
         assert self.loop.mission is not None
         given, said = self.loop.mission.call_batched(state, self.home.step, worlds)
@@ -388,7 +391,7 @@ class MissionRun(PlantRun):
     # -- events ---------------------------------------------------------------------------------------------------------------
 
     def _handle_crossings(self, world: int) -> None:
-        """Find events in the last steps of a world and execute their actions, as a simulation of one world does."""
+        """Find events in the last step of a world and execute their actions, as in a simulation of one world."""
         state, nq, step = self.state, self.source.model.nq, self.home.step
         n, part, *y = state["start"][world]
         before = Point(GridTime(n, part).time(step), np.array(y[:nq]), np.array(y[nq:]))
@@ -424,7 +427,7 @@ class MissionRun(PlantRun):
         return value
 
     def _act(self, event: Event, worlds: Array, t: Array) -> None:
-        """Execute the actions of an event in some worlds at their times [s], shape (len(worlds),)."""
+        """Execute the actions of an event in `worlds` at times `t` [s], shape (len(worlds),)."""
         if not len(worlds):
             return
         state, nq, message = self.state, self.source.model.nq, event.message
@@ -451,13 +454,13 @@ class MissionRun(PlantRun):
     # -- samples --------------------------------------------------------------------------------------------------------------
 
     def _rows_now(self) -> dict[str, Array]:
-        """Return the current instant as rows of the records, shape (worlds, 1, n)."""
+        """Return the current instant as recorded rows, shape (worlds, 1, n) each."""
         rows = {name: self.state[name][:, None].copy() for name in SAMPLED}
         rows["applied"] = self.state["inputs"][:, None, : self.nu]
         return rows
 
     def _found(self, sources: Sequence[str], rows: Mapping[str, Array], inputs: Array) -> tuple[dict[str, Any], Array]:
-        """Return variables at rows of the records, shape (worlds, rows, ...) each, and times, with inputs of the worlds."""
+        """Return variables at recorded rows, shape (worlds, rows, ...) each, and times [s], shape (worlds, rows)."""
         nq, (worlds, n) = self.source.model.nq, rows["n"].shape[:2]
         t = rows["n"][..., 0] * self.home.step + rows["part"][..., 0]
         data = np.broadcast_to(inputs[:, None, self.nu :], (worlds, n, inputs.shape[1] - self.nu))
@@ -468,7 +471,7 @@ class MissionRun(PlantRun):
         return found | {"signal": rows["signals"]}, t
 
     def _values(self, quantities: Mapping[str, Quantities], rows: Mapping[str, Array], inputs: Array) -> dict[str, Array]:
-        """Return values of quantities at rows of the records, shape (worlds, rows) each."""
+        """Return values of quantities at recorded rows, shape (worlds, rows) each."""
         out: dict[str, Array] = {}
         for quantity in quantities.values():
             out |= quantity.values(*self._found(quantity.sources, rows, inputs))
@@ -483,9 +486,10 @@ class MissionRun(PlantRun):
 def march_of(
     source: PlantSource, sim: Simulation, name: str, target: str, checks: Sequence[Check], quantities: Sequence[str] | None
 ) -> MissionMarch:
-    """Return the compiled loop of a simulation with its blocks and events; errors name its source.
+    """Return the compiled loop of a simulation with its blocks and events. `name` identifies the source in error messages.
 
-    `checks`, `quantities`: checks and quantities whose statistics it accumulates; None to record samples instead.
+    `checks`, `quantities`: checks and quantities whose statistics the loop accumulates. If `quantities` is None, the loop
+    records samples instead.
     """
     for part in () if sim.mission is None or target == NATIVE.target else sim.mission.python:
         raise UnsupportedFeature(
@@ -505,16 +509,16 @@ def march_of(
 
 
 def _check_start(t: float, step: float) -> None:
-    """Raise `ValueError` unless worlds start at a multiple of the step, as ticks of blocks do."""
+    """Raise `ValueError` unless worlds start at a multiple of the step, as required by the ticks of blocks."""
     if not is_multiple(t, step, step):
         raise ValueError(
-            f"start.t is {t:g} s, must be an integer multiple of {step:g} s: controllers and sensors run at multiples "
-            f"of their period, which steps from start.t never reach; try {round(t / step) * step:g} s, or another step"
+            f"start.t is {t:g} s, must be an integer multiple of {step:g} s, because controllers and sensors run at "
+            f"multiples of their periods; use {round(t / step) * step:g} s or a different step"
         )
 
 
 def _grid(t: Array, step: float) -> Array:
-    """Return n and part of times [s], shape (worlds, 2); see `GridTime.of`."""
+    """Return grid times (n, part) of times [s], shape (worlds, 2); see `GridTime.of`."""
     n = np.rint(t / step)
     on = np.abs(t - n * step) <= np.maximum(min(1e-6 * step, SNAP), rounding(1.0) * np.abs(t))
     below = np.floor(t / step)

@@ -1,4 +1,4 @@
-"""Worlds of a plant: a mechanism with its actuators, sensors, forces and water."""
+"""Worlds of a plant: a mechanism with actuators, forces and water."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ from ._source import Place, Run, Source
 from ._target import Home, Marched
 
 SOME = 16
-"""Maximum number of worlds whose arrays of an open parameter are checked before they start."""
+"""Maximum number of worlds in which array values of an open parameter are checked at the start."""
 
 
 def lanes_of(lanes: int | None) -> int:
-    """Return the number of worlds per vector operation, 1, 4 or 8; None stands for the machine's vector width."""
+    """Return the number of worlds per vector operation, 1, 4 or 8; the vector width of the machine if `lanes` is None."""
     out = compiler.native_lanes() if lanes is None else lanes
     if out not in (1, 4, 8):
         raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
@@ -42,9 +42,9 @@ def lanes_of(lanes: int | None) -> int:
 
 
 class PlantSource(Source):
-    """A plant with an integrator.
+    """Plant with an integrator.
 
-    `lanes`: see `lanes_of`; `threads`: threads that share the worlds.
+    `lanes`: see `lanes_of`. `threads`: number of threads that share the worlds; None for 1.
     """
 
     def __init__(self, plant: Plant, method: Integrator, lanes: int | None, threads: int | None) -> None:
@@ -70,11 +70,11 @@ class PlantSource(Source):
         if not isinstance(inputs, Mapping):
             x = inputs if hasattr(inputs, "shape") else np.asarray(inputs, dtype=float)
             if x.ndim < 1 or x.shape[-1] != len(self.commands):
-                raise ValueError(f"commands must have shape (..., {len(self.commands)}), got {x.shape}; or give them by name")
+                raise ValueError(f"commands must have shape (..., {len(self.commands)}), got {x.shape}; or give a mapping")
             return {name: x[..., k] for k, name in enumerate(self.commands)}
         for name in inputs:
             if name not in self.places:
-                raise KeyError(f"no command or held input {name!r}{nearest(name, self.places)}")
+                raise KeyError(f"unknown command or held input {name!r}{nearest(name, self.places)}")
         return dict(inputs)
 
     def check_value(self, name: str, values: np.ndarray) -> None:
@@ -84,11 +84,11 @@ class PlantSource(Source):
 
 
 class PlantRun(Run):
-    """Steps of a plant's worlds: current and gusts change between them, and constraints close."""
+    """Stepping of worlds of a plant; between steps, current and gusts change and constraints close."""
 
     source: PlantSource
     signals: Mapping[str, str] = MappingProxyType({})
-    """Signals of the blocks, name to unit."""
+    """Units of the signals of blocks, keyed by signal."""
 
     def __init__(self, source: PlantSource, home: Home) -> None:
         super().__init__(source, home)
@@ -111,7 +111,7 @@ class PlantRun(Run):
     # -- the start of worlds --------------------------------------------------------------------------------------------------
 
     def begin(self, which: np.ndarray, resumed: bool, start: Mapping[str, np.ndarray]) -> None:
-        """See `Run.begin`: internal states and inputs as at the start of a simulation, and the run's data."""
+        """See `Run.begin`. Set internal states and inputs as at the start of a simulation, and the run data."""
         plant, layout, home = self.plant, self.plant.layout, self.home
         q, v, U = (home.get(a)[which] for a in (home.q, home.x[:, : plant.model.nv], home.inputs[0]))
         z, u = np.zeros((len(which), layout.nz)), np.zeros((len(which), self.nu))
@@ -138,36 +138,35 @@ class PlantRun(Run):
             self._applied[which] = np.nan if resumed else switched_off(plant, inputs)
 
     def add_current(self, which: np.ndarray, velocity: np.ndarray) -> None:
-        """Set the additional current of worlds, in world axes [m/s], shape (3,) or (len(which), 3)."""
+        """Set the additional current of the worlds `which`, in world axes [m/s], shape (3,) or (len(which), 3)."""
         if not self.plant.streams:
             raise ValueError(
-                "the plant has no current, so none can be added; give it one, which may be 0: Environment(current=Current())"
+                "the plant has no current to which a velocity can be added; set Environment(current=Current()), or any current"
             )
         self.currents[which] = velocity
         self._until[which], self._first_until = -np.inf, -np.inf
 
     @property
     def _parameters(self) -> int:
-        """Number of open parameters; they are the last of the inputs."""
+        """Number of open parameter values, which are the last inputs."""
         return sum(x.size for x in self.source.parameters.values())
 
     def look(self, q: np.ndarray) -> None:
-        """Raise `ValueError` if the step is too long at configurations (worlds, nq); of many, at the ends and the middle."""
+        """Raise `ValueError` if the step is too long in the first, middle or last world; `q` has shape (worlds, nq)."""
         n, values = self.home.worlds, self.home.get(self.home.inputs[0])[:, self.plant.layout.size - self._parameters :]
         for k in {0, n // 2, n - 1} if n else ():
             self.source.programs.checks.look(self.home.step, q[k], np.ascontiguousarray(values[k]))
 
     def too_stiff(self, q: np.ndarray) -> list[str]:
-        """Describe the part of each world that is too stiff for the step at configurations (worlds, nq), or ""."""
+        """Describe the part of each world that is too stiff for the step, or ""; `q` has shape (worlds, nq)."""
         return self.source.programs.checks.faults(self.home.step, q, self.home.get(self.home.inputs[0]))
 
     def observe(self, names: Collection[str]) -> dict[str, Any]:
-        """Return variables of the recording at the current instant of each world, by name, shape (worlds, ...)."""
+        """Return recorded variables at the current instant of each world, keyed by name, shape (worlds, ...)."""
         home = self.home
         for name in names:
             if name not in self._recorded:
-                known = ", ".join(sorted(self._recorded))
-                raise KeyError(f"no variable {name!r}{nearest(name, self._recorded)}; available: {known}")
+                raise KeyError(f"unknown variable {name!r}{nearest(name, sorted(self._recorded))}")
         now = self._now()
         self._renew(now)
         return self._variables(names, home.array(now), home.q, home.x, home.inputs[0], home.call)
@@ -175,7 +174,7 @@ class PlantRun(Run):
     def _variables(
         self, names: Collection[str], t: Any, q: Any, x: Any, U: Any, call: Callable[[Compiled, Sequence[Any]], list[Any]]
     ) -> dict[str, Any]:
-        """Return variables of the recording by name, from times, states and inputs of shape (..., n)."""
+        """Return recorded variables, keyed by name, from times [s], states and inputs, shape (..., n)."""
         nv, get = self.plant.model.nv, self.home.get
         out = {"q": q, "v": x[..., :nv], "internal_state": x[..., nv:], "command": U[..., : self.na]}
         out |= {"held_input": U[..., self.na : self.nu], "work": x[..., x.shape[-1] - len(self.plant.layout.causes) :]}
@@ -192,11 +191,11 @@ class PlantRun(Run):
 
     @cached_property
     def _recorded(self) -> set[str]:
-        """Return the names of the recording's variables that are available at an instant."""
+        """Names of the recorded variables that are available at a single instant."""
         return {v.name for v in schema(self.plant)} - {"energy_residual"}
 
     def check_given(self, driven: Mapping[str, Any]) -> None:
-        """Reject held inputs outside their ranges, and warn of such commands; NaN stops its world."""
+        """Reject held inputs outside their ranges, and warn about commands out of range; NaN held inputs stop their world."""
         home = self.home
         if not home.arrays.on_host:
             return
@@ -221,14 +220,14 @@ class PlantRun(Run):
     # -- whole runs -----------------------------------------------------------------------------------------------------------
 
     def run(self, until: float, record: float, samples: Samples, progress: Callable[[float], None] | None) -> None:
-        """Advance all worlds to a time [s].
+        """Advance all worlds to the time `until` [s].
 
-        `record`: time between two samples [s]; `samples`: receives samples at multiples of it, and at the end; `progress`:
-        called regularly with the time reached [s].
+        `record`: time between two samples [s]. `samples`: receives samples at multiples of `record` and at the end.
+        `progress`: function called regularly with the current time [s].
         """
         step, now = self.home.step, self._now()
         if np.ptp(now) > 0.0:
-            raise ValueError("worlds that were reset separately have different times; reset all, or take steps")
+            raise ValueError("worlds that were reset separately have different times; reset all worlds, or call step")
         every, t = whole_steps(record, step, "record"), float(now.max(initial=0.0))
         left = whole_steps(until - t, step, "until") if until > t + slack(t, step) else 0
         while left:
@@ -242,14 +241,14 @@ class PlantRun(Run):
         self._sample(samples, final=True)
 
     def _sample(self, samples: Samples, *, final: bool) -> None:
-        """Sample watched quantities at the current instant; diverged worlds have none."""
+        """Sample watched quantities at the current instant; stopped worlds are omitted."""
         found = {name: self.home.get(x)[:, None] for name, x in self.observe(samples.sources).items()}
         samples.keep(np.where(self.home.frozen, np.nan, self._now())[:, None], found, final=final)
 
     # -- between steps --------------------------------------------------------------------------------------------------------
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """See `Run.ready`: update the run's data, then close constraints."""
+        """See `Run.ready`. Update the run data, then close constraints."""
         if self._first_until < np.inf:
             steps = min(steps, self._steps_alike(steps))
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
@@ -258,7 +257,7 @@ class PlantRun(Run):
         return steps
 
     def _steps_alike(self, steps: int) -> int:
-        """Return the steps until the slope of a current changes, with a maximum; set the run's data of the current time."""
+        """Set the run data of the current time; return the number of steps until the slope of a current changes."""
         clock = self._base[:1] + self._ahead if self._together else self._clock
         now = self.home.offset + self.home.step * clock
         latest = float(now.max(initial=0.0))
@@ -275,7 +274,7 @@ class PlantRun(Run):
         return max(1, int(left)) if np.isfinite(left) else steps
 
     def step(self, inputs: list[Any], steps: int, stride: int | None) -> Marched:
-        """Take steps; where the slope of a current changes, take one step, split in some worlds."""
+        """Take steps, or one step that is split in the worlds in which the slope of a current changes."""
         target = self.target
         if not len(self._bent):
             path = target.march(inputs, steps, stride)
@@ -297,7 +296,7 @@ class PlantRun(Run):
         return path
 
     def _split(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
-        """Take a split step in some worlds, with inputs of all; return True for those that advanced, (len(which),)."""
+        """Take a split step in the worlds `which`; return True for worlds that advanced, shape (len(which),)."""
         now, step = self._now()[which], self.home.step
         groups: dict[tuple[int, float], list[int]] = {}
         for k, world in enumerate(which):
@@ -319,33 +318,33 @@ class PlantRun(Run):
 
     @property
     def _drawn(self) -> np.ndarray:
-        """Seeds of the water of each world, shape (n,); equal if none of it is random."""
+        """Seed of the water of each world, shape (n,); all are equal if the water is not random."""
         return self.seeds if self.plant.environment.random else np.full_like(self.seeds, self.plant.seed)
 
     def _data(self, seed: int, t: float) -> tuple[np.ndarray, float]:
-        """Return the run's data from a time on, and the time until which they are valid [s]."""
+        """Return the run data that are valid from time `t` [s], and the end of their validity [s]."""
         if seed not in self._flows:
             self._flows[seed] = self.plant.flow(seed)
         return self.plant.data(self._flows[seed], t + max(1e-9 * self.home.step, rounding(t)), {}, self._waves_of(seed))
 
     def _with_current(self, which: np.ndarray, data: np.ndarray) -> np.ndarray:
-        """Return the run's data except parameters, of worlds with their own currents, shape (len(which), n)."""
+        """Return the run data without parameters, including the additional current of each world, shape (len(which), n)."""
         rows = np.tile(data[: len(data) - self._parameters], (len(which), 1))
         for at in self.plant.current_places:
             rows[:, at.start - self.nu : at.stop - self.nu] += self.currents[which]
         return rows
 
     def _now(self) -> np.ndarray:
-        """Times of the worlds [s], also of stopped ones, on the host, shape (n,)."""
+        """Return the times of all worlds, including stopped worlds, on the host [s], shape (n,)."""
         return self.home.offset + self.home.step * self._clock
 
     @property
     def _clock(self) -> np.ndarray:
-        """Steps since the start of each world, shape (n,)."""
+        """Number of steps since the start of each world, shape (n,)."""
         return self._base + self._ahead
 
     def _renew(self, now: np.ndarray) -> None:
-        """Set current, gusts and waves of worlds to those of the current time."""
+        """Set the currents, gusts and waves of worlds to their values at the times `now` [s], shape (n,)."""
         near = slack(float(now.max(initial=0.0)), self.home.step)
         old = np.flatnonzero(self._until <= now + near)
         if not len(old):
@@ -372,7 +371,10 @@ class PlantRun(Run):
         return self._waves[seed]
 
     def _switch(self, held: Mapping[str, Any], done: int, steps: int) -> int:
-        """Set held inputs of the next step: non-finite ones stop their world, constraints close; return equal steps."""
+        """Set held inputs of the next step and close constraints; return the number of steps with equal constraint inputs.
+
+        Non-finite held inputs stop their world.
+        """
         home, layout = self.home, self.plant.layout
         U = home.get(home.inputs[0])
         after = np.array(U)
@@ -396,7 +398,7 @@ class PlantRun(Run):
         return steps
 
     def _close(self, which: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
-        """Return velocities and internal states of worlds after inputs change; equal worlds are computed once."""
+        """Update velocities and internal states of the worlds `which` after inputs change; equal worlds are computed once."""
         home = self.home
         q, x = (np.array(home.get(a)[which]) for a in (home.q, home.x))
         now = self._now()
@@ -426,13 +428,13 @@ class PlantRun(Run):
                 if not np.isfinite(given[at]).all():
                     return f"{name} is {', '.join(f'{value:g}' for value in given[at])}, must be finite"
         if not (np.isfinite(q).all() and np.isfinite(x).all()):
-            return "its state is not finite"
+            return "the state is not finite"
         at = Point(float(home.get(home.t)[world]), q, x)
         return f"the next step is not finite; {divergence_hint(self.plant, at, self.source.method, home.step)}"
 
 
 def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Return groups of equal rows: the first of each, and all of them."""
+    """Yield groups of equal rows: the index of the first row, and the indices of all rows in the group."""
     n = len(arrays[0])
     if n and all((a == a[0]).all() for a in arrays):  # by far the fastest for a million worlds with equal starts
         yield 0, np.arange(n)
@@ -445,7 +447,7 @@ def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def _column(array: np.ndarray, k: int, values: np.ndarray) -> np.ndarray:
-    """Return rows for every step with one column given, shape (worlds, steps, n)."""
+    """Return `array` repeated for every step, with column `k` replaced by `values`, shape (worlds, steps, n)."""
     out = np.repeat(array[:, None], values.shape[1], axis=1)
     out[:, :, k] = values
     return out

@@ -8,24 +8,25 @@ import numpy as np
 
 
 class Rollout(NamedTuple):
-    """Trajectories of worlds; the batch's dimensions come first."""
+    """Trajectories of worlds; batch dimensions are first."""
 
     t: np.ndarray
-    """Times of the start and of every recorded step [s], shape (rows + 1,); (..., rows + 1) after separate resets."""
+    """Times of the start and every recorded step [s], shape (rows + 1,), or (..., rows + 1) if worlds have separate times.
+    """
     q: np.ndarray
     """Configurations, shape (..., rows + 1, nq)."""
     v: np.ndarray
     """Velocities, shape (..., rows + 1, nv)."""
     good: np.ndarray
-    """Number of steps with finite results, integers of shape (...); a diverged world stops there."""
+    """Number of steps with finite results, after which a diverged world stops, shape (...)."""
     internal: np.ndarray
-    """Internal states of a plant's components and the work done, shape (..., rows + 1, nz)."""
+    """Internal states of the components of a plant, and their work [J], shape (..., rows + 1, nz)."""
     command: np.ndarray
-    """Commands of a plant at the end, shape (..., na)."""
+    """Commands of a plant at the end [unit of the actuator], shape (..., na)."""
     memory: np.ndarray
-    """Controller's memory at the end, shape (..., nm)."""
+    """Memory of the controller at the end, shape (..., nm)."""
     readings: Mapping[str, np.ndarray] = MappingProxyType({})
-    """Last measurements of sensors at these times, by name, shape (..., rows + 1, n); NaN before the first."""
+    """Last measurement of each sensor at times `t`, keyed by name, shape (..., rows + 1, n); NaN before the first."""
 
     def __repr__(self) -> str:
         worlds, good = self.good.size, self.good

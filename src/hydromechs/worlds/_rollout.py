@@ -1,4 +1,4 @@
-"""Rollouts: many steps of many worlds from given initial states, with any leading dimensions."""
+"""Rollouts: many steps of many worlds from specified initial states, with arbitrary leading dimensions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,30 +37,30 @@ def rollout(
     lanes: int | None = None,
     threads: int | None = None,
 ) -> Rollout:
-    """Advance worlds without returning to Python, except for a control law; shorthand for `Worlds`.
+    """Advance many worlds in compiled code and return their trajectories; shorthand for `Worlds`.
 
     Args:
-        what: A compiled model, whose lanes and threads are used; or a plant, with all its components.
+        what: Compiled model, which defines lanes and threads, or plant with all components.
         q: Initial configurations, shape (..., nq).
         v: Initial velocities, shape (..., nv).
-        inputs: Of a model, the generalised force tau, or a mapping with tau and optionally fluid_velocity (3,),
-            fluid_acceleration (3,) and wrench (nb, 6). Each is constant, shape (..., n), or given for every step, shape
-            (..., steps, n), with all of the batch's dimensions before it. Of a plant, a mapping of commands and held inputs by
-            name, each constant, shape (...), or for every step, shape (..., steps); others have their rest values. A
-            constraint that closes at a step causes an impulse, as in a simulation.
+        inputs: For a model, the generalised force tau [N, N·m], or a mapping with tau and optionally fluid_velocity [m/s],
+            shape (3,), fluid_acceleration [m/s²], shape (3,), and wrench [N, N·m], shape (nb, 6). An input is constant,
+            shape (..., n), or varies per step, shape (..., steps, n) with all batch dimensions. For a plant, a mapping of
+            commands and held inputs, each constant, shape (...), or per step, shape (..., steps); omitted inputs have their
+            rest values. A constraint that closes at a step causes an impulse, as in a simulation.
         dt: Step [s].
         steps: Number of steps.
-        method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which needs
-            constant inputs.
-        record: Steps between recorded states; the number of steps must be a multiple of it.
-        controller: Of a plant: sets commands every period, an integer number of steps.
-        internal: Of a plant: initial internal states, shape (..., nz); defaults to those of a simulation. Constraints that
-            are closed at the start close there with an impulse; if internal states are given, they are already closed.
-        memory: Initial memory of the controller, shape (..., nm); defaults to the controller's own.
-        t: Of a plant: initial time [s]; defaults to 0.
-        parameters: Values of open parameters by name, shape (..., n); defaults to the model's.
-        lanes: Of a plant: worlds per vector operation, 1, 4 or 8; defaults to the machine's vector width.
-        threads: Of a plant: threads that share the worlds; defaults to 1.
+        method: Integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which
+            requires constant inputs.
+        record: Number of steps between recorded states; `steps` must be a multiple of `record`.
+        controller: Controller that sets the commands of a plant every period, an integer number of steps.
+        internal: Initial internal states of a plant, shape (..., nz). Defaults to the initial states of a simulation, in
+            which closed constraints cause an impulse at the start. If `internal` is given, they are already closed.
+        memory: Initial memory of the controller, shape (..., nm). Defaults to the memory defined by the controller.
+        t: Initial time of a plant [s]. Defaults to 0.
+        parameters: Values of open parameters, keyed by name, shape (..., n). Default to the values in the model.
+        lanes: Worlds of a plant per vector operation, 1, 4 or 8. Defaults to the vector width of the machine.
+        threads: Number of threads that share the worlds of a plant. Defaults to 1.
     """
     begin = 0.0 if t is None else finite(t, "t")
     dt, steps, record = positive(dt, "dt"), whole(steps, "steps", 1), whole(record, "record", 1)
@@ -68,20 +68,18 @@ def rollout(
     check_record(steps, record)
     chosen = method_named(method)
     if chosen.adaptive:
-        raise ValueError(f"a rollout needs equal steps; {EQUAL_STEPS}")
+        raise ValueError(f"a rollout requires equal steps; {EQUAL_STEPS}")
     options: dict[str, Any] = {"controller": controller, "lanes": lanes, "threads": threads}
     if isinstance(what, Dynamics):
         for name, x in {**options, "internal": internal, "memory": memory, "t": t}.items():
             if x is not None:
-                raise ValueError(
-                    f"{name} applies only to a plant; build one, hm.Plant(model=..., components=...), and roll it out"
-                )
+                raise ValueError(f"{name} applies only to a plant; pass hm.Plant(model=..., components=...) to rollout")
         given = inputs if isinstance(inputs, Mapping) else {"tau": inputs}
         options["inputs"] = [name for name in FLOW if name in given]
     elif not isinstance(what, Plant):
-        raise TypeError(f"a rollout takes a compiled model, hm.compile(model), or a Plant; got {type(what).__name__}")
+        raise TypeError(f"rollout received a {type(what).__name__}; give a compiled model, hm.compile(model), or a Plant")
     elif memory is not None and controller is None:
-        raise ValueError("memory needs a controller; give one, or omit memory")
+        raise ValueError("memory applies only with a controller; add a controller or omit memory")
     model, source = what.model, source_of(what, chosen, options.get("inputs", ()), (), lanes, threads)
     q, v = rows_of(q, "q", model.nq), rows_of(v, "v", model.nv)
     check_quaternions(model, q)
@@ -106,11 +104,13 @@ def rollout(
 
 
 def _opened(source: Source, given: Mapping[str, Any], where: str) -> dict[str, tuple[np.ndarray, tuple[int, ...]]]:
-    """Return values of open parameters and their leading dimensions, by name."""
+    """Return values of open parameters and their leading dimensions, keyed by name."""
     out = {}
     for name, value in given.items():
         if name not in source.opened:
-            raise KeyError(f"no open parameter {name!r}{nearest(name, source.opened)}; name it in {where}(parameters=[...])")
+            raise KeyError(
+                f"unknown open parameter {name!r}{nearest(name, source.opened)}; list it in {where}(parameters=[...])"
+            )
         x, shape = as_array(value, name), source.opened[name].shape
         if x.shape[x.ndim - len(shape) :] != shape:
             raise ValueError(f"parameter {name!r} must have shape {shape_text(shape)}, got {x.shape}")

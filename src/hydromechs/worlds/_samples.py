@@ -1,4 +1,4 @@
-"""Samples of watched quantities in all worlds, and the checks of a scenario in each."""
+"""Samples of watched quantities in all worlds, and evaluation of the checks of a scenario in each world."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,11 +9,11 @@ from hydromechs.simulation import Plant, coordinates, quantities
 from hydromechs.values import Array
 
 AUDIT = "energy_residual"
-"""Quantity that depends on the start of a run, not only on the current instant."""
+"""Quantity that depends on the start of a run in addition to the current instant."""
 
 
 class Quantities:
-    """Quantities by name, from variables of a recording. `signals`: signals of the blocks, name to unit."""
+    """Named quantities, computed from recorded variables. `signals`: units of the signals of blocks, keyed by signal."""
 
     def __init__(self, plant: Plant, signals: Mapping[str, str], names: Iterable[str]) -> None:
         variables, labels = quantities(plant, signals), coordinates(plant, signals)
@@ -21,13 +21,13 @@ class Quantities:
         heads = {source_of(head) for head, _ in self._terms.values()}
         audit = {*STORED_ENERGIES, "work"} & variables.keys() if AUDIT in heads else set()
         self.sources = sorted(heads - {"time", AUDIT} | audit)
-        """Names of the variables from which they are computed."""
+        """Names of the variables from which the quantities are computed."""
         self.audited = AUDIT in heads
 
     def values(self, found: Mapping[str, Array], t: Array) -> dict[str, Array]:
         """Return the values of all quantities, shape (worlds, rows) each.
 
-        `found`: values of `sources`, shape (worlds, rows, ...) each; `t`: times [s], shape (worlds, rows).
+        `found`: values of the variables `sources`, shape (worlds, rows, ...) each. `t`: times [s], shape (worlds, rows).
         """
         found = dict(found) | {"time": t}
         if self.audited:
@@ -40,7 +40,7 @@ class Quantities:
 
 
 class Samples(Quantities):
-    """Samples of quantities in all worlds, kept in memory. Work and energy residual count from the first sample."""
+    """Samples of quantities of all worlds, in memory. Work and energy residual are relative to the first sample."""
 
     def __init__(self, plant: Plant, signals: Mapping[str, str], names: Iterable[str], worlds: int) -> None:
         super().__init__(plant, signals, names)
@@ -51,10 +51,10 @@ class Samples(Quantities):
         self._first = {name: np.full((worlds, 1), np.nan) for name in since_start}
 
     def keep(self, t: Array, found: Mapping[str, Array], *, final: bool = False) -> None:
-        """Append rows; their times are NaN if a world has none.
+        """Append rows of samples.
 
-        `t`: times [s], shape (worlds, rows); `found`: as in `values`; `final`: True for the end of a run, which the next row
-        replaces.
+        `t`: times [s], shape (worlds, rows); NaN marks a missing sample. `found`: as in `values`. `final`: True for the
+        sample at the end of a run, which the next row replaces.
         """
         if self._final:
             for rows in (self._times, *self._rows.values()):
@@ -72,7 +72,7 @@ class Samples(Quantities):
                 self._rows[name].append(values)
 
     def clear(self, which: Array) -> None:
-        """Drop the samples of some worlds, which restart."""
+        """Delete the samples of the worlds `which`."""
         self._final = False
         for rows in (self._times, *self._rows.values()):
             rows[:] = [np.concatenate(rows, axis=1)[:, : 0 if len(which) == self._worlds else None]]
@@ -82,17 +82,17 @@ class Samples(Quantities):
 
     @property
     def times(self) -> Array:
-        """Times of the samples [s], shape (worlds, n); NaN for none."""
+        """Times of the samples [s], shape (worlds, n); NaN marks a missing sample."""
         return np.concatenate(self._times, axis=1)
 
     def of(self, name: str) -> Array:
         """Return the samples of a quantity, shape (worlds, n)."""
         if name not in self._rows:
-            raise KeyError(f"no samples of {name!r}; name it in watch=[...]")
+            raise KeyError(f"quantity {name!r} was not sampled; add it to watch=[...]")
         return np.concatenate(self._rows[name], axis=1)
 
     def judge(self, checks: Iterable[Check]) -> list[list[CheckResult]]:
-        """Return the results of checks in each world."""
+        """Return the results of checks, one list per world."""
         checks, times = list(checks), self.times
         samples = {check.quantity: self.of(check.quantity) for check in checks}
         out = []

@@ -1,4 +1,4 @@
-"""Arrays for many worlds as callers pass them: constant or per step, equal in all worlds or per world."""
+"""Shapes of input arrays for many worlds: constant or per step, equal in all worlds or per world."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from hydromechs.values import whole
 
 
 def as_array(x: Any, name: str) -> np.ndarray:
-    """Return the caller's numbers as an array."""
+    """Return the argument `name` of a caller as an array of floats."""
     try:
         return np.asarray(x, dtype=float)
     except (TypeError, ValueError):
@@ -19,16 +19,18 @@ def as_array(x: Any, name: str) -> np.ndarray:
 
 
 def batch_of(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the batch shape of all inputs, whose leading dimensions must broadcast."""
+    """Return the batch shape of inputs, whose leading dimensions must be compatible under broadcasting."""
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
-        raise ValueError(f"batches do not fit together: {listed}; give all the same leading dimensions, or none") from None
+        raise ValueError(
+            f"batch shapes are incompatible: {listed}; give all arrays the same leading dimensions, or none"
+        ) from None
 
 
 def rows_of(x: Any, name: str, n: int) -> np.ndarray:
-    """Return an array of rows of n numbers."""
+    """Return the argument `name` as an array, shape (..., n)."""
     x = as_array(x, name)
     if x.ndim < 1 or x.shape[-1] != n:
         raise ValueError(f"{name} must have shape (..., {n}), got {x.shape}")
@@ -36,12 +38,12 @@ def rows_of(x: Any, name: str, n: int) -> np.ndarray:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """Return a description of the shape of an array preceded by the dimensions of the batch."""
+    """Return the text of an array shape that follows batch dimensions, such as "(..., 3)"."""
     return f"({', '.join(['...', *map(str, shape)])})"
 
 
 def check_quaternions(model: Model, q: np.ndarray) -> None:
-    """Check that initial quaternions have unit length; non-finite numbers only stop their world."""
+    """Raise `ValueError` unless initial quaternions have unit norm; non-finite values are accepted and stop their world."""
     for body, steps in zip(model.bodies, model.steps, strict=True):
         for step in steps:
             if isinstance(step, MovingStep) and step.quaternion is not None:
@@ -52,13 +54,13 @@ def check_quaternions(model: Model, q: np.ndarray) -> None:
                     where = tuple(int(k) for k in np.argwhere(bad)[0])
                     world = f" of world {where}" if where else ""
                     raise ValueError(
-                        f"q[..., {at}:{at + 4}], the quaternion of body {body.name!r}{world}, has length {length[where]:.6g}; "
-                        "it must be a unit quaternion (w, x, y, z)"
+                        f"q[..., {at}:{at + 4}], the quaternion of body {body.name!r}{world}, has norm {length[where]:.6g}; "
+                        "give a unit quaternion (w, x, y, z)"
                     )
 
 
 def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, ...], steps: int) -> tuple[int, ...]:
-    """Return the leading dimensions of an input: none, those of the batch, or those of the batch and one row per step."""
+    """Return the batch dimensions of an input, which may be followed by one row per step."""
     n = len(shape)
     if x.ndim < n or x.shape[x.ndim - n :] != shape:
         raise ValueError(f"{name} must have shape {shape_text(shape)}, got {x.shape}")
@@ -68,7 +70,7 @@ def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, 
             raise ValueError(f"{name} of shape {x.shape} has {lead[-1]} rows for {steps} steps; give one row per step")
         return lead[:-1]
     if len(lead) > len(batch) + 1:
-        raise ValueError(f"{name} of shape {x.shape} does not fit the batch {batch}: more dimensions than that and the steps")
+        raise ValueError(f"{name} of shape {x.shape} has too many dimensions for the batch {batch} and the steps; remove some")
     if lead and batch and steps > 1 and lead == (steps,) and lead != batch[-1:]:
         raise ValueError(
             f"{name} of shape {x.shape} has one row per step but not the batch {batch}; give it the shape "
@@ -78,7 +80,7 @@ def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, 
 
 
 def flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: int) -> np.ndarray:
-    """Return an array with one leading dimension: all worlds, or 1 if they are equal."""
+    """Return an array with one leading dimension: the number of worlds, or 1 if all worlds have equal values."""
     rest = x.shape[len(lead) :]
     if int(np.prod(lead)) == 1:
         return x.reshape(1, *rest)
@@ -86,14 +88,14 @@ def flat(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], worlds: i
 
 
 def each_world(x: np.ndarray, batch: tuple[int, ...], worlds: int) -> np.ndarray:
-    """Return rows of numbers, one for each world, shape (worlds, n)."""
+    """Return an array broadcast to one row per world, shape (worlds, n)."""
     return np.broadcast_to(x, batch + x.shape[-1:]).reshape(worlds, x.shape[-1])
 
 
 def seeds_of(seed: int | Sequence[int], worlds: int) -> np.ndarray:
-    """Return a seed for each world: from one integer, independent of the batch size, or one given per world.
+    """Return one seed per world. Seeds derived from one integer do not depend on the number of worlds.
 
-    `seed`: the integer, or the seeds; `worlds`: number of worlds.
+    `seed`: one integer, or one seed per world. `worlds`: number of worlds.
     """
     if np.ndim(seed) == 0:
         first = whole(seed, "seed")
@@ -101,5 +103,5 @@ def seeds_of(seed: int | Sequence[int], worlds: int) -> np.ndarray:
         return np.array(drawn, dtype=object)
     out = np.array([whole(x, "seed") for x in np.ravel(np.asarray(seed, dtype=object))], dtype=object)
     if out.shape != (worlds,):
-        raise ValueError(f"seed must be an integer or one for each of {worlds} worlds, got {out.shape[0]}")
+        raise ValueError(f"seed must be an integer or one seed for each of {worlds} worlds, got {out.shape[0]} seeds")
     return out

@@ -1,4 +1,4 @@
-"""Source of worlds: a compiled step and the layout of its inputs."""
+"""Sources of worlds: compiled steps and the layout of their inputs."""
 
 import abc
 from collections.abc import Mapping
@@ -15,67 +15,67 @@ from ._target import Home, Marched, Target
 
 
 class WorldMessage(NamedTuple):
-    """Message of a world."""
+    """Message about one world."""
 
     world: int
     """Index of the world."""
     t: float
     """Time [s]."""
     text: str
-    """Events."""
+    """Text of the message."""
 
 
 class Place(NamedTuple):
-    """Position of an input among the stepper's inputs."""
+    """Location of an input in the input arrays of the stepper."""
 
     argument: int
-    """Index of the stepper's input that contains it."""
+    """Index of the stepper input that contains the entries."""
     at: tuple[int | slice, ...]
-    """Its entries there; () for all."""
+    """Index of the entries within the stepper input; () for all entries."""
     shape: tuple[int, ...]
-    """Its shape in one world."""
+    """Shape of the input in one world."""
 
 
 class Source(abc.ABC):
-    """Source of worlds."""
+    """Mechanism or plant of which worlds are copies."""
 
     model: Model
-    """The mechanism."""
+    """Model of the mechanism."""
     method: Integrator
-    """The integrator."""
+    """Integrator."""
     stepper: Stepper
-    """Its compiled steps."""
+    """Compiled steps of the integrator."""
     nz: int
     """Number of internal states."""
     places: dict[str, Place]
-    """The caller's inputs, by name."""
+    """Locations of the inputs, keyed by name."""
     opened: dict[str, Place]
-    """Open parameters, by name."""
+    """Locations of open parameters, keyed by name."""
     parameters: dict[str, np.ndarray]
-    """Their values in the model."""
+    """Values of open parameters in the model, keyed by name."""
     commands: tuple[str, ...]
-    """Names of commands; none for a bare mechanism."""
+    """Names of commands; empty for a mechanism without components."""
     held: tuple[str, ...]
-    """Names of held inputs; none for a bare mechanism."""
+    """Names of held inputs; empty for a mechanism without components."""
 
     def check_value(self, name: str, values: np.ndarray) -> None:  # noqa: B027  a mechanism takes all
-        """Raise `ValueError` if values of an open parameter are invalid for the model, such as a negative mass.
+        """Raise `ValueError` if values of an open parameter are invalid in the model, such as a negative mass.
 
-        `name`: name of the parameter; `values`: values in some worlds, shape (n, ...).
+        `name`: name of the parameter. `values`: values in n worlds, shape (n, ...).
         """
 
     @abc.abstractmethod
     def named(self, inputs: Any) -> dict[str, Any]:
-        """Return inputs by name, from a caller's mapping, single array, or None."""
+        """Return inputs, keyed by name, from a mapping, a single array, or None."""
 
 
 class Run:
-    """Steps of some worlds, with hooks around them that do nothing here. `home`: arrays of the worlds."""
+    """Stepping of worlds, with hooks that subclasses override. `home`: arrays of the worlds."""
 
     def __init__(self, source: Source, home: Home) -> None:
         self.source, self.home = source, home
         self.seeds = np.zeros(home.worlds, dtype=object)
-        """Seed of gusts and waves of each world, integers of shape (worlds,)."""
+        """Seed of gusts and waves of each world, integers, shape (worlds,)."""
 
     @property
     def memory(self) -> Any:
@@ -84,80 +84,80 @@ class Run:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of arrays of a `State` that only these worlds have, by name."""
+        """Sizes of additional arrays of `State` that these worlds use, keyed by name."""
         return {}
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """Names of the numbers of each sensor, by its name."""
+        """Channel labels of each sensor, keyed by sensor name."""
         return {}
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """Last measurement of each sensor, by name, shape (worlds, n)."""
+        """Last measurement of each sensor, keyed by name, shape (worlds, n)."""
         return {}
 
     def begin(self, which: np.ndarray, resumed: bool, start: Mapping[str, np.ndarray]) -> None:
-        """Set up worlds whose configurations and velocities have been set.
+        """Initialise worlds whose configurations and velocities have been set.
 
         Args:
             which: Indices of the worlds.
-            resumed: True if they resume from internal states of an earlier run.
-            start: Other arrays of the state from which they start, by the names of `State`, shape (len(which), n).
-                Constraints that its held inputs close are already closed. Without held inputs, constraints of the first step
-                are already closed in resumed worlds only.
+            resumed: True if the worlds resume from internal states of an earlier run.
+            start: Other arrays of the initial state, keyed by field of `State`, shape (len(which), n). Constraints that its
+                held inputs close are already closed. Without held inputs, constraints of the first step are already closed
+                in resumed worlds only.
         """
         home = self.home
         for place in self.source.places.values():
             home.put(home.inputs[place.argument], which, np.zeros((len(which), *place.shape)))
 
     def why(self, world: int) -> str:
-        """Return why a world has stopped."""
+        """Return the reason why a world stopped."""
         return "the next step is not finite"
 
     @property
     def messages(self) -> list[WorldMessage]:
-        """Reports of blocks, events, and ends of worlds."""
+        """Messages of blocks and events, and the reasons for the end of worlds."""
         return [WorldMessage(k, float(self.home.get(self.home.t)[k]), text) for k, text in self.ended.items()]
 
     @property
     def ended(self) -> dict[int, str]:
-        """Reasons why worlds ended early, by number."""
+        """Reasons why worlds ended early, keyed by index of the world."""
         return {int(k): self.why(int(k)) for k in np.flatnonzero(self.home.frozen)}
 
     @property
     def failed(self) -> set[int]:
-        """Worlds that diverged or that an error ended."""
+        """Indices of worlds that ended by divergence or an error."""
         return set(np.flatnonzero(self.home.frozen).tolist())
 
     def check_given(self, driven: Mapping[str, Any]) -> None:
-        """Check held inputs, and the inputs `driven`, which change with every step."""
+        """Check held inputs and the inputs `driven`, which change with every step."""
 
     # -- steps ----------------------------------------------------------------------------------------------------------------
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """Prepare the current instant of all worlds; return the number of steps that can be taken now.
+        """Prepare the current instant of all worlds; return the number of steps until the next preparation.
 
-        `driven`: inputs that change with every step, shape (worlds or 1, all steps, ...) each; `done`: steps of `driven` that
-        have been taken; `steps`: number of remaining steps.
+        `driven`: inputs that change with every step, shape (worlds or 1, all steps, ...) each. `done`: number of completed
+        steps. `steps`: number of remaining steps.
         """
         return steps
 
     def step(self, inputs: list[Any], steps: int, stride: int | None) -> Marched:
-        """Take steps for which `ready` has prepared."""
+        """Take steps after `ready` has prepared them."""
         return self.target.march(inputs, steps, stride)
 
     @property
     def target(self) -> Target:
-        """Arrays of worlds without blocks."""
+        """Arrays of the worlds, which must have no blocks."""
         assert isinstance(self.home, Target)
         return self.home
 
     def march(self, driven: Mapping[str, Any], steps: int, record: int | None) -> Marched:
-        """Take steps in several calls.
+        """Take steps, with preparation whenever required.
 
-        `driven`: inputs that change with every step, shape (worlds or 1, steps, ...) each; `record`: steps from one recorded
-        state to the next, the first at the start; None for none.
+        `driven`: inputs that change with every step, shape (worlds or 1, steps, ...) each. `record`: number of steps
+        between recorded states, beginning with the initial state; None to record no states.
         """
         home, done = self.home, 0
         rows_q: list[Any] = []
@@ -200,15 +200,15 @@ class Run:
 
 
 def check_target(source: Source, backend: Backend) -> None:
-    """Raise `UnsupportedFeature` if a back end cannot run a mechanism or plant."""
+    """Raise `UnsupportedFeature` if a back end cannot run the worlds of a source."""
     if not isinstance(source.method, FixedStep) and not backend.takes_divided_steps:
         known = ", ".join(name for name, method in METHODS.items() if issubclass(method, FixedStep))
         raise UnsupportedFeature(
-            f"integrator {source.method.name!r} needs adaptive or earlier steps, which target {backend.target!r} lacks; use "
-            f"one of {known}, or target='{NATIVE.target}'"
+            f"integrator {source.method.name!r} is adaptive or multi-step, which target {backend.target!r} does not support; "
+            f"use one of {known}, or target='{NATIVE.target}'"
         )
     if source.stepper.loops is not None and not backend.takes_loops:
         raise UnsupportedFeature(
             f"{source.model.name} with {source.model.nb} bodies is compiled as loops over its bodies (form 'rolled'), which "
-            f"target {backend.target!r} cannot run; give form='specialised', or target='{NATIVE.target}'"
+            f"target {backend.target!r} cannot run; use form='specialised', or target='{NATIVE.target}'"
         )

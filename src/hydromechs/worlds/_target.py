@@ -1,4 +1,4 @@
-"""Worlds on a machine: their state and inputs in its arrays, and the compiled steps."""
+"""Worlds on one device: arrays of states and inputs, and compiled steps."""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -12,23 +12,24 @@ from hydromechs.integrators import FixedStep, Stepper, Stretch
 
 
 class Marched(NamedTuple):
-    """Result of a march."""
+    """Result of a series of steps."""
 
     q: Any
     """Configurations after every `stride` steps, shape (worlds, rows, nq)."""
     x: Any
-    """Velocities and internal states there, shape (worlds, rows, nv + nz)."""
+    """Velocities and internal states after every `stride` steps, shape (worlds, rows, nv + nz)."""
     good: Any
-    """Number of steps taken, shape (worlds,)."""
+    """Number of completed steps, shape (worlds,)."""
     readings: Mapping[str, np.ndarray] = MappingProxyType({})
-    """Last measurements of sensors there, by name, shape (worlds, rows, n)."""
+    """Last measurement of each sensor after every `stride` steps, keyed by name, shape (worlds, rows, n)."""
 
 
 class Home(abc.ABC):
-    """Arrays of worlds on one machine.
+    """Arrays of worlds on one device.
 
-    `stepper`: compiled steps; `backend`: a back end that runs worlds; `precision`: one of its precisions; `step`: step [s];
-    `offset`: time at which worlds start [s].
+    `stepper`: compiled steps. `backend`: back end that runs the worlds. `precision`: number type that the back end
+    supports. `step`: step [s]. `offset`: initial time of the worlds [s]. `numbers`: count of numbers per world, for the
+    memory check.
     """
 
     def __init__(
@@ -36,17 +37,17 @@ class Home(abc.ABC):
     ) -> None:
         if precision not in backend.precisions:
             known = " or ".join(map(repr, backend.precisions))
-            raise ValueError(f"precision is {precision!r}; with target {backend.target!r} it must be {known}")
+            raise ValueError(f"precision is {precision!r}, which target {backend.target!r} does not support; use {known}")
         self.stepper, self.worlds, self.backend, self.precision = stepper, worlds, backend, precision
         self.step, self.offset = step, offset
         self.arrays = a = backend.arrays(precision)
-        """Arrays of the machine."""
+        """Array functions of the device."""
         a.check_memory(numbers, worlds)
         self.put, self.get, self.array, self.index, self.stack = a.put, a.get, a.array, a.index, a.stack
         self._callers: dict[int, Callable[[Sequence[Any]], list[Any]]] = {}
 
     number: Any
-    """Steps since each world was reset, shape (worlds,)."""
+    """Number of steps since each world was reset, shape (worlds,)."""
     q: Any
     """Configurations, shape (worlds, nq)."""
     x: Any
@@ -62,32 +63,32 @@ class Home(abc.ABC):
     @property
     @abc.abstractmethod
     def frozen(self) -> np.ndarray:
-        """Stopped worlds, shape (worlds,); the array itself on the CPU, else a copy."""
+        """True for stopped worlds, shape (worlds,). The array is a view on the CPU and a copy on other devices."""
 
     @abc.abstractmethod
     def freeze(self, which: np.ndarray, frozen: bool) -> None:
-        """Stop worlds, or release them.
+        """Stop worlds, or let them continue.
 
-        `which`: indices of the worlds, or booleans, shape (worlds,); `frozen`: True to stop them.
+        `which`: indices of the worlds, or booleans, shape (worlds,). `frozen`: True to stop the worlds.
         """
 
     @abc.abstractmethod
     def begin(self, which: np.ndarray) -> None:
-        """Set worlds to the start time, and release them."""
+        """Set the worlds `which` to the initial time, and let them continue."""
 
     @abc.abstractmethod
     def attributes(self) -> CudaAttributes:
-        """Return the registers and local memory of the kernel on a GPU."""
+        """Return the register and local memory usage of the kernel on a GPU."""
 
     def call(self, code: Compiled, arrays: Sequence[Any]) -> list[Any]:
-        """Return results of a program for worlds, from arguments of shape (worlds, ...)."""
+        """Run a compiled program in all worlds; arguments and results have shape (worlds, ...)."""
         if id(code) not in self._callers:
             self._callers[id(code)] = self.backend.caller(code, self.precision)
         return self._callers[id(code)](arrays)
 
 
 class Target(Home):
-    """Worlds without blocks: one program takes many steps of all worlds in one call."""
+    """Arrays of worlds without blocks; one program takes many steps of all worlds in one call."""
 
     def __init__(self, stepper: Stepper, worlds: int, backend: Backend, precision: str, step: float, offset: float) -> None:
         model = stepper.model
@@ -97,7 +98,7 @@ class Target(Home):
         self.number, self.q, self.x = a.zeros(worlds), a.zeros(worlds, model.nq), a.zeros(worlds, model.nv + stepper.nz)
         self.inputs = [a.zeros(worlds, *x.shape) for x in stepper.inputs]
         self.kernel: Any = backend.marcher(stepper.march, precision) if isinstance(stepper.method, FixedStep) else None
-        """March of all worlds; None for an adaptive or multi-step method."""
+        """Compiled steps of all worlds; None for an adaptive or multi-step method."""
         self._stuck = a.mask(worlds)
         self._grid = [a.full(step), a.full(offset)]
 
@@ -116,10 +117,10 @@ class Target(Home):
         return self.kernel.attributes()
 
     def march(self, inputs: Sequence[Any], steps: int, stride: int | None) -> Marched:
-        """Take steps in all worlds that have not stopped, in place; those whose next step is not finite stop.
+        """Take steps in place in all worlds that have not stopped; a world stops if its next step is not finite.
 
-        `inputs`: inputs of the stepper, constant with shape (worlds or 1, ...), or (worlds or 1, steps, ...); `stride`: steps
-        from one record to the next; None for no records.
+        `inputs`: inputs of the stepper, constant, shape (worlds or 1, ...), or per step, shape (worlds or 1, steps, ...).
+        `stride`: number of steps between records; None for no records.
         """
         if self.kernel is not None:
             state = [self.number, self.q, self.x]
@@ -131,7 +132,7 @@ class Target(Home):
         return path
 
     def _divided(self, inputs: Sequence[Any], steps: int, stride: int) -> Marched:
-        """Take steps with an adaptive or multi-step method, whose arrays are NumPy's."""
+        """Take steps with an adaptive or multi-step method, which uses NumPy arrays."""
         stretch = Stretch(self.offset, self.number, self.q, self.x, list(inputs), self.step, steps, stride)
         got, stuck = self.stepper.propagator.march(stretch), self._stuck
         good = np.where(stuck, 0.0, got.good)
@@ -141,9 +142,9 @@ class Target(Home):
         return Marched(got.q, got.x, good)
 
     def part(self, which: np.ndarray, inputs: Sequence[Any], t: float, h: float) -> np.ndarray:
-        """Take a part of a step in some worlds, in place; return which of them advanced, shape (len(which),).
+        """Take part of a step in the worlds `which`, in place; return True for worlds that advanced, shape (len(which),).
 
-        `inputs`: constant inputs of the stepper, shape (len(which), ...) each; `t`: start time [s]; `h`: length [s].
+        `inputs`: constant inputs of the stepper, shape (len(which), ...) each. `t`: initial time [s]. `h`: duration [s].
         """
         a, rows = self.arrays, self.index(which)
         q, x = a.rows(self.q, rows), a.rows(self.x, rows)

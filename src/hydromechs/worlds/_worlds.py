@@ -1,15 +1,16 @@
-"""`Worlds`: copies of a mechanism, a plant or a whole scenario that run together in compiled code.
+"""`Worlds`: copies of a mechanism, a plant or a complete scenario that run in parallel in compiled code.
 
-How it works: the integrator's step with all forces and actuators (equations of motion, water, contact, stops, grasps) is traced
-once into one program, (n, q, x; h, offset, inputs) → (n, q, x), where x holds velocities, internal states and work, and the
-inputs hold commands, held inputs, current, waves and open parameters. Everything that differs between worlds is an
-input, so new parameters, seeds and starts need no compilation. `Worlds` owns the arrays, one row per world.
+The step of the integrator with all forces and actuators (equations of motion, water, contact, stops, grasps) is traced once
+into one program, (n, q, x; h, offset, inputs) → (n, q, x). Here x contains velocities, internal states and work; the inputs
+contain commands, held inputs, current, waves and open parameters. All values that differ between worlds are inputs, so new
+parameters, seeds and initial states need no compilation. `Worlds` owns the arrays, with one row per world.
 
-Worlds without blocks and events take many steps of this program per call: on the CPU worlds side by side on SIMD lanes, blocks
-of worlds shared by threads; on a GPU one thread per world with the state in registers (`_target`). Worlds with controllers,
-sensors or events run in the compiled loop of a mission (`_mission`), each with its own clock. All batch sizes run the same code
-on the same lanes: the bits of a world depend only on its own numbers. A step that is not finite is discarded: its world keeps
-its state and is marked. Python acts only between calls: for changing slopes of a current, closing grasps, and events.
+Worlds without blocks and events take many steps of this program per call (`_target`). On the CPU, each SIMD lane runs one
+world, and threads share blocks of worlds. On a GPU, each thread runs one world with the state in registers. Worlds with
+controllers, sensors or events run in the compiled loop of a mission (`_mission`), each with its own clock. All batch sizes
+run the same code on the same lanes, so the results of a world depend only on its own inputs, to the last bit. A step that
+is not finite is discarded; the world keeps its state and stops. Python code runs only between calls: for changes in the
+slope of a current, closing grasps, and events.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,11 +43,11 @@ from ._source import Place, Run, WorldMessage, check_target
 from ._target import Marched, Target
 
 RECORD = 0.02
-"""Default time between two samples of worlds of a plant [s]."""
+"""Default time between two samples of the worlds of a plant [s]."""
 
 
 class Worlds:
-    """Copies of a mechanism that run together, each with its own state, inputs, parameters, seed and clock.
+    """Copies of a mechanism that run in parallel, each with its own state, inputs, parameters, seed and clock.
 
         worlds = hm.Worlds(model, 1000, step=2e-3)
         worlds.q[:, 2] = depths
@@ -57,28 +58,30 @@ class Worlds:
         worlds.passed.mean()
 
     Args:
-        what: A `Model` or a compiled one, whose inputs are the generalised force tau and those of `inputs`; a `Plant`, whose
-            inputs are its commands and held inputs; or a `Scenario` with its start, step, integrator, blocks and events.
-        step: Step [s]. Defaults to that of the scenario, or 1 ms.
-        method: The integrator, a method or its name. Defaults to that of the scenario, or rk4.
-        environment: The water of a model with components. Defaults to still water.
-        components: Components of a model, as in `Simulation`, which make it a plant.
-        controller: Sets commands of a plant; optional.
-        sensors: Sensors of a plant, see `readings`.
+        what: A `Model` or a compiled model, whose inputs are the generalised force tau and those named in `inputs`; a
+            `Plant`, whose inputs are its commands and held inputs; or a `Scenario` with its initial state, step,
+            integrator, blocks and events.
+        step: Step [s]. Defaults to the step of the scenario, or 1 ms.
+        method: Integrator, or the name of an integrator. Defaults to the integrator of the scenario, or rk4.
+        environment: Water of a model with components. Defaults to still water.
+        components: Components of a model, as in `Simulation`. The model and its components form a plant.
+        controller: Optional controller that sets the commands of a plant.
+        sensors: Sensors of a plant; see `readings`.
         ground: Terrain visible to sensors of a plant, in addition to its contact surfaces.
         inputs: Compiled inputs of a model in addition to tau: fluid_velocity, fluid_acceleration, wrench.
-        parameters: Open parameters: of a model or scenario, paths of numbers that remain open, or their values by path; of a
-            plant or a compiled model, values of its open parameters. Values are for all worlds, or (worlds, ...).
-        start: Initial state of all worlds, as in a simulation; its arrays may have a row per world, shape
-            (worlds, n). Defaults to that of the model or scenario. See `start_q` and `start_v`.
-        seed: Seed of gusts, waves and sensors, see `reset`. Defaults to that of the plant in all worlds.
-        watch: Quantities of a plant or scenario that `run` samples, in addition to those of the checks.
-        record: Time between two samples of `run` [s]. Defaults to that of the scenario, or about 20 ms.
-        samples: False to keep statistics instead of samples, with memory independent of the duration.
-        target: Machine, one of `compiler.TARGETS`: "cpu" or "cuda".
-        precision: Numbers, "float64"; on a GPU without blocks and events also "float32".
-        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to the machine's vector width.
-        threads: Threads that share the worlds. Defaults to 1, or those of a compiled model.
+        parameters: Open parameters. For a model or scenario: paths of numbers that remain open, or their values, keyed by
+            path. For a plant or a compiled model: values of its open parameters. A value applies to all worlds, or has the
+            shape (worlds, ...).
+        start: Initial state of all worlds, as in a simulation; its arrays may have one row per world, shape (worlds, n).
+            Defaults to the initial state of the model or scenario. See `start_q` and `start_v`.
+        seed: Seed of gusts, waves and sensors; see `reset`. Defaults to the seed of the plant in all worlds.
+        watch: Quantities of a plant or scenario that `run` samples in addition to the quantities of checks.
+        record: Time between two samples of `run` [s]. Defaults to the value of the scenario, or about 20 ms.
+        samples: False to accumulate statistics instead of samples, so that memory use does not depend on the duration.
+        target: Device, one of `compiler.TARGETS`: "cpu" or "cuda".
+        precision: Number type, "float64", or "float32" on a GPU for worlds without blocks and events.
+        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to the vector width of the machine.
+        threads: Number of threads that share the worlds. Defaults to 1, or the number of a compiled model.
     """
 
     def __init__(
@@ -112,7 +115,7 @@ class Worlds:
         if parts or environment is not None:
             what = setup_of(what, environment, parts, tuple(parameters), None).plant
         self.scenario = what if isinstance(what, Scenario) else None
-        """Their scenario; None for worlds of a model or plant."""
+        """Scenario of the worlds; None for worlds of a model or plant."""
         commands: dict[str, float] = {}
         if isinstance(what, Scenario):
             step, method = what.step if step is None else step, method or what.integrator
@@ -123,7 +126,7 @@ class Worlds:
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
-            raise ValueError(f"worlds need a fixed-step integrator; {EQUAL_STEPS}")
+            raise ValueError(f"worlds require a fixed-step integrator; {EQUAL_STEPS}")
         if not backend.lanes and lanes is None and not isinstance(what, Dynamics):
             lanes = 1  # unused on a GPU; avoids loading LLVM to query this machine
         self.record = positive(max(1, round(RECORD / self.step_size)) * self.step_size if record is None else record, "record")
@@ -143,8 +146,8 @@ class Worlds:
         if sim is not None and isinstance(source, PlantSource):
             if not compiled:
                 raise UnsupportedFeature(
-                    "controllers, sensors and events run in float64 with an integrator that needs neither adaptive nor "
-                    f"earlier steps; got {self.method.name!r} in {precision!r}; use rk4 or semi_implicit_euler"
+                    f"controllers, sensors and events do not support {self.method.name!r} in {precision!r}: they require "
+                    "float64 and an integrator that is neither adaptive nor multi-step; use rk4 or semi_implicit_euler"
                 )
             of = model.name if self.scenario is None else f"scenario {self.scenario.name!r}"
             march = march_of(source, sim, of, target, self._checks, None if samples else names)
@@ -154,7 +157,7 @@ class Worlds:
                 return MissionRun(source, MissionHome(march, source, n, backend, self.offset, memory), sim)
         else:
             if not samples:
-                raise ValueError("samples=False requires a scenario and precision 'float64'")
+                raise ValueError("samples is False, which requires a scenario and precision 'float64'; omit samples")
 
             def make(n: int) -> Run:
                 bare = Target(source.stepper, n, backend, precision, self.step_size, self.offset)
@@ -163,13 +166,13 @@ class Worlds:
         self._make, self._names, self._samples_kept = make, names, samples
         self._first, self._parameters = first, dict(parameters) if isinstance(parameters, Mapping) else {}
         self.start_commands = commands
-        """Commands that `reset` sets, by name; others have their rest values."""
+        """Commands that `reset` sets [unit of the actuator], keyed by name; other commands have their rest values."""
         self._populate(seed)
 
     def _populate(self, seed: int | Sequence[int] | None) -> None:
         self._run = self._make(self.worlds)
         self.target = self._run.home
-        """Arrays of the worlds, and the code that advances them."""
+        """Arrays of the worlds, and compiled code that advances them."""
         first, model = self._first, self.model
         self.start_q = self._rows(first.q, model.nq, "q")
         """Configurations that `reset` sets, shape (worlds, nq)."""
@@ -193,7 +196,7 @@ class Worlds:
         return () if self.scenario is None else self.scenario.checks
 
     def restart(self, seeds: int | Sequence[int]) -> None:
-        """Restart with one world per seed, without compilation.
+        """Restart with one world per seed, without new compilation.
 
         Args:
             seeds: Seeds of gusts, waves and sensors, shape (worlds,).
@@ -214,22 +217,22 @@ class Worlds:
 
     @property
     def model(self) -> Model:
-        """The mechanism."""
+        """Model of the mechanism."""
         return self.source.model
 
     @property
     def q(self) -> Any:
-        """Configurations, shape (worlds, nq): the array itself, for reading and writing."""
+        """Configurations, shape (worlds, nq); the array can be read and written."""
         return self.target.q
 
     @property
     def v(self) -> Any:
-        """Velocities, shape (worlds, nv): a view for reading and writing."""
+        """Velocities, shape (worlds, nv); the view can be read and written."""
         return self.target.x[:, : self.model.nv]
 
     @property
     def internal(self) -> Any:
-        """Internal states of a plant's components and the work done, shape (worlds, nz): a view for reading and writing."""
+        """Internal states of the components of a plant, and their work [J], shape (worlds, nz); a writable view."""
         return self.target.x[:, self.model.nv :]
 
     @property
@@ -239,7 +242,7 @@ class Worlds:
 
     @property
     def command(self) -> Any:
-        """Commands of a plant, shape (worlds, na), in the order of `commands`: a view for reading and writing."""
+        """Commands of a plant [unit of the actuator], shape (worlds, na), in the order of `commands`; a writable view."""
         return self.target.inputs[0][:, : len(self.source.commands)]
 
     @property
@@ -249,33 +252,33 @@ class Worlds:
 
     @property
     def held(self) -> Any:
-        """Held inputs of a plant, shape (worlds, nh): a view for reading and writing."""
+        """Held inputs of a plant, shape (worlds, nh); a writable view."""
         first = len(self.source.commands)
         return self.target.inputs[0][:, first : first + len(self.source.held)]
 
     @property
     def memory(self) -> Any:
-        """Memory of the blocks, shape (worlds, nm); a view."""
+        """Memory of the blocks, shape (worlds, nm), as a view."""
         return self._run.memory
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """Inputs by name, constant until changed, shape (worlds, ...): views for reading and writing."""
+        """Inputs, keyed by name, constant until changed, shape (worlds, ...); writable views."""
         return {name: self._view(place) for name, place in self.source.places.items()}
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Open parameters by name, shape (worlds, ...): views for reading and writing; changes need no compilation."""
+        """Open parameters, keyed by name, shape (worlds, ...); writable views. Changes need no compilation."""
         return {name: self._view(place) for name, place in self.source.opened.items()}
 
     @property
     def frozen(self) -> np.ndarray:
-        """Worlds that diverged or that an event stopped, shape (worlds,), until they are reset."""
+        """True for worlds that diverged or that an event stopped, until they are reset, shape (worlds,)."""
         return self.target.frozen
 
     @property
     def seeds(self) -> np.ndarray:
-        """Seed of gusts, waves and sensors of each world of a plant, integers of shape (worlds,)."""
+        """Seed of gusts, waves and sensors of each world of a plant, integers, shape (worlds,)."""
         return self._run.seeds
 
     def _view(self, place: Place) -> Any:
@@ -291,50 +294,52 @@ class Worlds:
         return self._plant_run("currents").currents.copy()
 
     def add_current(self, velocity: Any, mask: Any = None) -> None:
-        """Add a steady velocity to the current and gusts of worlds of a plant, times its profile over depth.
+        """Add a steady velocity to the current and gusts of worlds of a plant, scaled by the depth profile of the current.
 
-        It persists through `reset` and replaces that of earlier calls. The plant must have a current, which may be 0.
+        The velocity persists through `reset` and replaces the velocity of earlier calls. The plant must have a current,
+        which may be zero.
 
         Args:
-            velocity: In world axes [m/s], shape (3,), or one per selected world, shape (n, 3).
-            mask: Worlds to change, as in `reset`; defaults to all.
+            velocity: Velocity in world axes [m/s], shape (3,), or one per selected world, shape (n, 3).
+            mask: Worlds to change, as in `reset`. Defaults to all worlds.
         """
         which = _numbers(mask, self.worlds)
         value = as_array(velocity, "velocity")
         if value.shape not in ((3,), (len(which), 3)) or not np.isfinite(value).all():
-            raise ValueError(f"velocity must be finite, of shape (3,) or ({len(which)}, 3), got {value.shape}")
+            raise ValueError(f"velocity must be finite with shape (3,) or ({len(which)}, 3), got {value.shape}")
         self._plant_run("add_current").add_current(which, value)
 
     def _plant_run(self, what: str) -> PlantRun:
         if not isinstance(self._run, PlantRun):
-            more = "; worlds of a model take inputs=['fluid_velocity']" if "current" in what else ""
-            raise ValueError(f"{what} applies only to a plant: hm.Worlds(hm.Plant(model=..., ...), n){more}")
+            more = "; for worlds of a model, use inputs=['fluid_velocity']" if "current" in what else ""
+            raise ValueError(f"{what} applies only to a plant; use hm.Worlds(hm.Plant(model=..., ...), n){more}")
         return self._run
 
     @property
     def ended(self) -> dict[int, str]:
-        """Reasons why worlds ended early, by number."""
+        """Reasons why worlds ended early, keyed by index of the world."""
         return self._run.ended
 
     @property
     def failed(self) -> set[int]:
-        """Worlds that diverged or that an error ended; not those that an event stopped."""
+        """Indices of worlds that ended by divergence or an error; worlds that an event stopped are excluded."""
         return self._run.failed
 
     @property
     def messages(self) -> list[WorldMessage]:
-        """Reports of blocks and events, and ends of worlds."""
+        """Messages of blocks and events, and the reasons for the end of worlds."""
         return self._run.messages
 
     def report(self) -> list[str]:
-        """Describe when and why each world ended."""
+        """Return the time and reason of the end of each world that ended early, as text."""
         at = self.target.get(self.t)
         return [f"world {k}: t = {at[k]:.6g} s: {text}" for k, text in sorted(self.ended.items())]
 
     def observe(self, *names: str) -> dict[str, Any]:
-        """Return variables of a recording at the current instant of each world of a plant, by name, shape (worlds, ...).
+        """Return recorded variables at the current instant of each world of a plant, keyed by name, shape (worlds, ...).
 
-        They are those of `Simulation.observe`, such as "position", "force_drag", "contact_force"; work counts from the start.
+        The variables are those of `Simulation.observe`, such as "position", "force_drag" or "contact_force". Work is
+        accumulated from the start.
 
         Args:
             names: Names of the variables; only these are computed.
@@ -343,32 +348,33 @@ class Worlds:
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """Return the last received measurement of each sensor, by name, shape (worlds, n); NaN before the first.
+        """Last received measurement of each sensor, keyed by name, shape (worlds, n); NaN before the first measurement.
 
-        Sensors that are due now measure first; with the same seed, values equal those of a simulation. See `reading_labels`.
+        Sensors that are due measure first. With the same seed, the values equal those of a simulation. See
+        `reading_labels`.
         """
         return self._run.readings
 
     @property
     def reading_labels(self) -> dict[str, tuple[str, ...]]:
-        """Return the labels of each sensor's numbers, such as "fx", by sensor name."""
+        """Channel labels of each sensor, such as "fx", keyed by sensor name."""
         return self._run.labels
 
     def step_faults(self) -> list[str]:
-        """Describe the part of each world that is too stiff for the step at its start; empty if there is none."""
+        """Describe the part of each world that is too stiff for the step at the initial state; "" if there is no such part."""
         return self._plant_run("step_faults").too_stiff(self.start_q)
 
     # -- the start ------------------------------------------------------------------------------------------------------------
 
     def _rows(self, x: Any, n: int, name: str) -> np.ndarray:
-        """Return numbers per world from those of one or all, shape (worlds, n)."""
+        """Return one row of numbers per world, shape (worlds, n), from one row or one row per world."""
         out = as_array(x, name)
         if out.shape not in ((n,), (self.worlds, n)):
             raise ValueError(f"start.{name} must have shape ({n},) or ({self.worlds}, {n}), got {out.shape}")
         return np.array(np.broadcast_to(out, (self.worlds, n)))
 
     def _parameters_of(self, state: State) -> dict[str, np.ndarray]:
-        """Return open parameters of a state, by name, shape (..., *shape); none if it has none."""
+        """Return the open parameters in a state, keyed by name, shape (..., *shape); empty if the state contains none."""
         values = np.asarray(state.parameters, dtype=float)
         if not values.size:
             return {}
@@ -384,7 +390,9 @@ class Worlds:
     def _set_parameters(self, given: Mapping[str, Any]) -> None:
         for name in given:
             if name not in self.source.opened:
-                raise KeyError(f"no open parameter {name!r}{nearest(name, self.source.opened)}; name it in parameters=[...]")
+                raise KeyError(
+                    f"unknown open parameter {name!r}{nearest(name, self.source.opened)}; list it in parameters=[...]"
+                )
         everyone = np.arange(self.worlds)
         for name, place in self.source.opened.items():
             value = as_array(given.get(name, self.source.parameters[name]), name)
@@ -398,15 +406,15 @@ class Worlds:
             self.target.put(part, everyone, each.reshape(part.shape))
 
     def reset(self, mask: Any = None, seed: int | Sequence[int] | None = None) -> None:
-        """Reset worlds to their start: time, state, inputs and memory of blocks. Their samples and messages are dropped.
+        """Reset worlds to their initial time, state, inputs and memory of blocks, and delete their samples and messages.
 
-        Grasps that are closed at the start close in the next step with an impulse that matches velocities; those closed in
-        `State.held` of the start are already closed.
+        Grasps that are initially closed cause an impulse in the next step, which equalises velocities. Grasps that are
+        closed in `State.held` of the initial state are already closed and cause no impulse.
 
         Args:
-            mask: Worlds to reset: booleans of shape (worlds,), or indices. Defaults to all.
-            seed: Seed of gusts, waves and sensors: one integer, from which world k derives its own independent of the batch
-                size, or one per world, shape (worlds,). Defaults to the previous seeds.
+            mask: Worlds to reset: booleans, shape (worlds,), or indices. Defaults to all worlds.
+            seed: Seed of gusts, waves and sensors: one integer from which a seed is derived for each world, independently
+                of the number of worlds; or one seed per world, shape (worlds,). Defaults to the previous seeds.
         """
         which = _numbers(mask, self.worlds)
         target, nv = self.target, self.model.nv
@@ -433,18 +441,18 @@ class Worlds:
         """Take steps in all worlds, in place.
 
         Args:
-            inputs: Of a model, tau or a mapping by name; of a plant, all commands, or a mapping by name of commands and held
-                inputs. Each has shape (n,), (worlds, n), or per step, (worlds, steps, n). Others keep their values.
+            inputs: For a model, tau or a mapping of inputs. For a plant, all commands, or a mapping of commands and held
+                inputs. Shapes are (n,), (worlds, n), or, per step, (worlds, steps, n). Omitted inputs keep their values.
         """
         self._march(self._given(inputs, whole(steps, "steps", 0)), steps, None)
 
     def rollout(self, inputs: Any, steps: int, record: int = 1) -> Rollout:
-        """Take steps and record states on the way.
+        """Take steps in all worlds and return recorded states.
 
         Args:
-            inputs: As in `step`.
+            inputs: Inputs, as in `step`.
             steps: Number of steps, a multiple of `record`.
-            record: Steps between recorded states.
+            record: Number of steps between recorded states.
         """
         steps, record = whole(steps, "steps", 1), whole(record, "record", 1)
         check_record(steps, record)
@@ -458,36 +466,36 @@ class Worlds:
         return Rollout(times, q, x[:, :, :nv], good.astype(int), x[:, :, nv:], *ends)
 
     def run(self, until: float | None = None, progress: Callable[[float], None] | None = None) -> None:
-        """Run worlds of a plant or scenario up to a time, with samples of the watched quantities.
+        """Run worlds of a plant or scenario to a final time, and sample the watched quantities.
 
         Args:
-            until: The time [s]. Defaults to the duration of the scenario.
-            progress: Called regularly with the time reached [s].
+            until: Final time [s]. Defaults to the duration of the scenario.
+            progress: Function called regularly with the current time [s].
         """
         if until is None and self.scenario is None:
-            raise ValueError("until is missing; a plant has no duration")
+            raise ValueError("until is missing, and a plant has no duration; give until")
         until = positive(self.scenario.duration if until is None and self.scenario else until, "until")
         self._plant_run("run").run(until, self.record, self._sampled, progress)
 
     @property
     def _sampled(self) -> Samples:
         if self._samples is None:
-            raise ValueError("samples need a plant or scenario")
+            raise ValueError("samples require a plant or scenario; build Worlds from one of them")
         return self._samples
 
     @property
     def times(self) -> np.ndarray:
-        """Times of the samples of `run` [s], shape (worlds, n); NaN if a world has none."""
+        """Times of the samples of `run` [s], shape (worlds, n); NaN marks a missing sample."""
         return self._sampled.times
 
     def samples(self, quantity: str) -> np.ndarray:
-        """Return samples of a watched quantity, shape (worlds, n); NaN if a world has none."""
+        """Return the samples of a watched quantity, shape (worlds, n); NaN marks a missing sample."""
         return self._sampled.of(quantity)
 
     def judge(self) -> list[list[CheckResult]]:
-        """Return the results of the scenario's checks in each world."""
+        """Return the results of the checks of the scenario, one list per world."""
         if self.scenario is None:
-            raise ValueError("judge needs a scenario, which has checks")
+            raise ValueError("judge requires the checks of a scenario; build Worlds from a scenario")
         if isinstance(self._run, MissionRun) and self._run.loop.reduction is not None:
             return self._run.loop.reduction.judge(self._run.state["totals"])
         return self._sampled.judge(self.scenario.checks)
@@ -495,31 +503,33 @@ class Worlds:
     def statistics(self, quantity: str) -> Statistics:
         """Return statistics of a watched quantity or check; requires `samples=False`."""
         if not isinstance(self._run, MissionRun) or self._run.loop.reduction is None:
-            raise ValueError("these worlds keep samples; give samples=False, or take statistics of worlds.samples(quantity)")
+            raise ValueError("these worlds keep samples; set samples=False, or compute statistics of worlds.samples(quantity)")
         return self._run.loop.reduction.statistics(self._run.state["totals"], quantity)
 
     @property
     def capsized(self) -> np.ndarray:
         """True for each world in which a vehicle capsized, shape (worlds,); requires `samples=False`."""
         if not isinstance(self._run, MissionRun) or self._run.loop.reduction is None:
-            raise ValueError("these worlds keep samples; give samples=False")
+            raise ValueError("these worlds keep samples; set samples=False")
         return self._run.loop.reduction.capsized(self._run.state["totals"])
 
     @property
     def passed(self) -> np.ndarray:
-        """True for each world that passed all checks and did not fail, shape (worlds,)."""
+        """True for each world that did not fail and passed all checks, shape (worlds,)."""
         failed = self.failed
         return np.array([k not in failed and all(r.passed for r in row) for k, row in enumerate(self.judge())])
 
     def _given(self, inputs: Any, steps: int) -> dict[str, Any]:
-        """Set constant inputs; return those that change with every step, shape (worlds or 1, steps, ...)."""
+        """Set constant inputs; return the inputs that change with every step, shape (worlds or 1, steps, ...)."""
         driven = {}
         for name, value in self.source.named(inputs).items():
             shape = self.source.places[name].shape
             x = self.target.array(value)
             lead = leading(x, name, shape, (self.worlds,), steps)
             if lead not in ((), (1,), (self.worlds,)):
-                raise ValueError(f"{name} of shape {x.shape} is for {lead[0]} worlds, but there are {self.worlds}")
+                raise ValueError(
+                    f"{name} of shape {x.shape} has rows for {lead[0]} worlds; give rows for {self.worlds} worlds, or one row"
+                )
             if x.ndim == len(lead) + 1 + len(shape):
                 driven[name] = x if lead == (1,) else x.reshape(self.worlds, steps, *shape)
             else:
@@ -536,11 +546,11 @@ class Worlds:
 
 
 def check_record(steps: int, record: int) -> None:
-    """Reject a record interval that omits the end."""
+    """Raise `ValueError` if the last step would not be recorded."""
     if steps % record:
         least = -(-steps // record) * record
-        words = f"steps is {steps}, must be a multiple of record, {record}, so that the end is recorded"
-        raise ValueError(f"{words}; take {least} steps, or another record")
+        words = f"steps is {steps}, must be a multiple of record ({record}), so that the end is recorded"
+        raise ValueError(f"{words}; take {least} steps or change record")
 
 
 def _numbers(mask: Any, worlds: int) -> np.ndarray:
