@@ -27,6 +27,10 @@ TINY = 1e-30
 """Normal force below which a patch has no centre [N]."""
 
 
+REACH = 2.0
+"""Distance over the radius of an edge up to which gaps are exact; beyond, they are upper bounds [-]."""
+
+
 class Probe(NamedTuple):
     """Contact of one feature."""
 
@@ -151,7 +155,7 @@ class ConvexPair(Pair):
             pose = (R, p) if first else (back, away)
             if features.edges:
                 of_edge = lambda *edge, f=features, g=edge_field, a=first, at=pose: pressed(  # noqa: E731
-                    on_edge(g, Edge(*edge), *at), f.radius, f.weight, a
+                    on_edge(g, Edge(*edge), at[0], at[1], REACH * f.radius), f.radius, f.weight, a
                 )
                 out += now.each(of_edge, *zip(*features.edges, strict=True))
             if features.rims:

@@ -1,13 +1,13 @@
 """Deepest points of features in convex fields: edges and discs, each drawn to an anchor.
 
-Each search is a strictly convex problem, solved by passes of Newton's method until it has converged. By the envelope theorem
-the gradient of the minimum by the pose is that of the field at the deepest point. One more step of Newton's method, from the
-result of the search, carries the derivative of that point, so that the search itself is not differentiated.
+Each search is a strictly convex problem, solved by Newton's method until it has converged. By the envelope theorem the
+gradient of the minimum by the pose is that of the field at the deepest point. One more step of Newton's method, from the result
+of the search, carries the derivative of that point, so that the search itself is not differentiated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,14 +18,16 @@ from hydromechs.compiler import Program
 from hydromechs.spatial import clamp, cross, maximum, minimum, norm, where
 from hydromechs.values import Array, Scalar
 
-from ._fields import Field, Value
+from ._fields import Field
 
 STILL = (0.0, 0.0, 0.0)
 """Direction where only the value and the gradient of a field are used."""
-PASSES = 60
-"""Maximum number of passes; of random poses, most of them deep inside, the median for discs is 8, the maximum 40."""
-CLOSE = 1e-7
-"""Last step over the size of the feature at which a search ends; one more step of Newton's method is taken [-]."""
+PASSES = 100
+"""Maximum number of passes; for discs in random poses, most of them deep inside, the median is 8 to 12, the maximum 60."""
+STEPS = 2
+"""Steps along every edge; more follow if it may touch and has not converged. Box on box is fastest with 2."""
+CLOSE = 1e-8
+"""Step over the size of the feature below which a search ends with that step [-]."""
 LEFT = 0.3
 """Part of the slope that may be left at the end of a step across a disc [-]."""
 DESCENT = 1e-4
@@ -33,7 +35,7 @@ DESCENT = 1e-4
 ROUNDING = 1e-15
 """Rounding error of a value over the radius of a disc [-]."""
 SECULAR = 8
-"""Steps of Newton's method to the multiplier of a disc's rim."""
+"""Steps of Newton's method to the multiplier of a disc's rim; with 5, a few searches in a thousand do not converge."""
 FAST = 256
 """Programs of searches to keep."""
 
@@ -51,53 +53,109 @@ class Deepest(NamedTuple):
     """Derivative by a rotation about the origin of the frame, x × gradient for a fixed point [m], shape (3,)."""
 
 
-def on_edge(field: Field, edge: Sequence[Scalar | Array], R: Array, p: Array) -> Deepest:
+def on_edge(field: Field, edge: Sequence[Scalar | Array], R: Array, p: Array, reach: Scalar) -> Deepest:
     """Return the point x = y + t u of an edge with the least φ(x) + ½ ρ (t − anchor)², t in 0..1.
 
     The sum is strictly convex in t, so the point is unique and moves continuously. The shape with the edge has the axes
-    R (3, 3) and origin p (3,) in the field's frame.
+    R (3, 3) and origin p (3,) in the field's frame. Above `reach` [m] the value is an upper bound.
     """
     start, along, anchor, rho = edge
     y, u = p + R @ np.asarray(start), R @ np.asarray(along)
-    t = compiler.iterate(_edge_pass(field), PASSES, 0.5, -1.0, 2.0, 4.0, y, u, anchor, rho)[0][()]
-    found = _along(field, y, u, anchor, rho, t)
-    t = clamp(t - found.slope / found.bend, 0.0, 1.0)
-    x = y + t * u
-    found = field(x.tolist(), STILL)
-    n = np.array([*found.gradient])
-    return Deepest(x, found.value + 0.5 * rho * (t - anchor) * (t - anchor), n, cross(x, n))
+    t = compiler.call(_edge_search(field), y, u, anchor, rho, reach)[0][()]
+    v, off = field((y + t * u).tolist(), u.tolist()), t - anchor
+    more = _if_small(clamp(t - (v.slope + rho * off) / (v.bend + rho), 0.0, 1.0) - t, CLOSE)
+    x = y + (t + more) * u
+    n = np.array([*v.gradient]) + more * np.array([*v.turn])
+    off = off + more
+    return Deepest(x, v.value + more * v.slope + rho * (0.5 * off * off), n, cross(x, n))
 
 
-def _along(field: Field, y: Array, u: Array, anchor: Scalar, rho: Scalar, t: Scalar) -> Value:
-    """Return the sum's value without the anchor's term, and its derivatives by t."""
-    v = field((y + t * u).tolist(), u.tolist())
-    return v._replace(slope=v.slope + rho * (t - anchor), bend=v.bend + rho)
+def _if_small(x: Scalar, close: Scalar) -> Scalar:
+    """Return the last step of a search that has converged, 0 otherwise; it carries the derivative of the point."""
+    return where(abs(x) <= 10.0 * close, x, 0.0)
+
+
+def _along(field: Field, y: Array, u: Array, anchor: Scalar, rho: Scalar, t: Scalar) -> _End:
+    """Return the sum at t and its derivatives by t."""
+    v, off = field((y + t * u).tolist(), u.tolist()), t - anchor
+    return _End(t, v.value + 0.5 * rho * off * off, v.slope + rho * off, v.bend + rho)
+
+
+class _End(NamedTuple):
+    """An end of an interval of an edge, and the sum with its derivatives there."""
+
+    t: Scalar
+    value: Scalar
+    slope: Scalar
+    bend: Scalar
+
+
+def _cut(low: _End, high: _End) -> tuple[Scalar, Scalar]:
+    """Return where the tangents at both ends meet, and the value there, a lower bound."""
+    width = high.t - low.t
+    rise = high.value - low.value - high.slope * width
+    along = clamp(rise / minimum(low.slope - high.slope, -1e-150), 0.0, width)
+    return low.t + along, maximum(low.value + low.slope * along, high.value - high.slope * (width - along))
+
+
+def _next(low: _End, high: _End, last: _End) -> tuple[Scalar, Scalar]:
+    """Return the next t, and its distance from the last one: Newton's method from there, or where tangents meet."""
+    step = last.slope / last.bend
+    to = last.t - step
+    new = where(where(to > low.t, to < high.t, 0.0), to, where(abs(step) <= CLOSE, last.t, _cut(low, high)[0]))
+    return new, abs(new - last.t)
+
+
+def _narrowed(low: _End, high: _End, middle: _End) -> tuple[_End, _End]:
+    """Return the part of the interval that holds the deepest point."""
+    below = middle.slope < 0.0
+    left = _End(*(where(below, a, b) for a, b in zip(middle, low, strict=True)))
+    return left, _End(*(where(below, b, a) for a, b in zip(middle, high, strict=True)))
 
 
 @lru_cache(FAST)
-def _edge_pass(field: Field) -> Program:
-    """Return one step to the deepest point of an edge: Newton's method in an interval, with bisection where it is slow.
+def _edge_search(field: Field) -> Program:
+    """Return the program that finds t: values at both ends, some steps, and more if it may touch and has not converged."""
 
-    State: the point t, the ends of the interval, outside 0..1 until the slope there is known, and the last step.
-    """
+    def of(y: Array, u: Array, anchor: Scalar, rho: Scalar, reach: Scalar) -> Scalar:
+        first, last = _along(field, y, u, anchor, rho, 0.0), _along(field, y, u, anchor, rho, 1.0)
+        low, high = first, last
+        flatter = abs(first.slope) < abs(last.slope)
+        t, change = _next(low, high, _End(*(where(flatter, a, b) for a, b in zip(first, last, strict=True))))
+        for _ in range(STEPS):
+            middle = _along(field, y, u, anchor, rho, t)
+            low, high = _narrowed(low, high, middle)
+            t, change = _next(low, high, middle)
+        at_end = maximum(first.slope >= 0.0, last.slope <= 0.0)
+        t = where(at_end, 1.0 * (first.slope < 0.0), t)
+        open_ = (1.0 - at_end) * (change > CLOSE) * (_cut(low, high)[1] < reach)
+        return compiler.when(open_, _edge_rest(field), [t, *low, *high, y, u, anchor, rho], [t])[0][()]
 
-    def one(t: Scalar, low: Scalar, high: Scalar, last: Scalar, *edge: Array | Scalar) -> tuple[Scalar, ...]:
-        y, u, anchor, rho = edge
-        v = _along(field, y, u, anchor, rho, t)
-        below = v.slope < 0.0
-        low, high = where(below, t, low), where(below, high, t)
-        step = -v.slope / v.bend
-        to = clamp(t + step, 0.0, 1.0)
-        fast = where(to > low, to < high, 0.0) * (2.0 * abs(to - t) <= last)
-        middle = 0.5 * (maximum(low, 0.0) + minimum(high, 1.0))
-        to_end = where(below, t >= 1.0, t <= 0.0)
-        new = where(to_end, t, where(fast, to, middle))
-        done = maximum(to_end, abs(new - t) <= CLOSE)
-        return new, low, high, abs(new - t), done
+    return _traced(of, y=(3,), u=(3,), anchor=(), rho=(), reach=())
 
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("t", "low", "high", "last"), ())
-    shapes |= {"y": (3,), "u": (3,), "anchor": (), "rho": ()}
-    return compiler.trace(lambda **given: one(*(x[()] for x in given.values())), shapes, name="edge_pass")
+
+@lru_cache(FAST)
+def _edge_rest(field: Field) -> Program:
+    """Return the program that continues a search until it has converged, with bisection where it is slow."""
+
+    def one(width: Scalar, t: Scalar, *others: Any) -> tuple[Scalar, ...]:
+        low, high, (y, u, anchor, rho) = _End(*others[:4]), _End(*others[4:8]), others[8:]
+        middle = _along(field, y, u, anchor, rho, t)
+        low, high = _narrowed(low, high, middle)
+        t, change = _next(low, high, middle)
+        size = high.t - low.t
+        slow = where(change > CLOSE, 2.0 * size > width, 0.0)
+        return where(slow, 2.0 * size, size), where(slow, 0.5 * (low.t + high.t), t), *low, *high, change <= CLOSE
+
+    ends: dict[str, Any] = {f"{end}_{name}": () for end in ("low", "high") for name in _End._fields}
+    shapes = {"t": ()} | ends | {"y": (3,), "u": (3,), "anchor": (), "rho": ()}
+    step = _traced(one, width=(), **shapes)
+    return _traced(lambda *given: compiler.iterate(step, PASSES, 4.0, *given)[1], **shapes)
+
+
+def _traced(function: Callable[..., Any], **shapes: tuple[int, ...]) -> Program:
+    """Return the program of a function of arrays with these shapes, in order, and of scalars."""
+    return compiler.trace(lambda **given: function(*(x[()] for x in given.values())), shapes, name="deepest")
 
 
 def on_rim_above_plane(field: Field, rim: Sequence[Scalar | Array], R: Array, p: Array) -> Deepest:
@@ -120,11 +178,13 @@ def on_rim(field: Field, rim: Sequence[Scalar | Array], R: Array, p: Array) -> D
     middle, axes = p + R @ np.array([0.0, 0.0, height]), R[:, :2]
     state = (np.zeros(2), np.zeros(2), 0.0, np.inf, 1.0, 0.0, 1.0, 1.0)
     y = compiler.iterate(_disc_pass(field), PASSES, *state, middle, axes, a, k, radius)[0]
-    y = _last_step(_on_disc(field, middle, axes, a, k, y), y, radius)
-    x, off = middle + axes @ y, y - a
-    found = field(x.tolist(), STILL)
-    n = np.array([*found.gradient])
-    return Deepest(x, found.value + 0.5 * k * (off @ off), n, cross(x, n))
+    here = _on_disc(field, middle, axes, a, k, y)
+    more, off = np.array([_if_small(x, CLOSE * radius) for x in _last_step(here, y, radius) - y]), y - a
+    x = middle + axes @ (y + more)
+    n = here.n + here.turns @ more
+    off = off + more
+    value = here.value - 0.5 * k * ((y - a) @ (y - a)) + 0.5 * k * (off @ off) + here.n @ (axes @ more)
+    return Deepest(x, value, n, cross(x, n))
 
 
 class _OnDisc(NamedTuple):
@@ -136,13 +196,19 @@ class _OnDisc(NamedTuple):
     """Gradient, shape (2,)."""
     H: tuple[Scalar, Scalar, Scalar]
     """Second derivatives xx, xy, yy [1/m]."""
+    n: Array
+    """Gradient of the field, shape (3,)."""
+    turns: Array
+    """Derivative of that gradient by the point of the disc, shape (3, 2) [1/m]."""
 
 
 def _on_disc(field: Field, middle: Array, axes: Array, a: Array, k: Scalar, y: Array) -> _OnDisc:
     x, off = (middle + axes @ y).tolist(), y - a
-    first, second, both = (field(x, u.tolist()) for u in (axes[:, 0], axes[:, 1], axes[:, 0] + axes[:, 1]))
-    H = first.bend + k, 0.5 * (both.bend - first.bend - second.bend), second.bend + k
-    return _OnDisc(first.value + 0.5 * k * (off @ off), np.array([first.slope, second.slope]) + k * off, H)
+    first, second = field(x, axes[:, 0].tolist()), field(x, axes[:, 1].tolist())
+    turns = np.array([first.turn, second.turn]).T
+    H = first.bend + k, axes[:, 0] @ turns[:, 1], second.bend + k
+    g = np.array([first.slope, second.slope]) + k * off
+    return _OnDisc(first.value + 0.5 * k * (off @ off), g, H, np.array([*first.gradient]), turns)
 
 
 @lru_cache(FAST)
@@ -182,21 +248,20 @@ def _disc_pass(field: Field) -> Program:
             done,
         )
 
-    shapes: dict[str, tuple[int, ...]] = {"y": (2,), "d": (2,)}
-    shapes |= dict.fromkeys(("slope", "value", "t", "low", "high", "last"), ())
-    shapes |= {"middle": (3,), "axes": (3, 2), "anchor": (2,), "k": (), "radius": ()}
-    return compiler.trace(lambda **given: one(*(x[()] for x in given.values())), shapes, name="disc_pass")
+    numbers = dict.fromkeys(("slope", "value", "t", "low", "high", "last"), ())
+    return _traced(one, y=(2,), d=(2,), **numbers, middle=(3,), axes=(3, 2), anchor=(2,), k=(), radius=())
 
 
 def _least_on_disc(here: _OnDisc, y: Array, radius: Scalar) -> Array:
     """Return the least point of the quadratic model at y on the disc |x| ≤ radius, x = (H + λ)⁻¹ (H y − g), λ ≥ 0.
 
-    Newton's method for 1/|x(λ)| from below λ is monotonic.
+    Newton's method for 1/|x(λ)| is monotonic from below λ. It starts from the multiplier at y, which is λ at the end.
     """
     a, b, c = here.H
     q = np.array([a * y[0] + b * y[1], b * y[0] + c * y[1]]) - here.g
     spread = np.sqrt(0.25 * (a - c) * (a - c) + b * b)
-    shift = maximum(norm(q) / radius - 0.5 * (a + c) - spread, 0.0)
+    least = maximum(norm(q) / radius - 0.5 * (a + c) - spread, 0.0)
+    shift = maximum(-(here.g @ y) / (radius * radius), least)
 
     def solved(shift: Scalar, q: Array) -> Array:
         a1, c1 = a + shift, c + shift
@@ -206,7 +271,7 @@ def _least_on_disc(here: _OnDisc, y: Array, radius: Scalar) -> Array:
         x = solved(shift, q)
         square = x @ x
         size = np.sqrt(square)
-        shift = maximum(shift + square / maximum(x @ solved(shift, x), 1e-150) * (size / radius - 1.0), 0.0)
+        shift = maximum(shift + square / maximum(x @ solved(shift, x), 1e-150) * (size / radius - 1.0), least)
     x = solved(shift, q)
     return x * (radius / maximum(norm(x), radius))
 

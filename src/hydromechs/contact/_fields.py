@@ -38,6 +38,8 @@ class Value(NamedTuple):
     """Derivative by t, gradient · u [m]."""
     bend: Scalar
     """Second derivative by t, at least 0 [m]."""
+    turn: Sequence[Scalar]
+    """Derivative of the gradient by t, shape (3,)."""
 
 
 Field: TypeAlias = Callable[[Sequence[Scalar], Sequence[Scalar]], Value]
@@ -55,7 +57,7 @@ def field_of(shape: Shape, band: float, exact: bool = False) -> Field:
     combined = _exact if exact else _largest
     match shape:
         case Plane():
-            return lambda x, u: Value(x[2], (0.0, 0.0, 1.0), u[2], 0.0)
+            return lambda x, u: Value(x[2], (0.0, 0.0, 1.0), u[2], 0.0, (0.0, 0.0, 0.0))
         case Sphere():
             return lambda x, u: _round(x, u, shape.radius)
         case Capsule():
@@ -80,7 +82,8 @@ def _round(x: Sequence[Scalar], u: Sequence[Scalar], radius: float) -> Value:
     n = [a / size for a in x]
     slope = n[0] * u[0] + n[1] * u[1] + n[2] * u[2]
     bend = maximum(u[0] * u[0] + u[1] * u[1] + u[2] * u[2] - slope * slope, 0.0) / size
-    return Value(size - math.sqrt(radius**2 + small), n, slope, bend)
+    turn = [(a - b * slope) / size for a, b in zip(u, n, strict=True)]
+    return Value(size - math.sqrt(radius**2 + small), n, slope, bend, turn)
 
 
 def _around_axis(x: Sequence[Scalar], u: Sequence[Scalar], half: float, radius: float) -> Value:
@@ -94,14 +97,14 @@ def _axis(x: Sequence[Scalar], u: Sequence[Scalar], k: int, half: float, band: f
     c = clamp(x[k], -band, band)
     w = c / band
     gradient: list[Scalar] = [0.0, 0.0, 0.0]
-    gradient[k] = w
-    bend = (x[k] * x[k] < band * band) * (u[k] * u[k] / band)
-    return Value(w * x[k] + 0.5 * (band - c * w) - half, gradient, w * u[k], bend)
+    turn: list[Scalar] = [0.0, 0.0, 0.0]
+    gradient[k], turn[k] = w, (x[k] * x[k] < band * band) * (u[k] / band)
+    return Value(w * x[k] + 0.5 * (band - c * w) - half, gradient, w * u[k], turn[k] * u[k], turn)
 
 
 def _plane(x: Sequence[Scalar], u: Sequence[Scalar], n: Array, d: float) -> Value:
     slope = sum(float(n[k]) * u[k] for k in range(3))
-    return Value(sum(float(n[k]) * x[k] for k in range(3)) - float(d), n.tolist(), slope, 0.0)
+    return Value(sum(float(n[k]) * x[k] for k in range(3)) - float(d), n.tolist(), slope, 0.0, (0.0, 0.0, 0.0))
 
 
 def _largest(parts: Sequence[Value], band: float) -> Value:
@@ -119,6 +122,10 @@ def _largest(parts: Sequence[Value], band: float) -> Value:
             [y + first * (x - y) for x, y in zip(out.gradient, b.gradient, strict=True)],
             b.slope + first * steeper,
             b.bend + first * (out.bend - b.bend) + change * steeper,
+            [
+                y + first * (x - y) + change * (g - h)
+                for x, y, g, h in zip(out.turn, b.turn, out.gradient, b.gradient, strict=True)
+            ],
         )
     return out
 
@@ -140,6 +147,12 @@ def _exact(parts: Sequence[Value], band: float) -> Value:
     square = sum((b > 0.0) * (part.slope * part.slope) for b, part in zip(beyond, parts, strict=True))
     bend = sum(w * part.bend for w, part in zip(weights, parts, strict=True)) + maximum(square - slope * slope, 0.0) / size
     gradient = [sum(w * part.gradient[k] for w, part in zip(weights, parts, strict=True)) for k in range(3)]
+    rates = [(b > 0.0) * part.slope / size for b, part in zip(beyond, parts, strict=True)]
+    turn = [
+        sum(w * part.turn[k] + rate * part.gradient[k] for w, rate, part in zip(weights, rates, parts, strict=True))
+        - slope / size * gradient[k]
+        for k in range(3)
+    ]
     smooth = _largest(parts, band)
     outside = size + level > smooth.value
     pick = lambda a, b: where(outside, a, b)  # noqa: E731
@@ -148,4 +161,5 @@ def _exact(parts: Sequence[Value], band: float) -> Value:
         [pick(a, b) for a, b in zip(gradient, smooth.gradient, strict=True)],
         pick(slope, smooth.slope),
         pick(bend, smooth.bend),
+        [pick(a, b) for a, b in zip(turn, smooth.turn, strict=True)],
     )
