@@ -247,5 +247,5 @@ def test_what_cannot_be_compiled_is_named():
         compile_scenario(harbour(blocks=(PythonBlock(controller=in_python),)))
     with pytest.raises(ValueError, match="range of parameter 'boat.inertia.mass' is -1.0"):
         compile_scenario(plain, {"boat.inertia.mass": (-1.0, 2.0)})
-    with pytest.raises(ValueError, match="was not recorded by a page"):
+    with pytest.raises(ValueError, match="is not from a page"):
         fly_again(hm.Simulation(plain).run(0.05).recording)

@@ -501,5 +501,5 @@ def test_what_a_look_ahead_rejects(midway):
 def test_a_look_ahead_on_another_engine_is_rejected_at_once(midway):
     pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'hydromechs[dev]'")
     sim = hm.hybrid.Hybrid(engine="mujoco").simulation(midway.plant, step=STEP)
-    with pytest.raises(ValueError, match=r"mujoco.* supports only one world"):
+    with pytest.raises(ValueError, match=r"mujoco.* supports only one;"):
         LookAhead(sim)

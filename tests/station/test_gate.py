@@ -187,7 +187,7 @@ def test_a_scenario_is_changed_checked_and_saved(station, until, catalog):
     tab.say(type="configure", scenario="little", changes={"position": [0, 0, "deep"]})
     assert "position" in tab.read("checked")["problems"][0]
     tab.say(type="configure", scenario="../little", changes={})
-    assert "no scenario" in tab.read("checked")["problems"][0]
+    assert "unknown scenario" in tab.read("checked")["problems"][0]
     tab.say(type="save", scenario="little", changes={"current": [0.2, 0, 0], "heading_deg": 90})
     saved = tab.read("saved")
     text = (station.session.folder / "little-piloted-1.yaml").read_text()

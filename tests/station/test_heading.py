@@ -46,7 +46,7 @@ class Asked(Inputs):
 
 
 def test_it_is_that_of_the_file_the_compass_and_the_recording(tmp_path):
-    """From *Start heading* on. With z up a turn to the right makes it smaller; the nose is up and it leans to starboard."""
+    """From *Initial heading* on. With z up a turn to the right makes it smaller; the nose is up and it leans to starboard."""
     (tmp_path / "float.yaml").write_text(MODEL)
     (tmp_path / "upward.yaml").write_text(SCENARIO)
     known = catalog(str(tmp_path / "upward.yaml"))

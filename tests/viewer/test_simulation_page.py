@@ -129,7 +129,7 @@ def test_links_many_missions_and_looking_back(browser, file):
     at = tab.until("hydromechs.state.playing ? 0 : hydromechs.state.t")
     page.evaluate("hydromechs.plots.seek(1)")
     tab.until("hydromechs.state.t === 1")
-    tab.until("document.querySelector('#hud').innerText.startsWith('Looking back')")  # drawn with the next frame
+    tab.until("document.querySelector('#hud').innerText.startsWith('Earlier time')")  # drawn with the next frame
     assert page.evaluate("hydromechs.state.now") >= at - 1e-9
     tab.close()
 
@@ -218,7 +218,7 @@ def test_page_in_firefox(firefox, file):
     firefox.evaluate("dispatchEvent(new KeyboardEvent('keydown', { code: 'KeyW' }))")
     until("hydromechs.mode === 'hold' && hydromechs.state.values.velocity[0] > 0.1")
     firefox.evaluate("hydromechs.send({ recording: true })")
-    until("[...document.querySelectorAll('#messages div')].some(x => /saved little/.test(x.textContent))")
+    until("[...document.querySelectorAll('#messages div')].some(x => /Saved little/.test(x.textContent))")
 
 
 def test_scenarios_that_cannot_become_a_page_are_named(tmp_path):

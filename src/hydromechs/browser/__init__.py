@@ -1,4 +1,4 @@
-"""Scenarios in a web page: compiled missions as WebAssembly, their runner, and flights from pages."""
+"""Scenarios that run in web pages: missions compiled to WebAssembly, their runner, and flights recorded by pages."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

@@ -1,4 +1,4 @@
-"""A scenario as a WebAssembly module with a manifest, which `engine.js` runs in a browser or in Node."""
+"""Scenarios compiled to WebAssembly modules with manifests, which `engine.js` runs in a browser or in Node."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from hydromechs.simulation import Plant, Simulation, portable
 FORMAT = 1
 """Version of manifests."""
 CAPACITY = 64
-"""Samples that the compiled loop records before it returns."""
+"""Maximum number of samples that the compiled loop records before it returns."""
 RANGE = (0.5, 1.5)
 """Default range of a parameter, relative to its value."""
 AROUND_ZERO = 1.0
-"""Half range of a parameter that is 0."""
+"""Half of the default range of a parameter whose value is 0."""
 
 Range = tuple[float, float]
 Parameters = Iterable[str] | Mapping[str, Range | None]
-"""Paths of parameters that a page can change, or their ranges by path; None for half to one and a half of the value."""
+"""Paths of parameters that a page can change, or ranges keyed by path; None selects 0.5 to 1.5 times the value."""
 
 
 @cache
@@ -42,10 +42,10 @@ def engine_text() -> str:
 
 @dataclass(frozen=True)
 class Module:
-    """A compiled scenario."""
+    """Scenario compiled to WebAssembly."""
 
     wasm: bytes
-    """WebAssembly module."""
+    """Code of the WebAssembly module."""
     manifest: Mapping[str, Any]
     """Description of the mission and its arrays, as JSON data."""
 
@@ -60,19 +60,19 @@ def compile_scenario(
     """Compile a scenario to WebAssembly.
 
     Args:
-        scenario: The scenario, with a fixed step and without Python blocks.
-        parameters: Paths of numbers of the plant that can be changed, such as "vehicle.inertia.mass", or their ranges by path.
-        source: Scenario that recordings name as their source, if this one is derived from it. Defaults to this one.
-        progress: Called with the name of each program before it is compiled.
+        scenario: Scenario with a fixed step and without Python blocks.
+        parameters: Paths of numbers that can be changed, such as "vehicle.inertia.mass", or ranges keyed by path.
+        source: Scenario that recordings name as their source, if `scenario` is derived from it. Defaults to `scenario`.
+        progress: Callback that receives the name of each program before compilation.
 
     Raises:
-        UnsupportedFeature: Names what cannot be compiled, with a remedy.
+        UnsupportedFeature: If a part of the scenario cannot be compiled; the message contains a remedy.
     """
     ranges: dict[str, Range | None] = dict(parameters) if isinstance(parameters, Mapping) else dict.fromkeys(parameters)
     if scenario.engine is not None:
         raise UnsupportedFeature(
-            f"scenario {scenario.name!r} runs on the third-party engine {type(scenario.engine).__name__}, which a compiled "
-            "mission cannot include; remove the section 'engine'"
+            f"scenario {scenario.name!r} runs on the third-party engine {type(scenario.engine).__name__}, which cannot be "
+            "compiled; remove the section 'engine'"
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about the scenario; `hydromechs run` reports them
@@ -127,7 +127,7 @@ def _program(p: PlacedProgram) -> dict[str, Any]:
 def _parameter(plant: Plant, path: str, given: Range | None) -> dict[str, Any]:
     value = registry.value(plant, path)
     if value.ndim > 1:
-        raise ValueError(f"parameter {path!r} has shape {value.shape}; name one of its rows or numbers")
+        raise ValueError(f"parameter {path!r} has shape {value.shape}; use the path of a row or number in it")
     largest = float(np.abs(value).max())
     if given is None:
         low, high = RANGE if registry.is_factor(path) else sorted(float(k * value.ravel()[0]) for k in RANGE)
@@ -137,12 +137,12 @@ def _parameter(plant: Plant, path: str, given: Range | None) -> dict[str, Any]:
     else:
         low, high = (float(x) for x in given)
     if not low < high:
-        raise ValueError(f"parameter {path!r}: its range is {low:g} to {high:g}; put the smaller limit first")
+        raise ValueError(f"parameter {path!r}: range {low:g} to {high:g} is not increasing; put the smaller limit first")
     for x in (low, high):
         try:
             plant.check_values({path: np.full(value.shape, x)})
         except ValueError as error:
-            raise ValueError(f"range of {message_of(error)}; give a valid one, such as {{{path!r}: (low, high)}}") from error
+            raise ValueError(f"range of {message_of(error)}; use a valid range, such as {{{path!r}: (low, high)}}") from error
     units = {number.path: number.unit for number in registry.paths(plant)}
     return {
         "path": path,
@@ -161,7 +161,7 @@ def _check(c: Check) -> dict[str, Any]:
 
 
 def _attributes(scenario: Scenario, sim: Simulation) -> dict[str, Any]:
-    """Return the attributes of recordings, as those of a run."""
+    """Return the attributes of recordings of the page, which are equal to the attributes of a run."""
     own: dict[str, Any] = {"hydromechs_recording": 2, "model": sim.model.name, "axes": sim.model.world.axes}
     layout = sim.plant.layout
     if layout.commands:

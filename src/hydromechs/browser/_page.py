@@ -1,4 +1,4 @@
-"""A scenario as one HTML file that simulates: module, engine, scene, instruments, plots and controls."""
+"""HTML file that simulates a scenario: module, engine, scene, instruments, plots and controls."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from hydromechs.viewer import (
 from ._module import Module, Parameters, Range, compile_scenario, engine_text
 
 VIEWER_SCRIPTS = ("vendor/three.min.js", "vendor/uplot.min.js", "scene.js", "plots.js", "instruments.js", "steering.js")
-"""Scripts of the viewer in a page, in order."""
+"""Scripts of the viewer in a page, in the order of loading."""
 SHOWN = frozenset({"bodies", "terrain", "water surface", "tethers", "current", "force: thrust"})
-"""Layers that are visible at first."""
+"""Layers that are visible initially."""
 CURRENT = (-1.0, 1.0)
-"""Range of sliders of the current, around its value [m/s]."""
+"""Range of the sliders of the current velocity, relative to the value in the scenario [m/s]."""
 MASS, DRAG = (0.95, 1.05), (0.5, 2.0)
-"""Ranges of factors of mass and drag."""
+"""Ranges of the factors on mass and drag."""
 PROPELLER_RATE = 9.0
-"""Rate of the propeller with the highest thrust, slow enough to be visible [rad/s]."""
+"""Displayed rate of the propeller with the highest thrust, slow enough to be visible [rad/s]."""
 MOST_CURVES = 10
 """Maximum number of curves in a plot."""
 Panels = list[dict[str, Any]]
@@ -53,17 +53,17 @@ Panels = list[dict[str, Any]]
 def scenario_page(
     scenario: Scenario, parameters: Parameters | None = None, *, progress: Callable[[str], None] = lambda name: None
 ) -> str:
-    """Return one HTML file that simulates a scenario in any browser, without a server or a network.
+    """Return an HTML page that simulates a scenario in any browser, without a server or a network.
 
-    If the scenario has a vehicle with enough thrusters, the page can fly it with keys, a gamepad or touch.
+    If the scenario has a vehicle with enough thrusters, users of the page can fly the vehicle with keys, a gamepad or touch.
 
     Args:
-        scenario: The scenario, with a fixed step and without Python blocks.
-        parameters: Paths of numbers with a slider, or their ranges by path. Defaults to current, mass and drag.
-        progress: Called with the name of each program before it is compiled.
+        scenario: Scenario with a fixed step and without Python blocks.
+        parameters: Paths of numbers with a slider, or ranges keyed by path. Defaults to current, mass and drag.
+        progress: Callback that receives the name of each program before compilation.
 
     Raises:
-        UnsupportedFeature: Names what cannot be compiled, with a remedy.
+        UnsupportedFeature: If a part of the scenario cannot be compiled; the message contains a remedy.
     """
     flown = helmed(scenario)
     chosen = usual_parameters(scenario) if parameters is None else parameters
@@ -85,10 +85,10 @@ def write_page(
     """Write the page of a scenario to a file and return its path; see `scenario_page`.
 
     Args:
-        scenario: The scenario.
-        path: The file.
-        parameters: Paths of numbers with a slider, or their ranges by path. Defaults to current, mass and drag.
-        progress: Called with the name of each program before it is compiled.
+        scenario: Scenario with a fixed step and without Python blocks.
+        path: File to write.
+        parameters: Paths of numbers with a slider, or ranges keyed by path. Defaults to current, mass and drag.
+        progress: Callback that receives the name of each program before compilation.
     """
     files.write_text(path, scenario_page(scenario, parameters, progress=progress))
     return Path(path)
@@ -96,33 +96,33 @@ def write_page(
 
 @dataclasses.dataclass(frozen=True)
 class ShownPage:
-    """A page that notebooks display."""
+    """Page that is displayed in notebooks."""
 
     html: str
-    """Text of the page."""
+    """HTML of the page."""
     height: int
-    """Height of its frame [pixels]."""
+    """Height of the frame [pixel]."""
 
     def _repr_html_(self) -> str:
-        """Return the page in a frame without access to the notebook."""
+        """Return HTML that shows the page in a frame without access to the notebook."""
         style = f"width:100%;height:{self.height}px;border:0;border-radius:12px"
         rights = 'sandbox="allow-scripts allow-downloads" allow="gamepad *; clipboard-write *"'
         return f'<iframe srcdoc="{escape(self.html)}" {rights} style="{style}" title="Simulation"></iframe>'
 
 
 def show(scenario: Scenario, parameters: Parameters | None = None, *, height: int = 640) -> ShownPage:
-    """Return the page of a scenario for a notebook, which displays it; it runs there without Python.
+    """Return the page of a scenario as an object that notebooks display; the page runs without Python.
 
     Args:
-        scenario: The scenario; see `scenario_page`.
-        parameters: Paths of numbers with a slider, or their ranges by path. Defaults to current, mass and drag.
-        height: Height of the frame [pixels].
+        scenario: Scenario with a fixed step and without Python blocks; see `scenario_page`.
+        parameters: Paths of numbers with a slider, or ranges keyed by path. Defaults to current, mass and drag.
+        height: Height of the frame [pixel].
     """
     return ShownPage(scenario_page(scenario, parameters), height)
 
 
 def usual_parameters(scenario: Scenario) -> dict[str, Range | None]:
-    """Return parameters that users of a page often change, with their ranges: current, mass and drag of the first free body."""
+    """Return the default parameters of a page with their ranges: current, and mass and drag of the first free body."""
     out: dict[str, Range | None] = {}
     plant = scenario.plant
     if scenario.environment is not None and scenario.environment.current is not None:
@@ -151,7 +151,7 @@ def _folder() -> Path:
 
 @cache
 def _program() -> PageProgram:
-    """Return scripts, style sheets and rights of a page."""
+    """Return the scripts, style sheets and permissions of a page."""
     scripts = {name: page_asset(name) for name in VIEWER_SCRIPTS} | {"engine": engine_text()}
     for name in ("runner", "ghosts", "cockpit"):
         scripts[name] = (_folder() / f"{name}.js").read_text(encoding="utf-8")
@@ -161,14 +161,14 @@ def _program() -> PageProgram:
 
 
 def _first_free(model: Model) -> str:
-    """Return the name of the first body that moves freely and is no scenery; empty if there is none."""
+    """Return the name of the first body that moves freely and is not scenery, or an empty text if there is none."""
     found = zip(model.bodies, model.scenery, strict=True)
     free = (b.name for b, scenery in found if b.parent is None and not scenery and isinstance(b.joint, joints.Free))
     return next(free, "")
 
 
 def _content(scenario: Scenario, module: Module, *, helm: bool) -> PageContent:
-    """Return scene, plots and names for the scripts of a page."""
+    """Return the scene, plots and other data for the scripts of a page."""
     sim = Simulation(scenario)
     seen, model, plant = sim.observe(), sim.model, sim.plant
     thrusters = list(scenario.parts(Thruster))
@@ -211,14 +211,14 @@ def _content(scenario: Scenario, module: Module, *, helm: bool) -> PageContent:
 
 
 def _camera(model: Model, scene: Scene, vehicle: int) -> dict[str, Any]:
-    """Return the onboard camera: frame, position [m], direction and up in its axes."""
+    """Return the onboard camera: name of its frame, and position [m], viewing direction and up vector in frame axes."""
     body, position, axes = camera_place(model, scene, vehicle)
     up = -float(model.world.down[2]) * axes[:, 2]
     return {"name": model.body_names[body], "position": position.tolist(), "along": axes[:, 0].tolist(), "up": up.tolist()}
 
 
 def _lines(points: list[str]) -> dict[str, tuple[int, int]]:
-    """Return the first point and the number of points of each line, from the names of points such as "tether.0"."""
+    """Return the index of the first point and the number of points of each line, from point names such as "tether.0"."""
     names = [name.rpartition(".")[0] for name in points]
     return {name: (names.index(name), names.count(name)) for name in dict.fromkeys(names)}
 
@@ -233,7 +233,7 @@ def _thruster(model: Model, t: Thruster, index: int, vehicle: int) -> dict[str, 
 
 
 def _arrows(scene: Scene, forces: list[str]) -> dict[str, str]:
-    """Return what the arrows of each layer show: "thrust" of each thruster, or a variable with forces on bodies."""
+    """Return the quantity shown by the arrows of each layer: "thrust" per thruster, or a variable with forces on bodies."""
     out = {}
     for arrows in scene.arrows:
         name = arrows.layer.removeprefix("force: ").replace(" ", "_")
@@ -244,14 +244,14 @@ def _arrows(scene: Scene, forces: list[str]) -> dict[str, str]:
 
 
 def _label(path: str, model: Model) -> str:
-    """Return a short label of a parameter; the path itself is shown with it."""
+    """Return a short label of a parameter, which is shown with its path."""
     side = ("north", "east") if model.world.axes == "NED" else ("east", "north")
     if path.startswith("environment.current.velocity."):
-        return f"Current to the {side['xy'.index(path[-1])]}" if path[-1] in "xy" else "Current along z"
+        return f"Current towards {side['xy'.index(path[-1])]}" if path[-1] in "xy" else "Current along z"
     if path.endswith(".inertia.mass"):
         return f"Mass of {path.removesuffix('.inertia.mass')}"
     if path.endswith(".hydro.drag.*.quadratic"):
-        return f"Drag of {path.removesuffix('.hydro.drag.*.quadratic')}, factor"
+        return f"Factor on drag of {path.removesuffix('.hydro.drag.*.quadratic')}"
     return path.replace("_", " ")
 
 
@@ -261,9 +261,9 @@ def _label(path: str, model: Model) -> str:
 def _plots(
     manifest: Mapping[str, Any], model: Model, follow: str, thrusters: list[str]
 ) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """Return the quantities of all curves, and groups of panels as `plots.js` takes them."""
+    """Return the quantities of all curves, and plot groups in the form that `plots.js` requires."""
     groups = {
-        "objective": ("Quantities of the checks", _checked(manifest), False),
+        "objective": ("Checked quantities", _checked(manifest), False),
         "motion": ("Motion", _motion(model, follow), False),
         "actuators": ("Actuators and joints", _actuators(manifest, model, thrusters), True),
         "energy": ("Energy", _energy(manifest), True),
@@ -280,7 +280,7 @@ def _plots(
 
 
 def _panel(title: str, label: str, curves: Mapping[str, str], *, least: float = 0.0, down: bool = False) -> dict[str, Any]:
-    """Return a panel with curves of quantities by their names."""
+    """Return a panel with curves of quantities, keyed by curve name."""
     rows = [
         {"name": name, "colour": COLOURS[k % len(COLOURS)], "reference": False, "values": quantity}
         for k, (name, quantity) in enumerate(list(curves.items())[:MOST_CURVES])
@@ -332,4 +332,4 @@ def _short(name: str) -> str:
 def _energy(manifest: Mapping[str, Any]) -> Panels:
     causes = manifest["coords"].get("cause", [])
     out = [_panel("Work by cause", "[J]", {cause: f"work.{cause}" for cause in causes})] if causes else []
-    return [*out, _panel("Energy not accounted for", "[J]", {"residual": "energy_residual"})]
+    return [*out, _panel("Residual of the energy audit", "[J]", {"residual": "energy_residual"})]

@@ -1,4 +1,4 @@
-"""The operator station: a running scenario behind a page; acoustic channels, ghosts behind a delay, looking ahead."""
+"""Operator station: a running scenario controlled from a page, with acoustic channels, ghosts and look-ahead."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

@@ -1,4 +1,4 @@
-"""Arms of a vehicle as an operator moves them: joint by joint, or by the tool, with the objects for their grippers."""
+"""Manipulator arms moved by an operator, joint by joint or by the tool, and their grippers."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from ._operator import Operator
 SWING = 0.4, 7.5, 4
 """Swing of the fast manipulation mission: travel [m], period [s], number of cycles (Razzanelli et al. 2019)."""
 LEASH = 0.3
-"""Maximum distance by which a tool's reference leads the tool [m]."""
+"""Maximum distance by which the reference position leads the tool [m]."""
 BASE = ("flies", "settles", "rests")
-"""Modes of a vehicle: flown, approaching its target, at its target."""
+"""Modes of a vehicle: steered by the operator, approaching the held position, at the held position."""
 STIFFNESS = 2.0
-"""Decay rate of a tool's position error [1/s]."""
+"""Decay rate of the position error of a tool [1/s]."""
 
 
 class ArmSpeeds(NamedTuple):
-    """Meaning of a full deflection of an axis."""
+    """Speeds of an arm at full deflection of an axis."""
 
     joint: float
-    """Rate of a joint [rad/s or m/s]."""
+    """Joint rate [rad/s or m/s]."""
     tool: float
-    """Speed of a tool [m/s]."""
+    """Tool speed [m/s]."""
 
 
 def tool_frames(model: Model, holdings: Sequence[contact.Holding]) -> list[str]:
-    """Return the frames that are tools: those that hold something, and those whose name ends with "tool"."""
+    """Return the names of tool frames: frames that hold objects, and frames whose name ends with "tool"."""
     named = [name for name in model.frames if name.rpartition(".")[2].endswith("tool")]
     return list(dict.fromkeys([*(g.holder for g in holdings), *named]))
 
 
 def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float) -> list[Arm]:
-    """Return the servo-driven arms of a vehicle. Each arm is commanded every `period` [s]."""
+    """Return the servo-driven arms of the vehicle with index `body`; each arm receives commands every `period` [s]."""
     model, parts = simulation.model, simulation.plant.components
     holdings = [c for c in parts if isinstance(c, contact.Holding)]
     servos = {c.joint for c in parts if isinstance(c, drives.Servo)}
@@ -60,7 +60,7 @@ def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float)
 
 
 class Arm:
-    """Chain of servo-driven joints, base first, with a tool at its end and a gripper."""
+    """Chain of servo-driven joints, listed from the base, with a tool at its end and a gripper."""
 
     def __init__(
         self,
@@ -83,25 +83,29 @@ class Arm:
 
     @property
     def memory(self) -> dict[str, tuple[int, ...]]:
-        """Memory: shapes by name. Targets of its joints, reference of its tool, start of a swing."""
+        """Shapes of the memory, keyed by name: joint targets, reference position of the tool, start time of a swing."""
         return {"targets": (len(self.joints),), "place": (3,), "swing": ()}
 
     def place(self, q: np.ndarray) -> np.ndarray:
-        """Return the tool's position at a configuration, in world axes [m], shape (3,)."""
+        """Return the tool position at a configuration, in world axes [m], shape (3,)."""
         return self._loop.tool(q).p
 
     def still(self, state: State, m: Mapping[str, np.ndarray]) -> None:
-        """Store the servos' targets at the first call."""
+        """Store the present targets of the servos in the memory at the first call."""
         if np.isnan(m["targets"]).any():
             m["targets"][:] = self._loop.servos.targets(state)
 
     def commands(
         self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, base: str
     ) -> dict[str, float]:
-        """Return the commands of its servos, and change its memory `m`. The state may be an estimate.
+        """Return the commands of the servos, and update the memory `m`.
 
-        The columns of `forward` are the vehicle's axes forward, to starboard and down in the world, shape (3, 3). The vehicle
-        is in the mode `base`, one of `BASE`.
+        Args:
+            state: State of the simulation, or an estimate.
+            m: Memory of the arm, keyed by name.
+            asked: Operator input.
+            forward: Columns are the vehicle directions forward, starboard and down in world axes, shape (3, 3).
+            base: Mode of the vehicle, one of `BASE`.
         """
         self.still(state, m)
         if asked.arm_mode == "joints":
@@ -113,7 +117,7 @@ class Arm:
         return self._led(state, m, asked, forward, base)
 
     def _moved(self, state: State, m: Mapping[str, np.ndarray], rate: np.ndarray) -> dict[str, float]:
-        """Move the joints at rates [rad/s or m/s], shape (n,), up to their limits."""
+        """Return commands that move the joints at given rates [rad/s or m/s], shape (n,), up to their limits."""
         low, high = self._loop.limits.T
         there = np.clip(m["targets"] + self.period * rate, low, high)
         out = self._loop.servos.commands(m["targets"], (there - m["targets"]) / self.period, state.t)
@@ -123,7 +127,7 @@ class Arm:
     def _led(
         self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, base: str
     ) -> dict[str, float]:
-        """Move the tool's reference: in the world while the vehicle is settled, otherwise along with the vehicle."""
+        """Return commands that move the tool: in world axes if the vehicle holds its position, otherwise with the vehicle."""
         pose = self._loop.tool(state.q)
         along = forward @ (self.speeds.tool * np.array(asked.arm_axes[:3]))
         place, rate = m["place"], np.zeros(6)
@@ -153,7 +157,7 @@ class Arm:
         return commands
 
     def _swung(self, m: Mapping[str, np.ndarray], wanted: bool, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Position and velocity of a swing about the tool's position, in the world."""
+        """Return the displacement [m] and velocity [m/s] of a swing about the tool position, in world axes, shape (3,) each."""
         if not wanted:
             m["swing"][...] = np.nan
         elif np.isnan(m["swing"]):
@@ -164,7 +168,7 @@ class Arm:
         return sample.position[:3], sample.rate[:3]
 
     def gripped(self, asked: str, q: np.ndarray) -> tuple[dict[str, float], str]:
-        """Return the switches for "close" or "open", and a message, from the true configuration (nq,), which jaws meet."""
+        """Return held inputs that "close" or "open" the gripper, and a message; `q` is the true configuration, shape (nq,)."""
         if not self.holdings:
             return {}, f"{self.frame} has no gripper"
         if asked == "open":
@@ -174,5 +178,5 @@ class Arm:
         name = min(apart, key=lambda n: apart[n])
         if apart[name] > 1.0:
             held = next(g.held for g in self.holdings if g.name == name)
-            return {}, f"{self.frame} closes without an object: {held} is out of reach"
+            return {}, f"{self.frame} closes without an object, because {held} is out of reach"
         return {f"{name}.closed": 1.0}, f"{self.frame} closes on {next(g.held for g in self.holdings if g.name == name)}"

@@ -1,4 +1,4 @@
-"""Onboard cameras: those of the model, and one on top of the bow if there is none or if the arm blocks it."""
+"""Onboard cameras: cameras of the model, and a camera on the bow if there is none or if an arm blocks its view."""
 
 from typing import NamedTuple
 
@@ -12,20 +12,20 @@ from hydromechs.viewer import Scene
 
 
 class CameraPlace(NamedTuple):
-    """Place of a camera."""
+    """Mounting of a camera."""
 
     name: str
     """Name shown to the pilot."""
     body: int
-    """Index of the body that carries it."""
+    """Index of the body that carries the camera."""
     position: Array
-    """Position in the body's axes [m], shape (3,)."""
+    """Position in body axes [m], shape (3,)."""
     axes: Array
-    """Rotation matrix from camera to body, shape (3, 3); x is the line of sight."""
+    """Rotation matrix from camera to body axes, shape (3, 3); the camera looks along x."""
 
 
 def camera_places(model: Model, scene: Scene, vehicle: int) -> list[CameraPlace]:
-    """Return the cameras that a pilot can choose: first that of `camera_place`, then all other frames of cameras."""
+    """Return the cameras that a pilot can select: the camera from `camera_place`, then all other camera frames."""
     named = {name: model.locate(name) for name in model.frames if _is_camera(name)}
     first = camera_place(model, scene, vehicle)
     own = (name for name, (body, _, axes) in named.items() if body == vehicle and np.array_equal(axes, first[2]))
@@ -41,18 +41,18 @@ def _is_camera(frame: str) -> bool:
 
 
 CLEAR = 0.05
-"""Distance from the hull to a camera in front of it [m]."""
+"""Distance of a camera in front of the hull [m]."""
 TILT = np.radians(30.0)
 """Downward angle of a camera on top of the bow [rad]."""
 FREE = 0.75
-"""Length of the line of sight that must be unobstructed, over the size of the vehicle."""
+"""Length of the line of sight that must be unobstructed, as a fraction of the size of the vehicle."""
 
 
 def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, Array]:
-    """Return body, position [m] and axes of the onboard camera, in the body's axes; x is its line of sight.
+    """Return the body, position [m] and rotation matrix of the onboard camera, in body axes; the camera looks along x.
 
-    The camera is the frame of the vehicle whose name ends with `camera`, moved out of the vehicle's own hull. If there is none,
-    or if an arm blocks its view at the start, the camera is on top of the bow and points slightly down.
+    The camera is at the vehicle frame whose name ends with `camera`, moved out of the hull. If there is no such frame, or if
+    an arm initially blocks the view, the camera is on top of the bow and points 30° downwards.
     """
     own = model.body_names[vehicle]
     hull = joined(s.triangles for s in scene.solids if s.frame == own and s.layer == "bodies")

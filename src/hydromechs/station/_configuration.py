@@ -1,4 +1,4 @@
-"""Scenario for an operator: a scenario file in which the pilot replaces the mission, with the operator's changes."""
+"""Configuration of a piloted scenario: the pilot replaces the mission of a scenario file, with changes by the operator."""
 
 from __future__ import annotations
 
@@ -22,92 +22,92 @@ from ._pilot import Pilot
 
 
 def _from(low: float, high: float, **more: Any) -> Bound:
-    """Limits of an operator's settings; results beyond these are meaningless."""
+    """Return limits of a setting of the operator, beyond which results are meaningless."""
     return Bound(least=low, most=high, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """Scenarios to choose from, and their reader, which the program that starts the station provides."""
+    """Available scenarios, with functions to read and write them, provided by the program that starts the station."""
 
     files: Mapping[str, str]
-    """Paths of the scenario files, by displayed name."""
+    """Paths of scenario files, keyed by displayed name."""
     offered: Sequence[str]
-    """Names of the scenarios that the page offers: those with a vehicle to fly."""
+    """Names of scenarios offered on the page; each has a vehicle to fly."""
     read: Callable[[str, str], Scenario]
-    """Return the scenario in the text of a file; the path is for messages and relative paths."""
+    """Function that reads a scenario from the text and path of a file; the path serves messages and relative paths."""
     write: Callable[[Scenario, str], str]
-    """Return the text of a scenario, for a file at that path."""
+    """Function that returns the text of a scenario for a file at a path."""
     text: Callable[[str], str] = read_text
     drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
-    """Return the attributes of a recording from which a replay draws a scenario."""
+    """Function that returns the attributes of a recording that a replay needs to draw a scenario."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """Operator's changes of a scenario; None keeps the value of the file."""
+    """Changes of a scenario by the operator; None keeps the value in the file."""
 
     current: Annotated[tuple[float, float, float], _from(-20.0, 20.0, size=3)] | None = None
-    """Velocity of the water in world axes [m/s], shape (3,)."""
+    """Current velocity in world axes [m/s], shape (3,)."""
     wave_height: Annotated[float, _from(0.0, 40.0)] | None = None
     """Height of regular waves [m]; 0 for none."""
     wave_period: Annotated[float, _from(0.2, 1000.0)] | None = None
     """Wave period [s]."""
     position: Annotated[tuple[float, float, float], _from(-1e5, 1e5, size=3)] | None = None
-    """Start position of the first model, in world axes [m], shape (3,)."""
+    """Initial position of the first model, in world axes [m], shape (3,)."""
     heading_deg: Annotated[float, _from(-3600.0, 3600.0)] | None = None
-    """Its initial heading [°]."""
+    """Initial heading of the first model [deg]."""
     bandwidth: Annotated[float, _from(0.01, 100.0)] | None = None
-    """Bandwidth of the speed control [rad/s]."""
+    """Bandwidth of speed control [rad/s]."""
     stiffness: Annotated[float, _from(0.001, 100.0)] | None = None
     """Decay rate of position errors [1/s]."""
     seed: Annotated[int, Bound(least=0, whole=True)] | None = None
-    """Seed of gusts, waves and the errors of sensors."""
+    """Seed of gusts, waves and sensor errors."""
 
     def __post_init__(self) -> None:
         check_fields(self, "changes")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Changes:
-        """Return changes by name, as a page sends them; reject unknown names."""
+        """Return changes from values keyed by name, as sent by a page; reject unknown names."""
         known = [f.name for f in fields(cls)]
         for name in values:
             if name not in known:
-                raise FieldError("changes", name, f"is not a known change{nearest(str(name), known)}")
+                raise FieldError("changes", name, f"must be a known change{nearest(str(name), known)}")
         return cls(**values)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configured:
-    """Scenario that can be piloted."""
+    """Scenario configured for a pilot."""
 
     name: str
     scenario: Scenario
-    """The scenario; its controller is a `Pilot`."""
+    """Scenario whose controller is a `Pilot`."""
     text: str
     file: str
-    """Path of its source file."""
+    """Path of the source file."""
     changes: Changes
-    """Differences from that file."""
+    """Changes relative to the source file."""
     attrs: Mapping[str, str] = field(default_factory=dict)
-    """Attributes of its recordings for drawing."""
+    """Attributes of recordings that a replay needs for drawing."""
     objective: tuple[str, ...] = ()
-    """Names of the mission's checks."""
+    """Names of the checks of the mission."""
 
 
 def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> Configured:
-    """Return a scenario of a catalog, with changes of its file, with the pilot as its controller.
+    """Return a scenario of a catalog with the pilot as its controller, and with changes.
 
-    The mission's controller, checks, and events at set times are omitted. Errors are those of a file, in a `ScenarioError`.
+    Controllers, checks and timed events of the mission are omitted. A `ScenarioError` lists errors as for a file.
     """
     changes = changes or Changes()
     if name not in catalog.files:
-        raise ValueError(f"there is no scenario {name!r} to pilot{nearest(name, catalog.files)}")
+        raise ValueError(f"unknown scenario {name!r}{nearest(name, catalog.files)}")
     file = catalog.files[name]
     text = catalog.text(file)
     plain = catalog.read(text, file)
     if not plain.parts(Thruster):
-        raise ValueError(f"{name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
+        raise ValueError(f"{name} has no thrusters to pilot; choose a scenario with a vehicle")
     scenario = _flown(plain, changes)
     text = catalog.write(scenario, file)
     drawing = catalog.drawing(scenario)
@@ -116,13 +116,13 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
 
 
 def _period(scenario: Scenario) -> float:
-    """Return a command period that fits the steps and the sensors: their first common multiple that is not too short [s]."""
+    """Return the command period [s]: a multiple of the periods of steps and sensors that is not too short."""
     base = common_period(scenario.sensors) if scenario.sensors else scenario.step
     return pilot_period(base)
 
 
 def _flown(scenario: Scenario, changes: Changes) -> Scenario:
-    """Return a scenario with the pilot in place of its mission, and with changes."""
+    """Return a scenario with changes, in which the pilot replaces the controllers of the mission."""
     gains = {k: v for k in ("bandwidth", "stiffness") if (v := getattr(changes, k)) is not None}
     for before in scenario.controllers:
         if isinstance(before.controller, Pilot):

@@ -1,4 +1,4 @@
-"""Vehicle flown over an acoustic link: delayed commands, delayed telemetry, and its ghost."""
+"""Vehicle controlled over an acoustic link, with delayed commands, delayed telemetry, and a ghost."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,26 +16,26 @@ from ._operator import Inputs, Operator
 from ._telemetry import Snapshot
 
 REFRESH = 1.0
-"""Time between telemetry messages from which the ghost restarts [s]; messages in between are only displayed."""
+"""Minimum interval between restarts of the ghost from telemetry [s]; messages in between are only displayed."""
 
 
 class TelemetryMessage(NamedTuple):
-    """Telemetry of a vehicle: for the ghost, and for the display."""
+    """Telemetry of a vehicle, with data for the ghost and for the display."""
 
     telemetry: Telemetry
     asked: Operator
-    """Operator input before the first message arrives."""
+    """Last operator input that has reached the vehicle."""
     snapshot: Snapshot
 
 
 class DueInputs(Inputs):
-    """Inputs of a ghost's pilot: at each tick, the last message that has arrived; initially the previous request."""
+    """Inputs of the pilot of a ghost: at each tick, the last message that will have arrived."""
 
     def __init__(self, asked: Operator) -> None:
         self.asked = asked
-        """Initial state of the ghost."""
+        """Input that applies before the first message in transit arrives."""
         self.ghost: Ghost | None = None
-        """Inputs from the messages in transit."""
+        """Ghost whose messages in transit contain the inputs."""
 
     def at(self, tick: int) -> Operator:
         """Return the input that will have reached the vehicle at a tick."""
@@ -44,15 +44,15 @@ class DueInputs(Inputs):
 
 
 class Delayed:
-    """Both directions of a link between an operator and a vehicle, and the vehicle's ghost. A tick is a control period.
+    """Both directions of a link between an operator and a vehicle, and the ghost of the vehicle. A tick is a control period.
 
-    At each tick `tell` and then, through the vehicle's inputs, `carry`; after it `predict`. With the vehicle's own scenario,
-    the ghost predicts the vehicle to the last bit, unless commands are lost; its sensor noise is also the same.
+    At each tick, call `tell`; the inputs of the vehicle then call `carry`. After the tick, call `predict`. If no commands are
+    lost, the prediction is bit-identical to the vehicle, including sensor noise.
 
     Args:
         link: Delay, message time and loss of each direction.
-        simulation: The ghost's simulation, of the same scenario; its pilot reads `inputs`.
-        inputs: Inputs of that pilot.
+        simulation: Simulation of the same scenario for the ghost; its pilot reads `inputs`.
+        inputs: Inputs of the pilot of the ghost.
         period: Length of a tick [s].
         state: Present state of the vehicle.
         snapshot: Snapshot to display until telemetry arrives.
@@ -65,23 +65,26 @@ class Delayed:
         """Delay, message time and loss of each direction."""
         self.down, self.up = AcousticChannel(link, period), AcousticChannel(replace(link, seed=link.seed + 1), period)
         self.last_received = snapshot
-        """Vehicle state of the last telemetry."""
+        """Snapshot from the last telemetry."""
         self.problem = ""
-        """Reason why the ghost has stopped; empty while it moves."""
+        """Reason why the ghost has stopped; empty while the prediction works."""
         self._tick = round(state.t / period)
         self._asked, self._received = inputs.asked, -1
         self._refresh = round(REFRESH / period)
         simulation.reset(_without_signals(state))
         # its pilot receives messages through its inputs
         self.ghost = Ghost(simulation, period, deliver=lambda simulation, content: None, start=self._tick, on_message=discard)
-        """Snapshot of the vehicle as it will be when a command sent now arrives."""
+        """Ghost, which predicts the vehicle at the time when a command sent now arrives."""
         self._inputs = inputs
         self._inputs.ghost = self.ghost
 
     def tell(self, tick: int, state: State, snapshot: Callable[[], Snapshot]) -> None:
-        """Send telemetry of the vehicle if the channel is free, and receive it at the station.
+        """Send telemetry of the vehicle if the channel is free, and receive telemetry at the station.
 
-        The state is that before the messages of this tick are delivered; `snapshot` makes the displayed data from it.
+        Args:
+            tick: Present tick.
+            state: State of the vehicle before the messages of this tick are delivered.
+            snapshot: Function that returns the displayed data of this state.
         """
         if self.up.takes(tick):
             telemetry = Telemetry(tick, _without_signals(state), self._received)
@@ -94,7 +97,7 @@ class Delayed:
                 self._inputs.asked = content.asked
 
     def carry(self, tick: int, asked: Operator) -> Operator:
-        """Send the operator's input; return the input that has reached the vehicle by now."""
+        """Send the operator input `asked`; return the input that has reached the vehicle by now."""
         self._tick = tick
         self.ghost.sent(self.down.send(tick, asked))
         for message in self.down.receive(tick):
@@ -107,14 +110,14 @@ class Delayed:
             self.ghost.predict(self._tick + self.down.latency)
             self.problem = ""
         except (SimulationDiverged, ValueError) as error:  # telemetry brings it back
-            self.problem = f"the ghost has stopped: {error}".splitlines()[0]
+            self.problem = f"the ghost has stopped until the next telemetry: {error}".splitlines()[0]
 
     @property
     def asked(self) -> Operator:
-        """Source of the vehicle's input."""
+        """Last operator input that has reached the vehicle."""
         return self._asked
 
 
 def _without_signals(state: State) -> State:
-    """Return a state as it is transmitted: without signals, which are for recordings."""
+    """Return a state as transmitted, without signals, which serve only recordings."""
     return replace(state, signal=np.zeros(0))

@@ -1,4 +1,4 @@
-"""Gate of the station: serves the page, its link and the scenes at one URL with a random token."""
+"""Gate of the station, which serves the page, its link and the scenes at one URL with a random token."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from ._messages import SCENE_TYPES, page_message
 
 
 class Seats:
-    """Seats of a station. The first seat has the controls; anyone may take free controls."""
+    """Seats of a station. Initially the first seat has the controls; any seat may take free controls."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,23 +40,23 @@ class Seats:
             return self._all[seat]
 
     def leave(self, seat: str) -> None:
-        """Remove a seat; its controls pass to the first seat that asked, or become free."""
+        """Remove a seat; its controls pass to the first seat that requested them, or become free."""
         with self._lock:
             self._all.pop(seat, None)
             self._asking = [s for s in self._asking if s != seat]
             self._hand_over(seat)
 
     def _hand_over(self, seat: str) -> None:
-        """Pass the controls of a seat to the first seat that asked, or release them."""
+        """Pass the controls of a seat to the first seat that requested them, or release them."""
         if self._pilot == seat:
             self._pilot = self._asking.pop(0) if self._asking else None
 
     def steers(self, seat: str) -> bool:
-        """True if a seat has the controls."""
+        """Return True if a seat has the controls."""
         return self._pilot == seat
 
     def ask(self, seat: str) -> None:
-        """Take the controls if they are free, otherwise ask for them."""
+        """Take the controls if they are free, otherwise request them."""
         with self._lock:
             if seat not in self._all or seat == self._pilot:
                 return
@@ -67,13 +67,13 @@ class Seats:
                 self._asking.append(seat)
 
     def give(self, seat: str) -> str | None:
-        """Pass the controls of a seat to the first seat that asked, or release them; return the name of the new owner."""
+        """Pass the controls of a seat to the first seat that requested them, or release them; return the new owner's name."""
         with self._lock:
             self._hand_over(seat)
             return self._all.get(self._pilot or "")
 
     def view(self, seat: str) -> dict[str, object]:
-        """Return information for a seat: its name, the owner of the controls, pending requests, number of observers."""
+        """Return information for a seat: name, owner of the controls, pending requests, number of seats."""
         with self._lock:
             return {
                 "you": self._all.get(seat, ""),
@@ -85,7 +85,7 @@ class Seats:
 
     @property
     def free(self) -> bool:
-        """True if nobody has the controls."""
+        """True if no seat has the controls."""
         return self._pilot is None
 
 
@@ -98,50 +98,50 @@ STATIC = {
     "steering.js": ("steering.js", "application/javascript; charset=utf-8"),
     "instruments.css": ("instruments.css", "text/css; charset=utf-8"),
 }
-"""Files of the page, by their path behind the token; those of the viewer are shared with its other pages."""
+"""Names and types of the files of the page, keyed by the path after the token; some files are shared with the viewer."""
 LOOK = 0.25 / 30.0
-"""Time between two checks for a new frame [s]."""
+"""Interval between two checks for a new frame [s]."""
 IDLE = 0.25
-"""Maximum time between two frames to a page [s]."""
+"""Maximum interval between two frames sent to a page [s]."""
 SEAT = 16
-"""Number of characters in the identifier of a seat."""
+"""Number of characters in a seat ID."""
 MOST_SEATS = 1000
-"""Maximum number of seats, including those stored for pages that reconnect."""
+"""Maximum number of seats, including seats stored for pages that reconnect."""
 LOG = logging.getLogger(__name__)
 
 
 class Backend(Protocol):
-    """The station behind the gate."""
+    """Interface of the station behind the gate."""
 
     def page(self, view: str) -> Page | None:
-        """Return the scene of a view; None if there is no view with this name."""
+        """Return the scene of a named view, or None if the name is unknown."""
 
     def enter(self, seat: str) -> Mapping[str, Any]:
-        """Assign a seat to a new page; return the first message to it."""
+        """Assign a seat to a new page; return the first message to the page."""
 
     def exit(self, seat: str) -> None:
         """Release the seat of a closed page."""
 
     def take(self, seat: str, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Handle a checked message of a page; return an answer, or None. May raise `Rejected`."""
+        """Handle a checked message from a page; return an answer, or None. May raise `Rejected`."""
 
     def frame(self) -> tuple[int, str]:
-        """Return the latest frame for all pages: its snapshot number, and its JSON text without the closing brace."""
+        """Return the latest frame for all pages: snapshot number, and JSON text without the closing brace."""
 
     def own(self, seat: str, dropped: int) -> Mapping[str, Any]:
-        """Return the additional data of this seat for each frame."""
+        """Return the data that are added to each frame for a seat."""
 
     def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
         """Handle a checked message from a scene; return True to forward it to the viewer. May raise `Rejected`."""
 
 
 class StationGate(Gate):
-    """The page and its scenes behind a URL with a token. A slow page receives fewer frames and does not delay others."""
+    """Gate of the page and its scenes, at a URL with a token. A slow page receives fewer frames and does not delay others."""
 
     def __init__(self, backend: Backend, *, port: int = 0, share: bool = False) -> None:
         self.backend = backend
         self.frames = self.dropped = 0
-        """Frames sent to pages, and frames that slow pages did not get."""
+        """Numbers of frames sent to pages, and of frames that slow pages did not receive."""
         self._given: list[str] = []
         self._seated: set[str] = set()
         super().__init__(port=port, share=share)
@@ -161,7 +161,7 @@ class StationGate(Gate):
         return parts[0] == "link" or (self.backend.page(parts[0]) is not None and parts[1] in self._given)
 
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
-        """See `Gate`."""
+        """Serve the link of a page, or connect the page to a scene; see `Gate`."""
         view, seat = parts
         if view == "link":
             await self._link(connection, seat)
@@ -175,13 +175,13 @@ class StationGate(Gate):
 
     @cached_property
     def _viewer(self) -> bytes:
-        """Viewer page without panels, and with a pause between frames."""
+        """Page of viser without panels, with a pause between frames."""
         return viewer_html(_static("scene.css").decode(), _static("scene.js").decode())
 
     # -- the page's link ----------------------------------------------------------------------------------------------------
 
     async def _link(self, connection: ServerConnection, seat: str) -> None:
-        """Serve one page: send frames, receive messages. A page that reconnects gets its seat back."""
+        """Serve one page: send frames and handle messages. A page that reconnects keeps its seat."""
         guard = Guard()
         if seat in self._seated or not (seat in self._given and len(seat) == SEAT):
             if len(self._given) >= MOST_SEATS:
@@ -205,7 +205,7 @@ class StationGate(Gate):
                     self.rejected.take("page", str(reason))
                     continue
                 except Exception:  # must not close the link: the pilot would lose the controls
-                    LOG.exception("a message of a page could not be handled")
+                    LOG.exception("failed to handle a message from a page")
                     continue
                 if reply is not None:
                     await connection.send(json.dumps(reply))
@@ -215,13 +215,13 @@ class StationGate(Gate):
             self.backend.exit(seat)
 
     async def _work(self, do: Callable[..., Any], seat: str, message: Mapping[str, Any]) -> Any:
-        """Handle a message; slow ones run in another thread, so that no other page waits."""
+        """Handle a message; slow requests run in another thread, so that no other page waits."""
         if message["type"] in ("configure", "save", "picture", "ahead"):
             return await asyncio.to_thread(do, seat, message)
         return do(seat, message)
 
     async def _frames(self, connection: ServerConnection, seat: str) -> None:
-        """Send the newest frame whenever the page has received the previous one."""
+        """Send the newest frame whenever the page has received the previous frame."""
         last, sent, dropped, number = "", 0.0, 0, -1
         with contextlib.suppress(websockets.ConnectionClosed):
             while True:

@@ -1,4 +1,4 @@
-"""Ghost: the future vehicle, simulated ahead of real time from delayed telemetry and the commands in transit."""
+"""Ghost: prediction of a vehicle, simulated ahead of real time from delayed telemetry and the commands in transit."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -16,24 +16,24 @@ from hydromechs.values import positive
 from ._channel import Message
 
 Deliver: TypeAlias = Callable[[Simulation, Any], None]
-"""Function that applies a message to a vehicle: it sets commands, or setpoints in its controller's memory."""
+"""Function that applies the content of a message to a vehicle: commands, or setpoints in the memory of its controller."""
 
 OnMessage: TypeAlias = Callable[[str], None]
-"""Receiver of a controller's messages."""
+"""Function that receives a message from a controller."""
 
 
 def as_commands(simulation: Simulation, content: Any) -> None:
-    """Apply a message with commands of all actuators, in order or by name; they remain in force."""
+    """Apply commands of all actuators, in order or keyed by name; the commands remain in force."""
     simulation.command = content
 
 
 def warn(text: str) -> None:
-    """Report a vehicle's messages as warnings."""
+    """Report a message from the controller of a vehicle as a warning."""
     warnings.warn(text, stacklevel=3)
 
 
 def discard(text: str) -> None:
-    """Drop messages of a ghost's controller: the vehicle's own controller sends them."""
+    """Ignore a message from the controller of a ghost, because the controller of the vehicle also sends it."""
 
 
 def advance(
@@ -43,15 +43,16 @@ def advance(
     deliver: Deliver = as_commands,
     on_message: OnMessage = warn,
 ) -> State:
-    """Simulate a vehicle's next tick: deliver messages that have arrived, then advance, with the controller at its own rate.
+    """Simulate one tick of a vehicle: deliver messages that have arrived, then advance with the controller at its own rate.
 
-    It equals `Simulation.run`, to the last bit, but has no events and no recording.
+    The result is bit-identical to `Simulation.run`, but events are ignored and nothing is recorded.
 
     Args:
+        simulation: Simulation of the vehicle.
         contents: Contents of arrived messages, in order.
         duration: Length of the tick [s].
-        deliver: Action of a message.
-        on_message: Receives the messages of its controller. Defaults to warnings.
+        deliver: Function that applies a message to the vehicle. Defaults to setting commands.
+        on_message: Function that receives the messages of the controller. Defaults to warnings.
     """
     for content in contents:
         deliver(simulation, content)
@@ -67,40 +68,40 @@ def advance(
 
 
 class Telemetry(NamedTuple):
-    """Telemetry of a vehicle."""
+    """State of a vehicle as reported by telemetry."""
 
     tick: int
-    """Tick of the telemetry, before messages that arrive at that tick are delivered."""
+    """Tick of the reported state, before messages that arrive at this tick are delivered."""
     state: State
-    """Reported part of its state: always q and v; other arrays may be empty, and the ghost uses its own. A t of 0 counts as
-    unreported, as does a control of 1 in a state without `internal`: the time is that of the tick, and control that of the
-    ghost."""
+    """Reported part of the state: always q and v. The ghost replaces empty arrays by its own prediction, and also the
+    time t if it is 0, and `control` if it is 1 in a state without `internal`."""
     received: int | None = None
-    """Number of the last delivered message, -1 if none; None if unreported, so that no message counts as lost."""
+    """Number of the last delivered message, or -1 before the first; None if unreported, so that no message counts as lost."""
     control: bool | None = None
-    """True if its controller is active; None if it follows from the state or is unknown."""
+    """True if the controller is active; None if unknown or if the state contains this information."""
 
 
 class Ghost:
-    """The future vehicle: a simulation of the same plant that runs ahead of real time.
+    """Prediction of a vehicle by a simulation of the same plant that runs ahead of real time.
 
-    From the last telemetry it simulates to any tick with the messages in transit, each delivered at the tick of its arrival.
-    `ghost.predict(now + channel.latency)` is the vehicle at the time when a command sent now arrives. Pilots steer by this
-    prediction: a command acts on the ghost at once, as if there were no delay. Everything that reaches the vehicle until then
-    is already sent, so that no input of the pilot is predicted. Earlier times, including the present, come from the same path
-    at no cost.
+    The ghost starts from the last telemetry and simulates to any tick. Messages in transit are delivered at the ticks of their
+    arrival. `ghost.predict(now + channel.latency)` returns the vehicle at the time when a command sent now arrives. Pilots
+    steer by this prediction: a command acts on the ghost immediately, as if there were no delay. All messages that reach the
+    vehicle until then have already been sent, so no input of the pilot is predicted. Earlier times, including the present, are
+    on the same path and need no further simulation.
 
-    With the vehicle's own plant, step and water it is exact. A message counts as received until telemetry shows that it was
-    lost. Between telemetry messages one tick is added at a time; if telemetry differs from the prediction, the whole interval
-    is simulated again. Events of a scenario are ignored: their effects come with the telemetry.
+    The prediction is exact if plant, step and water are identical. A message counts as received until telemetry shows that it
+    was lost. Between telemetry messages, the path is extended by one tick at a time. If telemetry differs from the
+    prediction, the whole interval is simulated again. Events of a scenario are ignored; telemetry contains their effects.
 
     Args:
-        simulation: The station's model of the vehicle, reserved for the ghost. Its present state is the start. An
-            on-board controller is its controller, with its whole state in its memory.
+        simulation: Simulation of the vehicle, reserved for the ghost, at its initial state. An on-board controller is the
+            controller of the simulation and keeps its whole state in its memory.
         tick: Length of a tick [s], an integer number of steps.
-        deliver: Action of a message on the vehicle. Defaults to setting commands.
-        start: Tick of the simulation's present state.
-        on_message: Receives the messages of the ghost's controller, before the vehicle's sends them. Defaults to warnings.
+        deliver: Function that applies a message to the vehicle. Defaults to setting commands.
+        start: Tick of the present state of the simulation.
+        on_message: Function that receives the messages of the controller of the ghost, before the vehicle sends them.
+            Defaults to warnings.
     """
 
     def __init__(
@@ -121,12 +122,12 @@ class Ghost:
 
     @property
     def last(self) -> int:
-        """Tick of the last telemetry used, or of the start."""
+        """Tick of the last telemetry that was used, or the initial tick."""
         return self._first
 
     @property
     def under_way(self) -> tuple[Message, ...]:
-        """Messages that the vehicle presumably receives and whose effect telemetry has not shown yet."""
+        """Messages that the vehicle presumably receives, and whose effect telemetry has not shown yet."""
         return tuple(self._under_way)
 
     @property
@@ -134,18 +135,18 @@ class Ghost:
         return self._first + len(self._path) - 1
 
     def sent(self, message: Message | None) -> None:
-        """Register a message to the vehicle, from the channel's `send`; None, from a busy channel, is ignored."""
+        """Register a message returned by `AcousticChannel.send`; None, from a busy channel, is ignored."""
         if message is None or message.arrives < self._first:
             return
         self._under_way.append(message)
         del self._path[message.arrives - self._first + 1 :]  # the path after this is different now
 
     def receive(self, telemetry: Telemetry) -> State:
-        """Restart from newer telemetry; older telemetry is ignored. Return the predicted state at its time.
+        """Restart from telemetry, and return the predicted state at its tick; outdated telemetry is ignored.
 
-        Telemetry equal to the prediction, to the last bit, changes nothing and costs nothing. Messages that should have arrived
-        by then but did not are lost; the interval from the last telemetry is simulated again without them. Parts missing in the
-        telemetry are taken from there: states of actuators, commands and integrals of controllers need not be transmitted.
+        Telemetry that is bit-identical to the prediction changes nothing and costs nothing. Messages that should have arrived
+        but did not are lost; the interval from the last telemetry is then simulated again without them. The predicted state
+        replaces parts that are missing in the telemetry, such as actuator states, commands and controller integrals.
         """
         tick, state = telemetry.tick, telemetry.state
         if tick < self._first:
@@ -174,7 +175,7 @@ class Ghost:
         return own
 
     def _leave_out_lost(self, telemetry: Telemetry) -> None:
-        """Drop messages that telemetry shows to be lost, and the path from there on."""
+        """Drop messages that telemetry shows to be lost, and the path after the first of them."""
         if telemetry.received is None:
             return
         come = [m for m in self._under_way if m.arrives >= telemetry.tick or m.number <= telemetry.received]
@@ -185,12 +186,12 @@ class Ghost:
             del self._path[min(lost) - self._first + 1 :]
 
     def predict(self, tick: int) -> State:
-        """Return the vehicle at a tick, before messages that arrive there are delivered.
+        """Return the predicted state at a tick, before messages that arrive at this tick are delivered.
 
-        The tick is that of the last telemetry or a later one. Beyond now + latency the last message stays in force.
+        The tick must not precede the last telemetry. Beyond now + latency, the last message remains in force.
         """
         if tick < self._first:
-            raise ValueError(f"tick is {tick}, before the last telemetry, of {self._first}; use the telemetry instead")
+            raise ValueError(f"tick {tick} precedes the last telemetry, of tick {self._first}; use the telemetry instead")
         while self._head < tick:
             if self._at != self._head:
                 self.simulation.reset(self._path[-1])

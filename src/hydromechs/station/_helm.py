@@ -1,4 +1,4 @@
-"""Compiled pilot: operator input as settings of a plant, and a block that steers by them or passes the mission's commands."""
+"""Compiled pilot: operator input as settings of a plant, and a block that steers by them or passes mission commands."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from ._operator import AXES
 LEASH = 1.0
 """Maximum distance by which the position setpoint leads the vehicle [m]."""
 TURN_LEASH = 0.5
-"""Maximum angle by which the heading setpoint leads it [rad]."""
+"""Maximum angle by which the heading setpoint leads the vehicle [rad]."""
 SPEEDS = (0.6, 0.4, 0.3, 0.2, 0.2, 0.3)
 """Speeds at full deflection: surge, sway, heave [m/s], roll and pitch [rad], yaw [rad/s]."""
 HELM_MODES = ("mission", "manual", "speed", "hold")
-"""Modes of a helm; in the first one, the mission's own controllers steer."""
+"""Modes of a helm; in the mode "mission", the controllers of the mission steer."""
 MOST_JOINTS = 6
-"""Maximum number of joints that a helm moves."""
+"""Maximum number of joints moved by a helm."""
 PERIOD = 0.04
-"""Minimum time between two commands of a pilot [s]."""
+"""Minimum interval between two commands of a pilot [s]."""
 
 
 def level_axes(R: Array) -> Array:
-    """Return the axes of a vehicle turned level: forward, sideways and along z of the world, as columns, shape (3, 3)."""
+    """Return the horizontal axes of a vehicle as columns, shape (3, 3): forward, sideways, and z of the world."""
     heading = np.arctan2(R[1, 0], R[0, 0])
     return planar_rotation(2, np.cos(heading), np.sin(heading))
 
 
 def held_place(held: Array, axes: Array, here: Array, speeds: Array, period: float) -> tuple[Array, Array]:
-    """Return the new setpoint of a held pose, moved by deflections, and its rate, shape (6,) each; numbers or symbols.
+    """Return the setpoint of a held pose after deflections have moved it, and its rate, shape (6,) each; numbers or symbols.
 
-    The setpoint waits for the vehicle if it leads by more than `LEASH` or `TURN_LEASH`.
+    If the setpoint leads the vehicle by more than `LEASH` or `TURN_LEASH`, it waits for the vehicle.
 
     Args:
-        held: Setpoint before: position and roll, pitch, heading, in world axes [m, rad], shape (6,).
+        held: Previous setpoint: position in world axes, then roll, pitch and heading [m, rad], shape (6,).
         axes: Deflections, -1 to 1, shape (6,).
-        here: Position and quaternion of the vehicle, shape (7,).
+        here: Position [m] and quaternion of the vehicle, shape (7,).
         speeds: Speeds at full deflection, like `SPEEDS`.
         period: Time since the last call [s].
     """
@@ -65,14 +65,14 @@ def held_place(held: Array, axes: Array, here: Array, speeds: Array, period: flo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorInputs(Component):
-    """Operator input as settings: mode, deflections of the vehicle's axes and rates of joints. It exerts no force."""
+    """Operator input as settings: mode, deflections of vehicle axes, and joint rates. The component exerts no force."""
 
     kind = "operator_inputs"
 
     name: str = "operator"
-    """Prefix of the settings."""
+    """Prefix of the names of the settings."""
     joints: int = 0
-    """Number of joints."""
+    """Number of joints with a setting."""
 
     def inputs(self, model: Model) -> list[Slot]:
         one = (-1.0, 1.0)
@@ -87,16 +87,16 @@ class OperatorInputs(Component):
 class Helm(TracedBlock):
     """Controller that steers a vehicle and its servo-driven joints by the settings of `OperatorInputs`.
 
-    It is the last controller of a mission. In the mode "mission" it passes the commands of the others; the other modes are
-    those of `Pilot`: deflections are forces, speeds, or motions of a held pose.
+    The helm is the last controller of a mission. In the mode "mission", it passes the commands of the previous controllers.
+    The other modes are equal to the modes of `Pilot`: deflections are forces, speeds, or motions of a held pose.
 
     Args:
-        joints: Names of the joints that it moves.
+        joints: Names of the joints to move.
         speeds: Speeds at full deflection, like `SPEEDS`.
         joint_speed: Rate of a joint at full deflection [rad/s or m/s].
         bandwidth: Bandwidth of the speed loop [rad/s].
         stiffness: Decay rate of position errors [1/s].
-        period: Time between two commands [s].
+        period: Interval between two commands [s].
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Helm(TracedBlock):
         return Update({name: where(steers != 0.0, x, given[name]) for name, x in commands.items()}, memory)
 
     def _moved(self, tick: Tick, steered: Scalar) -> tuple[dict[str, Scalar], Array]:
-        """Return commands of the joints and their targets [rad or m], shape (n,); initially the joints hold their positions."""
+        """Return the joint commands, and joint targets [rad or m], shape (n,); initially the joints hold their positions."""
         now = self._servos.positions(tick)
         targets = np.array([where(steered, a, b) for a, b in zip(tick.memory["targets"], now, strict=True)])
         wanted = [tick.inputs[f"operator.joint_{k}"] for k in range(1, len(self.joints) + 1)]
@@ -167,7 +167,7 @@ def carrier(model: Model, components: Sequence[Component]) -> str:
     """Return the name of the root body of the first thruster."""
     thrusters = [c for c in components if isinstance(c, Thruster)]
     if not thrusters:
-        raise ValueError(f"{model.name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
+        raise ValueError(f"{model.name} has no thrusters to pilot; choose a scenario with a vehicle")
     body = model.locate(thrusters[0].frame).body
     while model.parent[body] >= 0:
         body = model.parent[body]
@@ -175,7 +175,7 @@ def carrier(model: Model, components: Sequence[Component]) -> str:
 
 
 def steered_joints(scenario: Scenario) -> tuple[str, ...]:
-    """Return the servo-driven joints of the vehicle, base first, at most `MOST_JOINTS`."""
+    """Return the names of the servo-driven joints of the vehicle from the base, at most `MOST_JOINTS`."""
     model, parts = scenario.model, scenario.plant.components
     root = carrier(model, parts)
     servos = {c.joint for c in parts if isinstance(c, drives.Servo)}
@@ -192,7 +192,7 @@ def steered_joints(scenario: Scenario) -> tuple[str, ...]:
 def helmed(scenario: Scenario) -> Scenario:
     """Return a scenario with operator inputs and a helm after its controllers, so that an operator can take over.
 
-    A scenario without thrusters on a free vehicle, or on a third-party engine, is returned unchanged.
+    A scenario on a third-party engine, or without thrusters on a free vehicle, is returned unchanged.
     """
     if scenario.engine is not None or not scenario.parts(Thruster):
         return scenario
@@ -208,11 +208,11 @@ def helmed(scenario: Scenario) -> Scenario:
 
 
 def pilot_period(base: float) -> float:
-    """Return the shortest multiple of a time that is not below `PERIOD`, for the commands of a pilot [s]."""
+    """Return the command period of a pilot [s]: the shortest multiple of `base` that is not below `PERIOD`."""
     return float(round(base * np.ceil(PERIOD / base - 1e-9), 12))
 
 
 def _base(scenario: Scenario) -> float:
-    """Return the time of which the command period must be a multiple, given the present blocks [s]."""
+    """Return the base period, of which the command period must be a multiple, given the blocks of a scenario [s]."""
     periods = [block.make().period for block in scenario.controllers]
     return min(periods) if periods else common_period(scenario.sensors) if scenario.sensors else scenario.step

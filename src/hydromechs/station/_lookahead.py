@@ -1,4 +1,4 @@
-"""Look-ahead: outcomes of an operator's strategies, in coarse steps: seconds of motion in milliseconds of computing time."""
+"""Look-ahead: predicted outcomes of strategies of an operator, simulated in coarse steps within milliseconds."""
 
 import math
 import time
@@ -24,14 +24,14 @@ from ._pilot import Pilot
 
 @dataclass(frozen=True, slots=True)
 class SetPoint:
-    """Strategy: a message for the vehicle's on-board controller, which then follows it."""
+    """Strategy that sends a setpoint to the on-board controller of the vehicle."""
 
     content: Any
-    """Content of the message, as expected by `deliver`."""
+    """Content of the message, in the form that `deliver` expects."""
 
 
 Strategy: TypeAlias = Mapping[str, float] | TracedBlock | SetPoint
-"""Constant commands and held inputs by name; or a control law; or a setpoint of the on-board controller."""
+"""Constant commands and held inputs, keyed by name; or a control law; or a setpoint for the on-board controller."""
 
 
 class Predictions(NamedTuple):
@@ -39,17 +39,17 @@ class Predictions(NamedTuple):
 
     names: tuple[str, ...]
     t: np.ndarray
-    """Times [s], shape (rows,), from the start."""
+    """Times of the points, from the initial state on [s], shape (rows,)."""
     q: np.ndarray
-    """Configurations, shape (n, rows, nq)."""
+    """Configurations of each strategy, shape (n, rows, nq)."""
     v: np.ndarray
-    """Velocities, shape (n, rows, nv)."""
+    """Velocities of each strategy, shape (n, rows, nv)."""
     p_WB: np.ndarray
-    """Origins of the bodies in the world [m], shape (n, rows, nb, 3)."""
+    """Origins of the bodies in world axes [m], shape (n, rows, nb, 3)."""
     R_WB: np.ndarray
-    """Axes of the bodies in the world, as columns, shape (n, rows, nb, 3, 3)."""
+    """Rotation matrices from body to world axes, shape (n, rows, nb, 3, 3)."""
     until: np.ndarray
-    """Time up to which the numbers of each are finite; one that diverges stops there [s], shape (n,)."""
+    """Time up to which the prediction of each strategy is finite; a diverging prediction stops there [s], shape (n,)."""
 
 
 class _Row(NamedTuple):
@@ -61,39 +61,42 @@ class _Row(NamedTuple):
 
 
 class LookAhead:
-    """Simulates strategies from a present state, as if all of them started now.
+    """Simulator of strategies, all of which start from the same present state.
 
         look_ahead = LookAhead(simulation)
         paths = look_ahead(state, {"as now": {}, "stop": {"thruster_1": 0.0}}, 10.0)
 
-    Strategies with held commands run side by side on the lanes of one rollout, control laws in a rollout each, setpoints in
-    the simulation with its controller. A law is evaluated at the start and every period from there, from its initial
-    memory; the on-board controller continues. Programs are compiled at their first use and kept; a changed law must be a new
-    object.
+    Strategies with constant commands run in parallel on the SIMD lanes of one rollout. Each control law runs in a rollout of
+    its own. Setpoints run in the simulation with its controller. A control law starts with its initial memory and is evaluated
+    at the start and after each period; the on-board controller continues with its present memory. Programs are compiled at
+    their first use and kept; a changed law must be a new object.
 
     Args:
-        simulation: The vehicle, reserved for the look-ahead, which moves it; its plant, method, step and controller are used.
-        deliver: Action of a setpoint on the vehicle. Defaults to setting commands.
-        on_message: Receives the messages of the on-board controller. Defaults to warnings.
+        simulation: Simulation of the vehicle, reserved for the look-ahead; its plant, method, step and controller are used.
+        deliver: Function that applies a setpoint to the vehicle. Defaults to setting commands.
+        on_message: Function that receives the messages of the on-board controller. Defaults to warnings.
     """
 
     def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands, on_message: OnMessage = warn) -> None:
         self.simulation, self.deliver, self.on_message = simulation, deliver, on_message
         if simulation.method.adaptive:
-            raise ValueError(f"a look-ahead needs a fixed step; {simulation.method.name} does not: use rk4")
+            raise ValueError(f"a look-ahead requires a fixed step, but {simulation.method.name} is adaptive; use rk4")
         if not simulation.method.many_worlds:
-            words = f"a look-ahead needs several worlds; {simulation.method.name} supports only one world"
-            raise ValueError(f"{words}: give it a Simulation of the plant without a third-party engine")
+            words = f"a look-ahead requires several worlds, but {simulation.method.name} supports only one"
+            raise ValueError(f"{words}; use a Simulation of the plant without a third-party engine")
         self._poses = body_poses(simulation.model)
 
     def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Predictions:
-        """Return the paths of strategies by name.
+        """Return the predicted outcomes of strategies.
 
-        The duration [s] is an integer multiple of `every` [s], and that of the step. They start at the state of a simulation or
-        a ghost; a state of q and v alone starts with actuators at rest.
+        Args:
+            state: Initial state from a simulation or a ghost; a state with only q and v starts with inactive actuators.
+            strategies: Strategies, keyed by name.
+            duration: Predicted time, an integer multiple of `every` [s].
+            every: Interval between points, an integer multiple of the step [s].
         """
         if not strategies:
-            raise ValueError('strategies is empty; name at least one, such as {"stop": {"thruster_1": 0.0}}')
+            raise ValueError('strategies is empty; add at least one, such as {"stop": {"thruster_1": 0.0}}')
         sim = self.simulation
         rows = whole_steps(duration, positive(every, "every"), "duration")
         whole_steps(every, sim.step_size, "every")
@@ -108,7 +111,7 @@ class LookAhead:
             elif isinstance(strategy, SetPoint):
                 paths[name] = self._set_point(start, strategy, rows, every)
             elif name not in held:
-                kinds = "must be commands by name, a TracedBlock or a SetPoint"
+                kinds = "must be commands keyed by name, a TracedBlock or a SetPoint"
                 raise TypeError(f"strategy {name!r} is {strategy!r}, {kinds}")
         q, v, until = (np.array([paths[name][k] for name in strategies]) for k in range(3))
         flat = q.reshape(-1, q.shape[-1])
@@ -118,7 +121,7 @@ class LookAhead:
         return Predictions(tuple(strategies), times, q, v, p.reshape(*shape, nb, 3), R.reshape(*shape, nb, 3, 3), until)
 
     def _roll(self, begun: Sequence[State], rows: int, every: float, controller: TracedBlock | None = None) -> list[_Row]:
-        """Roll out worlds with held inputs, one from each state; return q and v (worlds, rows, n), and the times reached."""
+        """Roll out one world with constant inputs from each state; return q and v, shape (rows, n), and each end time."""
         sim, start = self.simulation, begun[0]
         layout, record = sim.plant.layout, whole_steps(every, sim.step_size, "every")
         held = {name: np.array([s.command[k] for s in begun]) for k, name in enumerate(layout.commands)}
@@ -140,7 +143,7 @@ class LookAhead:
         return [_Row(*one) for one in zip(worlds.q, worlds.v, start.t + sim.step_size * worlds.good, strict=True)]
 
     def _held(self, start: State, strategy: Mapping[str, float]) -> State:
-        """Return the start with a strategy's commands and held inputs; switched constraints close or open here."""
+        """Return the initial state with the commands and held inputs of a strategy; switched constraints open or close here."""
         self.simulation.reset(start)
         self.simulation.command = strategy
         return self.simulation.state
@@ -163,30 +166,30 @@ class LookAhead:
 AHEAD = 10.0
 """Look-ahead time [s]."""
 PERIOD = 0.2
-"""Time between two commands of the predicted pilot, and between two points of a path [s]."""
+"""Interval between two commands of the predicted pilot, and between two points of a path [s]."""
 STEP = 0.01
-"""Maximum step of its simulation [s]."""
+"""Maximum step of predictions [s]."""
 
 
 class Outlook(NamedTuple):
-    """Predicted paths of a vehicle."""
+    """Predicted paths of a vehicle for several strategies."""
 
     names: tuple[str, ...]
     t: np.ndarray
-    """Times [s], shape (rows,)."""
+    """Times of the points [s], shape (rows,)."""
     points: np.ndarray
-    """Positions of the vehicle [m], shape (n, rows, 3)."""
+    """Positions of the vehicle in world axes [m], shape (n, rows, 3)."""
     until: np.ndarray
-    """Time up to which each could be simulated [s], shape (n,)."""
+    """Time up to which each prediction is finite [s], shape (n,)."""
     computing_time: float
-    """Computing time [s]."""
+    """Wall-clock time of the computation [s]."""
 
 
 class Strategies:
-    """Outcomes of three strategies: continue as now, stop and hold, full astern.
+    """Prediction of three strategies: continue as now, stop and hold, full astern.
 
-    Simulated with the whole scenario, but with the true state instead of sensors, commands every 0.2 s, and steps up to
-    10 ms, if they are not too long for a stiff part.
+    The whole scenario is simulated with the true state instead of sensors, commands every 0.2 s, and steps up to 10 ms, unless
+    a stiff component requires shorter steps.
     """
 
     def __init__(self, configured: Configured) -> None:
@@ -218,7 +221,7 @@ class Strategies:
         self._inputs.asked = content
 
     def __call__(self, state: State, memory: np.ndarray, asked: Operator) -> Outlook:
-        """Predict the strategies from a state, the pilot's memory and the inputs, from the pilot's nearest command time on."""
+        """Predict the strategies from a state, the memory of the pilot and the present input, starting at a command time."""
         begin = time.perf_counter()
         ways = {
             "continue": replace(asked, gripper="keep"),

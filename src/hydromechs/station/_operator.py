@@ -1,4 +1,4 @@
-"""Operator input as plain data, and its sources: a page, or the file of an earlier run."""
+"""Operator input as plain data, and sources of input: a page, or the file of an earlier run."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ ArmMode = Literal["joints", "tool"]
 Gripper = Literal["keep", "close", "open"]
 Deflections = Annotated[tuple[float, ...], Bound(least=-1.0, most=1.0, size=6)]
 MODES: tuple[Mode, ...] = get_args(Mode)
-"""Meaning of the six axes of the vehicle: forces and moments, speeds, motion of its setpoint."""
+"""Meanings of deflections of vehicle axes: forces and moments, speeds, or motion of the held pose."""
 ARM_MODES: tuple[ArmMode, ...] = get_args(ArmMode)
-"""Meaning of the axes of an arm: rates of its joints, velocity of its tool along the vehicle's axes."""
+"""Meanings of deflections of arm axes: joint rates, or velocity of the tool along the axes of the vehicle."""
 GRIPPER: tuple[Gripper, ...] = get_args(Gripper)
-"""Command of the chosen arm's gripper."""
+"""Commands to the gripper of the selected arm."""
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
-"""Axes of the vehicle: forward, to starboard, down, and about them."""
+"""Axes of the vehicle: translation forward, to starboard and down, and rotation about these directions."""
 FORMAT = 1
-"""Version of the format of input files."""
+"""Version of the file format of operator inputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,22 +37,22 @@ class Operator:
     """Operator input at one instant."""
 
     mode: Mode = "hold"
-    """One of `MODES`."""
+    """Mode of the vehicle, one of `MODES`."""
     axes: Deflections = (0.0,) * 6
-    """Deflections of the vehicle's axes in the order of `AXES`, -1 to 1, shape (6,)."""
+    """Deflections of the vehicle axes in the order of `AXES`, from -1 to 1, shape (6,)."""
     arm: Annotated[int, Bound(least=0, most=99, whole=True)] = 0
-    """Number of the arm for the next fields, from 0; an unused number moves none."""
+    """Number of the selected arm, from 0; no arm moves if the number is unused."""
     arm_mode: ArmMode = "joints"
-    """One of `ARM_MODES`."""
+    """Mode of the arm, one of `ARM_MODES`."""
     arm_axes: Deflections = (0.0,) * 6
-    """Deflections of the arm's axes, -1 to 1, shape (6,): the joints, starting at the base, or forward,
-    starboard and down, depending on `arm_mode`."""
+    """Deflections of the arm axes, from -1 to 1, shape (6,): joints from the base, or forward, starboard and down of
+    the tool, depending on `arm_mode`."""
     gripper: Gripper = "keep"
-    """One of `GRIPPER`; takes effect when it changes."""
+    """Gripper command, one of `GRIPPER`; takes effect when it changes."""
     target: Annotated[tuple[float, ...], Bound(least=-1e6, most=1e6, size=3)] | None = None
-    """Target of the tool, in world axes [m], shape (3,); None for none. It is used in the arm's mode "tool"."""
+    """Target position of the tool in the arm mode "tool", in world axes [m], shape (3,). Optional."""
     swing: bool = False
-    """True if the tool swings up and down about its position, as in the fast manipulation mission."""
+    """True to swing the tool up and down about its position, as in the fast manipulation mission."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -61,16 +61,16 @@ class Operator:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], last: Operator | None = None) -> Operator:
-        """Return an operator input with changed fields, by default of the default input; reject unknown fields."""
+        """Return an operator input with changed fields; `last` defaults to the default input. Unknown fields are rejected."""
         given = asdict(last or cls())
         for name in values:
             if name not in given:
-                raise FieldError("Operator", name, f"is not one of its fields{nearest(str(name), given)}")
+                raise FieldError("Operator", name, f"must be a field of operator input{nearest(str(name), given)}")
         return cls(**{**given, **values})
 
 
 class InputLog:
-    """New file of an operator's inputs: a line for each change, with the first control tick that uses it."""
+    """Log file of operator inputs, with a line for each change and the first control tick that uses the change."""
 
     def __init__(self, path: str | os.PathLike[str], period: float) -> None:
         self._file: IO[str] = Path(path).open("x", encoding="utf-8")  # noqa: SIM115  it stays open during the run
@@ -82,7 +82,7 @@ class InputLog:
         self._file.flush()
 
     def take(self, tick: int, now: Operator) -> None:
-        """Write the differences from the previous tick."""
+        """Write the fields that differ from the previous tick."""
         if now is self._last or now == self._last:
             return
         changed = {f.name: getattr(now, f.name) for f in fields(now) if getattr(now, f.name) != getattr(self._last, f.name)}
@@ -90,46 +90,46 @@ class InputLog:
         self._last = now
 
     def close(self, t: float) -> None:
-        """Write the time at which the run ended [s], and close the file."""
+        """Write the end time of the run [s], and close the file."""
         self._write({"end": t})
         self._file.close()
 
 
 class Inputs(abc.ABC):
-    """Source of a pilot's inputs. It acts as a device: copies of the pilot read the same source."""
+    """Source of operator inputs. Copies of a pilot share the same source, like a device."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Inputs:
         return self
 
     @abc.abstractmethod
     def at(self, tick: int) -> Operator:
-        """Return the operator input at a tick of the control."""
+        """Return the operator input at a control tick."""
 
 
 class LiveInputs(Inputs):
-    """Live inputs of an operator. Any thread may set them; the controller reads and logs them at its ticks."""
+    """Live inputs of an operator. Any thread may set them; the controller reads and logs them at control ticks."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._now = Operator()
         self.log: InputLog | None = None
-        """Log of changes; None for none."""
+        """Log of changes. Optional."""
         self.link: Callable[[int, Operator], Operator] | None = None
-        """Function from a tick and the operator's input to the input that has reached the vehicle; None without a link."""
+        """Function that takes a tick and an operator input, and returns the input that has reached the vehicle. Optional."""
 
     @property
     def now(self) -> Operator:
-        """Operator input."""
+        """Present operator input."""
         return self._now
 
     def set(self, **changes: Any) -> Operator:
-        """Change some fields and return the result. A wrong value raises an error, and nothing changes."""
+        """Change some fields and return the new input. An invalid value raises an error and changes nothing."""
         with self._lock:
             self._now = Operator.of(changes, self._now)
             return self._now
 
     def at(self, tick: int) -> Operator:
-        """Input that has reached the vehicle by a tick: the present one or, behind a link, an earlier one."""
+        """Return the input that has reached the vehicle by a tick: the present input, or an earlier input over a link."""
         now = self._now if self.link is None else self.link(tick, self._now)
         if self.log is not None:
             self.log.take(tick, now)
@@ -137,19 +137,19 @@ class LiveInputs(Inputs):
 
 
 class RecordedInputs(Inputs):
-    """Inputs of an earlier run, from its file."""
+    """Inputs of an earlier run, read from its log file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._ticks: list[int] = []
         self._values: list[Operator] = []
         self.end: float | None = None
-        """Time at which that run ended [s]; None if it was killed."""
+        """End time of the run [s]; None if the process was killed."""
         lines = files.read_text(path).splitlines()
         head = self._line(path, 1, lines[0] if lines else "")
         if head.get("hydromechs_inputs") != FORMAT:
-            raise ValueError(f"{path} is not a file of operator inputs; a piloted run leaves inputs.jsonl in its folder")
+            raise ValueError(f"{path} is not a log of operator inputs; use inputs.jsonl in the folder of a piloted run")
         self.period = positive(head.get("period"), f"{path}: period")
-        """Time between two ticks [s]."""
+        """Interval between two control ticks [s]."""
         last = Operator()
         for k, text in enumerate(lines[1:], start=2):
             line = self._line(path, k, text)
@@ -158,7 +158,7 @@ class RecordedInputs(Inputs):
                 continue
             tick = line.pop("tick", None)
             if type(tick) is not int or (self._ticks and tick <= self._ticks[-1]):
-                raise ValueError(f"{path}:{k}: tick is {tick!r}, must be an integer above the previous ones")
+                raise ValueError(f"{path}:{k}: tick is {tick!r}, must be an integer above the previous tick")
             last = Operator.of(line, last)
             self._ticks.append(tick)
             self._values.append(last)

@@ -1,4 +1,4 @@
-"""Controller of the operator station: from operator input to commands of thrusters, arms and grippers."""
+"""Controller of the operator station, which converts operator input into commands of thrusters, arms and grippers."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from ._helm import SPEEDS, carrier, held_place, level_axes
 from ._operator import ARM_MODES, AXES, GRIPPER, MODES, Inputs, LiveInputs, Operator
 
 SETTLED = 0.1
-"""Distance from the setpoint [m], and speed [m/s], below which a vehicle counts as at rest."""
+"""Distance from the setpoint [m], and speed [m/s], below which a vehicle has reached the held position."""
 
 
 class Pilot(Controller):
-    """Controller that flies a vehicle by operator input, in one of the modes manual, speed and hold, and moves its arms.
+    """Controller that flies a vehicle by operator input, in the modes manual, speed and hold, and moves its arms.
 
-    Manual: deflections are fractions of the maximum force or moment along each axis. Speed: they are fractions of `speeds`,
-    tracked by a servo LQR. Hold: position and heading are held; deflections move them. An arm is moved joint by joint, or by
-    its tool: in the world while the vehicle holds its position, otherwise along with it. Its signals are the operator input.
+    In the mode "manual", deflections are fractions of the maximum force or moment along each axis. In the mode "speed", they
+    are fractions of `speeds`, tracked by a servo LQR. In the mode "hold", deflections move the held position and heading. An
+    arm is moved joint by joint, or by its tool: in world axes while the vehicle holds its position, otherwise with the
+    vehicle. The signals of the controller are the operator input.
 
     Args:
-        body: Name of the vehicle's body. Defaults to the first free one with thrusters.
+        body: Name of the body of the vehicle. Defaults to the root body of the first thruster.
         speeds: Speeds at full deflection: surge, sway, heave [m/s], roll and pitch [rad], yaw [rad/s], shape (6,).
         joint_speed: Rate of a joint at full deflection [rad/s or m/s].
         tool_speed: Speed of a tool at full deflection [m/s].
         bandwidth: Bandwidth of the speed loop [rad/s].
         stiffness: Decay rate of position errors [1/s].
-        period: Time between two commands [s].
-        inputs: Source of the operator's inputs. If omitted, the vehicle holds its position.
+        period: Interval between two commands [s].
+        inputs: Source of operator inputs. If omitted, the vehicle holds its position.
     """
 
     def __init__(
@@ -58,10 +59,10 @@ class Pilot(Controller):
         self.bandwidth, self.stiffness = positive(bandwidth, "bandwidth"), positive(stiffness, "stiffness")
         self.inputs: Inputs = LiveInputs() if inputs is None else inputs
         self.arms: list[Arm] = []
-        """The arms, after the start."""
+        """Arms of the vehicle; empty before `start`."""
 
     def reading(self, inputs: Inputs, period: float | None = None) -> Pilot:
-        """Return a copy of this pilot that reads other inputs; `period` between commands [s] defaults to the pilot's own."""
+        """Return a copy of this pilot that reads other inputs; `period` [s] defaults to the period of this pilot."""
         out = type(self)(**{**self.arguments, "period": self.period if period is None else period})
         out.inputs = inputs  # not an argument: files do not hold a device
         return out
@@ -83,11 +84,11 @@ class Pilot(Controller):
 
     @property
     def vehicle(self) -> Vehicle:
-        """The vehicle that it flies, after the start."""
+        """Flown vehicle; available after `start`."""
         return self._loop.vehicle
 
     def __getstate__(self) -> dict[str, Any]:
-        """Drop compiled code; `start` rebuilds it."""
+        """Return the state for copies without compiled code, which `start` rebuilds."""
         return {name: x for name, x in self.__dict__.items() if name not in ("_simulation", "_loop", "arms")} | {"arms": []}
 
     def __call__(self, state: State) -> dict[str, float]:
@@ -113,7 +114,7 @@ class Pilot(Controller):
         return out
 
     def _flown(self, state: State, m: dict[str, np.ndarray], asked: Operator, R: np.ndarray) -> tuple[dict[str, float], str]:
-        """Return the commands of the thrusters, and the vehicle's mode, one of `BASE`."""
+        """Return the thruster commands, and the mode of the vehicle, one of `BASE`."""
         axes, here = self._signs * np.array(asked.axes), state.q[self.vehicle.q]
         if asked.mode == "manual":
             m["held"][:], m["integrals"][:] = np.nan, 0.0
@@ -133,7 +134,7 @@ class Pilot(Controller):
         return driven.push.commands, "rests" if near else "settles"
 
     def _held_place(self, state: State, held: np.ndarray, axes: np.ndarray, here: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return references of the speed loop that hold a position, and move it by deflections, shape (6,)."""
+        """Return references of the speed loop that hold a position, shape (6,); deflections move this position."""
         if np.isnan(held).any():
             coast = R @ state.v[self.vehicle.v][:3] / (2.0 * self.bandwidth)  # stopping position
             held[:] = [*(here[:3] + coast), 0.0, 0.0, np.arctan2(R[1, 0], R[0, 0])]

@@ -1,4 +1,4 @@
-"""Piloted scenario that runs in a separate thread, in real time: start, pause, step, reset, time scale; telemetry."""
+"""Piloted scenario in a separate thread, in real time, with start, pause, step, reset, time scale and telemetry."""
 
 import contextlib
 import math
@@ -31,25 +31,25 @@ from ._pilot import Pilot
 from ._telemetry import Display, Snapshot
 
 FRAME = 1.0 / 30.0
-"""Time between two snapshots [s]."""
+"""Interval between two snapshots [s]."""
 SCALES = 1e-3, 1e6
-"""Minimum and maximum time scale."""
+"""Minimum and maximum ratio of simulated time to wall-clock time."""
 SMOOTH = 0.02
-"""Maximum time between two stops of a session [s]."""
+"""Maximum interval between two stops of the simulation, for smooth pictures [s]."""
 LOST_AFTER = 2.0
 """Time without input from the pilot after which the vehicle holds its position [s]."""
 BEHIND = 0.25
-"""Delay beyond which a session does not try to catch up [s]."""
+"""Delay with respect to real time above which a session does not catch up [s]."""
 MOST_MESSAGES = 40
-"""Number of messages kept for pages."""
+"""Maximum number of messages kept for pages."""
 LOOK_WAIT = 20.0
 """Timeout of a look-ahead [s]."""
 CHECKPOINT = 10.0
-"""Time between two checkpoints [s]."""
+"""Interval between two checkpoints [s]."""
 
 
 def piloted(scenario: Scenario, inputs: Inputs) -> Simulation:
-    """Return the simulation of a scenario whose pilot reads the given inputs."""
+    """Return the simulation of a scenario, with a pilot that reads the given inputs."""
     simulation = scenario.simulation()
     pilot_of(simulation).inputs = inputs  # a simulation has its own copy of the pilot
     return simulation
@@ -62,21 +62,23 @@ def pilot_of(simulation: Simulation) -> Pilot:
 
 
 def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.PathLike[str] | RunFolder) -> RunResult:
-    """Simulate a piloted run again from its inputs; the result is the same to the last bit.
+    """Simulate a piloted run again from its recorded inputs; the result is bit-identical.
 
     Args:
-        catalog: Reader of scenarios.
+        catalog: Catalog that reads the scenario.
         run: Folder of the piloted run.
-        folder: Destination, an empty or new folder; or a `RunFolder` that the caller has claimed already.
+        folder: Run folder to write, new or empty; or a `RunFolder` that the caller has claimed.
     """
     old = RunFolder(run)
     if not old.inputs.is_file():
-        raise ValueError(f"{run} is not the folder of a piloted run: it has no {old.inputs.name}")
+        raise ValueError(f"{run} contains no {old.inputs.name}; use the folder of a piloted run")
     attrs = load_recording(old.recording).attrs
     text, file = str(attrs["scenario"]), str(attrs["scenario_file"])
     inputs = RecordedInputs(old.inputs)
     if inputs.end is None:
-        raise ValueError(f'{old.inputs} has no end: the run was killed; add a line {{"end": T}} with the final time')
+        raise ValueError(
+            f'{old.inputs} has no end time, because the run was killed; add a line {{"end": T}} with the final time T [s]'
+        )
     read = catalog.read(text, file)
     (block,) = read.controllers
     assert isinstance(block.controller, Pilot)
@@ -85,7 +87,7 @@ def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.Pa
 
 
 def _slice(simulation: Simulation, period: float) -> float:
-    """Return the time between two stops [s]: if possible, a fraction of the control period short enough for smooth pictures."""
+    """Return the interval between two stops [s]: a fraction of the control period, short enough for smooth pictures."""
     if simulation.method.restarts_at_stops:
         return period  # different stops would change the numbers
     step = simulation.step_size
@@ -94,13 +96,15 @@ def _slice(simulation: Simulation, period: float) -> float:
 
 
 class Session:
-    """A scenario that an operator flies. All methods may be called from any thread; the simulation never waits for a page.
+    """Session in which an operator flies a scenario.
+
+    All methods may be called from any thread. The simulation never waits for a page.
 
     Args:
         configured: Scenario to fly.
-        folder: Folder of the runs' folders: NAME, NAME-2, ... in it, one for each run.
+        folder: Parent folder of the run folders NAME, NAME-2, ...
         lost_after: Time without input from the pilot after which the vehicle holds its position [s].
-        link: Link between the operator and the vehicle. Defaults to none.
+        link: Link between the operator and the vehicle. Defaults to no link.
     """
 
     def __init__(
@@ -113,15 +117,15 @@ class Session:
     ) -> None:
         self.folder, self.lost_after = Path(folder), positive(lost_after, "lost_after")
         self.inputs = LiveInputs()
-        """Operator input."""
+        """Live operator inputs."""
         self.configured = configured
         """Flown scenario."""
         self.problem = ""
-        """Reason for an early end of the run; empty while it is running."""
+        """Reason for an early end of the run; empty if the run has not ended early."""
         self.result: RunResult | None = None
-        """Outcome of the previous run."""
+        """Result of the previous run."""
         self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
-        """Events, the newest last."""
+        """Messages in chronological order."""
         self.lost = False
         """True if the pilot is disconnected, so that the vehicle holds its position."""
         self._last_received = time.monotonic()
@@ -153,30 +157,30 @@ class Session:
         self._ask(self._start)
 
     def pause(self) -> None:
-        """Stop time."""
+        """Pause the simulation at the next control tick."""
         self._ask(self._pause)
 
     def step(self) -> None:
-        """Control tick while the simulation is paused."""
+        """Advance by one control tick if the simulation is paused."""
         self._ask(self._one_step)
 
     def scale(self, factor: float) -> None:
-        """Set the simulated time per real time, within `SCALES`; infinite for maximum speed."""
+        """Set the ratio of simulated to wall-clock time, within `SCALES`; infinity selects the maximum speed."""
         factor = float(factor)
         if not (SCALES[0] <= factor <= SCALES[1] or factor == math.inf):
-            raise ValueError(f"time scale {factor:g} is outside {SCALES[0]:g} to {SCALES[1]:g}; use inf for full speed")
+            raise ValueError(f"time scale {factor:g} is outside {SCALES[0]:g} to {SCALES[1]:g}; use inf for maximum speed")
         self._ask(lambda: self._set_scale(factor))
 
     def reset(self, configured: Configured | None = None) -> None:
-        """End the run and start another one, paused, of the same scenario by default."""
+        """End the run and begin a new, paused run; `configured` defaults to the same scenario."""
         self._ask(lambda: self._again(configured or self.configured))
 
     def set_link(self, link: AcousticLink | None) -> None:
-        """Send commands and telemetry over a link from now on; None for no link."""
+        """Send commands and telemetry over a link from now on; None removes the link."""
         self._ask(lambda: self._set_link(link))
 
     def look_ahead(self) -> Outlook:
-        """Return outcomes of strategies from the present state or, behind a link, from that when a command sent now arrives."""
+        """Return predicted outcomes of strategies from the present state or, with a link, from the state of the ghost."""
         with self._looking:
             strategies, configured = self._strategies, self.configured
             if strategies is None or strategies.configured is not configured:
@@ -186,12 +190,12 @@ class Session:
         return found.result(LOOK_WAIT)
 
     def note_pilot(self) -> None:
-        """Register a message from the pilot."""
+        """Record that a message from the pilot has arrived."""
         self._last_received = time.monotonic()
         self.lost = False
 
     def drag(self, place: Sequence[float]) -> None:
-        """Move the tool to a position in world axes [m], shape (3,), while the vehicle holds its own."""
+        """Move the tool to a position in world axes [m], shape (3,), while the vehicle holds its position."""
         self.inputs.set(mode="hold", axes=(0.0,) * 6, arm_mode="tool", arm_axes=(0.0,) * 6, target=place)
 
     def close(self) -> None:
@@ -202,19 +206,19 @@ class Session:
 
     @property
     def snapshot(self) -> Snapshot:
-        """Return the newest snapshot."""
+        """Newest snapshot."""
         assert self._snapshot is not None
         return self._snapshot
 
     def wait(self, after: Snapshot | None, timeout: float) -> Snapshot:
-        """Wait until the newest snapshot differs from `after`, at most for a timeout [s], and return it."""
+        """Wait at most `timeout` [s] until the newest snapshot differs from `after`; return the newest snapshot."""
         with self._published:
             self._published.wait_for(lambda: self._snapshot is not after or self._closed, timeout)
         return self.snapshot
 
     @property
     def status(self) -> dict[str, Any]:
-        """Status of the run, plain data."""
+        """Status of the run as plain data."""
         return {
             "scenario": self.configured.name,
             "title": self.configured.scenario.title or self.configured.scenario.name,
@@ -239,12 +243,12 @@ class Session:
 
     @property
     def pilot(self) -> Pilot:
-        """Pilot; use only from the session's thread."""
+        """Pilot; use it only from the thread of the session."""
         return self._pilot
 
     @property
     def simulation(self) -> Simulation:
-        """Simulation; only for the session's thread."""
+        """Simulation; use it only from the thread of the session."""
         return self._sim
 
     # -- the thread ---------------------------------------------------------------------------------------------------------
@@ -268,7 +272,7 @@ class Session:
             self._published.notify_all()
 
     def _tick(self) -> None:
-        """Advance by one slice of a control period when it is due, or by a whole period on request."""
+        """Advance by one slice of a control period when the slice is due, or by a complete period on request."""
         slice_ = self._slice
         if self._steps:
             self._steps -= 1
@@ -292,7 +296,7 @@ class Session:
                 self._measured = (self._live.t, now)
 
     def _advance(self, period: float) -> None:
-        """Run to the next multiple of a time [s]."""
+        """Advance to the next multiple of a time [s]."""
         try:
             self._listen()
             said = self._live.advance((math.floor(self._live.t / period + 1e-6) + 1) * period)
@@ -308,7 +312,7 @@ class Session:
                 self._fail(f"stopped: {said}", None)
 
     def _listen(self) -> None:
-        """Send the telemetry of the vehicle behind a link at control ticks."""
+        """Send the telemetry of the vehicle over the link at control ticks."""
         t, period = self._live.t, self._pilot.period
         if self._delayed is not None and is_multiple(t, period, self._sim.step_size):
             self._delayed.tell(round(t / period), self._sim.state, lambda: self._display.snapshot(0, self._runs))
@@ -330,7 +334,7 @@ class Session:
         self.messages.extend(new)
 
     def _linked(self) -> dict[str, Any] | None:
-        """Status of the link, plain data; None without one."""
+        """Return the status of the link as plain data, or None without a link."""
         delayed = self._delayed
         if delayed is None:
             return None
@@ -346,7 +350,7 @@ class Session:
         }
 
     def _set_link(self, link: AcousticLink | None) -> None:
-        """Set the link from the present tick on, or remove it."""
+        """Set or remove the link at the present tick."""
         if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
             self._advance(self._pilot.period)
         self._link = link
@@ -357,7 +361,7 @@ class Session:
                 self._delayed = self._behind(link, operator)
             except (ValueError, SimulationDiverged) as error:
                 self._link = None
-                self.messages.append(f"no link: {error}")
+                self.messages.append(f"the link could not be set: {error}")
         if self._delayed is not None:
             self.inputs.link = self._delayed.carry
             self._delayed.predict()
@@ -366,7 +370,7 @@ class Session:
             self._publish()
 
     def _behind(self, link: AcousticLink, operator: Operator) -> Delayed:
-        """The vehicle behind a link; the ghost has a separate simulation, created once."""
+        """Return the vehicle with a link; the ghost has a separate simulation, created once per scenario."""
         inputs = DueInputs(operator)
         if self._ghosts is None or self._ghosts[0] is not self.configured:
             self._ghosts = self.configured, piloted(self.configured.scenario, inputs)
@@ -377,7 +381,7 @@ class Session:
         return Delayed(link, simulation, inputs, self._pilot.period, self._sim.state, now)
 
     def _look(self, strategies: Strategies, found: Future[Outlook]) -> None:
-        """Look ahead from the present, or from the ghost."""
+        """Predict the strategies from the present state, or from the ghost."""
         try:
             sim = self._sim if self._delayed is None else self._delayed.ghost.simulation
             found.set_result(strategies(sim.state, pilot_of(sim).memory, self.inputs.now))
@@ -471,5 +475,5 @@ class Session:
             try:
                 self._build(configured)
             except Exception as error:
-                self.messages.append(f"{configured.name} cannot be flown: {error}")
+                self.messages.append(f"scenario {configured.name} cannot be flown: {error}")
         self._begin()

@@ -1,4 +1,4 @@
-"""The operator station: a session, its scenes and the gate in front of them."""
+"""Operator station: a session, its scenes, and the gate in front of them."""
 
 import json
 import logging
@@ -28,7 +28,7 @@ from ._session import FRAME, LOST_AFTER, Session
 from ._telemetry import Snapshot
 
 HANDLE = "/world/handle"
-"""Name of the node that the pilot drags."""
+"""Name of the scene node that the pilot drags."""
 PICTURE = (720, 1280)
 """Height and width of a saved camera image [pixel]."""
 PICTURE_WAIT = 20.0
@@ -40,12 +40,12 @@ WAYS = ((0.96, 0.76, 0.1), (0.25, 0.9, 0.45), (1.0, 0.35, 0.3))
 FARTHEST_DELAY, SLOWEST_MESSAGE = 20.0, 20.0
 """Maximum delay and message time that a page may set [s]."""
 VIEWS = {"chase": (-1.0, 0.0, 0.45), "side": (0.0, 1.0, 0.2), "top": (-0.02, 0.0, 1.0)}
-"""Directions from the vehicle to the outside camera: ahead of the vehicle, to starboard, up."""
+"""Directions from the vehicle to the outside camera, as components forward, to starboard and up."""
 LOG = logging.getLogger(__name__)
 
 
 class Scenes:
-    """Live scene in two views: from outside, and from the vehicle's camera."""
+    """Live scene in two views: from outside, and from an onboard camera."""
 
     def __init__(self, session: Session) -> None:
         sim, scenario, first = session.simulation, session.configured.scenario, session.snapshot
@@ -66,11 +66,11 @@ class Scenes:
         bow = (scene.upright @ scene.poses(0)[sim.model.body_names[vehicle]][0])[:, 0]
         chase = scene_camera(scene, aspect=1.0, azimuth=float(np.degrees(np.arctan2(-bow[1], -bow[0]))))
         self.outside = LivePage(sim.model, scene, follow=vehicle, camera=chase, terrain=scenario.parts(Terrain), **options)
-        """Outside view from behind the vehicle; the camera moves with it."""
+        """View from outside, initially from behind the vehicle; the camera follows the vehicle."""
         self.onboard = LivePage(sim.model, scene, **options)
-        """View from the camera on the vehicle."""
+        """View from an onboard camera."""
         self.cameras = cameras
-        """Cameras on board."""
+        """Available onboard cameras."""
         if scene.wet:
             for page in (self.outside, self.onboard):
                 page.lamp(cameras[0].body, cameras[0].position, cameras[0].axes[:, 0])
@@ -82,7 +82,7 @@ class Scenes:
         self._handle = self._drag_handle(session)
 
     def _drag_handle(self, session: Session) -> Any:
-        """Handle on the tool of the chosen arm, which the pilot drags."""
+        """Return the handle on the tool of the selected arm, which the pilot drags, or None without arms."""
         if not session.snapshot.tools:
             return None
         low, high = self.outside.scene.bounds(0)
@@ -95,7 +95,7 @@ class Scenes:
         )
 
     def show(self, snapshot: Snapshot, *, arm: int, dragged: bool) -> None:
-        """Show a snapshot, with a handle at the tool of an arm. A dragged handle stays where it was released."""
+        """Show a snapshot, with the handle at the tool of an arm; a dragged handle stays at the point of release."""
         _move(self.outside, snapshot)
         flown = snapshot.ghost or snapshot
         if snapshot.ghost is None:
@@ -111,7 +111,7 @@ class Scenes:
             self.look(snapshot)
 
     def ways(self, outlook: Outlook | None) -> None:
-        """Show predicted paths as lines; remove them for None."""
+        """Show predicted paths as lines, or remove the lines for None."""
         if outlook is self._outlook:
             return
         self._outlook = outlook
@@ -122,7 +122,7 @@ class Scenes:
                 self.outside.line(f"way {k}", outlook.points[k], color)
 
     def look(self, snapshot: Snapshot) -> None:
-        """Align the view of each onboard viewer with the line of sight of the chosen camera."""
+        """Align the view of each page with the line of sight of its selected onboard camera."""
         if time.monotonic() - self._looked < 2.0 * FRAME:
             return
         self._looked = time.monotonic()
@@ -140,7 +140,7 @@ class Scenes:
                 client.camera.look_at = place + axes[:, 0]
 
     def aim(self, seat: str, camera: Any, pan: Any, tilt: Any) -> None:
-        """Choose the onboard camera of a seat by its index, and turn it: pan to the right and tilt up [deg]."""
+        """Select the onboard camera of a seat by index, and turn it: pan to the right and tilt upwards [deg]."""
         for name, x, most in (("camera", camera, len(self.cameras) - 1), ("pan", pan, 180.0), ("tilt", tilt, 90.0)):
             low = 0 if name == "camera" else -most
             if isinstance(x, bool) or not isinstance(x, int if name == "camera" else int | float) or not low <= x <= most:
@@ -150,7 +150,7 @@ class Scenes:
     def view(self, seat: str, name: Any) -> None:
         """Move the outside cameras of a seat to a view of the vehicle: "chase", "side" or "top"."""
         if not isinstance(name, str) or name not in VIEWS:
-            raise Rejected(f"view: {str(name)[:40]!r}, must be one of {', '.join(VIEWS)}")
+            raise Rejected(f"view: {str(name)[:40]!r} is not one of {', '.join(VIEWS)}")
         snapshot, body = self._session.snapshot, self._session.pilot.vehicle.body
         R = np.array(quaternion_matrix(snapshot.wxyz[body]), dtype=float)
         bow = (self._upright @ R)[:2, 0]
@@ -160,13 +160,13 @@ class Scenes:
         self.outside.view_from(away, {k for k, holder in self.outside.tickets.holders.items() if holder == seat})
 
     def picture(self, path: Path, seat: str) -> None:
-        """Save the view of the vehicle's camera, drawn by the browser of a seat."""
+        """Save the view of the onboard camera, drawn by the browser of a seat."""
         import matplotlib.image
 
         holders = self.onboard.tickets.holders
         clients = [client for k, client in self.onboard.server.get_clients().items() if holders.get(k) == seat]
         if not clients:
-            raise ValueError("the camera view is not open on your page; open it")
+            raise ValueError("the onboard camera is hidden on your page; show it first")
         height, width = PICTURE
         image = clients[-1].get_render(height, width, transport_format="png", timeout=PICTURE_WAIT)
         with files.replacing(path) as partial:
@@ -179,16 +179,16 @@ class Scenes:
 
 
 class Station:
-    """Scenario that people fly and watch in their browsers, at the address `url`.
+    """Operator station on which users fly and watch a scenario in their browsers, at `url`.
 
     Args:
-        catalog: Scenarios to choose from.
-        name: Name of the first one.
-        folder: Folder of the runs' folders.
-        share: True to accept connections from other machines.
-        port: Port to listen on; the next free one if it is in use, any for 0.
+        catalog: Available scenarios.
+        name: Name of the initial scenario.
+        folder: Parent folder of the run folders.
+        share: Accept connections from other machines.
+        port: Port to listen on; if it is in use, the next free port is used; 0 selects any free port.
         lost_after: Time without input from the pilot after which the vehicle holds its position [s].
-        link: Initial link between the operator and the vehicle. Defaults to none.
+        link: Initial link between the operator and the vehicle. Defaults to no link.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class Station:
         self.session = Session(configured(catalog, name), folder, lost_after=lost_after, link=link)
         """Session of the flown scenario."""
         self.scenes = Scenes(self.session)
-        """Public view of it."""
+        """Scenes of the session."""
         self._frame: tuple[int, str] = (0, "{")
         self._generation = 0
         self._closed = False
@@ -214,13 +214,13 @@ class Station:
         self._outlook: tuple[int, Outlook] | None = None
         self._render()
         self.gate = StationGate(self, port=port, share=share)
-        """Its door."""
+        """Gate that serves the page."""
         self._feed = threading.Thread(target=self._show, name="scenes", daemon=True)
         self._feed.start()
 
     @property
     def url(self) -> str:
-        """URL; for other machines, with the name of this one in place of 127.0.0.1."""
+        """URL of the page; on other machines, replace 127.0.0.1 by the name of this machine."""
         return self.gate.url
 
     def close(self) -> None:
@@ -234,7 +234,7 @@ class Station:
     # -- thread of the scenes ---------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        """Show each new snapshot, and create its frame for the pages."""
+        """Show each new snapshot in the scenes, and create a frame for the pages."""
         last: Snapshot | None = None
         while not self._closed:
             snapshot = self.session.wait(last, 0.05)
@@ -250,7 +250,7 @@ class Station:
                 try:
                     self.scenes.show(snapshot, arm=asked.arm, dragged=asked.target is not None)
                 except Exception:
-                    LOG.exception("the scene cannot show t = %g s", snapshot.t)
+                    LOG.exception("failed to show the scene at t = %g s", snapshot.t)
                 last = snapshot
             elif last is not None:
                 self.scenes.look(last)  # for pages opened while the simulation is paused
@@ -259,7 +259,7 @@ class Station:
             self._render()
 
     def _ways(self) -> dict[str, Any] | None:
-        """Return predicted paths as data for the page: names with colours, and the computing time [ms]."""
+        """Return data of predicted paths for the page: names, colours, distances, end times, and computing time [ms]."""
         seen = self._outlook
         if seen is None:
             return None
@@ -286,18 +286,18 @@ class Station:
     # -- requests of the gate ---------------------------------------------------------------------------------------------
 
     def page(self, view: str) -> LivePage | None:
-        """Return the scene "outside" or "onboard"; None for other names."""
+        """Return the scene "outside" or "onboard", or None for other names."""
         return {"outside": self.scenes.outside, "onboard": self.scenes.onboard}.get(view)
 
     def enter(self, seat: str) -> dict[str, Any]:
-        """Return data for a new page: its seat, available scenarios, movable parts."""
+        """Return data for a new page: name of the seat, available scenarios, arms."""
         name = self.seats.join(seat)
         arms = [{"frame": arm.frame, "joints": arm.joints, "gripper": bool(arm.holdings)} for arm in self.session.pilot.arms]
         return {"you": name, "scenarios": self.offered, "scenario": self.session.configured.name, "arms": arms, "axes": AXES}
 
     @property
     def offered(self) -> list[str]:
-        """Return the names of available scenarios."""
+        """Names of available scenarios."""
         return list(self.catalog.offered)
 
     def exit(self, seat: str) -> None:
@@ -305,15 +305,15 @@ class Station:
         self.seats.leave(seat)
 
     def frame(self) -> tuple[int, str]:
-        """Return the newest frame for all, and the number of its snapshot."""
+        """Return the snapshot number and the text of the newest frame."""
         return self._frame
 
     def own(self, seat: str, dropped: int) -> dict[str, Any]:
-        """Return information for one seat only."""
+        """Return the information that only one seat receives."""
         return {**self.seats.view(seat), "dropped": dropped}
 
     def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
-        """Handle a message from a scene: the tool follows the handle that the pilot drags. Return True to forward it."""
+        """Handle a message from a scene, such as a drag of the tool handle; return True to forward it to viser."""
         kind = message["type"]
         if kind == "GetRenderResponseMessage":
             if view != "onboard" or not self.seats.steers(seat):
@@ -334,7 +334,7 @@ class Station:
         return True
 
     def take(self, seat: str, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Execute a page's request; a page without the controls may only ask for them."""
+        """Execute the request of a page; a page without the controls may only change its views or request the controls."""
         kind, session = message["type"], self.session
         if kind == "ask":
             self.seats.ask(seat)
@@ -381,14 +381,14 @@ class Station:
 
     def _scale(self, value: Any) -> None:
         if value != "max" and (not isinstance(value, int | float) or isinstance(value, bool)):
-            raise Rejected(f"scale: {value!r}, must be a number or max")
+            raise Rejected(f"scale: {value!r} is not a number or max")
         try:
             self.session.scale(float("inf") if value == "max" else float(value))
         except ValueError as error:
             raise Rejected(f"scale: {error}") from None
 
     def _delay(self, message: Mapping[str, Any]) -> None:
-        """Set a link between operator and vehicle, or remove it if its delay is null."""
+        """Set the link between operator and vehicle, or remove it if the delay is null."""
         values = {name: message[name] for name in ("delay", "message_time", "loss") if name in message}
         if values["delay"] is None:
             self.session.set_link(None)
@@ -400,7 +400,7 @@ class Station:
         self.session.set_link(AcousticLink(**values))
 
     def _look_ahead(self) -> dict[str, Any]:
-        """Show predicted paths; hide them if they are already shown."""
+        """Show predicted paths, or hide them if they are visible."""
         if self._outlook is not None:
             self._outlook = None
             return {"type": "ahead"}
@@ -408,12 +408,12 @@ class Station:
         try:
             outlook = self.session.look_ahead()
         except (ValueError, TimeoutError) as error:
-            return {"type": "ahead", "problem": f"cannot look ahead: {error}"}
+            return {"type": "ahead", "problem": f"the look-ahead failed: {error}"}
         self._outlook = (run, outlook)
         return {"type": "ahead"}
 
     def _configure(self, message: Mapping[str, Any], *, save: bool) -> dict[str, Any]:
-        """Check a changed scenario like a file; then fly it, or save it."""
+        """Check a changed scenario like a file; if it is valid, fly or save it."""
         try:
             made: Configured = configured(self.catalog, message["scenario"], Changes.of(message["changes"]))
             if save:
@@ -425,7 +425,7 @@ class Station:
         return {"type": "checked", "problems": []}
 
     def _write(self, made: Configured) -> Path:
-        """Write a scenario into the folder of the runs, under a generated name."""
+        """Write a scenario to the parent folder of the runs under an unused name; return its path."""
         folder = self.session.folder
         folder.mkdir(parents=True, exist_ok=True)
         k = 1
@@ -455,7 +455,7 @@ def _move(page: LivePage, snapshot: Snapshot) -> None:
 
 
 def _plain_json(frame: dict[str, Any]) -> str:
-    """Return a frame as JSON; the non-finite numbers of a diverged run become null."""
+    """Return a frame as JSON; non-finite numbers of a diverged run become null."""
     try:
         return json.dumps(frame, allow_nan=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Data of a running scenario for a page: numbers for the heads-up display, poses for the scene."""
+"""Data of a running scenario for pages: numbers for the head-up display, poses for the scene."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from ._pilot import Pilot
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """Snapshot of a scenario and the status of its run."""
+    """Snapshot of a running scenario."""
 
     t: float
     """Time [s]."""
     number: int
     run: int
-    """Number of the run; changes after a reset."""
+    """Number of the run, which changes after a reset."""
     position: np.ndarray
     """Positions of all bodies [m], shape (nb, 3)."""
     wxyz: np.ndarray
-    """Quaternions of all bodies, shape (nb, 4)."""
+    """Orientations of all bodies as quaternions (w, x, y, z), shape (nb, 4)."""
     force: np.ndarray
-    """Forces of actuators [N, N·m], shape (na,)."""
+    """Actuator forces [N, N·m], shape (na,)."""
     flow: np.ndarray
-    """Velocity of the water at the vehicle, in world axes [m/s], shape (3,)."""
+    """Water velocity at the vehicle, in world axes [m/s], shape (3,)."""
     tethers: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Points of tethers by name, from the vehicle upwards, in world axes [m], shape (n, 3)."""
+    """Points of tethers from the vehicle upwards, in world axes [m], shape (n, 3), keyed by name."""
     tools: tuple[tuple[float, ...], ...] = ()
-    """Positions of the tools, in world axes [m], shape (arms, 3)."""
+    """Tool positions in world axes [m], shape (arms, 3)."""
     hud: Mapping[str, Any] = field(default_factory=dict)
-    """Numbers for the heads-up display, plain data."""
+    """Numbers for the head-up display, as plain data."""
     ghost: Snapshot | None = None
-    """Behind a link: the vehicle as it will be when a command sent now arrives; None without a link."""
+    """Prediction of the vehicle at the time when a command sent now arrives; None without a link."""
 
 
 class Display:
-    """Converts the present instant of a simulation into data for a page; altitudes are above the terrain."""
+    """Converter from the present state of a simulation to data for pages."""
 
     def __init__(self, simulation: Simulation, pilot: Pilot, terrain: Iterable[contact.Terrain]) -> None:
         self.simulation, self.pilot, self.model = simulation, pilot, simulation.model
@@ -70,7 +70,7 @@ class Display:
         self._down = np.array(self.model.world.down, dtype=float)
 
     def snapshot(self, number: int, run: int) -> Snapshot:
-        """Return the present snapshot."""
+        """Return a snapshot of the present state."""
         sim, i = self.simulation, self._vehicle.body
         seen = sim.observe()
         state = sim.state
@@ -116,7 +116,7 @@ class Display:
         )
 
     def _rows(self) -> Iterator[tuple[str, slice]]:
-        """Yield the names of tethers, and the rows of their points among all points."""
+        """Yield the name of each tether, and the slice of its points among all line points."""
         start = 0
         for name, (_, points) in self._tethers.items():
             if points:
@@ -124,7 +124,7 @@ class Display:
             start += points
 
     def _tether_rows(self, state: State, seen: Mapping[str, Any]) -> list[list[Any]]:
-        """Return name, paid-out length [m], winch rate [m/s] (None without a winch) and maximum tension [N] of each tether."""
+        """Return the name, paid-out length [m], winch rate [m/s] (None without winch), maximum tension [N] of each tether."""
         names = self.simulation.plant.layout.states
         out = []
         for name, rows in self._rows():
@@ -136,7 +136,7 @@ class Display:
         return out
 
     def _altitude(self, p: np.ndarray) -> float | None:
-        """Return the height above the ground [m]; None if there is none below."""
+        """Return the height above the ground [m], or None if there is no ground below."""
         heights = [float(thing.ray(p, self._down, self._down)) for thing in self._terrain]
         lowest = min(heights, default=np.inf)
         return lowest if np.isfinite(lowest) else None
@@ -147,9 +147,10 @@ class Display:
 
 
 def thruster_plan(model: Model, vehicle: int, frame: str) -> list[float]:
-    """Return the position (forward, starboard) [m] and the direction (forward, starboard, up) of a thruster's frame.
+    """Return the position (forward, starboard) [m] and direction (forward, starboard, up) of a thruster frame on a vehicle.
 
-    Empty if the frame moves relative to the body with index `vehicle`. In robot files each thruster has a link of its own.
+    The result is empty if the frame moves relative to the body with index `vehicle`. In robot files, each thruster has a link
+    of its own.
     """
     body, place, axes = model.locate(frame)
     x, along = np.asarray(place, dtype=float), np.asarray(axes, dtype=float)[:, 0]

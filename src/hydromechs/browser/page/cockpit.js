@@ -1,5 +1,5 @@
 "use strict";
-// Connects the engine of a mission with scene, instruments, plots and controls of a page.
+// Connects the engine of a mission with the scene, instruments, plots and controls of a page.
 
 (async () => {
   const $ = (id) => document.getElementById(id);
@@ -7,7 +7,7 @@
   const SEND_EVERY = 40;     // ms between inputs of the pilot
   const PLOT_EVERY = 300;    // ms between two drawings of the plots
   const REPORT_EVERY = 1000; // ms between two evaluations of the checks
-  const SLOW_FRAME = 70;     // ms between two pictures above which they become coarser
+  const SLOW_FRAME = 70;     // ms between two frames above which drawing becomes coarser
   const MODES = ["mission", "manual", "speed", "hold"];
   const down = manifest.down[2], follow = manifest.bodies.indexOf(page.follow);
   const flies = page.helm, names = Object.fromEntries(manifest.coords.body.map((name, k) => [name, k]));
@@ -19,7 +19,7 @@
   const notes = [];
   const note = (text) => { notes.push(`${text}${"\u200b".repeat(notes.filter((t) => t.startsWith(text)).length)}`); };
 
-  // -- engine, in a worker where the browser has them ------------------------------------------------------------------------
+  // -- engine, in a worker if the browser supports workers -------------------------------------------------------------------
 
   function connected(receive) {
     const here = () => missionRunner((message) => setTimeout(() => receive(message)));
@@ -98,7 +98,7 @@
     });
   }
 
-  // Rotate a vector by a quaternion (w, x, y, z) at a place of an array.
+  // Rotates a vector by the quaternion (w, x, y, z) at an index of an array.
   function rotated(o, k, [a, b, c]) {
     const [w, x, y, z] = o.subarray(4 * k, 4 * k + 4);
     const [u, v, t] = [2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)];
@@ -138,7 +138,7 @@
       }
     }
   }
-  // Tethers as smooth curves through their points: Catmull-Rom, four parts between two points.
+  // Draws tethers as Catmull-Rom curves through their points, with four segments between two points.
   function moveLines() {
     const points = state.values.line_position;
     if (!points) return;
@@ -163,7 +163,7 @@
     }
   }
 
-  // Views of the followed body; "start" is the first one.
+  // Sets the view of the followed body; "start" is the initial view.
   function look(kind) {
     if (!view) return;
     view.mount(kind === "onboard" ? page.camera : null);
@@ -190,7 +190,7 @@
       heading: ((heading % 360) + 360) % 360,
     };
   }
-  // Height above the terrain [m]: the nearest triangle straight below; null without one.
+  // Returns the height above the nearest triangle of terrain below [m], or null without terrain.
   let altitude = null, altitudeAt = -Infinity;
   function sounded([px, py, pz]) {
     if (performance.now() - altitudeAt < 300) return altitude;
@@ -220,8 +220,8 @@
     const flow = values.fluid_velocity ? Math.hypot(...at("fluid_velocity", 3)) : 0, height = sounded(p);
     const warnings = [], limited = manifest.coords.actuator.filter((_, i) => values.saturated && values.saturated[i]);
     if (limited.length) warnings.push(`At limit: ${limited.slice(0, 4).map((name) => name.split(".").pop()).join(", ")}${limited.length > 4 ? ", …" : ""}`);
-    if (playing && past === null && speedNow() !== Infinity && factor && factor < 0.9 * speedNow() && load > 0.8) warnings.push("This device is too slow for this speed");
-    const title = past !== null ? "Looking back" : !flies ? "Mission" : ["Autopilot", "Manual", "Speed", "Hold"][mode];
+    if (playing && past === null && speedNow() !== Infinity && factor && factor < 0.9 * speedNow() && load > 0.8) warnings.push("This device is too slow for the selected speed");
+    const title = past !== null ? "Earlier time" : !flies ? "Mission" : ["Autopilot", "Manual", "Speed", "Hold"][mode];
     $("hud").innerHTML = `<div class="big">${title}</div><table>${data.scene.wet ? row("depth", `${decimals(depth)} m`) : row("height", `${decimals(-depth)} m`)}
       ${row("speed", `${decimals(speed)} m/s`)}${flow > 0 ? row("current", `${decimals(flow)} m/s`) : ""}</table>
       ${warnings.map((text) => `<div class="warn">${escapeHtml(text)}</div>`).join("")}`;
@@ -311,7 +311,7 @@
     link.download = `${manifest.name}-${$("seed").value}.nc`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-    note(`saved ${link.download}; open it with: hydromechs replay ${link.download}`);
+    note(`Saved ${link.download}; open it with: hydromechs replay ${link.download}`);
   }
 
   // -- pilot -----------------------------------------------------------------------------------------------------------------
@@ -339,8 +339,8 @@
   }
   function takeOver() {
     setMode(3);
-    note($("sticks").hidden ? "You fly. Release all keys, and the vehicle holds its position; 0 returns to the autopilot."
-      : "You fly. Release the sticks, and the vehicle holds its position; Autopilot takes over again.");
+    note($("sticks").hidden ? "You have control. If you release all keys, the vehicle holds its position. Press 0 for the autopilot."
+      : "You have control. If you release the sticks, the vehicle holds its position. Select Autopilot to hand over control.");
     if (!playing) play(true);
     coach.begin();
   }
@@ -373,7 +373,7 @@
   addEventListener("keyup", (event) => { steering.keys.delete(event.code); steer(); });
   addEventListener("blur", () => { steering.keys.clear(); steer(); });
 
-  // A button that acts like a key while it is down, by pointer or by keyboard.
+  // Returns a button that acts like a key while it is pressed by pointer or keyboard.
   function keyButton(code, label, title) {
     const button = element("button", "", label);
     button.title = title;
@@ -394,13 +394,13 @@
     page.joints.forEach((name, k) => {
       const [minus, plus] = [-1, 1].map((sign) => keys.find(([, [axis, way]]) => axis === k && way === sign)[0]);
       const box = element("span", "joint");
-      box.append(keyButton(minus, "−", `${name}: back, key ${minus.slice(3)}`), element("span", "", name.split(".").pop().replaceAll("_", " ")), keyButton(plus, "+", `${name}: forth, key ${plus.slice(3)}`));
+      box.append(keyButton(minus, "−", `${name}: backwards, key ${minus.slice(3)}`), element("span", "", name.split(".").pop().replaceAll("_", " ")), keyButton(plus, "+", `${name}: forwards, key ${plus.slice(3)}`));
       $("joints").append(box);
     });
     if (!flies) $("fly").hidden = $("card-keys").hidden = true;
     const touch = matchMedia("(pointer: coarse)").matches || navigator.maxTouchPoints > 0;
     $("sticks").hidden = !(flies && touch);
-    if (touch) $("card-keys").textContent = "Use the two sticks: the left one moves, the right one turns and dives. Release them, and the vehicle holds its position.";
+    if (touch) $("card-keys").textContent = "Use the two sticks: the left stick moves, the right stick turns and dives. If you release both, the vehicle holds its position.";
     for (const stick of document.querySelectorAll(".stick")) addStick(stick);
   }
   function addStick(stick) {
@@ -420,7 +420,7 @@
     stick.onpointerup = stick.onpointercancel = () => set(0, 0);
   }
 
-  // Hints for the first flight: each stays until it is followed.
+  // Hints for the first flight; each hint is shown until the user follows it.
   const coach = {
     left: null,
     begin() {
@@ -428,7 +428,7 @@
       const touch = !$("sticks").hidden, say = (keys, stick) => (touch ? stick : keys);
       const steps = [
         [() => sent["operator.surge"], say("Hold <kbd>W</kbd> to fly forward", "Push the left stick up to fly forward")],
-        [() => sent["operator.yaw"], say("<kbd>Q</kbd> and <kbd>E</kbd> turn", "Push the right stick to a side to turn")],
+        [() => sent["operator.yaw"], say("<kbd>Q</kbd> and <kbd>E</kbd> turn", "Push the right stick sideways to turn")],
         [() => sent["operator.heave"], say("<kbd>R</kbd> and <kbd>F</kbd> move up and down", "Pull the right stick to dive")],
       ];
       if (page.joints.length) steps.push([() => page.joints.some((_, k) => sent[`operator.joint_${k + 1}`]), say("<kbd>J</kbd> <kbd>L</kbd>, <kbd>I</kbd> <kbd>K</kbd> and <kbd>U</kbd> <kbd>O</kbd> move the arm", "The − and + buttons move the arm")]);
@@ -478,7 +478,7 @@
     over = true;
     showPlaying();
     const passed = checks.filter((check) => check.passed).length;
-    const text = ended ? ended.reason : checks.length ? `${passed} of ${checks.length} checks passed.` : `${t.toFixed(1)} s were simulated.`;
+    const text = ended ? ended.reason : checks.length ? `${passed} of ${checks.length} checks passed.` : `Simulated ${t.toFixed(1)} s.`;
     $("objective").querySelector("ul").replaceChildren(...checkRows(checks));
     showCard({ title: ended && ended.error ? "The simulation stopped" : "The mission is over", text, checks });
   }
@@ -498,7 +498,7 @@
         const show = () => { out.textContent = `${number(values[k])} ${row.unit}`; };
         input.oninput = () => { values[k] = Number(input.value); show(); apply(row.path, values); };
         input.ondblclick = () => { input.value = values[k] = [row.value].flat()[k]; show(); apply(row.path, values); };
-        box.title = `${row.path}; double-click for the scenario's value`;
+        box.title = `${row.path}; double-click to restore the value of the scenario`;
         box.append(element("span", "", label), out, input);
         $("sliders").append(box);
         show();
@@ -523,23 +523,23 @@
     box.select();
     try {
       await navigator.clipboard.writeText(link);
-      note("link copied: scenario, seed and parameters");
+      note("Link copied with scenario, seed and parameters");
     } catch (error) {
-      note("copy the link below");
+      note("The link could not be copied; copy it from the field below");
     }
   };
   function readLink() {
     for (const [name, text] of new URLSearchParams(location.hash.slice(1))) {
       const slider = sliders.find(({ row }) => row.path === name), numbers = text.split(",").map(Number);
       if (name === "scenario") {
-        if (text !== manifest.name) note(`the link is of scenario ${text}; this page has ${manifest.name}`);
+        if (text !== manifest.name) note(`The link is for scenario ${text}, but this page simulates ${manifest.name}`);
       } else if (name === "seed") {
         if (/^\d{1,15}$/.test(text)) $("seed").value = text;
-        else note(`the link's seed is ${text}, must be a whole number`);
+        else note(`The seed ${text} in the link is not an integer; the seed of the scenario is used`);
       } else if (name === "speed" && [...$("speed").options].some((option) => option.value === text)) $("speed").value = text;
-      else if (!slider) note(`the link sets ${name}, which this page cannot change; it has ${sliders.map(({ row }) => row.path).join(", ") || "none"}`);
+      else if (!slider) note(`The link sets ${name}, which this page cannot change; available: ${sliders.map(({ row }) => row.path).join(", ") || "none"}`);
       else if (numbers.length !== slider.row.size || numbers.some((x) => !(x >= slider.row.low && x <= slider.row.high))) {
-        note(`the link sets ${name} to ${text}, outside its range ${slider.row.low} to ${slider.row.high} ${slider.row.unit}; the scenario's value is used`);
+        note(`The link sets ${name} to ${text}, outside the range ${slider.row.low} to ${slider.row.high} ${slider.row.unit}; the value of the scenario is used`);
       } else numbers.forEach((x, k) => { slider.values[k] = x; slider.inputs[k].input.value = x; slider.inputs[k].show(); });
     }
   }
@@ -588,7 +588,7 @@
   }
 
   const quantities = ["position", "orientation", "velocity", ...["fluid_velocity", "actuator_force", "saturated", "line_position"].filter((name) => manifest.variables.some((v) => v.name === name))];
-  // Coarser pictures where drawing is slow: the mean time of four frames counts.
+  // Reduces drawing quality if the mean time of four frames is too long.
   let ticked = 0, slow = [];
   function keepUp(now) {
     if (playing && view && now - ticked < 3000) slow.push(now - ticked);
@@ -623,7 +623,7 @@
     document.body.dataset.started = String(Math.round(performance.now()));
   }
 
-  // The engine starts first, beside the scene.
+  // The engine starts first, while the scene is being built.
   const missing = HydroMechsEngine.supported();
   window.hydromechs = { send, play, restart, setMode, steering, plots, scatter, get view() { return view; }, get state() { return state; },
     get mode() { return MODES[mode]; }, get frames() { return framed; }, store, notes, linkText };  // for tests

@@ -1,7 +1,7 @@
 "use strict";
-// Lines behind a body, and many missions at once as outlines of a body with their paths.
+// Draws the trail of a body, and many missions at the same time as outlines of a body with paths.
 
-// A growing line in a layer of a scene; it keeps every n-th point when it becomes long.
+// Growing line in a layer of a scene, which keeps only every n-th point when it becomes long.
 class Trail {
   constructor(view, layer, rgb, size = 4000) {
     this.size = size;
@@ -105,7 +105,7 @@ class Scatter {
     if (view) view.dirty = true;
   }
 
-  // Outlines of the box around the followed body, one for each mission, which do not hide the body itself.
+  // Builds outlines of the bounding box of the followed body, one per mission, which do not hide the body.
   build(page) {
     const view = this.view();
     this.outlines = null;
@@ -139,7 +139,7 @@ class Scatter {
     this.parts.push(line);
     view.dirty = true;
   }
-  // Moves all outlines to their places at a time [s].
+  // Moves all outlines to their poses at a time [s].
   show(t) {
     const shown = this.flights.filter(({ poses }) => poses && poses.length), { outlines, edges, points } = this;
     if (!shown.length || !outlines) return;

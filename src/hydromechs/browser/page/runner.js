@@ -1,9 +1,9 @@
 "use strict";
-// Runs a compiled mission by the clock and answers requests of the page: in a worker thread, or in the page where it has none.
+// Runs a compiled mission in real time and answers requests of the page, in a worker thread or in the page without workers.
 
 function missionRunner(post) {
-  const SLICE = 8;        // time of computing between two messages [ms]
-  const CHUNK = 0.02;     // simulated time between two looks at the clock [s]
+  const SLICE = 8;        // computing time between two messages [ms]
+  const CHUNK = 0.02;     // simulated time between two readings of the clock [s]
   const LAG = 0.1;        // time by which a run may be late before its clock waits [s]
   let world = null, manifest = null, playing = false, speed = 1, goal = 0, clock = 0, stop = 0, run = 0;
   let measured = { wall: 0, since: 0, t: 0, factor: 0 };
@@ -18,7 +18,7 @@ function missionRunner(post) {
     measured = { ...measured, since: clock, t: world.t, wall: 0 };
   }
 
-  // Advance for a slice of time; return true if more is due.
+  // Advances for a slice of time; returns true if the run is still late.
   function advance() {
     const now = performance.now(), began = now, { step } = manifest;
     if (speed === Infinity) goal = Infinity;
@@ -150,7 +150,7 @@ function missionRunner(post) {
 
   // -- many missions ---------------------------------------------------------------------------------------------------------
 
-  // Fly missions one after another, each with its own seed and parameters; return poses of one body and the checks of each.
+  // Flies missions one after another, each with its own seed and parameters; returns the poses of one body and the checks.
   function begin({ missions, body, every, duration }) {
     playing = false;
     study = { missions: [...missions], body, every, duration, current: null };

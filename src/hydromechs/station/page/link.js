@@ -1,5 +1,5 @@
 "use strict";
-// The page's connection, in a worker thread: a page that is busy drawing still sends heartbeats, and gets only the latest frame.
+// Connection of the page in a worker thread. A page that is busy drawing still sends heartbeats, and receives only the latest frame.
 
 const ALIVE_EVERY = 250;    // ms between heartbeats
 const HUNG = 10000;         // ms without a message from the page after which heartbeats stop

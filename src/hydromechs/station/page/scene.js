@@ -1,4 +1,4 @@
-// On a slow machine keys and numbers come first: pictures take half of the time at most, and 30 come in a second.
+// Keys and numbers have priority on slow machines: drawing takes at most half of the time, and at most 30 frames per second.
 (() => {
   const least = 1000 / 30 - 4, most = 150, native = window.requestAnimationFrame.bind(window);
   let now = 0, pause = least;

@@ -1,11 +1,11 @@
 "use strict";
-// The page of the operator station: what the keys, buttons and gamepad say goes to the link; what the link says is shown.
+// Page of the operator station: sends input from keys, buttons and gamepad over the link, and shows received frames.
 
 const $ = (id) => document.getElementById(id);
 const base = location.pathname.replace(/\/?$/, "/");
 const SEND_EVERY = 50;      // ms between messages of the pilot
 
-const PLAIN = location.hash === "#numbers";   // a page without pictures
+const PLAIN = location.hash === "#numbers";   // page with numbers only, without scenes
 
 const link = new Worker("link.js");   // holds the connection, so that a busy page still sends heartbeats
 let hello = null, frame = null, scene = -1, gripping = false;
@@ -39,7 +39,7 @@ function send(message) { link.postMessage({ send: JSON.stringify(message) }); }
 
 const steers = () => frame !== null && frame.steers;
 
-// -- what the operator asks for -----------------------------------------------------------------------------------------------
+// -- requests of the operator -------------------------------------------------------------------------------------------------
 
 function tick() {
   if (!steers()) return;
@@ -72,7 +72,7 @@ function delay() {
   const values = { delay: value("delay-time"), message_time: value("message-time"), loss: value("loss") };
   if (values.delay >= 0 && values.delay <= 20 && values.message_time >= 0 && values.message_time <= 20 && values.loss >= 0 && values.loss <= 1)
     { note(""); send({ type: "delay", ...values }); }
-  else note("Delay and time of a message must be 0 to 20 s, lost messages 0 to 1.");
+  else note("Enter a delay and transmission time from 0 to 20 s, and a message loss from 0 to 1.");
 }
 
 const PRESS = { Digit1: () => mode("manual"), Digit2: () => mode("speed"), Digit3: () => mode("hold"),
@@ -159,7 +159,7 @@ function download(message) {
   setTimeout(() => URL.revokeObjectURL(a.href), 1000);
 }
 
-// -- what is shown --------------------------------------------------------------------------------------------------------------
+// -- display --------------------------------------------------------------------------------------------------------------------
 
 let noted = "";
 const note = (text) => { noted = text; };
@@ -175,8 +175,8 @@ function ghostRows() {
   const { ghost, status } = frame, link = status.link;
   if (!ghost || !link) return "";
   const g = ghost.hud, row = (name, value) => `<tr><td>${name}</td><td>${value}</td></tr>`;
-  return `<div class="warn">telemetry, ${fixed(link.age, 1)} s old${link.lost ? `; ${link.lost} messages lost` : ""}</div>
-    <div class="ghost">Ghost: predicted, ${fixed(link.ahead, 1)} s from now
+  return `<div class="warn">Telemetry: ${fixed(link.age, 1)} s old${link.lost ? `; ${link.lost} messages lost` : ""}</div>
+    <div class="ghost">Ghost: predicted ${fixed(link.ahead, 1)} s ahead
     <table>${row("position", `${g.position.map((x) => fixed(x)).join("  ")} m`)}
     ${row("depth", `${fixed(g.depth)} m`)}${row("heading", `${fixed(g.heading, 1)}°`)}${row("speed", `${fixed(g.speed)} m/s`)}
     ${g.tools.map((x) => row(short(x[0]), `${x.slice(1).map((v) => fixed(v)).join("  ")} m`)).join("")}</table></div>`;
@@ -185,10 +185,10 @@ function aheadRows() {
   const a = frame.ahead;
   return a ? `<div>Next 10 s, simulated in ${fixed(a.took, 0)} ms</div>${a.ways.map((w) =>
     `<div><span style="color:rgb(${w[1].map(Number).join(",")})">━━</span> ${escape(w[0])}: ${fixed(w[2], 1)} m away${
-      w[3] < 9.9 ? `, only to ${fixed(w[3], 1)} s` : ""}</div>`).join("")}` : "";
+      w[3] < 9.9 ? `, stops at ${fixed(w[3], 1)} s` : ""}</div>`).join("")}` : "";
 }
 
-// -- what the page shows of a frame ----------------------------------------------------------------------------------------------
+// -- display of a frame ----------------------------------------------------------------------------------------------------------
 
 function show() {
   if (frame.scene !== scene) loadScenes();
@@ -232,7 +232,7 @@ function show() {
     checks.replaceChildren(...status.checks.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
     $("objective").hidden = !status.checks.length;
   }
-  $("who").textContent = frame.steers ? `You have control${frame.asking.length ? `; ${frame.asking[0]} asks for it` : ""}`
+  $("who").textContent = frame.steers ? `You have control${frame.asking.length ? `; ${frame.asking[0]} requests control` : ""}`
     : frame.pilot ? `${frame.pilot} has control` : "Nobody has control";
   $("who").textContent += ` · you are ${frame.you}, ${frame.seats} connected`;
   $("ask").disabled = frame.steers;
@@ -267,7 +267,7 @@ function loadScene(view) {
   box.onload = () => listen(box.contentWindow);
   box.src = PLAIN || (view === "onboard" && !camera) ? "about:blank" : `${base}${view}/${hello.seat}`;
 }
-const aimed = { camera: 0, pan: 0, tilt: 0 };   // of this page's onboard camera
+const aimed = { camera: 0, pan: 0, tilt: 0 };   // selection of the onboard camera of this page
 function aim(changes) {
   Object.assign(aimed, changes);
   send({ type: "aim", ...aimed });
