@@ -822,7 +822,7 @@ const HydroMechsEngine = (() => {
       const [head, entry] = dot < 0 ? [name, ""] : [name.slice(0, dot), name.slice(dot + 1)];
       const known = this._m.variables.find((v) => v.name === head);
       const dims = head === "time" ? [] : ANGLES.includes(head) ? ["body"] : known && known.dims;
-      if (!dims) throw new Error(`no quantity ${quoted(head)}`);
+      if (!dims) throw new Error(`unknown quantity ${quoted(head)}`);
       const { coords } = this._m;
       const indices = (text, rest) => {
         if (!rest.length) return text ? [] : [[]];
@@ -839,7 +839,7 @@ const HydroMechsEngine = (() => {
         return [];
       };
       const found = indices(entry, dims);
-      if (!found.length) throw new Error(`no quantity ${quoted(name)}; ${quoted(head)} has the dimensions ${dims.join(", ") || "none"}`);
+      if (!found.length) throw new Error(`unknown quantity ${quoted(name)}; ${quoted(head)} has the dimensions ${dims.join(", ") || "none"}`);
       const shape = known ? known.shape : dims.length ? [this._s.nb] : [];
       const flat = found.map((row) => row.reduce((sum, i, k) => sum * shape[k] + i, 0));
       return (this._found[name] = [head, ANGLES.includes(head) ? found : flat.map((i) => [i])]);
