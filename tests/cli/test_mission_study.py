@@ -43,7 +43,7 @@ def test_a_wrong_mission_or_engine_lists_what_there_is(study):
     status, _, err = study("missions", "--missions", "crush")
     assert status == 1 and "no mission 'crush'" in err and "crash" in err
     status, _, err = study("speed", "--missions", "crash", "--engines", "havok")
-    assert status == 1 and "no engine 'havok'; available: mujoco, dart, bullet" in err
+    assert status == 1 and "no engine is named 'havok'; available: mujoco, dart, bullet" in err
     assert set(MISSIONS) <= set(hm.library.scenario_names())
 
 

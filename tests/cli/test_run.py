@@ -53,7 +53,7 @@ def test_a_run_in_another_engine_can_be_resumed_to_the_last_bit(run, scenario, t
     np.testing.assert_array_equal(second.q[-1], whole.q[-1])
     assert whole.attrs["integrator"] == "mujoco with exact added mass"
     code, _, err = run("run", scenario(), "--engine", "newton", "--out", tmp_path / "no")
-    assert code == 1 and "no engine 'newton'; available: mujoco, dart, bullet;" in err
+    assert code == 1 and "no engine is named 'newton'; available: mujoco, dart, bullet;" in err
 
 
 def test_a_failed_check_is_said_and_gives_status_1(run, scenario, tmp_path):

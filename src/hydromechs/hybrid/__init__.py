@@ -1,4 +1,4 @@
-"""Plants on third-party physics engines, MuJoCo, DART and Bullet; added-mass schemes and their stability."""
+"""Plants on third-party physics engines (MuJoCo, DART, Bullet), with added-mass schemes and their stability."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

@@ -1,4 +1,4 @@
-"""Bullet: bodies carry the part of added mass that a rigid body can represent; schemes iterate the remainder."""
+"""Bullet engine: bodies carry the part of added mass that a rigid body can represent; schemes iterate the remainder."""
 
 import math
 import os
@@ -26,22 +26,22 @@ TERRAIN: Mapping[type[Shape], tuple[str, Callable[[Any], dict[str, Any]]]] = {
     Capsule: ("CAPSULE", lambda shape: dict(radius=shape.radius, height=shape.length)),
     Sphere: ("SPHERE", lambda shape: dict(radius=shape.radius)),
 }
-"""Type and size of static shapes other than height fields."""
+"""Bullet type and size of each static shape except height fields."""
 GROUND, BODY = 1, 2
-"""Collision groups."""
+"""Collision groups of ground and bodies."""
 
 
 class _Tree:
-    """One of Bullet's multibodies: a root with its tree."""
+    """Bullet multibody: a root body with its tree."""
 
     def __init__(self, uid: int, root: int, links: dict[int, int]) -> None:
         self.uid, self.root, self.links = uid, root, links
         self.of_link = {link: body for body, link in links.items()}
-        """Our body for each link."""
+        """Index of our body for each Bullet link."""
         self.com, self.turn = np.zeros(3), np.eye(3)
-        """Position and axes of the inertial frame of its free base on our body."""
+        """Position and axes of the inertial frame of the free base in axes of our body."""
         self.origin = np.eye(4)
-        """Pose of its free joint's frame in the world."""
+        """Pose of the frame of the free joint in the world, shape (4, 4)."""
 
 
 JOINTS: Mapping[type[joints.Joint], str] = {
@@ -50,11 +50,11 @@ JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Revolute: "continuous",
     joints.Prismatic: "prismatic",
 }
-"""Types of joints in the URDF that Bullet reads."""
+"""URDF joint types, keyed by joint class."""
 
 
 class BulletEngine(Engine):
-    """Bullet's multibodies by pybullet."""
+    """Bullet engine, using multibodies of pybullet."""
 
     name = "bullet"
     module = "pybullet"
@@ -63,18 +63,22 @@ class BulletEngine(Engine):
     hint = " (wheels for Python 3.11 only)"
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        """Return unsupported joints: several for one body, and free joints on a body."""
+        """Return unsupported features: joints of several parts, free joints on other bodies, and shapes."""
         out = scene.others((*TERRAIN, HeightField), "Bullet")
         for i, body in enumerate(model.bodies):
             parts = body.joint.parts
             if len(parts) > 1:
-                out.append(f"body {body.name!r} has a joint of several parts; Bullet supports joints of one part")
+                out.append(
+                    f"body {body.name!r} has a joint of several parts, which Bullet does not support; use another engine"
+                )
             elif isinstance(parts[0], joints.Free) and model.parent[i] >= 0:
-                out.append(f"body {body.name!r} moves freely on another body; Bullet supports that on the world only")
+                out.append(
+                    f"body {body.name!r} has a free joint on another body, which Bullet does not support; use another engine"
+                )
         return out
 
     def carries(self, model: Model, added: Array) -> Array:
-        """Return mass and moments of inertia at the centre of mass: the maximum with a non-negative remainder, axis by axis."""
+        """Return mass and moments of inertia at the centre of mass: the largest values that leave a non-negative remainder."""
         out = np.zeros_like(added)
         for i, body in enumerate(model.bodies):
             c = np.array(body.inertia.com)
@@ -188,7 +192,7 @@ class BulletEngine(Engine):
         return uid
 
     def _height_field(self, field: HeightField) -> tuple[dict[str, Any], tuple[Any, Array]]:
-        """Create a height field of triangles; Bullet places the mean of minimum and maximum height at the origin."""
+        """Create a height field of triangles; Bullet puts the mean of its minimum and maximum height at the origin."""
         rows, R, at = height_rows(field, self._model.world.down[2])
         dx, dy = field.spacing
         shape = dict(
@@ -217,14 +221,14 @@ class BulletEngine(Engine):
             self._soften(*where[a if b in scene.grounded else b], material)
 
     def _soften(self, uid: int, link: int, material: Material) -> None:
-        """Set stiffness and damping of a link's contacts on one body of each pair, because Bullet combines both in series."""
+        """Set contact stiffness and damping on one body of each pair, as Bullet combines both bodies in series."""
         stiffness, damping = spring_of(material)
         self._p.changeDynamics(uid, link, contactStiffness=stiffness, contactDamping=damping, **self._at)
 
     # -- running ------------------------------------------------------------------------------------------------------------
 
     def put(self, q: Array, v: Array) -> None:
-        """Set the state unless it is already set, which would reset contacts."""
+        """Set the state, unless it is unchanged: setting it would reset contacts."""
         if (
             not self._scene.pieces
             or self._known is None
@@ -267,7 +271,7 @@ class BulletEngine(Engine):
         return q.copy(), v.copy()
 
     def apply(self, force: Array, inertia: Array | None = None) -> None:
-        """Store the force for the step: Bullet clears forces after each step."""
+        """Store the force for the step, as Bullet clears forces after each step."""
         self._force = force
 
     def _push(self) -> None:
@@ -293,7 +297,7 @@ class BulletEngine(Engine):
         return [(np.array(linear), np.array(angular)) for linear, angular in rates]
 
     def acceleration(self) -> Array:
-        """v̇ at the start of the step: of a base from its centre of mass, R v̇ = a_c − α × r − ω × (ω × r) − ω × v_o."""
+        """Return v̇ at the start of the step; for a base, R v̇ = a_c − α × r − ω × (ω × r) − ω × v_o from the mass centre."""
         model, out = self._model, np.zeros(self._model.nv)
         for tree, (v_0, w), (v_1, w_1) in zip(self._free, self._before, self._rates(), strict=True):
             R, _ = self._pose(tree, self._q)
@@ -324,7 +328,7 @@ class BulletEngine(Engine):
         return out
 
     def save(self) -> Any:
-        """Return the state; with contacts, also Bullet's complete contact state."""
+        """Return the state and, during contact, Bullet's complete contact state."""
         kept = None
         if self._scene.pieces and self._p.getContactPoints(**self._at):
             if self._kept is not None:

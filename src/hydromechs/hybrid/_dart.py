@@ -1,4 +1,4 @@
-"""DART: each body's 6×6 inertia includes added mass."""
+"""DART engine: the 6×6 inertia of each body includes added mass."""
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -24,7 +24,7 @@ SHAPES: Mapping[type[Shape], Callable[[Any, Any], Any]] = {
     Sphere: lambda dart, shape: dart.SphereShape(shape.radius),
     Ellipsoid: lambda dart, shape: dart.EllipsoidShape(2.0 * shape.half_size),
 }
-"""DART shapes from `dartpy.dynamics` and our shape; a plane is the top of a large box."""
+"""Functions from `dartpy.dynamics` and our shape to a DART shape; a plane is the top face of a large box."""
 ONE = np.ones((1, 1))
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "Free",
@@ -33,18 +33,18 @@ JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Revolute: "Revolute",
     joints.Prismatic: "Prismatic",
 }
-"""DART's names of our joints."""
+"""DART joint names, keyed by joint class."""
 
 
 class DartEngine(Engine):
-    """DART's world with one skeleton, and one for the terrain."""
+    """DART engine, with one skeleton for the mechanism and one for the terrain."""
 
     name = "dart"
     module = "dartpy"
     joint_types = JOINTS
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        """Return unsupported height fields, which DART lacks in Python."""
+        """Return unsupported features: height fields, which dartpy lacks, and other shapes."""
         return scene.others(tuple(SHAPES), "dartpy")
 
     def carries(self, model: Model, added: Array) -> Array:
@@ -104,7 +104,7 @@ class DartEngine(Engine):
         made.getDynamicsAspect().setRestitutionCoeff(0.0)
 
     def put(self, q: Array, v: Array) -> None:
-        """Set the state and the conversion of accelerations to our coordinates."""
+        """Set the state and the matrices that convert accelerations to our coordinates."""
         self._tree.put(q, v)
         self._maps: list[tuple[Array, Array, Any]] = []
         for part in self._tree.moving:
@@ -121,7 +121,7 @@ class DartEngine(Engine):
         self._tree.set_forces(force)
 
     def step(self, h: float) -> None:
-        """Call `World.step` with a new contact solver: the old one starts from its last forces, which the state lacks."""
+        """Call `World.step` with a new contact solver, as an old one warm-starts from forces that are not part of the state."""
         if self._cone is not None:
             self._world.getConstraintSolver().setBoxedLcpSolver(self._cone())
         self._world.setTimeStep(h)
@@ -129,7 +129,7 @@ class DartEngine(Engine):
         self._world.step(True)
 
     def acceleration(self) -> Array:
-        """v̇ = B q̈ + Sᵀ J̇ q̇."""
+        """Return v̇ = B q̈ + Sᵀ J̇ q̇ of the last step."""
         out = np.zeros(self._tree.model.nv)
         for part, (B, rate, turning) in zip(self._tree.moving, self._maps, strict=True):
             change = (np.asarray(part.joint.getVelocities()) - rate) / self._h
@@ -137,7 +137,7 @@ class DartEngine(Engine):
         return out
 
     def touches(self) -> list[Touch]:
-        """Return contacts with a force, from the last collision result."""
+        """Return contacts with nonzero force from the last collision result."""
         out = []
         for contact in self._world.getLastCollisionResult().getContacts():
             force = np.array(contact.force)
@@ -172,19 +172,19 @@ class _Part(NamedTuple):
     q: slice
     v: slice
     axes: Array
-    """Its motion subspace S, angular first, shape (6, n)."""
+    """Motion subspace S, angular first, shape (6, n)."""
 
     def rates(self) -> Array:
-        """Return B with v = B q̇, shape (n, n): for rates q̇ of DART, J q̇ = S v is the relative velocity in the child's axes."""
+        """Return B in v = B q̇, shape (n, n), for DART rates q̇; J q̇ = S v is the relative velocity in axes of the child."""
         if self.ours.nv == 1:
             return ONE
         return self.axes.T @ np.asarray(self.joint.getRelativeJacobian())
 
 
 class DartTree:
-    """DART's skeleton of a mechanism, and the conversion between its coordinates and ours.
+    """DART skeleton of a mechanism, with conversion between DART coordinates and ours.
 
-    Inertias are about the bodies' origins in their axes, linear first, shape (nb, 6, 6).
+    `inertias` are about body origins in body axes, linear first, shape (nb, 6, 6).
     """
 
     def __init__(self, dartpy: ModuleType, model: Model, inertias: Array) -> None:
@@ -192,7 +192,7 @@ class DartTree:
         self.skeleton = dartpy.dynamics.Skeleton(model.name)
         self.skeleton.setGravity([0.0, 0.0, 0.0])
         self.nodes: list[Any] = []
-        """DART's bodies in our order."""
+        """DART body nodes in our order."""
         self.parts: list[_Part] = []
         for i, body in enumerate(model.bodies):
             node: Any = None if model.parent[i] < 0 else self.nodes[model.parent[i]]
@@ -205,7 +205,7 @@ class DartTree:
             node.setName(body.name)
             self.nodes.append(node)
         self.moving = [part for part in self.parts if part.ours.nv]
-        """Joints that move."""
+        """Movable joints."""
 
     def _set_inertia(self, node: Any, matrix: Array) -> None:
         order = [3, 4, 5, 0, 1, 2]
@@ -239,7 +239,7 @@ class DartTree:
             part.joint.setVelocities(np.linalg.solve(part.rates(), v[part.v]) if part.ours.nv > 1 else v[part.v])
 
     def state(self) -> tuple[Array, Array]:
-        """Configuration (nq,) and velocity (nv,)."""
+        """Return configuration (nq,) and velocity (nv,)."""
         q, v = np.zeros(self.model.nq), np.zeros(self.model.nv)
         for part in self.moving:
             here = np.asarray(part.joint.getPositions())

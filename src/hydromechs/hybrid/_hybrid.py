@@ -1,4 +1,4 @@
-"""Plant on a third-party engine: checks, replaced components, and the stepping method."""
+"""Plants on third-party engines: checks, replaced components, and the stepping method."""
 
 from __future__ import annotations
 
@@ -26,36 +26,37 @@ from ._schemes import Causal, Exact, Filtered, Iterated, Scheme, Stability, Unst
 from ._steps import EngineContact, EngineMemory, EngineRun, EngineSteps
 
 ENGINES: Mapping[str, type[Engine]] = {e.name: e for e in (MuJoCoEngine, DartEngine, BulletEngine)}
-"""Engines by name."""
+"""Engine classes, keyed by name."""
 SCHEMES: Mapping[str, type[Scheme]] = {s.name: s for s in (Exact, Iterated, Causal, Filtered)}
-"""Schemes of added mass by name."""
+"""Added-mass schemes, keyed by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hybrid:
-    """Third-party engine, and its treatment of added mass.
+    """Third-party engine with a treatment of added mass.
 
-    The engine has the rigid bodies, joints and contacts. Everything else (water, weight, thrusters, drives, friction,
-    stops, grasps, custom components) is computed by our compiled functions before each of its steps and applied as a force.
+    The engine handles rigid bodies, joints and contacts. Before each engine step, compiled functions of HydroMechs compute all
+    other forces (water, weight, thrusters, drives, friction, stops, grasps, custom components), which are applied to the
+    engine.
 
         sim = Hybrid(engine="mujoco").simulation(plant, step=0.002)
     """
 
     engine: str | Engine
-    """mujoco, dart or bullet, or an object of a custom class derived from `Engine`."""
+    """Engine name (mujoco, dart or bullet), or an instance of a class derived from `Engine`."""
     scheme: Scheme = field(default_factory=Exact)
-    """Treatment of added mass."""
+    """Added-mass scheme."""
     accept_unstable: bool = False
-    """Run a scheme even if it is unstable for the mechanism."""
+    """True to run a scheme even if it is unstable for the mechanism."""
 
     def __post_init__(self) -> None:
         if isinstance(self.engine, type):
-            raise ValueError(f"engine is the class {self.engine.__name__}, must be an object: {self.engine.__name__}()")
+            raise ValueError(f"engine is the class {self.engine.__name__}; pass an instance, {self.engine.__name__}()")
         if not isinstance(self.engine, Engine) and self.engine not in ENGINES:
-            own = "for the built-in engine omit it, or use --engine hydromechs"
-            raise ValueError(f"no engine {self.engine!r}; available: {', '.join(ENGINES)}; {own}")
+            own = "for the built-in engine, omit the engine or use --engine hydromechs"
+            raise ValueError(f"no engine is named {self.engine!r}; available: {', '.join(ENGINES)}; {own}")
         if not isinstance(self.scheme, Scheme):
-            raise ValueError(f"scheme is {self.scheme!r}, must be an Exact(), Iterated(), Causal() or Filtered()")
+            raise ValueError(f"scheme is {self.scheme!r}; pass Exact(), Iterated(), Causal() or Filtered()")
 
     @property
     def name(self) -> str:
@@ -67,15 +68,15 @@ class Hybrid:
         return type(self.engine) if isinstance(self.engine, Engine) else ENGINES[self.engine]
 
     def new_engine(self) -> Engine:
-        """Return an engine of its own for one simulation."""
+        """Return a new engine for one simulation."""
         return copy.deepcopy(self.engine) if isinstance(self.engine, Engine) else ENGINES[self.engine]()
 
     def on(self, plant: Plant, start: State | None = None) -> tuple[Plant, EngineMethod]:
-        """Return the plant adapted to the engine, and the stepping method; pass both to a `Simulation`.
+        """Return the plant adapted to the engine and the stepping method; pass both to a `Simulation`.
 
-        The engine's contacts replace our soft ones. Stability is judged at the start, by default the model's initial state.
-        Raises `ModuleNotFoundError` if the engine is not installed, `UnsupportedFeature` with all unsupported features, and
-        `UnstableScheme` unless instability is accepted.
+        Contacts of the engine replace the built-in compliant contacts. Stability is evaluated at `start`, which defaults to the
+        initial state of the model. Raises `ModuleNotFoundError` if the engine is not installed, `UnsupportedFeature` with a
+        list of all unsupported features, and `UnstableScheme` unless instability is accepted.
         """
         if self._kind.module:
             self.new_engine().library()
@@ -93,8 +94,8 @@ class Hybrid:
         return prepared, EngineMethod(self, prepared, pairs)
 
     def faults(self, plant: Plant, start: State | None = None) -> list[str]:
-        """Return the reasons why `on` would reject a plant, whether or not the engine is installed."""
-        out = [f"engine {self.name!r} cannot represent it: {text}" for text in self._unable(plant)]
+        """Return the reasons why `on` would reject a plant, even if the engine is not installed."""
+        out = [f"engine {self.name!r}: {text}" for text in self._unable(plant)]
         verdict = self.stability(plant, start)
         return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]
 
@@ -106,24 +107,24 @@ class Hybrid:
             unknown += [f"joint {part.name!r}: {text}"] if text else []
         if plant.given_motion:
             names = ", ".join(repr(plant.model.body_names[i]) for i in plant.given_motion)
-            unknown.append(f"the motion of the joints {names} is prescribed as a function of time; run without an engine")
+            unknown.append(f"joints {names} have prescribed motion, which engines do not support; run without an engine")
         return (unknown or self.new_engine().faults(plant.model, scene_of(plant.model, _pairs(plant)))) + [
-            f"the open parameter {name!r} belongs to rigid bodies, which are fixed there; open only numbers of hydro and world"
+            f"open parameter {name!r} is a constant of rigid bodies in an engine; open only parameters of hydro and world"
             for name in plant.parameters
             if ".hydro." not in name and not name.startswith("world.")
         ]
 
     def _refusal(self, verdict: Stability) -> str:
-        return f"engine {self.name!r}, {verdict.words}; to run it anyway, set accept_unstable to true"
+        return f"engine {self.name!r}, {verdict.words}; or set accept_unstable to true to run it anyway"
 
     def stability(self, plant: Plant, start: State | None = None) -> Stability:
-        """Return the amplification of errors by the scheme at the start, with the whole mechanism under water."""
+        """Return the error amplification of the scheme at the start, with the whole mechanism under water."""
         q = np.asarray((plant.model.initial() if start is None else start).q)
         rotors, known = _rotors(self._kind, plant)
         return stability(self.scheme, ratios(plant.model, q, added_masses(plant.model), rotors, known))
 
     def simulation(self, plant: Plant, *, state: State | None = None, **options: Any) -> Simulation:
-        """Return a simulation of the plant on the engine, with options of `Simulation`: controller, events, step, record."""
+        """Return a simulation of the plant on the engine; the options are those of `Simulation`."""
         prepared, method = self.on(plant, state)
         return Simulation(prepared, integrator=method, state=state, **options)
 
@@ -133,14 +134,14 @@ def _pairs(plant: Plant) -> tuple[Pair, ...]:
 
 
 def _rotors(engine: type[Engine], plant: Plant) -> tuple[np.ndarray, np.ndarray]:
-    """Return inertia of rotors unknown to the engine, and known to it, shape (nv,) each."""
+    """Return the rotor inertia unknown to the engine, and the rotor inertia known to it, shape (nv,) each."""
     armature = np.zeros(plant.model.nv) if plant.armature is None else plant.armature
     nothing = np.zeros(plant.model.nv)
     return (nothing, armature) if engine.takes_rotors else (armature, nothing)
 
 
 class EngineMethod(Integrator):
-    """Equal steps by an engine; order 1, like its semi-implicit Euler steps."""
+    """Fixed-step method of an engine, of order 1 like its semi-implicit Euler steps."""
 
     __slots__ = ("_pairs", "_plant", "hybrid")
     restarts_at_stops = False
@@ -163,9 +164,9 @@ class EngineMethod(Integrator):
         return SemiImplicitEuler().longest_internal_step(frequency, decay)
 
     def remedy(self, step: float) -> str:
-        """Advise a shorter step, unless the scheme is unstable for all steps."""
+        """Return the advice to reduce the step, or the stability result if the scheme is unstable for all steps."""
         verdict = self.hybrid.stability(self._plant)
-        return f"take a step below {step:g} s" if verdict.stable else verdict.words
+        return f"reduce the step below {step:g} s" if verdict.stable else verdict.words
 
     def propagator(self, stepper: Stepper) -> EngineSteps:
         plant, scheme, engine = self._plant, self.hybrid.scheme, self.hybrid.new_engine()
@@ -182,7 +183,7 @@ class EngineMethod(Integrator):
 
 
 def _joint_type(joint: joints.Joint) -> str:
-    """Return the type of a custom joint as in a model file, without the folder, such as "rail.py:Circle"; or its class."""
+    """Return the type of a custom joint as in a model file, without folder, such as "rail.py:Circle", or its class name."""
     try:
         source, _, name = reference_to(type(joint), None).rpartition(":")
     except UnsupportedFeature:

@@ -1,4 +1,4 @@
-"""MuJoCo: its mass matrix receives the joint-space added inertia before constraints are solved."""
+"""MuJoCo engine: the joint-space added inertia is added to the mass matrix before constraints are solved."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -16,7 +16,7 @@ from ._engine import Engine, Touch
 from ._scene import Scene, friction_of, height_rows, placement_pose, spring_of
 
 BEFORE = ("mj_kinematics", "mj_comPos", "mj_camlight", "mj_flex", "mj_tendon", "mj_makeM")
-"""Stages of a step up to the mass matrix."""
+"""Stages of a step until the mass matrix."""
 AFTER = (
     "mj_factorM",
     "mj_collision",
@@ -29,13 +29,13 @@ AFTER = (
     "mj_fwdAcceleration",
     "mj_fwdConstraint",
 )
-"""Stages from there to the accelerations."""
+"""Stages of a step from the mass matrix to the accelerations."""
 SLIDING = 0.1
-"""Maximum fraction of the sliding speed lost in a step inside the friction cone."""
+"""Maximum fraction of the sliding speed lost per step inside the friction cone."""
 STICKING = 100.0
-"""Stiffness of friction relative to that of the normal; with `SLIDING` it creeps with force / (10 (C + K h))."""
+"""Friction stiffness relative to normal stiffness; with `SLIDING`, contacts creep at force / (10 (C + K h))."""
 UNSEEN = {"contype": 0, "conaffinity": 0}
-"""Geoms collide in explicit pairs only."""
+"""Collision settings of geoms that collide only in explicit pairs."""
 GEOMS: Mapping[type[Shape], tuple[str, Callable[[Any], Sequence[float] | Array]]] = {
     Plane: ("PLANE", lambda shape: (0.0, 0.0, 1.0)),
     Box: ("BOX", lambda shape: 0.5 * np.array(shape.size)),
@@ -44,9 +44,9 @@ GEOMS: Mapping[type[Shape], tuple[str, Callable[[Any], Sequence[float] | Array]]
     Sphere: ("SPHERE", lambda shape: (shape.radius, 0.0, 0.0)),
     Ellipsoid: ("ELLIPSOID", lambda shape: shape.axes),
 }
-"""Type and size of geoms, by shape."""
+"""MuJoCo type and size functions of geoms, keyed by shape class."""
 LEAST = 1e-4
-"""Minimum impedance; the maximum is 1 minus this."""
+"""Minimum impedance; the maximum is 1 minus this value."""
 JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[Any, np.ndarray]]]] = {
     joints.Fixed: lambda kind, part, R: [],
     joints.Free: lambda kind, part, R: [*((kind.mjJNT_SLIDE, R[:, k]) for k in range(3)), (kind.mjJNT_BALL, R[:, 2])],
@@ -54,11 +54,11 @@ JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[
     joints.Revolute: lambda kind, part, R: [(kind.mjJNT_HINGE, R @ part.unit_axis)],
     joints.Prismatic: lambda kind, part, R: [(kind.mjJNT_SLIDE, R @ part.unit_axis)],
 }
-"""MuJoCo's joints and axes, as a function of its types, our joint, and axes of the joint frame on the body, (3, 3)."""
+"""Functions from MuJoCo joint types, our joint, and joint axes on the body (3, 3) to MuJoCo joints and axes."""
 
 
 class MuJoCoEngine(Engine):
-    """MuJoCo by its stages, so that the mass matrix can be changed in between; otherwise a step equals `mj_step`."""
+    """MuJoCo engine, run stage by stage to modify the mass matrix in between; otherwise a step equals `mj_step`."""
 
     name = "mujoco"
     module = "mujoco"
@@ -71,7 +71,7 @@ class MuJoCoEngine(Engine):
         return scene.others((*GEOMS, Convex, HeightField), "MuJoCo")
 
     def carries(self, model: Model, added: Array) -> Array:
-        """Return None: the joint-space inertia includes all added mass."""
+        """Return zero, as the joint-space inertia includes all added mass."""
         return np.zeros_like(added)
 
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
@@ -116,14 +116,14 @@ class MuJoCoEngine(Engine):
                     self._let_touch(f"/{first.name}", f"/{second.name}", material, 2.0)
 
     def _let_touch(self, first: str, second: str, material: Material, weight: float) -> None:
-        """Allow contact between two geoms; `weight` is MuJoCo's sum for their bodies (see `load`)."""
+        """Allow contact between two geoms; `weight` is the sum of the MuJoCo weights of their bodies (see `load`)."""
         mu = friction_of(material)
         how = dict(friction=[mu, mu, 0.0, 0.0, 0.0], condim=3 if mu else 1)
         self._tree.spec.add_pair(geomname1=first, geomname2=second, **how)
         self._pairs.append((material, weight))
 
     def _plain(self, solid: Placed) -> dict[str, Any]:
-        """Return a shape as a geom."""
+        """Return the geom of a static shape."""
         if isinstance(solid.shape, Convex):
             name = f"hull {len(self._tree.spec.meshes)}"
             self._tree.spec.add_mesh(name=name, uservert=solid.shape.surface.vertices.ravel().tolist())
@@ -134,7 +134,7 @@ class MuJoCoEngine(Engine):
         return dict(**geom, pos=solid.origin.xyz, quat=quaternion_from_matrix(solid.origin.R))
 
     def _height_field(self, model: Model, name: str, field: HeightField) -> dict[str, Any]:
-        """Create a height field of triangles; its frame has z up, so y is reversed if the world's z is down."""
+        """Create a height field of triangles with z up; y is reversed if world z is down."""
         rows, R, middle = height_rows(field, model.world.down[2])
         low, high = float(rows.min()), float(rows.max())
         span, base = max(high - low, 1e-6), 1.0
@@ -170,13 +170,13 @@ class MuJoCoEngine(Engine):
         self._data.qfrc_applied[self._tree.v_of] = B @ force
 
     def _soften(self, h: float) -> None:
-        """Give contacts the stiffness K and damping C of their materials, for steps of h.
+        """Give contacts the stiffness K and damping C of their materials for steps of length h [s].
 
-        MuJoCo solves a + R f = −b v − k r, a the acceleration of the gap r. A spring and a damper at the end of the step, f =
-        −K (r + h v₁) − C v₁ with v₁ = v + h a, correspond to 1/R = h (K h + C), b = 1/h, k = K R. Its friction is convex:
-        surfaces that slide with v_t are pushed apart by μ h b_t v_t. So b_t of friction is a tenth of b.
+        MuJoCo solves a + R f = −b v − k r, where r is the gap and a its acceleration. Spring and damper at the end of the step,
+        f = −K (r + h v₁) − C v₁ with v₁ = v + h a, correspond to 1/R = h (K h + C), b = 1/h, k = K R. The friction model is
+        convex: it separates surfaces that slide with v_t by μ h b_t v_t. Therefore b_t of friction is a tenth of b.
 
-            R = weight (1 − d)/d,    k = −solref₀/d,    b = −solref₁/d,    d its impedance
+            R = weight (1 − d)/d,    k = −solref₀/d,    b = −solref₁/d,    impedance d
         """
         m, self._material_step = self._model, h
         for i, (material, weight) in enumerate(self._pairs):
@@ -206,7 +206,7 @@ class MuJoCoEngine(Engine):
         self._mj.mj_Euler(m, d)
 
     def acceleration(self) -> Array:
-        """Bᵀ (q̈ − Ḃ v)."""
+        """Return v̇ = Bᵀ (q̈ − Ḃ v) of the last step."""
         rate = (self._data.qvel - self._before)[self._tree.v_of] / self._h
         return self._B.T @ (rate - self._bias)
 
@@ -227,7 +227,7 @@ class MuJoCoEngine(Engine):
         return out
 
     def save(self) -> Any:
-        """Return positions and rates, the only data that persist between steps."""
+        """Return positions and velocities, the only data that persist between steps."""
         return self._data.qpos.copy(), self._data.qvel.copy()
 
     def restore(self, saved: Any) -> None:
@@ -235,9 +235,9 @@ class MuJoCoEngine(Engine):
 
 
 class MujocoTree:
-    """MuJoCo's description of a mechanism without water, contacts or limits, and the conversion of coordinates.
+    """MuJoCo specification of a mechanism without water, contacts or limits, with conversion of coordinates.
 
-    A free joint is three slides and a ball, whose linear velocities are in the axes of the joint frame.
+    A free joint consists of three slides and a ball; its linear velocities are in axes of the joint frame.
     """
 
     def __init__(self, mujoco: ModuleType, model: Model) -> None:
@@ -246,9 +246,9 @@ class MujocoTree:
         self.spec.compiler.degree = False
         self.spec.compiler.autolimits = False
         self.handles: list[Any] = []
-        """MuJoCo's bodies in our order."""
+        """MuJoCo bodies in our order."""
         self.names: list[tuple[str, int, int]] = []
-        """Its joints in our order, with their numbers of coordinates and of degrees of freedom."""
+        """MuJoCo joints in our order: name, number of coordinates, number of degrees of freedom."""
         for i, body in enumerate(model.bodies):
             parent = self.spec.worldbody if model.parent[i] < 0 else self.handles[model.parent[i]]
             parts = body.joint.parts
@@ -270,7 +270,7 @@ class MujocoTree:
         ]
 
     def compile(self) -> Any:
-        """Compile MuJoCo's model, and find the indices of our coordinates in it."""
+        """Compile the MuJoCo model, and find the indices of our coordinates in it."""
         model, ours = self.spec.compile(), self.ours
         self.q_of, self.v_of = np.zeros(ours.nq, dtype=int), np.zeros(ours.nv, dtype=int)
         iq = iv = 0
@@ -282,21 +282,21 @@ class MujocoTree:
         return model
 
     def add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
-        """Add an elementary joint to MuJoCo's body, with its frame at R, shape (3, 3), and p [m], shape (3,), on the body."""
+        """Add an elementary joint to a MuJoCo body, with axes R (3, 3) and position p (3,) [m] on the body."""
         kind = self.mujoco.mjtJoint
         for k, (type_, axis) in enumerate(JOINTS[type(part)](kind, part, R)):
             handle.add_joint(name=f"{name}/{k}", type=type_, axis=axis, pos=p)
             self.names.append((f"{name}/{k}", *((4, 3) if type_ == kind.mjJNT_BALL else (1, 1))))
 
     def rates(self, q: np.ndarray) -> np.ndarray:
-        """B with q̇_MuJoCo = B v, orthogonal, shape (nv, nv)."""
+        """Return the orthogonal matrix B with q̇_MuJoCo = B v, shape (nv, nv)."""
         B = np.eye(self.ours.nv)
         for q_at, k in self._free:
             B[k : k + 3, k : k + 3] = quaternion_matrix(q[q_at][3:])
         return B
 
     def rates_bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Ḃ v, shape (nv,)."""
+        """Return Ḃ v, shape (nv,)."""
         out = np.zeros(self.ours.nv)
         for q_at, k in self._free:
             out[k : k + 3] = quaternion_matrix(q[q_at][3:]) @ cross(v[k + 3 : k + 6], v[k : k + 3])
@@ -304,10 +304,10 @@ class MujocoTree:
 
 
 def _give_inertia(handle: Any, inertia: Inertia) -> None:
-    """Return mass and inertia, in axes that always differ from the body's.
+    """Set mass and inertia in axes that differ from the body axes.
 
-    If the principal axes are those of the body at its origin, MuJoCo keeps only the diagonal of the mass matrix, which excludes
-    added mass. So the axes of a diagonal tensor are permuted: x, y, z along y, z, x of the body.
+    If the principal axes equal the body axes at the origin, MuJoCo stores only the diagonal of the mass matrix, which excludes
+    added mass. The axes of a diagonal tensor are therefore permuted: x, y, z along y, z, x of the body.
     """
     handle.mass, handle.ipos, handle.explicitinertial = inertia.mass, inertia.com, True
     xx, yy, zz, *products = inertia.tensor

@@ -1,4 +1,4 @@
-"""Possible contacts for an engine with its own contact model: shapes on bodies, terrain, and pairs of these."""
+"""Possible contacts for an engine with its own contact model: shapes on bodies, terrain, and pairs of them."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from hydromechs.values import Array
 
 
 def placement_pose(joint: joints.Joint) -> np.ndarray:
-    """Pose of a joint frame on its parent before motion, shape (4, 4), independent of our transformations, which it checks."""
+    """Return the pose of a joint frame on its parent, shape (4, 4); independent of the transformations that it verifies."""
     placement = joint.placement
     if isinstance(placement, Mdh):
         branch = _rotation(2, placement.branch_theta) @ _translation((0.0, 0.0, placement.branch_d))
@@ -25,7 +25,7 @@ def placement_pose(joint: joints.Joint) -> np.ndarray:
 
 
 def _rotation(axis: int, angle: float) -> np.ndarray:
-    """Homogeneous matrix of a rotation about coordinate `axis` by `angle` [rad], shape (4, 4)."""
+    """Return the homogeneous matrix of a rotation about coordinate `axis` by `angle` [rad], shape (4, 4)."""
     c, s = math.cos(angle), math.sin(angle)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     T = np.eye(4)
@@ -34,17 +34,17 @@ def _rotation(axis: int, angle: float) -> np.ndarray:
 
 
 def _translation(p: Sequence[float]) -> np.ndarray:
-    """Homogeneous matrix of a translation by `p` [m], shape (4, 4)."""
+    """Return the homogeneous matrix of a translation by `p` [m], shape (4, 4)."""
     return pose_matrix(np.eye(3), np.array(p))
 
 
 def swap(V: np.ndarray) -> np.ndarray:
-    """Convert linear first to angular first, or back, along the first axis."""
+    """Convert between linear-first and angular-first order along the first axis."""
     return np.concatenate([V[3:], V[:3]])
 
 
 def depth_first(model: Model) -> list[int]:
-    """Return the indices of the bodies with subtrees contiguous, as some codes require."""
+    """Return body indices in an order with contiguous subtrees, as required by some codes."""
     order: list[int] = []
     stack = [i for i in reversed(range(model.nb)) if model.parent[i] < 0]
     while stack:
@@ -56,30 +56,30 @@ def depth_first(model: Model) -> list[int]:
 TIP = 1e-3
 """Radius of the sphere that represents a contact point [m]."""
 DEPTH, RATE = 1e-3, 0.1
-"""Depth [m] and rate [m/s] at which the stiffness and the damping of a material are evaluated."""
+"""Depth [m] and rate [m/s] at which stiffness and damping of a material are evaluated."""
 
 
 class Piece(NamedTuple):
-    """A shape of a body."""
+    """Contact shape of a body."""
 
     name: str
     body: int
     shape: Placed
-    """The shape on the body."""
+    """Shape with its placement on the body."""
 
 
 class Scene(NamedTuple):
-    """Possible contacts."""
+    """Possible contacts of a mechanism."""
 
     pieces: tuple[Piece, ...]
     solids: tuple[Terrain, ...]
     grounded: frozenset[int]
-    """Indices of the bodies that can touch terrain."""
+    """Indices of bodies that can touch terrain."""
     meeting: tuple[tuple[int, int, Material], ...]
-    """Indices of bodies that can touch each other, and their materials."""
+    """Indices of bodies that can touch each other, with the material of the pair."""
 
     def others(self, known: tuple[type[Shape], ...], engine: str) -> list[str]:
-        """Return errors about terrain and bodies whose shapes an engine does not support."""
+        """Return errors for terrain and bodies with shapes that the engine does not support."""
         words = ", ".join(kind.__name__.lower() for kind in known)
         owned = [
             *((f"terrain {x.name!r}", x.shape) for x in self.solids),
@@ -97,7 +97,7 @@ class Scene(NamedTuple):
 
 
 def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
-    """Return the scene in which these pairs can touch, with complete shapes instead of probes."""
+    """Return the scene of possible contacts in `pairs`, with complete shapes instead of probes."""
     pairs = tuple(pairs)
     solids: dict[str, Terrain] = {}
     grounded, meeting, points = set(), {}, {}
@@ -123,9 +123,9 @@ def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
 
 
 def height_rows(field: HeightField, down: float) -> tuple[Array, Array, Array]:
-    """Return heights of a field, a row for each y, in a frame with z up; the frame's axes, and its origin at height 0 [m].
+    """Return heights of a field in rows of constant y with z up, axes of this frame, and its origin at height 0 [m].
 
-    The frame is turned about x if the world's z is down.
+    The frame is rotated about x if world z is down.
     """
     heights, x, y = np.array(field.heights), np.array(field.x), np.array(field.y)
     middle = np.array([0.5 * (x[0] + x[-1]), 0.5 * (y[0] + y[-1]), 0.0])
@@ -133,11 +133,11 @@ def height_rows(field: HeightField, down: float) -> tuple[Array, Array, Array]:
 
 
 def friction_of(material: Material) -> float:
-    """Return the single coefficient of friction of engines."""
+    """Return the friction coefficient of a material; engines support a single one."""
     return 0.0 if material.friction is None else material.friction.static
 
 
 def spring_of(material: Material) -> tuple[float, float]:
-    """Return stiffness [N/m] and damping [N·s/m] of a material at a depth of a millimetre, exact for linear ones."""
+    """Return stiffness [N/m] and damping [N·s/m] of a material at a depth of 1 mm, exact for linear materials."""
     still = float(material.law.force(DEPTH, 0.0).force)
     return still / DEPTH, (float(material.law.force(DEPTH, RATE).force) - still) / RATE

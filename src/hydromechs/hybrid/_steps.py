@@ -1,4 +1,4 @@
-"""Steps of an engine with the remaining plant, which stores contact forces and the memory of the scheme."""
+"""Steps of an engine together with the remaining plant, which stores contact forces and the memory of the scheme."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ SIX = ("X", "Y", "Z", "K", "M", "N")
 
 @dataclass(frozen=True, kw_only=True)
 class EngineMemory(Component):
-    """Acceleration that a scheme of added mass keeps from the last step, and messages about the engine."""
+    """Component that stores the last acceleration for an added-mass scheme, and messages about the engine."""
 
     name: str = "engine"
     said: tuple[str, ...] = field(default=(), compare=False)
@@ -33,7 +33,7 @@ class EngineMemory(Component):
         return [Slot(f"acceleration.{name}", unit="m/s², rad/s²") for name in model.coordinate_names[1]]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return no rates, because the engine's step sets the states."""
+        """Return zero rates, as the engine step sets the states."""
         return Action(rates=dict.fromkeys(z, 0.0))
 
     @property
@@ -43,21 +43,20 @@ class EngineMemory(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineContact(Component):
-    """Contacts that an engine solves, recorded under the names of our pairs: each contact is assigned to the nearest pair.
+    """Contacts solved by an engine; each contact is recorded for the nearest of our pairs.
 
-    Its states are the forces of the last step; the engine's step sets them.
+    The states are the contact forces of the last step, set by the engine step.
     """
 
     kind = "contact"
     outputs = Pair.outputs
     name: str = "engine_contact"
     pairs: tuple[Pair, ...]
-    """Possible contacts in the built-in engine."""
+    """Contact pairs of the built-in engine."""
     bodies: tuple[int, ...] = field(init=False)
-    """Indices of the bodies that may be touched."""
+    """Indices of bodies in contact pairs."""
     probes: dict[tuple[frozenset[int | None], str], tuple[list[int], Array]] = field(init=False, compare=False, repr=False)
-    """By contacting bodies, and by terrain if one is None: indices of their pairs, and positions of the probes on the bodies
-    that carry them [m], shape (n, 3)."""
+    """Pair indices and probe positions [m], shape (n, 3), keyed by bodies in contact (None for terrain) and terrain name."""
 
     def __post_init__(self) -> None:
         touched = {i for pair in self.pairs for i in (pair.body, pair.other) if i is not None}
@@ -73,12 +72,12 @@ class EngineContact(Component):
         return [pair.name for pair in self.pairs]
 
     def states(self, model: Model) -> list[Slot]:
-        """Normal force of each pair, and the wrench on each body."""
+        """Return the states: the normal force of each pair, and the wrench on each body."""
         wrenches = [Slot(f"{model.body_names[i]}.{x}", unit="N, N m") for i in self.bodies for x in SIX]
         return [*(Slot(pair.name, unit="N") for pair in self.pairs), *wrenches]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return the forces of the last step, with gaps from the built-in geometry."""
+        """Return the contact forces of the last step, with gaps of the built-in geometry."""
         names = now.model.body_names
         gaps = []
         for pair in self.pairs:
@@ -91,9 +90,9 @@ class EngineContact(Component):
         )
 
     def values(self, touches: Sequence[Touch], X_WB: Array) -> tuple[Array, Array]:
-        """Return the values of its states for contacts of an engine, shape (n,), and the wrench on each of its bodies, (n, 6).
+        """Return state values for contacts of an engine, shape (n,), and the wrench on each body of `bodies`, shape (n, 6).
 
-        X_WB are the poses of all bodies in the world, shape (nb, 4, 4).
+        `X_WB` contains the poses of all bodies in the world, shape (nb, 4, 4).
         """
         R_WB, p_WB = X_WB[:, :3, :3], X_WB[:, :3, 3]
         normal, wrench = np.zeros(len(self.pairs)), np.zeros((len(self.bodies), 6))
@@ -114,14 +113,14 @@ class EngineContact(Component):
 
 
 FAST = 1e6
-"""Speed at which a run counts as diverged [m/s, rad/s]."""
+"""Speed above which a run counts as diverged [m/s, rad/s]."""
 
 
 class EngineRun:
     """One world in an engine, with the interface of compiled steps (`integrators.BoundSteps`).
 
-    `carried` is the inertia of each body that the engine has in addition to the rigid body's, shape (nb, 6, 6), `rotors` that
-    of rotors that it does not know and `known_rotors` that of rotors that it knows, shape (nv,).
+    `carried` is the added inertia of each body in the engine, shape (nb, 6, 6); `rotors` and `known_rotors` are the rotor
+    inertias unknown and known to the engine, shape (nv,).
     """
 
     def __init__(
@@ -141,7 +140,7 @@ class EngineRun:
         self.state = [np.zeros((1, *shape)) for shape in ((), (model.nq,), (model.nv + layout.nz,))]
         self.inputs = [np.zeros((1, *shape)) for shape in ((), (), (layout.size,))]
         self.reason = ""
-        """Reason why the last run ended early."""
+        """Reason for the early end of the last run; empty if it completed."""
         places: dict[type, list[int]] = {EngineMemory: [], EngineContact: []}
         for k, component in enumerate(plant.components):
             if type(component) in places:
@@ -154,11 +153,11 @@ class EngineRun:
         self._contact = next((c for c in plant.components if isinstance(c, EngineContact)), None)
 
     def external_terms(self, t: float, q: Array, x: Array, inputs: Array) -> ExternalTerms:
-        """External forces at one instant."""
+        """Return the external forces at one instant."""
         return ExternalTerms(*self.program.single_results(np.array(t), q, x, inputs, self.carried))
 
     def run(self, steps: int) -> float:
-        """Take steps; return their number, lower if one is not finite."""
+        """Take steps, and return the number of completed steps; a non-finite step ends the run."""
         n, q, x = self.state
         h, offset, inputs = self.inputs[0][0], self.inputs[1][0], self.inputs[2][0]
         for done in range(steps):
@@ -175,7 +174,7 @@ class EngineRun:
             o = self.external_terms(t, q, x, inputs)
             now = Instant(o.force, o.added + self.rotors, o.rigid + self.known_rotors, o.carried, o.carried_bias)
             if not np.isfinite(o.force).all():
-                self.reason = "the forces of the next step are not finite"
+                self.reason = "forces at the start of the step are not finite"
                 return q, x
             engine.put(q, x[:nv])
             try:
@@ -190,11 +189,11 @@ class EngineRun:
         if self._contact is not None:
             self._touch(self._contact, q, x, next_x, h)
         if not (np.isfinite(next_q).all() and np.isfinite(next_x).all() and np.abs(next_v).max(initial=0.0) < FAST):
-            self.reason = f"engine {engine.name} diverges: the next step is not finite, or faster than {FAST:g} m/s"
+            self.reason = f"engine {engine.name} diverged: the state is not finite, or a speed exceeds {FAST:g} m/s"
         return next_q, next_x
 
     def _touch(self, contact: EngineContact, q: Array, x: Array, next_x: Array, h: float) -> None:
-        """Store the contact forces of the step. An impact changes velocities in a step: its work is computed at their mean."""
+        """Store contact forces and work of the step; the work of an impact is evaluated at the mean of both velocities."""
         nv, touches = self.plant.model.nv, self.engine.touches()
         next_x[self._forces], next_x[self._work] = 0.0, x[self._work]
         if touches:
@@ -204,7 +203,7 @@ class EngineRun:
 
 
 def same_signs(model: Model, q: Array, before: Array) -> Array:
-    """Return a configuration (nq,) whose quaternions keep their previous signs: engines return either sign."""
+    """Return a configuration (nq,) with the quaternion signs of the previous one, as engines return either sign."""
     out = np.array(q)
     for at, body in zip(model.q_slices, model.bodies, strict=True):
         if (k := getattr(body.joint, "quaternion", None)) is not None:
@@ -214,7 +213,7 @@ def same_signs(model: Model, q: Array, before: Array) -> Array:
 
 
 class EngineSteps(FixedSteps):
-    """Steps on the grid of multiples of the step, by an engine."""
+    """Fixed steps by an engine on the grid of multiples of the step."""
 
     def __init__(self, stepper: Stepper, world: EngineRun) -> None:
         super().__init__(stepper)
@@ -231,4 +230,4 @@ class EngineSteps(FixedSteps):
         self.world.program.code(1)
 
     def march(self, stretch: Stretch) -> Paths:
-        raise TypeError(f"engine {self.world.engine.name!r} supports only one world; for many worlds use a built-in integrator")
+        raise TypeError(f"engine {self.world.engine.name!r} supports only one world; use a built-in integrator for many worlds")
