@@ -161,7 +161,7 @@ def counts_decoupled() -> str:
     return _thesis(
         [
             ("full dynamics", "Articulated bodies, general", "mobile base, with hydrodynamics"),
-            ("`arm_dynamics`", "Articulated bodies, general", "the same, acceleration of the base given"),
+            ("`arm_dynamics`", "Articulated bodies, general", "mobile base, base acceleration prescribed"),
         ]
     )
 

@@ -186,7 +186,7 @@ def test_crosscheck_reports_what_to_install(run, monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)
     status, out, err = run("crosscheck", "--trees", 1)
     assert (status, out) == (1, "")
-    assert err == "error: crosscheck needs DART, Pinocchio and MuJoCo: pip install 'hydromechs[dev]'\n"
+    assert err == "error: crosscheck requires DART, Pinocchio and MuJoCo; pip install 'hydromechs[dev]'\n"
 
 
 def test_crosscheck_passes(run):

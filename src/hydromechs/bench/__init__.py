@@ -1,4 +1,4 @@
-"""Benchmarks and comparisons for users: speed relative to other codes, operation counts, the papers' tables, cross-checks."""
+"""Benchmarks and comparisons for users: speed, operation counts, tables of the papers, and cross-checks with other codes."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

@@ -1,4 +1,4 @@
-"""Operation counts of the algorithms for a model, and comparisons of results with other codes."""
+"""Operation counts of the algorithms for a model, and cross-checks of results with other codes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ ALGORITHMS = {
     "composite_body": "mass matrix",
     "kinematics": "poses and velocities",
 }
-"""Description of the results of `hm.equations.operation_count`."""
+"""Descriptions of the algorithms of `hm.equations.operation_count`, keyed by name."""
 
 KINDS = ("multiplications", "divisions", "square_roots", "additions", "sines_cosines", "others")
-"""Kinds of operations that are counted."""
+"""Kinds of counted operations."""
 
 
 def model_counts(model: Model) -> dict[str, dict[str, int]]:
-    """Operations of every algorithm for a model, by name and kind."""
+    """Return the operation counts of every algorithm for a model, by algorithm and kind."""
     counts = {name: operation_count(model, name) for name in ALGORITHMS}
     return {name: {kind: getattr(count, kind) for kind in KINDS} for name, count in counts.items()}
 
 
 TOLERANCE = 1e-10
-"""Largest relative difference that passes."""
+"""Maximum relative difference of a passed comparison."""
 
 
 class Difference(NamedTuple):
@@ -42,15 +42,15 @@ class Difference(NamedTuple):
 
     code: str
     quantity: str
-    """Quantity that is compared."""
+    """Compared quantity."""
     relative: float
-    """Largest difference divided by the largest value."""
+    """Largest difference divided by the largest value [-]."""
     condition: float
-    """Condition number of the mass matrix, which amplifies rounding errors of accelerations."""
+    """Condition number of the mass matrix [-], which amplifies rounding errors of accelerations."""
 
 
 def compare_with_added_mass(rng: np.random.Generator) -> Iterator[Difference]:
-    """A random tree with a full 6×6 added mass on every body, random state, joint forces and wrenches, against DART."""
+    """Compare a random tree with full 6×6 added masses, random state, joint forces and wrenches with DART."""
     model = random_tree(rng)
     bare = [replace(b, hydro=replace(b.hydro, volume=0.0, drag=())) for b in model.bodies if isinstance(b.hydro, Hydro)]
     model = Model(name=model.name, world=model.world, bodies=tuple(bare))
@@ -66,7 +66,7 @@ def compare_with_added_mass(rng: np.random.Generator) -> Iterator[Difference]:
 
 
 def compare_dry(rng: np.random.Generator) -> Iterator[Difference]:
-    """A dry random tree at a random state against Pinocchio and MuJoCo."""
+    """Compare a dry random tree in a random state with Pinocchio and MuJoCo."""
     model = random_tree(rng, wet=False)
     state = model.initial()
     tau, vdot = 5.0 * rng.normal(size=model.nv), rng.normal(size=model.nv)
@@ -85,11 +85,11 @@ def compare_dry(rng: np.random.Generator) -> Iterator[Difference]:
 
 
 class Crosscheck(NamedTuple):
-    """Result of a comparison on many trees."""
+    """Result of a cross-check on many trees."""
 
     trees: int
     found: dict[tuple[str, str], list[Difference]]
-    """Differences by code and quantity."""
+    """Differences, keyed by code and quantity."""
 
     @property
     def passed(self) -> bool:
@@ -98,7 +98,7 @@ class Crosscheck(NamedTuple):
 
 
 def crosscheck(trees: int, seed: int, *, track: Callable[[list], Iterable] = iter) -> Crosscheck:
-    """Compare with DART, Pinocchio and MuJoCo on random trees; `track` goes through a list, for a progress bar."""
+    """Compare random trees with DART, Pinocchio and MuJoCo; `track` wraps the iteration, for a progress bar."""
     for name in ("dartpy", "pinocchio", "mujoco"):  # report missing packages before the work starts
         import_peer(name)
     found: dict[tuple[str, str], list[Difference]] = {}

@@ -1,8 +1,8 @@
-"""Times of forward dynamics on this machine: ours in water, other codes dry, compile times.
+"""Timing of forward dynamics on this machine: HydroMechs in water, other codes dry, and compile times.
 
-All rows of a table take turns in each round, so that a temporary slowdown of the machine affects all of them. Each row keeps
-the minimum and the median over the rounds; ratios are those of the minima. The memory layout of code, stack and arrays differs
-between processes, and some are slower, so several processes measure.
+All rows of a table are measured in each round, so that a temporary slowdown of the machine affects all of them. The results are
+minimum and median over the rounds, and ratios of the minima. Several processes measure, because the memory layout of code,
+stack and arrays differs between processes and influences the times.
 """
 
 import ctypes
@@ -31,31 +31,31 @@ from ._machine import dry_model, machine, random_states, relative_difference, re
 from .peers import MujocoPeer, PinocchioPeer
 
 PROCESSES = 4
-"""Processes that measure all rows, one after another."""
+"""Number of processes that measure all rows, one after another."""
 
 # -- timing ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Row:
-    """Something to time."""
+    """Computation to be timed."""
 
     key: str
-    """Name in the report."""
+    """Key of the row in the report."""
     what: str
     water: bool
-    """True if it includes the water."""
+    """True if the computation includes the water."""
     run: Callable[[], object]
-    """Does `evaluations` evaluations."""
+    """Function that performs `evaluations` evaluations."""
     evaluations: int
-    """Evaluations per run; the batch size for batches."""
+    """Number of evaluations per run; the batch size for batches."""
     threads: int = 1
 
 
 def measure(rows: Sequence[Row], rounds: int, clock: Callable[[], float] = time.perf_counter) -> dict[str, dict[str, Any]]:
-    """Nanoseconds per evaluation of each row, minimum and median over rounds in which all take turns.
+    """Return the minimum and median time per evaluation of each row [ns], over rounds that measure all rows in turn.
 
-    The clock [s] is that of the processor for long runs of one thread on a shared machine.
+    `clock` returns a time [s]; use processor time for long single-threaded runs on a shared machine.
     """
     times: dict[str, list[float]] = {row.key: [] for row in rows}
     for row in rows:  # compile, touch the memory, start threads
@@ -97,7 +97,7 @@ def batch_row(
     fluid: bool = False,
     form: equations.Form | None = None,
 ) -> Row:
-    """Forward dynamics of HydroMechs for a batch of states, with preallocated results; the loop over worlds is compiled."""
+    """Return a row for forward dynamics of a batch, with preallocated results and a compiled loop over worlds."""
     dyn = hm.Dynamics(model, lanes=lanes, threads=threads, form=form)
     q, v, tau, out = states
     n = len(q)
@@ -106,18 +106,18 @@ def batch_row(
 
 
 def with_room(model: Model, n: int) -> tuple[np.ndarray, ...]:
-    """Random states q, v, tau of a mechanism, and an array for results."""
+    """Return random states q, v, tau of a mechanism, and an array for results."""
     return *random_states(model, n), np.empty((n, model.nv))
 
 
 def _call_rows(model: Model, n: int) -> list[Row]:
-    """Forward dynamics of HydroMechs called from Python, one state at a time."""
+    """Return rows for forward dynamics called from Python, one state per call."""
     dyn = hm.Dynamics(model)
     states = _separate(*random_states(model, n))
     call = dyn.forward_dynamics
     return [
         Row("ours_call", "ours, one call from Python", model.wet, lambda: _each(call, states), n),
-        Row("ours_call_fresh", "ours, the same, arrays fresh", model.wet, lambda: _each_fresh(call, states), n),
+        Row("ours_call_fresh", "ours, one call from Python, new arrays", model.wet, lambda: _each_fresh(call, states), n),
     ]
 
 
@@ -139,7 +139,7 @@ def _each_fresh(call: Callable[..., object], states: list[tuple[np.ndarray, ...]
 
 
 def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[Row], float]:
-    """Pinocchio's `aba` from Python and in its own C++ loop, and its difference from ours."""
+    """Return rows for Pinocchio's `aba` called from Python and from a C++ loop, and the difference from our result."""
     peer = PinocchioPeer(dry)
     pin, model, data = peer.pin, peer.model, peer.data
     q, v, tau = random_states(dry, max(n, calls))
@@ -158,7 +158,13 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
 
     rows = [
         Row("pinocchio_call", "Pinocchio aba, one call from Python", False, each, calls),
-        Row("pinocchio_call_fresh", "Pinocchio aba, the same, arrays fresh", False, lambda: _each_fresh(aba, states), calls),
+        Row(
+            "pinocchio_call_fresh",
+            "Pinocchio aba, one call from Python, new arrays",
+            False,
+            lambda: _each_fresh(aba, states),
+            calls,
+        ),
     ]
     if hasattr(pin, "abaInParallel"):
         pool = pin.ModelPool(model, threads)
@@ -179,7 +185,7 @@ def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[
 
 
 class _FastTree(MujocoTree):
-    """With MuJoCo's own free joint where it is equivalent."""
+    """MuJoCo model with the native free joint where it is equivalent."""
 
     def add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
         on_world = handle.parent is None or handle.parent.name == "world"
@@ -191,7 +197,7 @@ class _FastTree(MujocoTree):
 
 
 class FastMujoco(MujocoPeer):
-    """Without the stages that have no effect here."""
+    """MuJoCo peer without the stages that have no effect here."""
 
     tree_of = _FastTree
     OFF = "CONSTRAINT WARMSTART SENSOR ACTUATION SPRING DAMPER EULERDAMP ISLAND CLAMPCTRL AUTORESET MIDPHASE REFSAFE"
@@ -205,7 +211,7 @@ class FastMujoco(MujocoPeer):
 
 
 def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[Row], float]:
-    """MuJoCo's `mj_forward` from Python, in a compiled loop and in its own batches, and its difference from ours."""
+    """Return rows for `mj_forward` of MuJoCo (from Python, compiled loop, batches), and the difference from our result."""
     peer = FastMujoco(dry)
     mujoco, model, data = peer.mujoco, peer.model, peer.data
     q, v, tau = random_states(dry, n)
@@ -239,7 +245,7 @@ def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[Row
 
 
 def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
-    """A compiled loop that calls `mj_forward` n times on the peer's data; None if the library's symbol is not found."""
+    """Return a compiled loop that calls `mj_forward` n times on the peer's data; None if the library symbol is not found."""
     import llvmlite.binding as llvm
 
     folder = Path(str(peer.mujoco.__file__)).parent
@@ -278,7 +284,7 @@ def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
 
 
 def _scattered(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Our coordinates in the order of a third-party code, shape (n, size)."""
+    """Return our coordinates in the order of a third-party code, shape (n, size)."""
     out = np.empty_like(values)
     out[:, indices] = values
     return out
@@ -310,7 +316,7 @@ print(json.dumps({"load_model_s": loaded - begin, "import_compiler_s": imported 
 
 
 def _compile_times(arguments: list[str], repeats: int) -> dict[str, dict[str, float]]:
-    """Time until the first result of forward dynamics in a new process, with an empty and with a filled cache [s]."""
+    """Return the time to the first result of forward dynamics in a new process [s], with an empty and with a filled cache."""
     runs: dict[str, list[dict]] = {"cold": [], "cached": []}
     for _ in range(repeats):
         with tempfile.TemporaryDirectory(prefix="hydromechs-bench-") as folder:
@@ -335,9 +341,9 @@ print(json.dumps(times_here(hm.load(sys.argv[1], code="code" in sys.argv[2:]))))
 
 
 def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bool = False) -> dict[str, Any]:
-    """Return all measurements of `hydromechs bench dynamics` for a model; measuring processes load it by `source`.
+    """Return all measurements of `hydromechs bench dynamics` for a model, which measuring processes load from `source`.
 
-    `quick` takes few repetitions in this process, as a test; `code` permits the code that the model's file names.
+    `quick` selects few repetitions in this process, as a test; `code` permits Python code named in the model file.
     """
     arguments = [source, *(["code"] if code else [])]
     start, lanes = machine(), compiler.native_lanes()
@@ -369,18 +375,18 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bo
 
 
 def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
-    """Times of all rows in this process."""
+    """Return the times of all rows, measured in this process."""
     rounds, n, n_threads, n_peer, calls = (2, 64, 512, 64, 16) if quick else (20, 16384, 262144, 2048, 512)
     threads, lanes = min(2, os.cpu_count() or 1), compiler.native_lanes()
     dry = dry_model(model)
     few, many, same_dry = with_room(model, n), with_room(model, n_threads), with_room(dry, n)
     rows = [
         batch_row("ours_one_lane", "ours, one lane, compiled loop", model, few, 1),
-        batch_row("ours_one_lane_moving", "ours, the same, water moves and accelerates", model, few, 1, fluid=True),
+        batch_row("ours_one_lane_moving", "ours, one lane, moving and accelerating water", model, few, 1, fluid=True),
         batch_row("ours_4_lanes", "ours, 4 lanes", model, few, 4),
         batch_row("ours_8_lanes", "ours, 8 lanes", model, few, 8),
         batch_row("ours_one_thread", f"ours, {lanes} lanes, larger batch", model, many, lanes),
-        batch_row("ours_threads", f"ours, the same{_threads(threads)}", model, many, lanes, threads),
+        batch_row("ours_threads", f"ours, {lanes} lanes, larger batch{_threads(threads)}", model, many, lanes, threads),
         *_call_rows(model, calls),
         batch_row("ours_dry_one_lane", "ours dry, one lane, compiled loop", dry, same_dry, 1),
         batch_row("ours_dry_lanes", f"ours dry, {lanes} lanes", dry, same_dry, lanes),
@@ -397,13 +403,13 @@ def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
 
 
 def _times_there(arguments: list[str]) -> dict[str, Any]:
-    """`times_here` of a new process."""
+    """Return the result of `times_here` in a new process."""
     done = subprocess.run([sys.executable, "-c", _TIMES, *arguments], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def _least(runs: Sequence[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Combine rows of several processes: the smallest minimum, the median of medians."""
+    """Return rows combined over processes: the smallest minimum and the median of the medians."""
     out = {}
     for key, row in runs[0].items():
         least = min(run[key]["minimum_ns"] for run in runs)

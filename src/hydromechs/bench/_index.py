@@ -1,4 +1,4 @@
-"""Every table and figure of the five papers: its content, our equivalent, and the command that shows it."""
+"""Tables and figures of the five papers: content, our equivalent, and the command that shows it."""
 
 import csv
 from collections.abc import Iterator
@@ -8,26 +8,26 @@ from typing import NamedTuple
 
 
 class Shown(NamedTuple):
-    """A table or figure of a paper, and our equivalent."""
+    """Table or figure of a paper, with our equivalent."""
 
     paper: str
     item: str
     what: str
     status: str
-    """One of `STATUSES`."""
+    """Status of our equivalent, one of `STATUSES`."""
     command: str
     """Command that shows our equivalent; empty for drawings."""
 
 
 STATUSES = {
-    "compared": "our numbers are printed next to the paper's",
-    "flown": "a library mission shows the same",
-    "implemented": "the algorithm or model is in the package and tested",
-    "drawing": "it is an explanation without results to reproduce",
+    "compared": "our values are printed next to those of the paper",
+    "flown": "a library mission shows the same motion",
+    "implemented": "the package contains the algorithm or model with tests",
+    "drawing": "an illustration without results to reproduce",
 }
 
 
 def tables_and_figures() -> Iterator[Shown]:
-    """All tables and figures, by paper."""
+    """Yield all tables and figures, by paper."""
     lines = resources.files(__package__).joinpath("papers.csv").read_text(encoding="utf-8").splitlines()
     yield from (Shown(*row) for row in islice(csv.reader(lines), 1, None))

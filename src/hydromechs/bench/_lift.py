@@ -1,8 +1,8 @@
-"""The experiment of McMillan's thesis, sec. 3.5: four PUMA 560 lift a load of 4 kg by 0.8 m in 1 s.
+"""Experiment of McMillan's thesis, sec. 3.5: four PUMA 560 robots lift a load of 4 kg by 0.8 m in 1 s.
 
-The torques are those of computed torque along a smooth path, as Chebyshev series of time; the simulation applies them without
-feedback. The arms stand around the load at intervals of 90°, so all use the same torques. They are evaluated one after another
-or on SIMD lanes, several arms and several points in time at once (Figs. 12 and 13).
+Computed torques along a smooth path are represented by Chebyshev series of time, and applied without feedback. The arms are
+placed around the load at intervals of 90°, so that all use equal torques. They are evaluated sequentially or on SIMD lanes,
+with several arms and several points in time per call (Figs. 12 and 13).
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ DURATION = 1.0
 LIFT = 0.8
 """Height of the lift [m]."""
 TERMS = 48
-"""Number of terms of the Chebyshev series of a torque; omitted terms change the load's final position by less than 1e-10 m."""
+"""Number of terms of the Chebyshev series of a torque; omitted terms change the final load position by less than 1e-10 m."""
 ARMS, JOINTS = 4, 6
 
 
 class Partition(NamedTuple):
-    """Numbers of tasks that run side by side (the thesis' m̃ and p̃): arms, and points in time."""
+    """Numbers of parallel tasks (m̃ and p̃ of the thesis): arms, and points in time."""
 
     arms: int
     points: int
 
     @property
     def lanes(self) -> int:
-        """Number of lanes that one call uses."""
+        """Number of lanes used by one call."""
         return self.arms * self.points
 
 
 class Lift:
-    """The mechanism, its torques and its accelerations."""
+    """Mechanism of the experiment, with torques and accelerations."""
 
     def __init__(self) -> None:
         sim = hm.load_scenario("four_puma_lift").simulation()
@@ -58,14 +58,14 @@ class Lift:
         self.load_place = slice(place, place + 3)
         start = sim.state.q[self.load_place]
         self.end = start + np.array([0.0, 0.0, LIFT])
-        """Position of the load at the end of the path [m], shape (3,)."""
+        """Final position of the load on the path [m], shape (3,)."""
         self._path = Waypoints([0.0, DURATION], [start, self.end])
         self.q, self.v, _ = self._on_path(sim.state.q, 0.0)
 
     # -- torques ------------------------------------------------------------------------------------------------------------
 
     def _on_path(self, q: Array, t: float) -> tuple[Array, Array, Array]:
-        """q with closed grasps near `q`, v, and torques of the arms (4, 6), with the load on its path at a time."""
+        """Return q with closed grasps near `q`, v, and arm torques (4, 6) [N·m] for the load on its path at time t [s]."""
         model, at, q, v, vdot = self.model, self.load_v, q.copy(), np.zeros(self.model.nv), np.zeros(self.model.nv)
         q[self.load_place], v[at][:3], vdot[at][:3] = self._path(t)
         arms = [slice(JOINTS * k, JOINTS * (k + 1)) for k in range(ARMS)]
@@ -90,7 +90,7 @@ class Lift:
 
     @cached_property
     def series(self) -> Array:
-        """Chebyshev coefficients of the torques of an arm over the lift [N·m], shape (TERMS, 6)."""
+        """Chebyshev coefficients of the torques of one arm over the lift [N·m], shape (TERMS, 6)."""
         x = -np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)
         q, rows = self.q, []
         for t in 0.5 * DURATION * (x + 1.0):
@@ -101,7 +101,7 @@ class Lift:
         return np.polynomial.chebyshev.chebfit(x, found[:, 0], TERMS - 1)
 
     def torques(self, t: Scalar) -> Array:
-        """Torques of each arm at a time [N·m], shape (6,)."""
+        """Return the torques of each arm at time t [N·m], shape (6,)."""
         x = 2.0 / DURATION * t - 1.0
         terms = [1.0, x]
         while len(terms) < TERMS:
@@ -111,12 +111,12 @@ class Lift:
     # -- accelerations ------------------------------------------------------------------------------------------------------
 
     def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:
-        """v̇, the arms one after another, shape (nv,)."""
+        """Return v̇ with sequential evaluation of the arms, shape (nv,)."""
         tau = np.concatenate([np.tile(self.torques(t), ARMS), np.zeros(6)])
         return equations.closed_chain_dynamics(self.model, q, v, tau, load="load.load", grasps=self.grasps).vdot
 
     def accelerations(self, times: Array, Q: Array, V: Array, tasks: Partition) -> Array:
-        """v̇ at several points in time, as many arms and points at once as there are tasks, shape (points, nv)."""
+        """Return v̇ at several points in time, with arms and points in parallel according to `tasks`, shape (points, nv)."""
         n, width = len(times), ARMS * JOINTS
         tau = np.array([self.torques(t) for t in times])
         load_q, load_v = Q[:, width:], V[:, width:]
@@ -154,12 +154,12 @@ class Lift:
         return out
 
     def program(self, points: int, tasks: Partition) -> compiler.Program:
-        """`accelerations` as a program."""
+        """Return `accelerations` as a compiled program."""
         shapes = {"times": (points,), "Q": (points, self.model.nq), "V": (points, self.model.nv)}
         return compiler.trace(partial(self.accelerations, tasks=tasks), shapes, name="lift", outputs=("vdot",))
 
     def arm_times(self, repeat: int) -> dict[int, float]:
-        """Minimum time of the open chains of 1, 4 and 8 arms in one call, over `repeat` runs [s]."""
+        """Return the minimum time of the open chains of 1, 4 and 8 arms in one call, over `repeat` runs [s]."""
         out, calls = {}, 1000
         for n in (1, ARMS, 2 * ARMS):
 
@@ -175,27 +175,27 @@ class Lift:
 
     @cached_property
     def _turns(self) -> list[Turn]:
-        """Rotation for each arm from the load's axes to axes in which this arm is the first one."""
+        """Rotations from load axes to axes in which each arm takes the place of the first arm."""
         R = [self.model.locate(g.held)[2] for g in self.grasps]
         return [Turn(np.round(r @ R[0].T), np.zeros(3)) for r in R]  # quarter turns
 
     @cached_property
     def _pair(self) -> tuple[hm.Model, Holding]:
-        """The first arm with the load."""
+        """First arm with the load, and the holding of the load."""
         bodies = tuple(b for b in self.model.bodies if b.name.startswith(("puma1.", "load.")))
         model, grasp = hm.Model(name="pair", world=self.model.world, bodies=bodies), self.grasps[0]
         (holder, p, R), (_, p_load, R_load) = model.locate(grasp.holder), model.locate(grasp.held)
         return model, dynamics.Holding(holder, Path([Turn(R, p)]), Path([Turn(R_load, p_load)]))
 
     def _opened(self, q: Array, v: Array, tau: Array) -> tuple[Kinematics, Balance, Any]:
-        """Kinematics of the first arm and the load, and their open chains."""
+        """Return kinematics of the first arm and the load, force balance and open chains."""
         model, holding = self._pair
         b = rigid_balance(model, q, v)
         return b.kin, b, dynamics.open_chains(model, b, tau, model.nb - 1, [holding])
 
     @cached_property
     def open_chain(self) -> compiler.Program:
-        """Open-chain dynamics of one arm: its effect on the load, and intermediate results for the closed chain."""
+        """Program of the open-chain dynamics of one arm: effect on the load, and intermediate results for the closed chain."""
 
         def one(q: Array, v: Array, tau: Array, spin: Array) -> tuple[Array, ...]:
             q, v = np.concatenate([q, [0.0, 0, 0, 1, 0, 0, 0]]), np.concatenate([v, np.zeros(3), spin])
@@ -210,7 +210,7 @@ class Lift:
 
     @cached_property
     def carried_load(self) -> compiler.Program:
-        """Acceleration of the load: v̇ of its joint, and a'_r as every arm sees it."""
+        """Program of the load acceleration: v̇ of the load joint, and a'_r as seen by each arm."""
 
         def one(q: Array, v: Array, seen: Array, force: Array) -> tuple[Array, Array]:
             model, n = self._pair[0], self._pair[0].nv - 6
@@ -226,7 +226,7 @@ class Lift:
 
     @cached_property
     def closed_chain(self) -> compiler.Program:
-        """Closed chain dynamics of one arm: q̈ from the acceleration of the load."""
+        """Program of the closed-chain dynamics of one arm: q̈ from the acceleration of the load."""
 
         def one(a: Array, Lambda: Array, open_: Array, lower: Array, d: Array, pushed: Array, W: Array) -> Array:
             rows, at = [], 0
@@ -242,7 +242,7 @@ class Lift:
 
 
 class LiftRunner:
-    """A block method with constant steps on the lift, in compiled code: serial, or with tasks on lanes."""
+    """Compiled block method with constant steps for the lift, serial or with tasks on lanes."""
 
     def __init__(self, lift: Lift, points: int, tasks: Partition | None = None) -> None:
         model, nv = lift.model, lift.model.nv
@@ -257,11 +257,11 @@ class LiftRunner:
         self.lift, self.blocks = lift, BlockSteps(Stepper(model, ydot, 0, (), method, **options))
 
     def run(self, n: int) -> np.ndarray:
-        """Position of the load after the lift in n steps [m], shape (3,)."""
+        """Return the position of the load after a lift in n steps [m], shape (3,)."""
         lift = self.lift
         path = self.blocks.march(Stretch(0.0, 0, lift.q[None], lift.v[None], [], DURATION / n, n, n))
         return path.q[0, -1, lift.load_place]
 
     def seconds(self, n: int, repeat: int) -> float:
-        """Minimum wall time of the lift in n steps [s]."""
+        """Return the minimum wall time of a lift in n steps [s]."""
         return min(timed(partial(self.run, n), repeat))

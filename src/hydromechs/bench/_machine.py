@@ -1,4 +1,4 @@
-"""Shared parts of the benchmarks: the machine and its versions, random states."""
+"""Shared parts of the benchmarks: description of the machine, package versions, random states."""
 
 import os
 import platform
@@ -33,7 +33,7 @@ PACKAGES = (
 
 
 def machine() -> dict[str, Any]:
-    """Description of the machine."""
+    """Return a description of the machine."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -51,7 +51,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of installed packages."""
+    """Return the versions of Python and of installed packages."""
     out = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -64,12 +64,12 @@ def versions() -> dict[str, str]:
 
 
 def report(start: dict[str, Any], *, quick: bool, **found: Any) -> dict[str, Any]:
-    """Return a report with the machine at the start and its present load."""
+    """Return a report with the description of the machine at the start and the load at the end."""
     return {"quick": quick, "machine": {**start, "load_after": machine()["load"]}, "versions": versions(), **found}
 
 
 def dry_model(model: Model) -> Model:
-    """The same mechanism without water."""
+    """Return the same mechanism without water."""
     bodies = tuple(replace(body, hydro=None) for body in model.bodies)
     return Model(name=f"{model.name}_dry", world=model.world, bodies=bodies)
 
@@ -90,7 +90,7 @@ def relative_difference(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, v, τ of n random states: unit quaternions, joints within their limits; shapes (n, nq), (n, nv), (n, nv)."""
+    """Return q, v and τ of n random states within joint limits, shapes (n, nq), (n, nv) and (n, nv)."""
     rng = np.random.default_rng(seed)
     columns = [part.random_q(rng, n) for body in model.bodies for part in body.joint.parts]
     q = np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else np.zeros((n, 0))

@@ -1,4 +1,4 @@
-"""Mechanisms and matrices for the comparisons of operation counts."""
+"""Mechanisms and matrices for comparisons of operation counts."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,7 +15,7 @@ from hydromechs.values import Array
 
 
 def arms_on_load(m: int, n: int) -> tuple[Model, int, list[dynamics.Holding]]:
-    """General arms of `n` revolute joints on fixed bases, and a load with principal axes that every arm holds rigidly."""
+    """Return a model of m general arms of `n` revolute joints that hold a load rigidly, with load index and holdings."""
     bodies = []
     for k in range(m):
         for body in serial_chain(n, base="fixed", wet=False, seed=k + 1).bodies:
@@ -32,14 +32,14 @@ def arms_on_load(m: int, n: int) -> tuple[Model, int, list[dynamics.Holding]]:
 
 
 def principal_star(m: int, n: int, *, wet: bool) -> Model:
-    """`library.star` with the vehicle's frame along its principal axes, as the thesis places it."""
+    """Return `library.star` with the vehicle frame along principal axes, as in the thesis."""
     model = star(m, n, wet=wet)
     vehicle = replace(model.bodies[0], inertia=Inertia(mass=20.0, tensor=(1.0, 2.0, 3.0, 0.0, 0.0, 0.0)))
     return Model(name=model.name, bodies=(vehicle, *model.bodies[1:]))
 
 
 def rigid_balance(model: Model, q: Array, v: Array) -> Balance:
-    """Force balance of all bodies without water."""
+    """Return the force balance of all bodies without water."""
     kin = dynamics.kinematics(model, q, v)
     given = zip(model.rigid, kin.V, strict=True)
     force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in given]
@@ -47,7 +47,7 @@ def rigid_balance(model: Model, q: Array, v: Array) -> Balance:
 
 
 def symmetric(x: Iterable[Any], rows: Iterable[int]) -> Array:
-    """The symmetric 6×6 matrix with the upper triangle `x` in some rows and columns, else zeros."""
+    """Return the symmetric 6×6 matrix with upper-triangle entries `x` in the given rows and columns, and zeros elsewhere."""
     out = np.full((6, 6), 0.0, dtype=object)
     entries, chosen = iter(x), list(rows)
     for i in chosen:

@@ -1,7 +1,7 @@
-"""The papers' operation counts compared with ours, and their claims.
+"""Operation counts and claims of the papers, compared with our counts.
 
-The papers count as follows: [multiplications with divisions and square roots, additions with subtractions], sines and cosines
-omitted. Their numbers are those of McMillan, Orin and McGhee 1995 and of McMillan 1994.
+Counts are pairs [multiplications with divisions and square roots, additions with subtractions]; sines and cosines are omitted.
+The papers are McMillan, Orin and McGhee 1995 and McMillan 1994.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from ._printed_tables import polynomial
 
 
 class Comparison(NamedTuple):
-    """One count of the papers, and ours for the same task."""
+    """Operation count of the papers and our count for the same task."""
 
     section: str
-    """Settings of one comparison."""
+    """Section: settings of a group of comparisons."""
     what: str
     source: str
-    """Source of the papers' number."""
+    """Source of the count in the papers."""
     papers: tuple[int, int]
-    """[M, A] of the papers."""
+    """Count [M, A] of the papers."""
     ours: tuple[int, int]
-    """Our [M, A]."""
+    """Our count [M, A]."""
     before: tuple[int, int] | None = None
-    """[M, A] of the earlier work that the papers compare with."""
+    """Count [M, A] of the earlier work with which the papers compare."""
     before_source: str = ""
 
     @property
     def ratio(self) -> tuple[float, float]:
-        """Ratio of our count to the papers', for M and A."""
+        """Ratio of our count to the count of the papers, for M and A."""
         return self.ours[0] / self.papers[0], self.ours[1] / self.papers[1]
 
 
 class Claim(NamedTuple):
-    """A saving or an increase that the papers state, computed from their counts and from ours."""
+    """Saving or increase stated by the papers, computed from their counts and from our counts."""
 
     what: str
     source: str
     stated: str
     papers: float
-    """Value from the papers' counts: a percentage of M + A, or a number of joints."""
+    """Value from the counts of the papers: a percentage of M + A, or a number of joints."""
     ours: float
-    """Value from our counts, in the same form."""
+    """Value from our counts, in the same unit."""
 
 
 def formula(source: str, column: int = 0, **sizes: int) -> Pair:
-    """Return [M, A] from the last row of a table of the papers."""
+    """Return the total [M, A] of a table of the papers."""
     (table,) = (t for t in TABLES if t.source == source)
     *_, (M, A) = table.printed(column).values()
     return int(polynomial(M, **sizes)), int(polynomial(A, **sizes))
@@ -72,7 +72,7 @@ def _count(model: Model, algorithm: str = "articulated_body") -> Pair:
 
 
 def _difference(a: Pair, b: Pair, n: int = 1) -> Pair:
-    """(a − b) / n, rounded up."""
+    """Return (a − b)/n, rounded up."""
     return -((b[0] - a[0]) // n), -((b[1] - a[1]) // n)
 
 
@@ -81,7 +81,7 @@ def _sum(lines: Mapping[str, Pair]) -> Pair:
 
 
 def compare_with_papers() -> Iterator[Comparison]:
-    """Return every count of the papers with ours."""
+    """Yield every count of the papers with our count."""
     yield from _chains()
     yield from _stars()
     yield from _closed_chains()
@@ -111,7 +111,7 @@ def _chains(N: int = 6) -> Iterator[Comparison]:
     yield Comparison(section, cases[0][0], "thesis, Table 30", formula("thesis, Table 30", N=N), fixed, brandl, BRANDL)
     yield Comparison(section, cases[2][0], "thesis, Table 19", formula("thesis, Table 19", N=N), wet)
     arm = _count(serial_chain(N, base="free", wet=True), "decoupled_arm")
-    what = "the same, acceleration of the base given"
+    what = "mobile base, base acceleration prescribed"
     yield Comparison(section, what, "thesis, Table 19", formula("thesis, Table 19", 1, N=N), arm)
     section = "Articulated bodies, per added link"
     for k, (what, *_) in enumerate(cases):
@@ -147,12 +147,12 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
 
 
 def lilly(m: int, N: int) -> Pair:
-    """[M, A] of Lilly and Orin's recursion for m arms of N joints on a load, by the formula that the thesis prints."""
+    """Return [M, A] of Lilly and Orin's recursion for m arms of N joints on a load, by the formula in the thesis."""
     return 656 * m * N - 171 * m + 128, 546 * m * N - 208 * m + 101
 
 
 def closed_chain_count(m: int, N: int, *, recursive: bool = False) -> Pair:
-    """Our [M, A] for m arms of N joints on a load, by the mass matrix or by the recursion for long arms."""
+    """Return our [M, A] for m arms of N joints on a load, by the mass matrix or by the recursion for long arms."""
     model, load, holdings = arms_on_load(m, N)
     method = dynamics.long_arm_dynamics if recursive else dynamics.closed_chain_dynamics
 
@@ -163,7 +163,7 @@ def closed_chain_count(m: int, N: int, *, recursive: bool = False) -> Pair:
 
 
 def long_arms(m: int = 2) -> Iterator[tuple[int, Pair, Pair, Pair, Pair]]:
-    """N, and [M, A] for m arms of N joints on a load: Lilly and Orin, the thesis, ours by the mass matrix and by recursion."""
+    """Yield N and [M, A] for m arms on a load: Lilly and Orin, the thesis, our mass-matrix method, our recursion."""
     for N in (6, 14, 22, 26):
         ours, recursive = closed_chain_count(m, N), closed_chain_count(m, N, recursive=True)
         yield N, lilly(m, N), formula("thesis, Table 2", m=m, N=N), ours, recursive
@@ -195,7 +195,7 @@ def _bias_count(model: Model, known: Mapping[int, np.ndarray]) -> Pair:
 
 
 def _hydrodynamics() -> Iterator[Comparison]:
-    """Terms of β^H of one general body, individually; in our program the last two share products."""
+    """Yield counts of the individual terms of β^H of a general body; the last two share products in our program."""
     section, body = "Velocity-dependent forces of one body in water", serial_chain(1, base="free").bodies[0]
     (rigid, *_), density = serial_chain(1, base="free").rigid, 1025.0
     assert rigid is not None and isinstance(body.hydro, Hydro)
@@ -226,7 +226,7 @@ def _hydrodynamics() -> Iterator[Comparison]:
 
 
 def _systems() -> Iterator[Comparison]:
-    """Symmetric 6×6 matrix: factorization, substitution, solution, inverse."""
+    """Yield counts for a symmetric 6×6 matrix: factorisation, substitution, solution, inverse."""
 
     def count(function: Callable[..., Any]) -> Pair:
         return trace(lambda A, b: function(symmetric(A, range(6)), b), {"A": (21,), "b": (6,)}).count().papers
@@ -247,7 +247,7 @@ def _systems() -> Iterator[Comparison]:
 
 
 def _appendix_a() -> Iterator[Comparison]:
-    """Transformations by modified Denavit-Hartenberg parameters, or by one screw about z, traced."""
+    """Yield counts of transformations by modified Denavit-Hartenberg parameters, or by one screw about z."""
     section = "Transformations by Denavit-Hartenberg parameters, or about z alone"
 
     def count(function: Callable[..., Any], moving: str, axes: str = "xz", **shapes: tuple[int, ...]) -> Pair:
@@ -298,7 +298,7 @@ def _appendix_a() -> Iterator[Comparison]:
 
 
 def _rigid(steps: Sequence[Screw], x: np.ndarray) -> tuple[Any, ...]:
-    """First and second moments in the parent's frame of a rigid body of known mass with moments x[:3] and x[3:]."""
+    """Return first and second moments of a rigid body of known mass in the parent frame, from moments x[:3] and x[3:]."""
     J = PseudoInertia(2.0, x[:3], symmetric(x[3:], range(3, 6))[3:, 3:])
     return moved_back(steps, J)[1:]
 
@@ -313,7 +313,7 @@ def _real_arms() -> Iterator[Comparison]:
 
 
 def claims(found: Sequence[Comparison], lengths: Sequence[tuple[int, Pair, Pair, Pair, Pair]]) -> Iterator[Claim]:
-    """Savings and increases that the papers state, from `compare_with_papers` and `long_arms`."""
+    """Yield savings and increases stated by the papers, from `compare_with_papers` and `long_arms`."""
 
     def counts(what: str, source: str) -> tuple[int, int, int]:
         c = next(c for c in found if c.what == what and c.source == source)
@@ -335,7 +335,7 @@ def claims(found: Sequence[Comparison], lengths: Sequence[tuple[int, Pair, Pair,
     land, water = counts("m = 6, N = 3, on land", XVI), counts("m = 6, N = 3, in water", XVI)
     one_land, one = counts("m = 1, N = 6, on land", XVI), counts("m = 1, N = 6, in water", XVI)
     full = counts("mobile base, with hydrodynamics", "thesis, Table 19")
-    given = counts("the same, acceleration of the base given", "thesis, Table 19")
+    given = counts("mobile base, base acceleration prescribed", "thesis, Table 19")
     I, II_ = (counts(f"two arms, load only, method {n}", f"thesis, Table {k}") for n, k in (("I", 8), ("II, also singular", 9)))
     composite = counts("m = 6, N = 3, on land, by composite bodies", "thesis, Table 12")
     yield pair("fixed base, less than Brandl et al.", "1995", "15 %", fixed, (fixed[2],) * 3)
@@ -355,5 +355,5 @@ def claims(found: Sequence[Comparison], lengths: Sequence[tuple[int, Pair, Pair,
 
 
 def _crossover(theirs: Sequence[Pair], ours: Sequence[Pair], lengths: Sequence[int]) -> float:
-    """Return the number of joints at which both need the same number of operations."""
+    """Return the number of joints at which both methods require equal operation counts."""
     return float(np.interp(1.0, [sum(a) / sum(b) for a, b in zip(ours, theirs, strict=True)], lengths))

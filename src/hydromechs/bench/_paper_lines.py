@@ -1,8 +1,8 @@
-"""The papers' tables of operation counts, line by line, compared with ours.
+"""Tables of operation counts of the papers, compared line by line with our counts.
 
-A line of a table is a quantity. Our count is the number of operations that lead to it in the program of the final result. Each
-operation is counted in the first line that needs it, so that our lines add up to the count of the program. Lines that we
-compute together are merged.
+Each line of a table is a quantity. Our count is the number of operations that compute this quantity in the program of the final
+result. Each operation is counted in the first line that needs it, so that our lines add up to the count of the program. Lines
+that our program computes together are merged.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from ._mechanisms import arms_on_load, principal_star, rigid_balance, symmetric
 from ._printed_tables import polynomial, printed_tables
 
 Pair: TypeAlias = tuple[int, int]
-"""[M, A]."""
+"""Operation count [M, A]."""
 Quantities: TypeAlias = Sequence[tuple[str, Any]]
-"""Names of lines, several joined by "; ", with quantities of ours, in the order of computation; the last is the result."""
+"""Line names, joined by "; " for merged lines, with our quantities in order of computation; the last is the result."""
 
 
 class Column(NamedTuple):
-    """One pair of columns of a table, [M, A], and our program."""
+    """Pair of columns [M, A] of a table, with our program."""
 
     name: str
     sizes: Mapping[str, int]
-    """m and N at which the formulas are evaluated."""
+    """Values of m and N at which the formulas are evaluated."""
     ours: Callable[[], dict[str, Pair]]
 
 
 class Table(NamedTuple):
-    """A table as printed."""
+    """Table as printed in a paper."""
 
     source: str
     columns: tuple[Column, ...]
 
     def printed(self, k: int) -> dict[str, tuple[str, str]]:
-        """Formulas of M and A of a pair of columns by row, polynomials of m and N; the last row is the total."""
+        """Return formulas of M and A of a pair of columns, by row, as polynomials of m and N; the last row is the total."""
         return {name: (cells[2 * k], cells[2 * k + 1]) for name, cells in printed_tables()[self.source].items()}
 
 
 class CountLine(NamedTuple):
-    """A line of a table, with our count."""
+    """Line of a table, with our count."""
 
     table: str
     column: str
@@ -61,7 +61,7 @@ class CountLine(NamedTuple):
 
 
 def lines(tables: Sequence[Table] | None = None) -> Iterator[CountLine]:
-    """All lines of all tables."""
+    """Yield all lines of all tables."""
     for table in TABLES if tables is None else tables:
         for k, column in enumerate(table.columns):
             printed, ours = table.printed(k), column.ours()
@@ -81,7 +81,7 @@ def lines(tables: Sequence[Table] | None = None) -> Iterator[CountLine]:
 
 
 def shares(function: Callable[..., Quantities], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Pair]:
-    """Return [M, A] of each quantity that leads to the last one."""
+    """Return the count [M, A] attributed to each quantity on the way to the last one."""
     names: list[str] = []
 
     def traced(**arrays: Array) -> tuple[Array, ...]:
@@ -97,7 +97,7 @@ def shares(function: Callable[..., Quantities], shapes: Mapping[str, tuple[int, 
 
 
 def _flat(value: Any) -> Iterator[Any]:
-    """Arrays and numbers in nested sequences, as flat arrays."""
+    """Yield flat arrays from nested sequences of arrays and numbers."""
     if isinstance(value, list | tuple):
         for part in value:
             yield from _flat(part)
@@ -109,7 +109,7 @@ def _flat(value: Any) -> Iterator[Any]:
 
 
 def articulated_body(model: Model, *, base_given: bool = False) -> dict[str, Pair]:
-    """Lines of Tables II, 16, 19 and 30; `base_given`: True if the acceleration of the base is prescribed."""
+    """Return counts of Tables II, 16, 19 and 30; `base_given`: True for a prescribed acceleration of the base."""
     free = model.free_rows[0] == (0, 1, 2, 3, 4, 5)
     links = [i for i in range(model.nb) if not (free and i == 0)]
     members = links if base_given else list(range(model.nb))
@@ -170,7 +170,7 @@ def articulated_body(model: Model, *, base_given: bool = False) -> dict[str, Pai
 
 
 def joined(found: Mapping[str, Pair], groups: Sequence[str]) -> dict[str, Pair]:
-    """Return counts with those of each group ("a; b") merged."""
+    """Return counts in which the members of each group ("a; b") are merged."""
     out = dict(found)
     for group in groups:
         parts = [out.pop(name, (0, 0)) for name in group.split("; ")]
@@ -200,7 +200,7 @@ def _star(m: int, n: int, wet: bool) -> Callable[[], dict[str, Pair]]:
 
 
 def rigid_lines(model: Model, *, bias: bool = False) -> dict[str, Pair]:
-    """Lines of Table 26; `bias`: without accelerations of joints, as for Tables 2 and 12."""
+    """Return counts of Table 26; `bias`: True to omit joint accelerations, as for Tables 2 and 12."""
 
     def run(q: Array, v: Array, vdot: Array | None = None) -> Quantities:
         kin = dynamics.kinematics(model, q, v)
@@ -218,7 +218,7 @@ def rigid_lines(model: Model, *, bias: bool = False) -> dict[str, Pair]:
 
 
 def mass_matrix_lines(model: Model) -> dict[str, Pair]:
-    """Lines of Table 28."""
+    """Return counts of Table 28."""
 
     def run(q: Array) -> Quantities:
         kin = dynamics.kinematics(model, q, np.zeros(model.nv))
@@ -231,7 +231,7 @@ def mass_matrix_lines(model: Model) -> dict[str, Pair]:
 
 
 def star_lines(model: Model) -> dict[str, Pair]:
-    """Lines of Table 12."""
+    """Return counts of Table 12."""
 
     def run(q: Array, v: Array, tau: Array) -> Quantities:
         kin = dynamics.kinematics(model, q, v)
@@ -257,7 +257,7 @@ def star_lines(model: Model) -> dict[str, Pair]:
 
 
 def closed_chain_lines(m: int, n: int) -> dict[str, Pair]:
-    """Lines of Table 2."""
+    """Return counts of Table 2."""
     model, load, holdings = arms_on_load(m, n)
 
     def run(q: Array, v: Array, tau: Array) -> Quantities:
@@ -287,7 +287,7 @@ def closed_chain_lines(m: int, n: int) -> dict[str, Pair]:
 
 
 def dual_arm_lines(method: int) -> dict[str, Pair]:
-    """Lines of Tables 8 (`method` 0, Method I) and 9 (`method` 1, Method II)."""
+    """Return counts of Table 8 (`method` 0, Method I) or Table 9 (`method` 1, Method II)."""
     I_r = np.array([4.0, 4.0, 4.0, 0.1, 0.2, 0.3])
 
     def first(A: Array, B: Array, x: Array, y: Array, f: Array) -> Quantities:
@@ -331,11 +331,11 @@ def dual_arm_lines(method: int) -> dict[str, Pair]:
 # -- congruence transformations ------------------------------------------------------------------------------------------------
 
 REVOLUTE, PRISMATIC = (0, 1, 2, 3, 4), (0, 1, 3, 4, 5)
-"""Rows, linear first, of an inertia reflected across a revolute and a prismatic joint."""
+"""Nonzero rows, linear first, of an inertia reflected across a revolute and a prismatic joint."""
 
 
 def congruence_lines(axis: int, moving: str, rows: Sequence[int] = range(6)) -> dict[str, Pair]:
-    """Lines of Tables 21 to 23: one screw; `moving`: "angle", "distance" or "" for a constant one; `rows` that are not zero."""
+    """Return counts of Tables 21 to 23, for one screw with nonzero `rows`; `moving`: "angle", "distance" or "" if constant."""
 
     def run(x: Array, cs: Array, d: Array) -> Quantities:
         cos, sin = (cs[0], cs[1]) if moving == "angle" else (np.cos(0.7), np.sin(0.7))
@@ -356,7 +356,7 @@ def congruence_lines(axis: int, moving: str, rows: Sequence[int] = range(6)) -> 
 
 
 def inertia_lines(moving: str) -> dict[str, Pair]:
-    """Lines of Table 24: a rigid inertia, as moments of mass, across a joint by a screw about z and one about x."""
+    """Return counts of Table 24: transformation of the mass moments of a rigid body by a screw about z and a screw about x."""
 
     def run(x: Array, cs: Array, d: Array) -> Quantities:
         angle = moving == "angle"
@@ -438,4 +438,4 @@ TABLES = (
     ),
     Table("thesis, Table 30", (Column("N = 6", {"N": 6}, _chain(6, "fixed", False)),)),
 )
-"""The tables of operation counts, in the order of the papers."""
+"""Tables of operation counts, in the order of the papers."""

@@ -1,7 +1,7 @@
-"""`hydromechs papers lift`: Tables 3 to 6 and Fig. 14 of McMillan's thesis for its own mechanism, next to its numbers.
+"""Results of `hydromechs papers lift`: Tables 3 to 6 and Fig. 14 of McMillan's thesis, next to our results for its mechanism.
 
-The error is the distance of the load's final position from that of a run with very short steps. The time of a run is its number
-of steps times the shortest time of one step, so that other load on the machine has no effect.
+The error is the distance of the final load position from the result of a run with very short steps. The time of a run is the
+number of steps times the minimum time of one step, so that other load on the machine has little effect.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,25 +16,25 @@ from ._machine import machine, versions
 BENCHMARK = 1e-6
 """Position error of the load at which methods are compared, as in the thesis [m]."""
 SERIAL = {1: 0.117, 2: 0.152, 4: 0.241}
-"""Thesis, Table 5: points of a block to time on one processor of a Cray Y-MP [s]."""
+"""Table 5 of the thesis: time on one processor of a Cray Y-MP [s], keyed by points per block."""
 
 
 class ThesisRow(NamedTuple):
-    """A row of the thesis' Tables 3, 4 and 6: how tasks are shared, and what it found."""
+    """Row of Tables 3, 4 and 6 of the thesis: distribution of tasks, and results."""
 
     tasks: Partition
     points: int
-    """Points of a block."""
+    """Number of points per block."""
     synchronisations: int
-    """Number of synchronisations in one block, Table 3."""
+    """Number of synchronisations per block, Table 3."""
     load_solutions: int
-    """RMA computations of one processor in one block, Table 3."""
+    """Number of RMA computations of one processor per block, Table 3."""
     seconds: float
-    """T, to an error of 1e-6 m."""
+    """Time T to an error of 1e-6 m [s]."""
     speedup: float
-    """Speedup S_p over the same method on one processor."""
+    """Speedup S_p relative to the same method on one processor [-]."""
     total: float
-    """Speedup S_T over the serial B1PC5."""
+    """Speedup S_T relative to the serial method B1PC5 [-]."""
 
 
 ROWS = (
@@ -48,17 +48,17 @@ ROWS = (
     ThesisRow(Partition(4, 2), 4, 5, 4, 0.0417, 5.78, 2.80),
     ThesisRow(Partition(4, 2), 2, 5, 2, 0.0295, 5.15, 3.97),
 )
-"""Thesis, Tables 3, 4 (those with 4 points) and 6."""
+"""Tables 3, 4 (methods with 4 points) and 6 of the thesis."""
 COUNTS = (20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256, 320, 400, 512, 640)
-"""Numbers of steps of a lift."""
+"""Numbers of steps of the measured lifts."""
 FINE = 12_000
 """Number of steps of the reference run."""
 
 
 def measure_lift(*, quick: bool = False, report: Callable[[str], object] = lambda line: None) -> dict[str, Any]:
-    """Return measurements of the experiment as plain data; `quick` takes fewer repetitions.
+    """Return measurements of the experiment as plain data; `quick` selects few repetitions.
 
-    `report` receives a line for each method.
+    `report` is a callback for progress messages.
     """
     where, lift = machine(), Lift()
     exact = LiftRunner(lift, 1).run(FINE)
@@ -93,11 +93,11 @@ def lift_tables(
     solutions: Sequence[int],
     operations: Mapping[str, int],
 ) -> dict[str, Any]:
-    """The tables as plain data.
+    """Return the tables as plain data.
 
-    `steps`: steps to `BENCHMARK` of each method, by the points of its blocks; `each`: time of a serial step [s]; `shared`: time
-    of a step with the tasks of each of `ROWS` on lanes [s]; `solutions`: of the load in a block, of each of them; `operations`:
-    see `operations`.
+    `steps`: numbers of steps to the error `BENCHMARK`, and `each`: times of a serial step [s], keyed by points per block;
+    `shared`: times of a step with the tasks of each of `ROWS` on lanes [s]; `solutions`: numbers of load solutions per
+    block for each of `ROWS`; `operations`: result of `operations`.
     """
     times = {p: steps[p] * each[p] for p in SERIAL}
     whole = sum(operations.values())
@@ -142,7 +142,7 @@ def lift_tables(
 
 
 def lift_columns(report: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    """Title, columns and rows of Tables 3 to 6 of a report of `measure_lift`; columns of numbers start with >."""
+    """Return titles, columns and rows of Tables 3 to 6 from a report of `measure_lift`; numeric columns start with ">"."""
     five = [
         (
             r["method"],
@@ -180,7 +180,7 @@ def lift_columns(report: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], 
 
 
 def steps_to(errors: Sequence[tuple[int, float]], error: float) -> float:
-    """Number of steps from which a method stays below an error, interpolated between its runs in logarithms."""
+    """Return the number of steps at which the error falls below a limit, by logarithmic interpolation; NaN if it does not."""
     for (n0, e0), (n1, e1) in zip(errors[:-1][::-1], errors[1:][::-1], strict=True):
         if e1 <= error <= e0:
             return float(np.exp(np.interp(-np.log(error), [-np.log(e0), -np.log(e1)], [np.log(n0), np.log(n1)])))
@@ -188,7 +188,7 @@ def steps_to(errors: Sequence[tuple[int, float]], error: float) -> float:
 
 
 def step_times(runners: Sequence[LiftRunner], rounds: int) -> list[float]:
-    """Minimum time of one step of each method [s], in rounds, so that other load on the machine affects all."""
+    """Return the minimum time of one step of each method [s], measured in rounds against changes of machine load."""
     few, many = np.full(len(runners), np.inf), np.full(len(runners), np.inf)
     for _ in range(rounds):
         for k, runner in enumerate(runners):
@@ -197,13 +197,13 @@ def step_times(runners: Sequence[LiftRunner], rounds: int) -> list[float]:
 
 
 def load_solutions(lift: Lift, row: ThesisRow) -> int:
-    """Solutions of the load in one block, one after another, which the thesis calls RMA computations of one processor."""
+    """Return the number of sequential load solutions per block (RMA computations of one processor in the thesis)."""
     calls = lift.program(row.points, row.tasks).calls
     return 2 * sum(f" {lift.carried_load.name} " in call.callee.label() for call in calls)  # predictor and corrector
 
 
 def operations(lift: Lift) -> dict[str, int]:
-    """Multiplications and additions of one evaluation: of the arms, of the load, and the remainder that is not on lanes."""
+    """Return multiplications plus additions of one evaluation: of the arms, of the load, and the serial remainder."""
     whole = sum(lift.program(1, Partition(ARMS, 1)).count().papers)
     arms = ARMS * sum(sum(part.count().papers) for part in (lift.open_chain, lift.closed_chain))
     load = sum(lift.carried_load.count().papers)
@@ -211,7 +211,7 @@ def operations(lift: Lift) -> dict[str, int]:
 
 
 def plot_lift(report: dict[str, Any], path: Path) -> None:
-    """Draw Fig. 14: error over time of the serial methods."""
+    """Plot Fig. 14: error over computing time of the serial methods."""
     from hydromechs.viewer import figure
 
     with figure(path, height=4.0, width=6.0) as fig:
@@ -220,5 +220,5 @@ def plot_lift(report: dict[str, Any], path: Path) -> None:
             kept = [(r["ms"], r["error_m"]) for r in rows if r["error_m"] < 0.1]
             axes.loglog(*zip(*kept, strict=True), label=name, color=color, marker="o", markersize=3.5)
         axes.axhline(BENCHMARK, color="#bbbbbb", linewidth=1.0)
-        axes.set(xlabel="time [ms]", ylabel="error of the load's final position [m]")
+        axes.set(xlabel="time [ms]", ylabel="error of the final load position [m]")
         axes.legend()

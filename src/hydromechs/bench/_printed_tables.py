@@ -1,7 +1,7 @@
-"""Tables of operation counts as the papers print them: multiplications and additions of each pair of columns.
+"""Tables of operation counts as printed in the papers: multiplications and additions of each pair of columns.
 
-Each line is a quantity by its name in the paper, in the paper's order; cells are polynomials of m chains of N joints. The last
-line is the printed total.
+Each line is a quantity with its name and position in the paper. Cells are polynomials of m chains of N joints. The last line is
+the printed total.
 """
 
 import re
@@ -17,11 +17,11 @@ MISPRINTS = {
     "thesis, Table 24": "additions of K^x are printed as 14; 15 give the total, and agree with the text",
     "thesis, App. B.4": "205N - 247 additions are quoted; Table 30 has 205N - 241, which gives its 989",
 }
-"""Numbers of the papers that contradict other numbers in them."""
+"""Misprints: counts of the papers that contradict other counts in the same papers."""
 
 
 def polynomial(text: str, m: int = 1, N: int = 1) -> Fraction:
-    """Return the value of a polynomial such as "1/6mNNN-4m+62"."""
+    """Return the value of a polynomial such as "1/6mNNN-4m+62" at m and N."""
     total = Fraction(0)
     for sign, number, letters in re.findall(r"([+-]?)(\d+(?:/\d+)?)?((?:m|N)*)", text.replace(" ", "")):
         if number or letters:
@@ -31,7 +31,7 @@ def polynomial(text: str, m: int = 1, N: int = 1) -> Fraction:
 
 @cache
 def printed_tables() -> dict[str, dict[str, list[str]]]:
-    """Cells of each row, by table and name of the row."""
+    """Return the cells of each row, keyed by table and row name."""
     out: dict[str, dict[str, list[str]]] = {}
     for line in resources.files(__package__).joinpath("printed_tables.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):

@@ -1,4 +1,4 @@
-"""Complete steps per second of many worlds on one lane, all lanes, threads or a GPU, compared with MuJoCo's rollout."""
+"""Complete steps per second of many worlds on one lane, all lanes, threads or a GPU, compared with MuJoCo rollouts."""
 
 import os
 import statistics
@@ -22,9 +22,9 @@ from ._machine import dry_model, machine, random_states, report, timed
 
 STEP = 1e-3
 SCENARIO = "station_keeping"
-"""Its plant has thrusters, servos, friction and stops."""
+"""Scenario whose plant has thrusters, servos, friction and stops."""
 METHODS = {"semi_implicit_euler": "EULER", "rk4": "RK4"}
-"""Our integrators, and MuJoCo's of the same kind."""
+"""Our integrators, with the corresponding MuJoCo integrators."""
 HELD = "thrusters, servos, a law"
 """Label of a row with the complete plant of `SCENARIO`."""
 
@@ -40,13 +40,13 @@ LANES = {
     100: (128, 64),
     120: (128, 2),
 }
-"""Float32 and float64 multiply-adds per clock and multiprocessor, by compute capability (CUDA C programming guide)."""
+"""Float32 and float64 multiply-adds per clock and multiprocessor, keyed by compute capability (CUDA C programming guide)."""
 
 
 def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> dict[str, Any]:
-    """All measurements of `hydromechs bench worlds` on "cpu" or "cuda", of a mechanism driven by generalised forces.
+    """Return all measurements of `hydromechs bench worlds` on "cpu" or "cuda", for a mechanism with generalised forces.
 
-    `quick` uses few worlds and repetitions, as a test.
+    `quick` selects few worlds and repetitions, as a test.
     """
     start = machine()
     rows, device = _cpu(model, quick) if where == "cpu" else _gpu(model, quick)
@@ -61,7 +61,7 @@ def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> 
 
 
 class HoldPose(hm.TracedBlock):
-    """Thrusters hold a vehicle at a place [m], shape (3,), by a spring and a damper; arms stay at their setpoints."""
+    """Controller that holds a vehicle at `place` [m], shape (3,), by spring and damper; arms stay at their setpoints."""
 
     period = 20 * STEP
 
@@ -81,7 +81,7 @@ class HoldPose(hm.TracedBlock):
 
 
 def _held(n: int, **options: Any) -> hm.Worlds:
-    """Worlds of `SCENARIO`'s plant, whose vehicle is held by its thrusters and whose arm is held by servos."""
+    """Return worlds of the plant of `SCENARIO`, with the vehicle held by thrusters and the arm held by servos."""
     scenario = load_scenario(SCENARIO)
     plant = scenario.plant
     worlds = hm.Worlds(plant, n, start=scenario.start, step=STEP, controller=HoldPose(plant, scenario.start.q[:3]), **options)
@@ -91,7 +91,7 @@ def _held(n: int, **options: Any) -> hm.Worlds:
 
 
 def _operations(model: Model) -> dict[str, int]:
-    """Multiplications, additions, divisions, roots, sines and cosines of one step."""
+    """Return the operation count of one step (multiplications, additions, divisions, roots, sines, cosines) by integrator."""
     out = {}
     for method in METHODS:
         count = hm.Worlds(model, 0, method=method, lanes=1).source.stepper.march.traced.count()
@@ -100,14 +100,14 @@ def _operations(model: Model) -> dict[str, int]:
 
 
 def _bytes(worlds: hm.Worlds) -> int:
-    """Memory of one world: state and inputs [bytes]."""
+    """Return the memory of one world: state and inputs [bytes]."""
     numbers = 1 + worlds.q.shape[1] + worlds.v.shape[1] + worlds.internal.shape[1]
     numbers += sum(int(np.prod(x.shape[1:])) for x in (*worlds.inputs.values(), *worlds.parameters.values()))
     return numbers * worlds.q.dtype.itemsize
 
 
 def _set(worlds: hm.Worlds, model: Model) -> None:
-    """Random states and forces; the same 1,024 repeatedly."""
+    """Set random states and forces, 1,024 different ones in repetition."""
     n = len(worlds)
     q, v, tau = random_states(model, min(n, 1024))
     times = -(-n // len(q))
@@ -154,11 +154,11 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
 
 
 CHAINS, LENGTH = 16, 64
-"""Number of independent multiply-adds, and number of dependent ones in sequence, to measure a core's peak."""
+"""Numbers of independent and of consecutive dependent multiply-adds that measure the peak rate of a core."""
 
 
 def _peak(lanes: int, rounds: int) -> float:
-    """Operations per second of one core on lanes in a loop of fused multiply-adds only, which count as two operations."""
+    """Return the peak rate of one core with fused multiply-adds on lanes, which count as two operations [1/s]."""
 
     def step(s: Any, a: Any, b: Any) -> Any:
         for _ in range(LENGTH):
@@ -178,7 +178,7 @@ def _peak(lanes: int, rounds: int) -> float:
 def row_of(
     what: str, method: str, n: int, steps: int, times: list[float], threads: int, memory: int | None, *, water: bool
 ) -> dict[str, Any]:
-    """Return one row of the report from the times of calls that take some steps of n worlds [s]."""
+    """Return one row of the report, from the times of calls that take `steps` steps of n worlds [s]."""
     return {
         "what": what,
         "method": method,
@@ -193,7 +193,7 @@ def row_of(
 
 
 def mujoco_peer(model: Model, integrator: str, step: float) -> Any:
-    """The same tree, dry, in MuJoCo, with an integrator and a step [s]; None without MuJoCo."""
+    """Return the same tree, dry, in MuJoCo, with an integrator and a step [s]; None if MuJoCo is not installed."""
     try:
         import mujoco
     except ModuleNotFoundError:
@@ -209,7 +209,7 @@ def mujoco_peer(model: Model, integrator: str, step: float) -> Any:
 def mujoco_rollout(
     model: Model, integrator: str, step: float, quick: bool
 ) -> tuple[Callable[[], object], tuple[int, int]] | None:
-    """Return a call of MuJoCo's rollout on one thread, and its number of worlds and steps; None without MuJoCo."""
+    """Return a MuJoCo rollout on one thread, with its numbers of worlds and steps; None if MuJoCo is not installed."""
     peer = mujoco_peer(model, integrator, step)
     if peer is None:
         return None
@@ -232,7 +232,7 @@ def mujoco_rollout(
 
 
 def gpu_device(cupy: Any) -> dict[str, Any]:
-    """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s]."""
+    """Return a description of the GPU with peak rates of arithmetic [1/s] (two per multiply-add) and memory [bytes/s]."""
     attributes = cupy.cuda.Device().attributes
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     capability = int(cupy.cuda.Device().compute_capability)
@@ -255,7 +255,7 @@ def gpu_device(cupy: Any) -> dict[str, Any]:
 
 
 def event_times(cupy: Any, call: Callable[[], object], repeats: int) -> list[float]:
-    """Milliseconds of calls on the current stream, by CUDA events."""
+    """Return the times of calls on the current stream [ms], measured by CUDA events."""
     times = []
     for _ in range(repeats):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -307,14 +307,14 @@ def _kernel_facts(worlds: hm.Worlds, precision: str) -> dict[str, Any]:
 
 
 def _gpu_times(cupy: Any, worlds: hm.Worlds, steps: int, quick: bool) -> list[float]:
-    """Seconds of calls of `step`, by CUDA events."""
+    """Return the times of calls of `step` [s], measured by CUDA events."""
     worlds.step(None, steps)
     cupy.cuda.Device().synchronize()
     return [1e-3 * ms for ms in event_times(cupy, partial(worlds.step, None, steps), 2 if quick else 7)]
 
 
 def _difference(model: Model, method: str, precision: str, steps: int) -> float | None:
-    """Largest difference of the GPU from the CPU after some steps, over the size of each number or 1; None without LLVM."""
+    """Return the largest difference between GPU and CPU after some steps, relative to each value or 1; None without LLVM."""
     if find_spec("llvmlite") is None:
         return None
     ends = []

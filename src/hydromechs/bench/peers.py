@@ -1,4 +1,4 @@
-"""The same mechanism in third-party codes for comparison: Pinocchio, MuJoCo and DART (extra `dev`)."""
+"""The same mechanism in third-party codes, for comparison: Pinocchio, MuJoCo and DART (extra `dev`)."""
 
 import importlib
 from types import ModuleType
@@ -17,11 +17,11 @@ def import_peer(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
-        raise ModuleNotFoundError("crosscheck needs DART, Pinocchio and MuJoCo: pip install 'hydromechs[dev]'") from None
+        raise ModuleNotFoundError("crosscheck requires DART, Pinocchio and MuJoCo; pip install 'hydromechs[dev]'") from None
 
 
 class DartPeer:
-    """DART's skeleton of a model. Gravity acts on the rigid masses; drag and buoyancy are omitted."""
+    """DART skeleton of a model. Gravity acts on the rigid masses; drag and buoyancy are omitted."""
 
     def __init__(self, model: Model) -> None:
         inertias = np.stack([body.inertia.matrix for body in model.bodies]) + added_masses(model)
@@ -43,10 +43,10 @@ class DartPeer:
 
 
 class MujocoPeer:
-    """MuJoCo's model and data of a mechanism without water, contacts or limits."""
+    """MuJoCo model and data of a mechanism without water, contacts or limits."""
 
     tree_of: type[MujocoTree] = MujocoTree
-    """Description of the mechanism."""
+    """Class that builds the MuJoCo mechanism."""
 
     def __init__(self, model: Model) -> None:
         mujoco = import_peer("mujoco")
@@ -58,27 +58,27 @@ class MujocoPeer:
         self.data = mujoco.MjData(self.model)
 
     def _set(self, q: np.ndarray, **rates: np.ndarray) -> None:
-        """Copy our `q` and the named fields, given in MuJoCo's rates, into the data."""
+        """Copy our `q` and named fields, given in MuJoCo velocity coordinates, into the data."""
         self.data.qpos[self.q_of] = q
         for name, value in rates.items():
             getattr(self.data, name)[self.v_of] = value
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """v̇ by `mj_forward`, shape (nv,)."""
+        """Return v̇ computed by `mj_forward`, shape (nv,)."""
         B = self.tree.rates(q)
         self._set(q, qvel=B @ v, qfrc_applied=B @ tau)
         self.mujoco.mj_forward(self.model, self.data)
         return B.T @ (self.data.qacc[self.v_of] - self.tree.rates_bias(q, v))
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> np.ndarray:
-        """τ by `mj_inverse`, shape (nv,)."""
+        """Return τ computed by `mj_inverse`, shape (nv,)."""
         B = self.tree.rates(q)
         self._set(q, qvel=B @ v, qacc=B @ vdot + self.tree.rates_bias(q, v))
         self.mujoco.mj_inverse(self.model, self.data)
         return B.T @ self.data.qfrc_inverse[self.v_of]
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """M by `mj_fullM`, shape (nv, nv)."""
+        """Return M computed by `mj_fullM`, shape (nv, nv)."""
         self._set(q, qvel=np.zeros(self.ours.nv))
         self.mujoco.mj_forward(self.model, self.data)
         M = np.zeros((self.model.nv, self.model.nv))
@@ -88,7 +88,7 @@ class MujocoPeer:
 
 
 class PinocchioPeer:
-    """Pinocchio's model and data of a mechanism without water."""
+    """Pinocchio model and data of a mechanism without water."""
 
     def __init__(self, model: Model) -> None:
         self.pin = import_peer("pinocchio")
@@ -97,18 +97,18 @@ class PinocchioPeer:
         self.q_of, self.v_of = self.at.q_of, self.at.v_of
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """v̇ by `aba`, shape (nv,)."""
+        """Return v̇ computed by `aba`, shape (nv,)."""
         at = self.at
         vdot = self.pin.aba(self.model, self.data, at.q(q), at.v(q, v), at.tau(q, tau))
         return at.our_vdot(q, v, vdot)
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> np.ndarray:
-        """τ by `rnea`, shape (nv,)."""
+        """Return τ computed by `rnea`, shape (nv,)."""
         at = self.at
         return at.our_tau(q, self.pin.rnea(self.model, self.data, at.q(q), at.v(q, v), at.vdot(q, v, vdot)))
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """M by `crba`, shape (nv, nv)."""
+        """Return M computed by `crba`, shape (nv, nv)."""
         M = np.asarray(self.pin.crba(self.model, self.data, self.at.q(q)))
         M = np.triu(M) + np.triu(M, 1).T
         return M[np.ix_(self.v_of, self.v_of)]
