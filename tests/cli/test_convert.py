@@ -87,7 +87,7 @@ def test_convert_does_not_overwrite_its_source(tmp_path, run, name):
     before = (tmp_path / name).read_text()
     status, _, err = run("convert", tmp_path / ("m.yaml" if name == "m.yaml" else "r.urdf"), tmp_path / name)
     assert status == 1
-    assert "is the source itself" in words(err)
+    assert "is the source, which would be overwritten" in words(err)
     assert (tmp_path / name).read_text() == before
 
 

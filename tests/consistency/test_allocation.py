@@ -83,7 +83,7 @@ def test_a_body_is_a_place_for_a_thruster():
 def test_frames_that_do_not_fit():
     with pytest.raises(ValueError, match="'t_tool'.*on body 'arm', which moves relative to 'hull'"):
         allocation_matrix(vehicle(), thrusters("bow", "tool"), "hull")
-    with pytest.raises(ValueError, match="no frame or body 'stern' in sub; available: bow, side, lift, tool, hull"):
+    with pytest.raises(ValueError, match="sub has no frame or body 'stern'; available: bow, side, lift, tool, hull"):
         allocation_matrix(vehicle(), thrusters("stern"), "hull")
     with pytest.raises(KeyError, match="no body 'ship'"):
         allocation_matrix(vehicle(), thrusters("bow"), "ship")

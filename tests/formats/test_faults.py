@@ -198,12 +198,12 @@ BODY_FAULTS = {
     ),
     "total inertia not positive definite": (
         (FREE, MASS, "hydro: {added_mass: {type: diagonal, diagonal: [-50, 1, 1, 1, 1, 1]}} # <-"),
-        ["eigenvalue -45", "positive definite", "changes sign"],
+        ["eigenvalue -45", "positive definite", "use positive added mass"],
     ),
     "negative volume": ((FREE, MASS, "hydro: {volume: -1} # <-"), ["hydro.volume is -1 m³", "at least 0"]),
     "negative damping of the water": (
         (FREE, MASS, "hydro: {drag: {type: damping, linear: [-1, 0, 0, 0, 0, 0]}} # <-"),
-        ["[-1, 0, 0, 0, 0, 0]", "positive here"],
+        ["[-1, 0, 0, 0, 0, 0]", "use positive drag numbers"],
     ),
     "cylinder without length": (
         (
@@ -452,7 +452,7 @@ def test_added_mass_that_is_not_positive_alone_is_a_warning():
 def test_negative_added_mass_has_the_hint_about_signs():
     """Values with Fossen's sign that leave the total inertia positive would otherwise pass with a bare warning."""
     text = body(FREE, MASS, "hydro: {added_mass: {type: diagonal, diagonal: [-1, -1, -1, -0.1, -0.1, -0.1]}}")
-    with pytest.warns(UserWarning, match=r"added mass is positive here \(Fossen's X_u̇ < 0 changes sign\)"):
+    with pytest.warns(UserWarning, match=r"use positive added mass, the opposite sign of Fossen's X_u̇ < 0"):
         loads(text)
     indefinite = f"[[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 2], [0, 0, 1, 0, 0, 0], {ROW}, {ROW}, [0, 2, 0, 0, 0, 0.5]]"
     with pytest.warns(UserWarning, match="identified values often are not"):
@@ -479,7 +479,7 @@ def test_errors_are_objects():
     assert (unknown.path, unknown.line, unknown.value) == (("bodies", "arm", "inertia", "tensr"), 6, 1)
     assert unknown.remedy == "use the keys mass, com, tensor"
     assert (mass.where, mass.value, mass.must) == ("bodies.arm.inertia.mass", -5.0, "must be finite and at least 0")
-    assert sign.remedy == "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
+    assert sign.remedy == "use positive drag numbers, the opposite sign of Fossen's X_u < 0"
     assert str(mass) == f"line 6: {mass.text}"
     assert set(map(str, caught.value.faults)) == set(caught.value.problems)
 

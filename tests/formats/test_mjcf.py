@@ -131,7 +131,7 @@ def test_forces_on_sites_become_thrusters():
       <motor name="twist" site="up" gear="0 0 0 0 0 1" ctrlrange="-1 1"/> </actuator> </mujoco>"""
     imported = loads_robot(text)
     assert [c.name for c in imported.components] == ["p", "u"]
-    assert any("motor 'twist': it acts on the site 'up' with more than a force" in str(note) for note in imported.notes)
+    assert any("motor 'twist': it exerts more than a force on site 'up'" in str(note) for note in imported.notes)
     there = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(there)
     data.ctrl[:] = [0.7, -0.4, 0.0]
@@ -241,24 +241,30 @@ def _world(inside):
         ("<mujoco>\n<compiler coordinate='global'/>\n</mujoco>", "line 2: <compiler>: coordinate is 'global'"),
         ("<mujoco>\n<compiler angle='grad'/>\n</mujoco>", "line 2: <compiler>: angle is 'grad', must be one of degree, radian"),
         ("<mujoco/>", "the file has no body"),
-        ("<mujoco>\n<default class='r'/>\n</mujoco>", "line 2: <default>: the outermost class is named 'r', must be 'main'"),
+        ("<mujoco>\n<default class='r'/>\n</mujoco>", "line 2: <default>: the outermost class is 'r', must be 'main'"),
         (_world("<body><joint type='fixed'/></body>"), "line 3: <joint>: type is 'fixed', must be one of free, ball"),
         (_world("<body name='a'><joint/><geom size='-1'/></body>"), r"line 3: <geom>: size of the sphere is \(-1.0,\)"),
         (_world("<body name='a'><joint/></body>"), "line 3: body 'a': its revolute joint moves no inertia"),
         (_world("<body><joint axis='0 0 0'/><geom size='1'/></body>"), "line 3: <joint>: axis is"),
         (_world("<body pos='1 2'><joint/><geom size='1'/></body>"), "line 3: <body>: pos is '1 2', must be 3 finite numbers"),
         (_world("<body><joint/><geom class='x' size='1'/></body>"), "line 3: <geom>: there is no default class 'x'"),
-        (_world("<body><joint/><geom type='mesh' mesh='m'/></body>"), "line 3: <geom>: there is no mesh 'm' in <asset>"),
-        (_world("<body><joint range='2 1'/><geom size='1'/></body>"), "line 3: <joint>: range is .* lower first; swap them"),
+        (_world("<body><joint/><geom type='mesh' mesh='m'/></body>"), "line 3: <geom>: the mesh 'm' does not exist in <asset>"),
+        (
+            _world("<body><joint range='2 1'/><geom size='1'/></body>"),
+            "line 3: <joint>: range is .* increasing order; swap them",
+        ),
         (_world("<body name='a'/>\n<body name='a'/>"), "line 4: two bodies are named 'a'"),
         (
             _world("<body><joint name='j'/><geom size='1'/></body>\n<body><joint name='j'/><geom size='1'/></body>"),
             "line 4: two joints are named 'j', the first in line 3",
         ),
-        (_world("<body><body><freejoint/></body></body>"), "has a free joint, but is carried by 'body_1'; move it into"),
+        (_world("<body><body><freejoint/></body></body>"), "has a free joint, but its parent is 'body_1'; move it into"),
         (_world("<body><inertial pos='0 0 0' mass='-1'/></body>"), "line 3: <inertial> of body 'body_1': mass -1 kg"),
-        ("<mujoco>\n<asset><mesh file='no.stl'/></asset>\n</mujoco>", "line 2: mesh 'no.stl': there is no file 'no.stl'"),
-        ("<mujoco>\n<asset><mesh file='a.dae'/></asset>\n</mujoco>", "line 2: mesh 'a.dae': there is no file"),
+        (
+            "<mujoco>\n<asset><mesh file='no.stl'/></asset>\n</mujoco>",
+            "line 2: mesh 'no.stl': the file 'no.stl' does not exist",
+        ),
+        ("<mujoco>\n<asset><mesh file='a.dae'/></asset>\n</mujoco>", "line 2: mesh 'a.dae': the file 'a.dae' does not exist"),
     ],
 )
 def test_errors_are_named_with_their_line(text, words):

@@ -276,7 +276,7 @@ def test_times_are_integer_multiples_of_steps():
     ("text", "words"),
     [
         ("", "the file is empty"),
-        ("[1, 2]", "must be a mapping that begins with 'hydromechs_scenario: 2'"),
+        ("[1, 2]", "must be a mapping that starts with 'hydromechs_scenario: 2'"),
         ("hydromechs_model: 2\nname: x", "this is a model file"),
         ("a: [", "not YAML"),
         ("hydromechs_scenario: 2\nname: x\nrun: {duration: 1}\nmodels: {}", "models is empty"),

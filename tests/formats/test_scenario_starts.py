@@ -90,8 +90,8 @@ def test_such_a_start_comes_back_from_a_saved_file(folder):
         ),
         ("tip.1: 0.3", "tip.1: {rpy_deg: [0, 0, 1]}", "'tip.1' is a prismatic joint"),
         ("{quaternion: [0.6, 0, 0.8, 0]}", "{quaternion: [0.6, 0, 0.9, 0]}", "1.08"),
-        ("{quaternion: [0.6, 0, 0.8, 0]}", "{quaternion: [1, 0, 0, 0], rpy_deg: [0, 0, 0]}", "give one of"),
-        ("{quaternion: [0.6, 0, 0.8, 0]}", "{}", "no orientation; give one of"),
+        ("{quaternion: [0.6, 0, 0.8, 0]}", "{quaternion: [1, 0, 0, 0], rpy_deg: [0, 0, 0]}", "set one of"),
+        ("{quaternion: [0.6, 0, 0.8, 0]}", "{}", "no orientation; set one of"),
         ("{quaternion: [0.6, 0, 0.8, 0]}", "round", "joints.tip.2 is 'round'"),
         ("stick: [0.1, 0.2, 0.3]", "stick: 0.1", "give 3 numbers [rad/s]"),
         ("tip.1: 0.4", "tip.1: [0.4]", "tip.1"),
@@ -209,14 +209,12 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
 
     assert "seabed.npy' does not exist" in said(None)
     assert "relative to the scenario file" in said(None)
-    assert "shape (12,), must have two dimensions" in said(HEIGHTS.ravel())
+    assert "shape (12,); save two dimensions" in said(HEIGHTS.ravel())
     assert "not finite: row 1, column 2 is nan" in said(np.where(HEIGHTS == -4.0, math.nan, HEIGHTS))
     assert "cannot be read as numbers: " in said(HEIGHTS.astype(object))
-    assert "must contain real numbers" in said(HEIGHTS.astype(str))
-    assert "contains complex128, must contain real numbers" in said(HEIGHTS * 1j)
-    assert "x is [0.0, 1.0, 2.0, 3.0], must have 3 numbers, one for each height" in said(
-        HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]")
-    )
+    assert "save real numbers" in said(HEIGHTS.astype(str))
+    assert "contains complex128; save real numbers" in said(HEIGHTS * 1j)
+    assert "x is [0.0, 1.0, 2.0, 3.0], must be the 3 grid lines of" in said(HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]"))
     assert "keep one of them" in said(HEIGHTS, ("file:", "heights: [[0, 0], [0, 0]], file:"))
     assert "heights, file or generate" in said(HEIGHTS, (", file: seabed.npy", ""))
     assert "must end in one of .npy, .csv, .png" in said(HEIGHTS, ("seabed.npy", "seabed.doc"))
@@ -238,6 +236,6 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     csv.write_text("1,2\n3,deep\n")
     assert "line 2: entry 2 is not a number" in said(None, ("seabed.npy", "seabed.csv"))
     csv.write_text("1,2\n3\n")
-    assert "line 2 has 1 numbers, line 1 has 2" in said(None, ("seabed.npy", "seabed.csv"))
+    assert "line 2 has 1 numbers; use 2 as in line 1" in said(None, ("seabed.npy", "seabed.csv"))
     csv.write_bytes(b"1,2\n3,\xff\n")
     assert "not UTF-8" in said(None, ("seabed.npy", "seabed.csv"))

@@ -143,7 +143,7 @@ SOLID = MESH.replace("visual", "collision")
         (robot(link("a"), link("a")), 3, "link 'a' appears twice, first in line 2; rename"),
         (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "a", "b")), 5, "carried by two joints, 'j'"),
         (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), 5, "form a loop"),
-        (robot(link("a"), joint("j", "a", "x")), 3, "no link 'x' to be its child; links are a"),
+        (robot(link("a"), joint("j", "a", "x")), 3, "its child 'x' does not exist; links are a"),
         (robot(link("a"), link("b"), joint("j", "a", "b", "hinge")), 4, "type is 'hinge', must be one of"),
         (robot(link("a"), link("b"), joint("j", "a", "b", "revolute", '<axis xyz="0 0 0"/>')), 4, "axis"),
         (robot(link("a", '<mass value="-2"/>')), 2, "mass is -2 kg, must be at least 0"),
@@ -152,7 +152,11 @@ SOLID = MESH.replace("visual", "collision")
         (robot(link("a", '<origin xyz="1 2"/><mass value="2"/>')), 2, "origin xyz .* '1 2', must be 3 finite numbers"),
         (robot(), 1, "no <link>"),
         ("<robot name='x'>\n<link name='a'>", 2, "not XML"),
-        (robot(link("a", "").replace("></link>", f">{SOLID}</link>")), 2, "'package://p/none.stl'; .* placeholders=True"),
+        (
+            robot(link("a", "").replace("></link>", f">{SOLID}</link>")),
+            2,
+            "'package://p/none.stl' does not exist; .* placeholders=True",
+        ),
         ("<thing/>", 1, "robot description"),
     ],
 )
@@ -270,10 +274,10 @@ def test_packages_beside_the_folders_above_must_report_that_they_are_packages(tm
     (tmp_path / "p" / "none.stl").write_bytes(b"")
     file = tmp_path / "robots" / "urdf" / "r.urdf"
     file.write_text(robot(link("a").replace("</link>", f"{SOLID}</link>")))
-    with pytest.raises(hm.ModelError, match=r"needs a package\.xml"):
+    with pytest.raises(hm.ModelError, match=r"must contain a package\.xml"):
         import_file(file)
     (file.parent / "p").symlink_to(tmp_path / "p")
-    with pytest.raises(hm.ModelError, match=r"needs a package\.xml"):
+    with pytest.raises(hm.ModelError, match=r"must contain a package\.xml"):
         import_file(file)
     (tmp_path / "p" / "package.xml").write_text("<package/>")
     assert import_file(file).model.bodies[0].shapes[0].shape.file == str((tmp_path / "p" / "none.stl").resolve())

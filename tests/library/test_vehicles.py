@@ -48,7 +48,7 @@ def test_a_scenario_takes_a_vehicle_and_changes_it():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{position: [0, 0, 1]}", "models.rov has neither model nor plant; give one of them"),
+        ("{position: [0, 0, 1]}", "models.rov has neither model nor plant; set model"),
         ("{model: puma560, plant: dual_arm_rov}", "models.rov has both model and plant"),
         ("{plant: puma560}", "models.rov.plant: the library model 'puma560' has no actuators; .* model: puma560"),
         ("{plant: ./none.yaml}", "none.yaml"),

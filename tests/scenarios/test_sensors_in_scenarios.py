@@ -87,11 +87,11 @@ def test_blocks_beside_a_scenario():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("device: dvl_600khz, frame: vehicle", "device: dvl_600khz, frame: nowhere", "sensor 'dvl': no frame or body 'nowhere'"),
+        ("device: dvl_600khz, frame: vehicle", "device: dvl_600khz, frame: nowhere", "sensor 'dvl': tiburon_titan2 has no frame or body 'nowhere'"),
         ("frame: vehicle, rate: 50", "frame: vehicle, rate: 47", "does not divide the 50 Hz of 'encoders', the fastest sensor; set 50 or 25 Hz"),
         ("frame: vehicle, rate: 50", "frame: vehicle, speed: 50", "unknown key 'speed'"),
         ("device: gyrocompass", "device: gyrocompas", "(did you mean 'gyrocompass'?)"),
-        ("joints: [shoulder, upper_arm", "joints: [sholder, upper_arm", "sensor 'encoders': no joint 'sholder'"),
+        ("joints: [shoulder, upper_arm", "joints: [sholder, upper_arm", "sensor 'encoders': tiburon_titan2 has no joint 'sholder'"),
         ("  depth: {device", "  dvl: {device", "the key 'dvl' appears twice"),
         ("period: 0.1", "period: 0.05", "controller.period is 0.05 s, must be an integer number of periods of the fastest sensor, 0.02 s; use 0.04 s"),
         ("step: 0.002, record: 0.05", "step: 0.003, record: 0.06", "sensors: 1/rate of the fastest is 0.02 s, must be an integer number of steps of 0.003 s"),

@@ -413,15 +413,15 @@ def test_construction_errors():
             hm.Simulation(model, step=step)
     with pytest.raises(ValueError, match="no integrator 'rk5'"):
         hm.Simulation(model, integrator="rk5")
-    with pytest.raises(KeyError, match="no joint 'elbow' in rover"):
+    with pytest.raises(KeyError, match="rover has no joint 'elbow'"):
         hm.Simulation(model, components=[drives.Torque(joint="elbow")])
     with pytest.raises(ValueError, match="joint of body 'ball' is free"):
         hm.Simulation(model, components=[drives.Torque(joint="ball")])
     with pytest.raises(ValueError, match="two components are named 'port'"):
         hm.Simulation(model, components=[THRUSTERS[0], THRUSTERS[0]])
-    with pytest.raises(ValueError, match="thruster 'bow': no frame or body 'bow' in rover; .*port, starboard"):
+    with pytest.raises(ValueError, match="thruster 'bow': rover has no frame or body 'bow'; .*port, starboard"):
         hm.Simulation(model, components=[Thruster(name="bow", frame="bow", curve=ideal_curve(1, 1))])
-    with pytest.raises(KeyError, match="no body 'hull' in rover"):
+    with pytest.raises(KeyError, match="rover has no body 'hull'"):
         hm.Simulation(model, components=[hm.actuation.ExternalWrench(body="hull")])
     with pytest.raises(ValueError, match="duration is -1, must be finite and > 0"):
         stone().run(-1)

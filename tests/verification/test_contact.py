@@ -563,15 +563,15 @@ def test_bad_input_is_named():
         (ValueError, "Material.law is None", lambda: Material(law=None)),
         (ValueError, "evenly spaced", lambda: field(x=(0, 1, 3))),
         (ValueError, "must increase, but has 1 after 1", lambda: field(x=(0, 1, 1))),
-        (ValueError, "heights is .* must have 2 rows, one for each x, has 3", lambda: field(x=(0, 1))),
-        (ValueError, "heights is .*, must have 3 numbers, one for each y, has 2 in row 0", lambda: field(y=(0, 1, 2))),
+        (ValueError, "heights is .* must contain 2 rows, one per x, but contains 3", lambda: field(x=(0, 1))),
+        (ValueError, "heights is .*, must contain 3 numbers, one per y, but contains 2 in row 0", lambda: field(y=(0, 1, 2))),
         (ValueError, "heights is .* must be finite", lambda: field(heights=np.full((3, 2), np.inf))),
     ):
         with pytest.raises(error, match=text):
             act()
     solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
     meshed = hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=[hm.geometry.Mesh(file="hull.stl")])])
-    with pytest.raises(FileNotFoundError, match=r"hull\.stl' does not exist; correct its path"):
+    with pytest.raises(FileNotFoundError, match=r"hull\.stl' does not exist; correct the path"):
         contact_pairs(meshed, [floor])
     round_ = hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=[hm.geometry.Ellipsoid(axes=(1, 2, 3))])])
     with pytest.raises(hm.UnsupportedFeature, match="'hull'.*ellipsoid.*remove its role contact"):

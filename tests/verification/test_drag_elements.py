@@ -81,7 +81,7 @@ def test_surface_of_a_mesh(tmp_path):
 
 
 def test_surfaces_that_cannot_be_used():
-    with pytest.raises(hm.ModelError, match=r"12288 points.*3000"):
+    with pytest.raises(hm.ModelError, match=r"12288 surface points.*3000"):
         hm.Model(bodies=[_body(drag.SurfaceDrag(shape=Sphere(radius=1.0), coefficient=1.0, sides=64))])
     with pytest.raises(hm.ModelError, match="one number"):
         hm.Model(bodies=[_body(drag.SurfaceDrag(shape=Sphere(radius=1.0), coefficient=(1, 2, 3), reference="wetted"))])
@@ -152,7 +152,7 @@ def test_map_of_a_foil_is_the_foil():
         ({"alpha": (0.0, 0.0), "coefficients": np.zeros((2, 5, 6))}, "increas"),
         ({"coefficients": np.zeros((7, 5, 5))}, r"\(7, 5, 6\)"),
         ({"coefficients": np.full((7, 5, 6), np.nan)}, "finite"),
-        ({"coefficients": np.full((7, 5, 6), [0.3, 0, 0, 0, 0, 0])}, "the water drives the body; .*correct the signs"),
+        ({"coefficients": np.full((7, 5, 6), [0.3, 0, 0, 0, 0, 0])}, "which drive the body at .*correct the signs"),
     ],
 )
 def test_maps_that_do_not_fit(change, message):

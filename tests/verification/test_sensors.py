@@ -461,12 +461,12 @@ def test_noise_does_not_depend_on_other_sensors_or_on_the_start():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: [Imu(name="imu", frame="nowhere", rate=100.0)], r"sensor 'imu': no frame or body 'nowhere' in free.*available: place, body"),
+        (lambda: [Imu(name="imu", frame="nowhere", rate=100.0)], r"sensor 'imu': free has no frame or body 'nowhere'.*available: place, body"),
         (lambda: [Imu(name="a", frame="body", rate=100.0), Compass(name="c", frame="body", rate=30.0)], r"'c' measures at 30 Hz.*100 Hz of 'a'.*set 33.3333 or 25 Hz"),
         (lambda: [Imu(name="a", frame="body", rate=100.0), Compass(name="a", frame="body", rate=10.0)], r"several sensors are named 'a'"),
         (lambda: [Compass(name="c", frame="body", rate=0.0)], r"sensor 'c'.rate is 0, must be finite and > 0"),
         (lambda: [Compass(name="c", frame="body", rate=1.0, outages=((3.0, 2.0),))], r"outages is \[3.0, 2.0\], must be increasing"),
-        (lambda: [JointEncoders(name="e", joints=("elbow",), rate=10.0)], r"sensor 'e': no joint 'elbow'"),
+        (lambda: [JointEncoders(name="e", joints=("elbow",), rate=10.0)], r"sensor 'e': free has no joint 'elbow'"),
         (lambda: [JointEncoders(name="e", joints=("body",), rate=10.0)], r"joint 'body' is free; use encoders only for revolute"),
         (lambda: [Tachometer(name="n", thruster="t", full_speed=1.0, rate=1.0)], r"sensor 'n'.thruster is 't', must be the name of a thruster; available: none"),
         (lambda: [ForceTorque(name="ft", frame="body", rate=10.0)], r"'body' has no parent"),

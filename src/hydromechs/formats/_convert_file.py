@@ -1,4 +1,4 @@
-"""Convert a third-party robot description to a model file or another format."""
+"""Conversion of a third-party robot description to a model file or another format."""
 
 import os
 from dataclasses import replace
@@ -16,14 +16,16 @@ from ._xml_write import one_line
 
 
 def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite: bool = False, **options: Any) -> Imported:
-    """Read a robot description and write it as a model file, or in the format that the suffix of the new file selects.
+    """Convert a robot description to a model file, or to the format that the suffix of the new file selects.
 
-    Components are written to a second file beside the model file, for example "rov_plant.yaml" for "rov.yaml".
-    `load_plant` and `plant:` in a scenario file read it.
+    Components are written to a second file in the same folder, for example "rov_plant.yaml" for "rov.yaml". `load_plant` and
+    `plant:` in a scenario file read the second file.
 
-    `out`: the file to write; must differ from the source; mesh paths are relative to it; meshes are not copied; its first
-    comment contains the notes; `overwrite`: True to replace existing files; `FileExistsError` otherwise; `options`: options of
-    `import_file`. Returns result of the import. Its notes also list what the format of the new file cannot store.
+    `out`: path of the new file, which must differ from the source. Mesh paths are relative to the new file; meshes are not
+    copied. The first comment contains the notes. `overwrite`: True to replace existing files; otherwise `FileExistsError`
+    is raised. `options`: options of `import_file`.
+
+    Returns the result of the import. The notes also list features that the format of the new file cannot store.
     """
     check_target(source, out, overwrite=overwrite)
     imported = import_file(source, **options)
@@ -51,7 +53,7 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
 def check_target(source: str | os.PathLike, out: str | os.PathLike, *, overwrite: bool = False) -> None:
     """Raise an error if a conversion would replace its source or, unless `overwrite` is True, another file."""
     if os.path.exists(source) and os.path.exists(out) and os.path.samefile(source, out):
-        raise ValueError(f"{os.fspath(out)!r} is the source itself, which would be overwritten; choose another name")
+        raise ValueError(f"{os.fspath(out)!r} is the source, which would be overwritten; choose another name")
     if os.path.exists(out) and not overwrite:
         raise FileExistsError(f"{os.fspath(out)} exists; choose another name, or replace it with --force (overwrite=True)")
 
@@ -59,12 +61,12 @@ def check_target(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
 def _left_out(component: Component) -> Note:
     text = repr(component).removeprefix(f"{type(component).__name__}(").removesuffix(")")
     value = f"{text[:200]}{' ...' if len(text) > 200 else ''}"
-    done = "the new file cannot store it; use load_plant on the source"
+    done = "the new file cannot store it; use load_plant with the source"
     return Note("ignored", f"{type(component).__name__} {component.name!r}", value, done)
 
 
 def with_relative_meshes(model: Model, folder: Path) -> Model:
-    """Return the model with mesh paths relative to a folder; they are absolute after an import."""
+    """Return the model with mesh paths relative to a folder; mesh paths are absolute after an import."""
 
     def relative(thing: BodyShape) -> BodyShape:
         if not isinstance(thing.shape, Mesh) or not os.path.isabs(thing.shape.file):

@@ -1,20 +1,23 @@
-"""Read a DynaMechs `.dm` file into a model, to the extent that the papers describe such files.
+"""Reader of DynaMechs `.dm` files, to the extent that the papers describe the format.
 
 The papers (McMillan 1994, chapter 8; McMillan, Orin and McGhee 1996, section 5) name the objects and their data, and state
-that one file holds all of them in the order of the hierarchy; they print no file. This reader accepts a `System` with one
-reference member (`FixedBase` or `MobileBase`) and any number of `SerialChain` and `Tree`, whose links are `RevoluteLink`,
-`PrismaticLink` or `BallnSocketLink`, with the names that the printed classes give their data. The braces are our assumption.
-See docs/your_robot.md. The assumed syntax is words followed by values, and blocks in braces:
+that one file contains all objects in the order of the hierarchy. The papers do not print a file.
+
+A `System` contains one reference member (`FixedBase` or `MobileBase`) and any number of `SerialChain` and `Tree`. Links are
+`RevoluteLink`, `PrismaticLink` or `BallnSocketLink`. Data have the names in the printed classes. The braces are an
+assumption of this reader. See docs/your_robot.md.
+
+The assumed syntax is words followed by values, and blocks in braces:
 
     System {
         MobileBase { mass 120   cgPos 0 0 0.05 }   # a comment to the end of the line; // also starts one
     }
 
-A value is a number, or a text in double quotes; any other word starts the next entry or block. Files are untrusted: words and
-depth are limited.
+A value is a number, or a text in double quotes; any other word starts the next entry or block. Because files are untrusted,
+the number of words and the nesting depth are limited.
 
-Conventions of the papers: inertia and added mass are about the origin of the body's coordinate system, 6-vectors have the
-angular part first, angles of bodies are Z-Y-X Euler angles, the inertial z axis points down, a drag cylinder starts at the
+Conventions of the papers: inertia and added mass are about the origin of the body frame, and 6-vectors have the angular part
+first. Orientations of bodies are Z-Y-X Euler angles, the inertial z axis points down, and a drag cylinder starts at the
 origin.
 """
 
@@ -42,7 +45,7 @@ FIRST = "System"
 MOST_TOKENS = 1_000_000
 """Maximum number of words, numbers and braces in a file."""
 DEEPEST = 20
-"""Maximum levels of braces; the papers' hierarchy has four."""
+"""Maximum nesting depth of braces; the hierarchy in the papers has four levels."""
 LONGEST = 200
 """Maximum length of a word [characters]."""
 TOKEN = re.compile(
@@ -59,7 +62,7 @@ def words_match(a: str, b: str) -> bool:
 def parse_dm(raw: str | bytes, source: str) -> Element:
     """Return the outer block of a text in UTF-8; the values of an entry are the `text` of its element.
 
-    A text that cannot be read raises `ModelError` with the line.
+    Raises `ModelError` with the line if the text cannot be read.
     """
     return _Parser(source).parsed(_decoded(raw, source))
 
@@ -76,7 +79,7 @@ def _decoded(raw: str | bytes, source: str) -> str:
 
 
 class _Parser:
-    """Builds the blocks of one text."""
+    """Parser that builds the blocks of one text."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -86,7 +89,7 @@ class _Parser:
         self.entry: Element | None = None
         """Entry that receives the next value."""
         self.values: list[str] = []
-        """Its values so far."""
+        """Values of the entry so far."""
 
     def parsed(self, text: str) -> Element:
         count = 0
@@ -126,14 +129,14 @@ class _Parser:
     def _word(self, token: str) -> None:
         self._finish()
         if len(token) > LONGEST:
-            self._refuse(f"a word has {len(token)} characters, {token[:20]!r} ...; at most {LONGEST}")
+            self._refuse(f"a word has {len(token)} characters, {token[:20]!r} ...; shorten it to at most {LONGEST}")
         element = Element(token, self.line, file=self.source)
         if self.open:
             self.open[-1].children.append(element)
         elif self.root is None:
             self.root = element
         else:
-            self._refuse(f"{token!r} appears after the end of {self.root.tag}; a file has one outer block")
+            self._refuse(f"{token!r} appears after the end of {self.root.tag}; keep one outer block")
         self.entry = element
 
     def _value(self, token: str) -> None:
@@ -143,18 +146,18 @@ class _Parser:
 
     def _opened(self) -> None:
         if self.entry is None:
-            self._refuse("a { has no block name before it; add one, as in MobileBase {")
+            self._refuse("a { has no block name before it; add a name, as in MobileBase {")
         if self.values:
             self._refuse(f"{self.entry.tag} has the values {' '.join(self.values[:6])} before its {{; put them into the block")
         if len(self.open) >= DEEPEST:
-            self._refuse(f"{self.entry.tag} is nested more than {DEEPEST} levels deep; a robot needs four")
+            self._refuse(f"{self.entry.tag} is nested more than {DEEPEST} levels deep; use four levels")
         self.open.append(self.entry)
         self.entry = None
 
     def _closed(self) -> None:
         self._finish()
         if not self.open:
-            self._refuse("a } closes nothing; delete it, or add the { that it belongs to")
+            self._refuse("a } has no matching {; delete the }, or add the {")
         self.open.pop()
         self.entry = None
 
@@ -174,25 +177,25 @@ RIGID_BODY = {
     "cbPos": 3,
     "AddedMass": 36,
 }
-"""Data of a rigid body, with the number of values of each (McMillan 1994, Fig. 27)."""
+"""Data of a rigid body, with the number of values per entry (McMillan 1994, Fig. 27)."""
 DERIVED = ("h", "SpatialInertia", "HydrodynamicInertia", "dispFluidMass", "acc", "refAcc", "jointAcc")
-"""Derived data and results."""
+"""Derived data and results, which are ignored."""
 BASE = {"pos": 3, "pose": 3}
-"""Data of a reference member (Fig. 29)."""
+"""Data of a reference member, with the number of values per entry (Fig. 29)."""
 MDH = {"aMDH": 1, "alphaMDH": 1, "dMDH": 1, "thetaMDH": 1, "d_branch": 1, "theta_branch": 1, "jointPos": 1, "jointVel": 1}
-"""Data of a link with one coordinate (Fig. 30; 1996, Fig. 7) and its state (Fig. 33)."""
+"""Data of a link with one coordinate (Fig. 30; 1996, Fig. 7) and its state (Fig. 33), with the number of values per entry."""
 BALL = {"q": 3, "p": 3, "jointPos": 3, "jointVel": 3}
-"""Data of a link on a ball joint (1996, Fig. 7) and its state."""
+"""Data of a link on a ball joint (1996, Fig. 7) and its state, with the number of values per entry."""
 BASES = ("FixedBase", "MobileBase")
 STRUCTURES = ("SerialChain", "Tree")
 LINKS = ("RevoluteLink", "PrismaticLink", "BallnSocketLink")
 ZERO = (0.0, 0.0, 0.0)
 ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]
-"""Indices of the linear and the angular part of the papers' 6-vectors."""
+"""Indices that reorder the 6-vectors of the papers to linear first."""
 
 
 def read_dm(root: Element, findings: Findings, files: RobotFiles) -> Imported:
-    """Return the robot of a `.dm` file, whose root is the block `System`. It refers to no other files."""
+    """Return the robot of a `.dm` file with the root block `System`. Such a file does not refer to other files."""
     return _Dm(root, findings).imported()
 
 
@@ -201,15 +204,15 @@ class _Dm:
         self.root, self.findings = root, findings
         self.links: list[Link] = []
         self.at: dict[str, Element] = {}
-        """Line of each name."""
+        """Element of each name, for line numbers."""
 
     def imported(self) -> Imported:
-        """Return the model, or raise `ModelError`."""
+        """Return the import; raise `ModelError` if the file has errors."""
         f, root = self.findings, self.root
         bases = [c for c in root.children if _kind(c, BASES)]
         if len(bases) != 1:
             at = bases[1] if bases else root
-            f.fault(at, f"{root.tag} has {len(bases)} reference members, must have one, {' or '.join(BASES)}", len(bases))
+            f.fault(at, f"{root.tag} has {len(bases)} reference members; keep exactly one, {' or '.join(BASES)}", len(bases))
             f.raise_faults()
         base = self._base(bases[0])
         counts = dict.fromkeys(STRUCTURES, 0)
@@ -222,7 +225,7 @@ class _Dm:
                 self._unknown(child, "System", (*BASES, *STRUCTURES))
         f.raise_faults()
         title = self._name(root, "")
-        what = "axes, gravity and water are not in the file"
+        what = "the file does not specify axes, gravity and water"
         world = World(axes="NED")
         done = f"z down as in the papers, {plain(world.gravity)} m/s², {plain(world.water_density)} kg/m³"
         f.note("assumed", root, "System", what, done)
@@ -264,7 +267,7 @@ class _Dm:
             before = row.get("predecessor", (number - 1.0,))[0]
             if before not in range(number):
                 words = f"{owner}: predecessor is {plain(before)}, must be an integer from 0 (the reference member) to"
-                f.fault(child, f"{words} {number - 1}: links follow the link that carries them", before)
+                f.fault(child, f"{words} {number - 1}: place links after the link that carries them", before)
                 before = 0.0
             joint = self._ball(child, owner, row) if link == "BallnSocketLink" else self._one(child, owner, link, row)
             self._enter(self._body(child, owner, name, names[int(before)], joint, row), child)
@@ -312,14 +315,14 @@ class _Dm:
         if any(row.get("AddedMass", ())):
             M = np.array(row["AddedMass"]).reshape(6, 6)[np.ix_(ANGULAR_FIRST, ANGULAR_FIRST)]
             if not np.allclose(M, M.T, rtol=1e-9, atol=0.0):
-                f.fault(at, f"{owner}: AddedMass is not symmetric; give 6 rows of 6, angular first", row["AddedMass"])
+                f.fault(at, f"{owner}: AddedMass is not symmetric; use 6 rows of 6, angular first", row["AddedMass"])
             else:
                 fields["added_mass"] = (added_mass.Matrix(tuple(map(tuple, (0.5 * (M + M.T)).tolist()))),)
         fields["drag"] = self._drag(at, owner, row)
         return Hydro(**fields)
 
     def _drag(self, at: Element, owner: str, row: dict[str, Any]) -> tuple[drag.ShapeDrag, ...]:
-        """Return the drag cylinder along one of the body's axes from its origin (McMillan 1994, eqs. 6.24-6.30)."""
+        """Return the drag cylinder along a body axis, starting at the body origin (McMillan 1994, eqs. 6.24-6.30)."""
         f, words = self.findings, ("axis", "Cd", "length", "radius")
         given = [word for word in words if word in row]
         if not given:
@@ -341,7 +344,7 @@ class _Dm:
     # -- joints ---------------------------------------------------------------------------------------------------------
 
     def _one(self, at: Element, owner: str, kind: str, row: dict[str, Any]) -> Joint:
-        """Return a joint with one coordinate from its modified Denavit-Hartenberg parameters; theta or d is its coordinate."""
+        """Return a joint with one coordinate, theta or d, from modified Denavit-Hartenberg parameters."""
         missing = [word for word in ("aMDH", "alphaMDH", "dMDH", "thetaMDH") if word not in row]
         if missing:
             self.findings.note("assumed", at, owner, f"no {', '.join(missing)}", "assumed to be 0")
@@ -351,7 +354,7 @@ class _Dm:
         start = value["jointPos"] if "jointPos" in row else value[own]
         if "jointPos" in row and own in row and value[own] != start:
             what = f"{own} {plain(value[own])} beside jointPos {plain(start)}"
-            self.findings.note("assumed", at, owner, what, "jointPos is used: both are the joint's coordinate")
+            self.findings.note("assumed", at, owner, what, "jointPos is used, because both are the coordinate of the joint")
         placement = Mdh(
             a=value["aMDH"],
             alpha=value["alphaMDH"],
@@ -364,9 +367,9 @@ class _Dm:
         return joint(placement=placement, position=start, velocity=value["jointVel"])
 
     def _ball(self, at: Element, owner: str, row: dict[str, Any]) -> Joint:
-        """Return a ball joint from its position in the previous link and Euler angles."""
+        """Return a ball joint from a position in the previous link and Euler angles."""
         if "p" not in row:
-            self.findings.note("assumed", at, owner, "no p", "at the origin of the link that carries it")
+            self.findings.note("assumed", at, owner, "no p", "at the origin of the previous link")
         angles = row.get("jointPos", row.get("q", ZERO))
         velocity = row.get("jointVel", ZERO)
         return joints.Ball(placement=Origin(row.get("p", ZERO)), orientation=_quaternion(angles), velocity=velocity)  # type: ignore[arg-type]
@@ -374,7 +377,7 @@ class _Dm:
     # -- words ----------------------------------------------------------------------------------------------------------
 
     def _entries(self, element: Element, known: dict[str, int], owner: str) -> dict[str, tuple[float, ...]]:
-        """Return the values of the known entries of a block; others are noted."""
+        """Return the values of the known entries of a block; other entries are noted as ignored."""
         f = self.findings
         out: dict[str, tuple[float, ...]] = {}
         lines: dict[str, int] = {}
@@ -394,28 +397,28 @@ class _Dm:
         return out
 
     def _unknown(self, child: Element, owner: str, known: tuple[str, ...]) -> None:
-        """Note an entry or block that the model cannot represent, with its contents."""
+        """Note that an entry or block is ignored, with its contents."""
         derived = _kind(child, DERIVED)
         guess = "" if derived or child.children else nearest(child.tag, known).partition(";")[0]
-        why = "a result, or derived from other entries" if derived else "not represented here" + guess
+        why = "a result, or derived from other entries" if derived else "a model cannot represent it" + guess
         for element in child.walk():
             inside = "" if element is child else f" of {child.tag}"
             values = f" {element.text[:80]}{' ...' if len(element.text) > 80 else ''}" if element.text else ""
             self.findings.left_out(element, owner, f"{element.tag}{inside}{values}", why)
 
     def _name(self, element: Element, default: str) -> str:
-        """Return the name of a block; the papers give none, so this keyword is ours."""
+        """Return the name of a block; the keyword `name` is an extension, because the papers do not specify names."""
         for child in element.children:
             if words_match(child.tag, "name"):
                 name = child.text.strip('"').strip()
                 if name:
                     return name
-                self.findings.fault(child, f'{element.tag}: name is empty; give text in double quotes, such as name "arm"')
+                self.findings.fault(child, f'{element.tag}: name is empty; add a text in double quotes, such as name "arm"')
         return default
 
 
 def _kind(element: Element, words: tuple[str, ...]) -> str:
-    """Return the word that an element has as its tag; empty if none."""
+    """Return the word that matches the tag of an element; empty if none matches."""
     return next((word for word in words if words_match(element.tag, word)), "")
 
 

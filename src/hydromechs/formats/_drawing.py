@@ -1,6 +1,6 @@
-"""Models and surroundings of a recording, stored as text in its attributes for replays.
+"""Models and surroundings of a recording, stored as text in the attributes of the recording for replays.
 
-A recording is data: drawing it must not need the files and code that produced it, which may be missing, changed or hostile.
+A recording must be drawn without the files and code that produced it, because these may be missing, changed or malicious.
 """
 
 import contextlib
@@ -28,14 +28,14 @@ from ._scenario_write import dumps_scenario
 from ._write import ModelWriter, model_text
 
 MODEL, SURROUNDINGS, FILES = "drawn_model", "drawn_surroundings", "drawn_files"
-"""Attributes of a recording: a model file with all bodies, a scenario file with thrusters, terrain and water, digests of the
-files that the model names."""
+"""Attributes of a recording: a model file with all bodies, a scenario file with thrusters, terrain and water, and digests
+of the files that the model refers to."""
 NAME = "recorded"
 """Name of the model in the scenario of the surroundings."""
 
 
 def drawing_attrs(scenario: Scenario) -> dict[str, str]:
-    """Return the attributes from which `drawn_scenario` rebuilds the scene; empty if a file cannot express the scenario."""
+    """Return the attributes from which `drawn_scenario` restores the scene; empty if files cannot represent the scenario."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about a scenario without its mission
@@ -58,7 +58,7 @@ def _drawing(scenario: Scenario) -> dict[str, str]:
 
 
 def _digests(meshes: set[Path], others: set[Path]) -> list[str]:
-    """Return the digests of mesh files, of the colours beside them, and of other files."""
+    """Return the digests of mesh files, of their colour files, and of other files."""
     found = set()
     for file in meshes.union(others, *(mesh.parent.glob("*.mtl") for mesh in meshes if mesh.suffix.lower() == ".obj")):
         with contextlib.suppress(OSError):  # drawn as a box
@@ -75,9 +75,9 @@ def drawn_files(attrs: Mapping[Any, Any]) -> list[str]:
 
 
 def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario:
-    """Return the scenario of a recording for drawing, without its mission. Runs no code; call it within `files.only`."""
+    """Return the scenario of a recording for drawing, without its mission. No code is executed; call within `files.only`."""
     if MODEL not in attrs or SURROUNDINGS not in attrs:
-        raise ModelError(source, ["it does not store its model"])
+        raise ModelError(source, ["the recording does not contain its model"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about a scenario without its mission
         model = loads(str(attrs[MODEL]), f"{source}: {MODEL}")
@@ -86,7 +86,7 @@ def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario:
 
 
 class _DrawnModelWriter(ModelWriter):
-    """Writes a model for drawing anywhere: absolute mesh paths, and no custom joints, because poses are recorded."""
+    """Writer of a model for drawing on any machine: absolute mesh paths, and no custom joints, because poses are recorded."""
 
     def __init__(self, families: Any) -> None:
         super().__init__(families)

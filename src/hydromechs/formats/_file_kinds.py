@@ -1,4 +1,4 @@
-"""Kinds of YAML files: their keys, versions, and advice for files of the wrong kind or version."""
+"""Kinds of YAML files: their keys and versions, and advice for files of a wrong kind or version."""
 
 from typing import Any, NamedTuple
 
@@ -7,28 +7,28 @@ from hydromechs.registry import Families, json_schema, show
 
 
 class FileKind(NamedTuple):
-    """One kind of file."""
+    """Kind of YAML file."""
 
     name: str
     """Name in messages, such as "a sweep file"."""
     key: str
-    """First key of the file, which holds the version."""
+    """First key of the file, whose value is the version."""
     version: int
     """Supported version."""
     use: str
-    """Advice for a file of this kind; {0} is its name."""
+    """Advice for a file of this kind; {0} is the file name."""
     page: str
     """Documentation page of the file."""
     old_key: str = ""
-    """First key of version 1, if different."""
+    """First key of version 1, if it differs."""
 
     @property
     def first(self) -> str:
-        """First line of such a file."""
+        """First line of a file of this kind."""
         return f"{self.key}: {self.version}"
 
     def json_schema(self, cls: Any, families: Families) -> dict[str, Any]:
-        """Return the JSON Schema (2020-12) of such a file, which holds an object of a class, for editors and other programs."""
+        """Return the JSON Schema (2020-12) of a file of this kind that contains an object of a class."""
         title = f"HydroMechs {self.name.removeprefix('a ')}, version {self.version}"
         return json_schema(cls, families, key=self.key, version=self.version, title=title)
 
@@ -38,7 +38,7 @@ FILE_KINDS = {
         "a model file",
         "hydromechs_model",
         2,
-        "show it with `hydromechs view {0}`, or name it under models: in a scenario file",
+        "show it with `hydromechs view {0}`, or refer to it under models: in a scenario file",
         "docs/model_file.md",
         "hydromechs",
     ),
@@ -59,11 +59,11 @@ FILE_KINDS = {
         "hydromechs_study",
     ),
 }
-"""All kinds, by their names in readers and commands."""
+"""All kinds of files, keyed by name in readers and commands."""
 
 
 def misplaced_file(data: dict[str, Any], wanted: str, source: str) -> Fault | None:
-    """Return the problem of a file of a different kind or an older version; None if it could be of this kind."""
+    """Return the error of a file of another kind or an older version; None if the file can be of the wanted kind."""
     kind = FILE_KINDS[wanted]
     version = data.get(kind.key, data.get(kind.old_key))
     if (kind.key not in data and kind.old_key in data) or (type(version) is int and 0 < version < kind.version):
@@ -71,13 +71,13 @@ def misplaced_file(data: dict[str, Any], wanted: str, source: str) -> Fault | No
         if version == kind.version:
             remedy = f"write {kind.key}: {version}"
             return Fault((key,), f"the key {key!r} is now {kind.key!r}; {remedy}", version, f"must be {kind.key}", remedy)
-        remedy = f"rewrite it as {kind.page} describes"
-        words = f"this is {kind.name} of version {show(version)}, but this program reads version {kind.version}; {remedy}"
+        remedy = f"rewrite it according to {kind.page}"
+        words = f"this is {kind.name} of version {show(version)}, but HydroMechs reads version {kind.version}; {remedy}"
         return Fault((key,), words, version, f"must be {kind.version}", remedy)
     others = [(key, other) for other in FILE_KINDS.values() for key in (other.key, other.old_key) if key and key in data]
     if kind.key in data or not others:
         return None
     key, other = others[0]
     remedy = other.use.format(source)
-    words = f"this is {other.name}, not {kind.name}, which begins with '{kind.first}'; {remedy}"
+    words = f"this is {other.name}, not {kind.name}, which starts with '{kind.first}'; {remedy}"
     return Fault((key,), words, data[key], remedy=remedy)

@@ -12,7 +12,7 @@ from hydromechs.model.component import Component
 from ._xml import Element
 
 Kind = Literal["ignored", "assumed", "repaired"]
-"""Kinds of notes."""
+"""Kind of a note."""
 
 
 MANY = frozenset(
@@ -26,20 +26,21 @@ MANY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A difference between a file and the model that was read from it."""
+    """Difference between a file and the model read from it."""
 
     kind: Kind
-    """Ignored: the model cannot represent it. Assumed: the file omits it. Repaired: the file's value is impossible."""
+    """Kind: ignored if the model cannot represent the content, assumed if the file omits it, repaired if its value is
+    impossible."""
     element: str
     """Element of the file, such as "joint 'elbow'"."""
     value: str
-    """Content of the file, such as "mimic of 'knee'"; empty if it has none."""
+    """Content of the file, such as "mimic of 'knee'"; empty if missing."""
     done: str
-    """The action taken, for example "the joint moves independently"."""
+    """Action taken, for example "the joint moves independently"."""
     line: int | None = None
     """Line of the file, from 1."""
     file: str = ""
-    """The file, if it is not the imported one."""
+    """Name of the file if it is not the imported file."""
 
     def __str__(self) -> str:
         where = "" if self.line is None else f"line {self.line}: "
@@ -49,54 +50,54 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """A robot that was read from a third-party file."""
+    """Robot read from a third-party file."""
 
     model: Model
     notes: tuple[Note, ...] = ()
-    """Everything that was ignored, assumed or repaired, in file order."""
+    """Notes on everything that was ignored, assumed or repaired, in file order."""
     components: tuple[Component, ...] = ()
     """Actuators, springs and armature of the file."""
     format: str = ""
-    """Format of the file: "URDF", "SDF", "MJCF", "DynaMechs"."""
+    """Format of the file: "URDF", "SDF", "MJCF" or "DynaMechs"."""
     source: str = ""
-    """The file."""
+    """Path of the file."""
     joint_bodies: Mapping[str, str] = field(default_factory=dict)
-    """Bodies by the name of the file's joint that carries them; joints of the model have the body's name."""
+    """Body carried by each joint of the file, keyed by joint name; in the model, a joint has the name of its body."""
     headlines: tuple[str, ...] = ()
     """Warnings to show first, for example that nothing moves or that included models are missing."""
     written: tuple[str, ...] = ()
-    """Files that a conversion wrote: the model, and the plant if the source has actuators."""
+    """Files written by a conversion: the model, and the plant if the source has actuators."""
 
     def summary(self) -> str:
-        """Return the number of notes of each kind as text; empty if there are none."""
+        """Return the number of notes of each kind as text; empty without notes."""
         counts = {kind: sum(n.kind == kind for n in self.notes) for kind in ("ignored", "assumed", "repaired")}
         return ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """Import options."""
+    """Options of an import."""
 
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Folder of each package, by the name in `package://name/` or `model://name/`."""
+    """Folder of each package, keyed by the name in `package://name/` or `model://name/`."""
     folders: tuple[str, ...] = ()
-    """Additional folders from which meshes and further files may be read; they are also searched."""
+    """Additional folders that are searched, and from which meshes and other files may be read."""
     base: Literal["auto", "free", "fixed"] = "auto"
-    """Motion of the root if the file does not specify it; "auto": free if it has mass."""
+    """Joint of the root if the file does not specify it; "auto" is "free" for a root with mass, and "fixed" otherwise."""
     placeholders: bool = False
     """True to ignore shapes whose meshes are missing, with a note; otherwise they are errors."""
     arguments: Mapping[str, str] = field(default_factory=dict)
-    """Values of xacro arguments."""
+    """Values of xacro arguments, keyed by name."""
 
 
 UNLIMITED = "no thrust limits"
-"""Value in the note on a thruster of a file without limits."""
+"""Value in the note on a thruster that has no limits in the file."""
 MAX_FAULTS = 200
-"""Errors after which a file is rejected without looking for more."""
+"""Maximum number of errors; an import with more errors stops."""
 
 
 class Findings:
-    """Collects the errors and notes of one import."""
+    """Collector of errors and notes of one import."""
 
     def __init__(self, source: str, options: ImportOptions | None = None) -> None:
         self.source, self.options = source, options or ImportOptions()
@@ -105,7 +106,7 @@ class Findings:
         self.headlines: list[str] = []
 
     def fault(self, at: Element | None, text: str, value: object = None, remedy: str = "") -> None:
-        """Add an error at an element: one sentence with names and value, and the fix."""
+        """Add an error at an element: one sentence with name and value, and the remedy."""
         words = f"{text}; {remedy}" if remedy else text
         if at is not None and at.file and at.file != self.source:
             words = f"{at.file}: {words}"
@@ -114,31 +115,31 @@ class Findings:
             self.raise_faults()
 
     def note(self, kind: Kind, at: Element | None, element: str, value: str, done: str) -> None:
-        """Add a note on an element, such as "joint 'elbow'", with the file's value and the action taken; see `Note`."""
+        """Add a note on an element, such as "joint 'elbow'", with the value in the file and the action taken; see `Note`."""
         file = "" if at is None or at.file == self.source else at.file
         self.notes.append(Note(kind, element, value, done, None if at is None else at.line, file))
 
-    def left_out(self, at: Element, element: str, value: str, done: str = "not represented here") -> None:
-        """Note something that the model cannot represent."""
+    def left_out(self, at: Element, element: str, value: str, done: str = "a model cannot represent it") -> None:
+        """Add a note on content that the model cannot represent."""
         self.note("ignored", at, element, value, done)
 
     def unknown(self, parent: Element, known: Iterable[str], owner: str) -> None:
-        """Note unknown children of an element, and duplicates of children of which only one is read."""
+        """Add notes on unknown children of an element, and on duplicate children if only one is read."""
         known, seen = set(known), set()
         for child in parent.children:
             if child.tag not in known:
                 self.left_out(child, owner, f"<{child.tag}>{_short(child)}")
             elif child.tag in seen and child.tag not in MANY:
-                self.left_out(child, owner, f"a second <{child.tag}>{_short(child)}", "the first one is used")
+                self.left_out(child, owner, f"a second <{child.tag}>{_short(child)}", "the first is used")
             seen.add(child.tag)
 
     def unknown_attributes(self, element: Element, known: Iterable[str], owner: str) -> None:
-        """Note unknown attributes of an element."""
+        """Add notes on unknown attributes of an element."""
         for name in element.attributes.keys() - set(known):
             self.left_out(element, owner, f"{name}={element.attributes[name]!r} of <{element.tag}>")
 
     def numbers(self, text: str | None, n: int, at: Element, label: str, default: tuple[float, ...]) -> tuple[float, ...]:
-        """Return n finite numbers from a text, or the default for None; the label is, for example, "joint 'elbow': origin"."""
+        """Return n finite numbers from a text, or the default for None; an example of a label is "joint 'elbow': origin"."""
         if text is None:
             return default
         words = text.replace(",", " ").split() if n > 1 else [text]
@@ -148,7 +149,7 @@ class Findings:
             row = ()
         must = "a finite number" if n == 1 else f"{n} finite numbers"
         if len(row) != n or not all(map(math.isfinite, row)):
-            xacro = "name the file .xacro to expand it" if "${" in text or "$(" in text else ""
+            xacro = "use the suffix .xacro to expand the file" if "${" in text or "$(" in text else ""
             self.fault(at, f"{label} is {text[:80]!r}, must be {must}", text, xacro)
             return default
         return row
@@ -158,7 +159,7 @@ class Findings:
         return self.numbers(text, 1, at, label, (default,))[0]
 
     def child_number(self, parent: Element, tag: str, owner: str, default: float, label: str = "") -> float:
-        """Return one finite number from a child of an element, or the default if there is none.
+        """Return one finite number from a child of an element, or the default if the child is missing.
 
         The label defaults to the tag.
         """
@@ -172,7 +173,7 @@ class Findings:
             raise ModelError(self.source, {str(fault): fault for fault in ordered}.values())
 
     def finish(self, model: Model, **fields: Any) -> Imported:
-        """Return the import: a model, and notes in file order."""
+        """Return the import with model and notes, in file order."""
         notes = sorted(self.notes, key=lambda note: note.line or 0)
         lines = [*self.headlines, *_still(model)]
         return Imported(model=model, notes=tuple(dict.fromkeys(notes)), source=self.source, headlines=tuple(lines), **fields)
@@ -187,7 +188,7 @@ def _still(model: Model) -> list[str]:
 
 
 def _float(text: str) -> float:
-    """Parse a number as C does; Python would also accept `1_000` and digits of other scripts."""
+    """Parse a number as in C; Python would also accept `1_000` and digits of other scripts."""
     text = text.strip()
     if "_" in text or not text.isascii():
         raise ValueError(text)

@@ -1,14 +1,15 @@
-"""Convert MJCF actuators to joint drives, and to thrusters if they push on a site.
+"""Conversion of MJCF actuators to joint drives, and to thrusters if they push on a site.
 
-MuJoCo's actuator of a joint has a length l = g q and a force f(ctrl, l, l̇), and pushes with τ = g f, the gear g:
+A joint actuator in MuJoCo has a length l = g q and a force f(ctrl, l, l̇), and exerts τ = g f, where g is the gear:
 
     motor     f = ctrl                              drives.Torque, the command is τ
     position  f = kp (ctrl − l) − kv l̇              drives.Servo with g² kp and g² kv, the command is q = ctrl/g;
                                                     a damping ratio ζ gives the damping 2 ζ √(g² kp M₀)
     velocity  f = kv (ctrl − l̇)                     drives.Servo with g² kv alone, the command is the rate of its target
-    general   one of these, by gaintype and biastype
+    general   one of these, depending on gaintype and biastype
 
-An actuator of a site pushes there with g f, the gear g a force and a moment in the site's axes. A force alone is a thruster.
+A site actuator exerts g f at the site, where the gear g is a force and a moment in site axes. A pure force becomes a
+thruster.
 """
 
 import math
@@ -28,7 +29,7 @@ from ._mjcf_pose import Settings
 
 
 class Frames(Protocol):
-    """Creates the frames of thrusters."""
+    """Creator of thruster frames."""
 
     def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
         """Return the name of a frame at a site with its x axis along a direction; None if the site does not exist."""
@@ -37,9 +38,10 @@ class Frames(Protocol):
 def read_actuators(
     document: Document, settings: Settings, names: Mapping[str, str], kinds: Mapping[str, joints.Joint], frames: Frames
 ) -> tuple[list[Component], dict[str, float]]:
-    """Return the drives of actuated joints, and damping ratios of servos by joint; other actuators are noted.
+    """Return the drives of actuated joints, and damping ratios of servos by joint; other actuators are noted as ignored.
 
-    `names` maps joints of the file to names in the model, `kinds` maps these to joints; `frames` creates frames at sites.
+    `names` maps joint names of the file to joint names of the model, and `kinds` maps the latter to joints. `frames` creates
+    frames at sites.
     """
     out: dict[str, Component] = {}
     ratios: dict[str, float] = {}
@@ -56,9 +58,9 @@ def read_actuators(
 
 
 def set_damping_ratios(model: Model, components: list[Component], ratios: Mapping[str, float]) -> list[Component]:
-    """Return components in which servos with a damping ratio ζ have the damping 2 ζ √(k M₀).
+    """Return the components, with damping 2 ζ √(k M₀) of servos with a damping ratio ζ.
 
-    M₀ = 1/(M⁻¹)ᵢᵢ is the inertia that the joint feels while all others move freely, at the initial configuration, with armature
+    M₀ = 1/(M⁻¹)ᵢᵢ is the inertia in the joint while all other joints move freely, at the initial configuration, with armature
     and without water, as in MuJoCo.
     """
     if not ratios:
@@ -87,7 +89,7 @@ def _read(
     out: dict[str, Component],
     ratios: dict[str, float],
 ) -> str:
-    """Add the drive of an actuator; return the reason if it is ignored."""
+    """Add the drive of an actuator; return the reason if the actuator is ignored."""
     written = item.text("joint") or item.text("jointinparent")
     if not written:
         for name in ("tendon", "site", "slidersite", "body"):
@@ -95,13 +97,13 @@ def _read(
                 return f"it acts on the {name} {target!r}"
         return "it has no target"
     if written not in names:
-        item.fault(f"there is no joint {written!r}", written, "correct the name")
+        item.fault(f"the joint {written!r} does not exist", written, "correct the name")
         return ""
     joint = names[written]
     if not isinstance(kinds[joint], joints.Revolute | joints.Prismatic):
-        return f"it acts in {written!r}, a {kinds[joint].kind} joint"
+        return f"it acts in the {kinds[joint].kind} joint {written!r}"
     if joint in out:
-        return f"it is a second actuator of the joint {written!r}"
+        return f"it is the second actuator of joint {written!r}"
     gear = (item.row("gear", 1, 6) or (1.0,))[0]
     if gear == 0.0:
         return "its gear is 0"
@@ -115,7 +117,7 @@ def _read(
     limit = abs(gear) * force
     ctrl = _highest(item, "ctrlrange", "ctrllimited", settings)
     if not all(x > 1e-100 for x in (limit, abs(gear * gain) * ctrl, gear * gear)):
-        return f"gear {gear:g}, gain {gain:g}: it has no force"
+        return f"gear {gear:g}, gain {gain:g} give no force"
     if stiffness == 0.0 and damping == 0.0:
         limit = min(limit, abs(gear * gain) * ctrl)
         drive: drives.Drive = drives.Torque(joint=joint, limit=limit)
@@ -127,23 +129,23 @@ def _read(
         if item.tag == "position" and (ratio := item.number("dampratio", 0.0)) > 0.0:
             ratios[joint] = ratio
         if gear != 1.0:
-            item.note("assumed", f"gear {gear:g}", "its command is the position of the joint, ctrl over the gear")
+            item.note("assumed", f"gear {gear:g}", "its command is the position of the joint, ctrl divided by gear")
         if stiffness == 0.0:
             item.note("assumed", "a velocity servo", "a servo without stiffness: its command is the rate of its target")
         elif math.isfinite(ctrl):
             what = f"ctrlrange={item.text('ctrlrange')!r}"
-            item.left_out(what, "the target has only the joint's limits", of="ctrlrange")
+            item.left_out(what, "the target has only the limits of the joint", of="ctrlrange")
     out[joint] = drive
     return ""
 
 
 def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Component]) -> str:
-    """Add the thruster of an actuator that pushes on a site; return the reason if it is ignored."""
+    """Add the thruster of an actuator that pushes on a site; return the reason if the actuator is ignored."""
     site, gear = item.text("site"), np.zeros(6)
     row = item.row("gear", 1, 6) or (1.0,)
     gear[: len(row)] = row
     if item.text("refsite") or gear[3:].any() or not gear[:3].any():
-        return f"it acts on the site {site!r} with more than a force"
+        return f"it exerts more than a force on site {site!r}"
     if item.text("dyntype", "none") != "none":
         return f"it has internal state, dyntype {item.text('dyntype')!r}"
     gains = _gains(item)
@@ -152,7 +154,7 @@ def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Com
     ctrl = item.row("ctrlrange", 2, 2)
     word = item.word("ctrllimited", ("true", "false", "auto"), "auto")
     if ctrl is None or word == "false" or (word == "auto" and not settings.autolimits):
-        return f"it acts on the site {site!r} without a ctrlrange, and a thruster needs limits"
+        return f"it acts on site {site!r} without the ctrlrange that a thruster requires"
     push = gains[0] * gear[:3]
     force = float(np.linalg.norm(push))
     name = item.element.attributes.get("name") or f"{site}.thruster"
@@ -160,7 +162,7 @@ def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Com
         return f"ctrlrange={item.text('ctrlrange')!r} with a force of {force:g} N, or a duplicate name"
     frame = frames.thrust_frame(site, push / force)
     if frame is None:
-        item.fault(f"there is no site {site!r}", site, "correct the name")
+        item.fault(f"the site {site!r} does not exist", site, "correct the name")
         return ""
     out[name] = Thruster(name=name, frame=frame, curve=ideal_curve(force * ctrl[1], -force * ctrl[0]))
     if force != 1.0:
@@ -169,7 +171,7 @@ def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Com
 
 
 def _gains(item: Item) -> tuple[float, float, float] | str:
-    """Return gain, stiffness and damping of f = gain ctrl − stiffness l − damping l̇, or the reason if it has another form."""
+    """Return gain, stiffness and damping of f = gain ctrl − stiffness l − damping l̇, or the reason if f has another form."""
     if item.tag == "motor":
         return 1.0, 0.0, 0.0
     if item.tag == "position":
@@ -179,7 +181,7 @@ def _gains(item: Item) -> tuple[float, float, float] | str:
         kv = item.number("kv", 1.0)
         return ("its gain is negative") if kv < 0.0 else (kv, 0.0, kv)
     if item.tag != "general":
-        return f"there is no drive equivalent to a {item.tag}"
+        return f"no drive is equivalent to a {item.tag}"
     gaintype, biastype = item.text("gaintype", "fixed"), item.text("biastype", "none")
     gain = (*(item.row("gainprm", 1, 10) or (1.0,)), 0.0, 0.0)
     bias = (*(item.row("biasprm", 1, 10) or (0.0,)), 0.0, 0.0)
@@ -193,7 +195,7 @@ def _gains(item: Item) -> tuple[float, float, float] | str:
 
 
 def _highest(item: Item, name: str, limited: str, settings: Settings) -> float:
-    """Return the larger end of a control or force range; infinite if there is none."""
+    """Return the maximum absolute value of a control or force range; infinite without a range."""
     row, word = item.row(name, 2, 2), item.word(limited, ("true", "false", "auto"), "auto")
     if word == "false" or row is None or (word == "auto" and not (settings.autolimits and any(row))):
         return math.inf

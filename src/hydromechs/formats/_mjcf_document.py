@@ -1,6 +1,6 @@
-"""An MJCF document: expands includes and `<replicate>`, applies default classes, and records which parts are read.
+"""An MJCF document: expansion of includes and `<replicate>`, default classes, and a record of the parts that are read.
 
-Every attribute that is read is marked. Unmarked ones cannot be represented by the model, and are listed.
+Every attribute that is read is marked. Unmarked attributes cannot be represented by the model, and are listed.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from ._xml import Element, parse_xml, read_bytes
 ACTUATORS = (
     "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor", "plugin",
 )  # fmt: skip
-"""Elements of <actuator>: short forms of one element, which share their defaults."""
+"""Elements of <actuator>: shorthand forms of one element, which share default values."""
 WHY = {
     "asset": "visual only",
-    "camera": "models have no cameras; put a sensor on a frame",
+    "camera": "models have no cameras; add a sensor on a frame",
     "composite": "not expanded; write its bodies in full",
-    "contact": "a scenario specifies which bodies touch",
-    "custom": "numbers that have no meaning here",
-    "deformable": "all bodies are rigid here",
-    "equality": "models have no tendons and flexible bodies; the loop is open",
-    "exclude": "a scenario specifies which bodies touch",
-    "flexcomp": "all bodies are rigid here",
-    "keyframe": "the initial state is the file's zero position; set joint positions to change it",
+    "contact": "contact pairs are part of a scenario",
+    "custom": "custom numbers have no meaning in a model",
+    "deformable": "deformable bodies are not supported",
+    "equality": "loops of tendons and flexible bodies are not supported; the loop is open",
+    "exclude": "contact pairs are part of a scenario",
+    "flexcomp": "deformable bodies are not supported",
+    "keyframe": "the initial state is the zero position of the file; set joint positions to change it",
     "light": "visual only",
     "material": "visual only",
-    "attach": "not read; write its bodies in full",
-    "sensor": "put sensors of hydromechs.sensors on frames",
-    "size": "internal state of another program",
+    "attach": "not expanded; write its bodies in full",
+    "sensor": "add sensors of hydromechs.sensors on frames",
+    "size": "memory sizes of MuJoCo",
     "skin": "visual only",
     "statistic": "visual only",
     "tendon": "models have no tendons; their joints move freely",
     "texture": "visual only",
     "visual": "visual only",
 }  # fmt: skip
-"""Consequence of ignoring an element."""
+"""Consequence of ignoring an element, keyed by tag."""
 
 
 class _Given(NamedTuple):
@@ -51,7 +51,7 @@ class _Given(NamedTuple):
 
 
 class Item:
-    """An element with its own attributes and those of its default class."""
+    """Element with its own attributes and those of its default class."""
 
     def __init__(self, document: Document, element: Element, given: dict[str, _Given]) -> None:
         self.document, self.element, self.given = document, element, given
@@ -63,7 +63,7 @@ class Item:
 
     @property
     def tag(self) -> str:
-        """Name of the element."""
+        """Name of the element; empty without a name."""
         return self.element.tag
 
     @property
@@ -73,19 +73,19 @@ class Item:
         return f"{self.tag} {name!r}" if name else f"<{self.tag}>"
 
     def fault(self, text: str, value: object = None, remedy: str = "", *, of: str = "") -> None:
-        """Add an error of the item, at the line of one of its attributes; see `Findings.fault`."""
+        """Add an error of the item at the line of one of its attributes; see `Findings.fault`."""
         self.findings.fault(self.place(of), f"{self.label}: {text}", value, remedy)
 
     def note(self, kind: Kind, value: str, done: str, *, of: str = "") -> None:
-        """Add a note on the item, at the line of one of its attributes; see `Findings.note`."""
+        """Add a note on the item at the line of one of its attributes; see `Findings.note`."""
         self.findings.note(kind, self.place(of), self.label, value, done)
 
-    def left_out(self, value: str, done: str = "not represented here", *, of: str = "") -> None:
-        """Note something that the model does not have."""
+    def left_out(self, value: str, done: str = "a model cannot represent it", *, of: str = "") -> None:
+        """Add a note on content that the model cannot represent."""
         self.note("ignored", value, done, of=of)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return an attribute as written, and mark it as used."""
+        """Return the text of an attribute, and mark the attribute as used."""
         self.document.asked.add((_group(self.tag), name))
         given = self.given.get(name)
         if given is None:
@@ -94,17 +94,17 @@ class Item:
         return given.value.strip()
 
     def pass_over(self) -> None:
-        """Mark all attributes of the element as used, because it is listed as a whole."""
+        """Mark all attributes of the element as used, because one note lists the whole element."""
         for name in self.element.attributes:
             self.document.use(self.element, name)
 
     def place(self, name: str) -> Element:
-        """Return the element that contains an attribute, for its line; the item's own if there is none."""
+        """Return the element that contains an attribute, for its line; the element of the item if the attribute is missing."""
         given = self.given.get(name)
         return self.element if given is None else given.element
 
     def word(self, name: str, words: Iterable[str], default: str) -> str:
-        """Return an attribute that must be one of some words."""
+        """Return an attribute whose value must be one of several words."""
         value, words = self.text(name, default), tuple(words)
         if value not in words:
             self.fault(f"{name} is {value[:80]!r}, must be one of {', '.join(words)}", value, of=name)
@@ -116,7 +116,7 @@ class Item:
         return self.word(name, ("true", "false"), "true" if default else "false") == "true"
 
     def row(self, name: str, least: int, most: int) -> tuple[float, ...] | None:
-        """Return an attribute with `least` to `most` numbers; None if it is missing or invalid."""
+        """Return an attribute with `least` to `most` numbers; None if the attribute is missing or invalid."""
         text = self.text(name)
         if name not in self.given:
             return None
@@ -137,7 +137,7 @@ class Item:
 
 
 class Document:
-    """The elements of a file and its included files."""
+    """Elements of a file and its included files."""
 
     def __init__(self, root: Element, findings: Findings, files: RobotFiles) -> None:
         self.root, self.findings, self.files = root, findings, files
@@ -155,14 +155,14 @@ class Document:
     # -- reading --------------------------------------------------------------------------------------------------------------
 
     def section(self, tag: str) -> list[Element]:
-        """Return all sections with a name, and mark them as read; a file may have several."""
+        """Return all sections with a name, and mark the sections as read; a file may have several."""
         found = self.root.all(tag)
         for element in found:
             self.see(element)
         return found
 
     def item(self, element: Element, childclass: str = "main", *, plain: bool = False) -> Item:
-        """Return an element with its defaults, given the enclosing default class; `plain` elements have no defaults."""
+        """Return an element with its defaults, given the enclosing default class; elements in `plain` have no defaults."""
         own = {name: _Given(value, element) for name, value in element.attributes.items()}
         self.use(element, "name")
         if plain:
@@ -178,7 +178,7 @@ class Document:
         return Item(self, element, self.classes[name].get(_group(element.tag), {}) | own)
 
     def see(self, element: Element) -> None:
-        """Mark an element as read: its unused attributes are listed individually."""
+        """Mark an element as read, so that its unused attributes are listed individually."""
         self._used.setdefault(id(element), set())
 
     def use(self, element: Element, name: str) -> None:
@@ -212,7 +212,7 @@ class Document:
         parent.children = out
 
     def _default(self, element: Element, parent: str | None) -> None:
-        """Read a default class and its nested classes, which start as copies of it."""
+        """Read a default class and its nested classes, whose initial values are copies of its values."""
         self.see(element)
         self.use(element, "class")
         name = element.attributes.get("class", "main" if parent is None else "")
@@ -220,8 +220,8 @@ class Document:
             self.findings.fault(element, "<default>: a nested class has no name", remedy="add class='...'")
             return
         if parent is None and name != "main":
-            words = f"<default>: the outermost class is named {name!r}, must be 'main'"
-            self.findings.fault(element, words, name, "remove its class, or put it into another <default>")
+            words = f"<default>: the outermost class is {name!r}, must be 'main'"
+            self.findings.fault(element, words, name, "remove the class, or move it into another <default>")
             return
         table = self.classes.setdefault(name, {k: dict(v) for k, v in self.classes.get(parent or "", {}).items()})
         for child in element.children:
@@ -235,7 +235,7 @@ class Document:
     # -- what is left ---------------------------------------------------------------------------------------------------------
 
     def list_the_rest(self) -> None:
-        """Note every unused element and attribute; similar ones share one note at the line of the first."""
+        """Add notes on all unused elements and attributes; similar items share one note at the line of the first."""
         elements: dict[tuple[str, str, str], list[Element]] = {}
         attributes: dict[tuple[str, str, str], list[Element]] = {}
         waiting = [(self.root, self.root)]
@@ -251,7 +251,7 @@ class Document:
                     attributes.setdefault((element.file, element.tag, name), []).append(element)
             waiting += [(child, element) for child in reversed(element.children)]
         for (_, parent_tag, tag), found in elements.items():
-            why = WHY.get(tag, WHY.get(parent_tag, "not represented here"))
+            why = WHY.get(tag, WHY.get(parent_tag, "a model cannot represent it"))
             self.findings.left_out(found[0], f"<{tag}> in <{parent_tag}>", _counted(found), why)
         for (_, tag, name), found in attributes.items():
             found.sort(key=lambda e: e.line)
@@ -262,7 +262,7 @@ class Document:
 
 
 def free_name(wanted: str, taken: set[str], joint: str) -> str:
-    """Return a name that is not taken, if necessary with a number behind `joint`, and take it."""
+    """Return an unused name, with a numeric suffix after `joint` if necessary, and reserve the name."""
     name, k = wanted, 1
     while name in taken:
         k += 1
@@ -286,11 +286,11 @@ def _group(tag: str) -> str:
 
 
 REFERENCES = ("joint", "jointinparent", "site", "refsite", "body", "cranksite", "slidersite")
-"""Elements that an actuator may name."""
+"""Attributes of an actuator that refer to other elements."""
 
 
 def replicate(root: Element, findings: Findings) -> None:
-    """Put copies into every `<replicate>` of a document as elements `<replica>`, in order; also copies of actuators."""
+    """Replace the contents of every `<replicate>` by copies in elements `<replica>`, in order; also copy actuators."""
     _Copies(findings).expand(root)
 
 
@@ -298,9 +298,9 @@ class _Copies:
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         self.names: dict[str, list[str]] = {}
-        """Names of the copies of a name."""
+        """Names of the copies of each name."""
         self.was: dict[str, str] = {}
-        """Return the name of a copy's original in the file."""
+        """Name in the file of the original of each copy."""
 
     def expand(self, root: Element) -> None:
         self._inside(root)
@@ -343,7 +343,7 @@ class _Copies:
         ]
 
     def _actuators(self, element: Element) -> list[Element]:
-        """Return the copies of an actuator, one for each copy of its target; itself if the target is not copied."""
+        """Return the copies of an actuator, one per copy of its target; the actuator itself if the target is not copied."""
         found = [key for key in REFERENCES if element.attributes.get(key) in self.names]
         if not found:
             return [element]

@@ -1,6 +1,6 @@
-"""Convert the equalities of an MJCF to loops: `connect` to a ball joint, `weld` to a rigid one, `joint` to a coupling.
+"""Conversion of MJCF equalities to loops: `connect` to a ball joint, `weld` to a rigid joint, `joint` to a coupling.
 
-MuJoCo's equalities are soft; loops are rigid. Ends that the file does not state follow from its zero position.
+Equalities in MuJoCo are soft; loops are rigid. Ends that the file does not specify follow from its zero position.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ STATIC = "world"
 
 
 class Place(NamedTuple):
-    """A body or site at the zero position of the file."""
+    """Body or site at the zero position of the file."""
 
     body: str
     """Name of the body in the model."""
     inner: Pose
-    """Its frame in the file, relative to the body of the model."""
+    """Frame in the file, relative to the body of the model."""
     world: Pose
-    """Frame of the body of the model, in the world."""
+    """Frame of the model body in the world."""
 
 
 class Equalities:
-    """Reads all equalities of a document.
+    """Reader of all equalities of a document.
 
-    `bodies`, `sites`: by their names in the file; `joints`: names in the model and zero positions of joints with one
-    coordinate, by name in the file; `add`: adds a frame to a body of the model, and returns its name.
+    `bodies` and `sites` are keyed by name in the file. `joints` contains the names in the model and the zero positions of
+    joints with one coordinate, keyed by name in the file. `add` adds a frame to a body of the model, and returns the frame
+    name.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Equalities:
         name = item.text(key, default)
         if name not in known:
             what = "site" if key.startswith("site") else "body"
-            item.fault(f"{key} is {name!r}; there is no such {what}", name, f"name a {what} of the file", of=key)
+            item.fault(f"{key} is {name!r}; there is no such {what}", name, f"use the name of a {what} in the file", of=key)
             return None
         return known[name]
 
@@ -99,7 +100,7 @@ class Equalities:
                 apart = Pose(x[:3], quaternion_matrix(x[3:] / np.linalg.norm(x[3:]))) if turned else apart @ here
                 on_a, on_b = on_a @ apart, on_b @ here
                 if item.number("torquescale", 1.0) != 1.0:
-                    item.left_out(f"torquescale {item.number('torquescale', 1.0):g}", "a loop is rigid in all directions")
+                    item.left_out(f"torquescale {item.number('torquescale', 1.0):g}", "loops are rigid in all directions")
         frames = [self.add(x.body, f"{name}.{k}", pose) for k, x, pose in ((1, a, on_a), (2, b, on_b))]
         return Loop(name=name, holder=frames[0], held=frames[1], free=("rx", "ry", "rz") if item.tag == "connect" else ())
 
@@ -108,14 +109,14 @@ class Equalities:
         row = item.row("polycoef", 1, 5) or (0.0, 1.0, 0.0, 0.0, 0.0)
         for key, name in zip(("joint1", "joint2"), names, strict=True):
             if name and name not in self.joints:
-                words = f"{key} is {name!r}; there is no such joint with one coordinate"
-                item.fault(words, name, "name a hinge or slide", of=key)
+                words = f"{key} is {name!r}, but this joint does not exist or has several coordinates"
+                item.fault(words, name, "use the name of a hinge or slide", of=key)
                 return None
         if not names[0]:
-            item.fault(f"joint1 is missing, but joint2 is {names[1]!r}", "", "name the joint that follows it as joint1")
+            item.fault(f"joint1 is missing, but joint2 is {names[1]!r}", "", "set joint1 to the dependent joint")
             return None
         if not names[1]:
-            item.left_out("a joint that is held", "it moves freely; delete the joint to hold it")
+            item.left_out("a joint fixed by an equality", "the joint moves freely; delete the joint to fix it")
             return None
         (joint, zero), (of, zero_of) = self.joints[names[0]], self.joints[names[1]]
         # y − y_0 = Σ a_k (x − x_0)^k

@@ -1,4 +1,4 @@
-"""Convert MJCF geoms: mass and inertia by MuJoCo's rules, contact shapes, and appearance."""
+"""Conversion of MJCF geoms: mass and inertia by the rules of MuJoCo, contact shapes, and visuals."""
 
 import math
 from collections.abc import Iterable
@@ -19,24 +19,24 @@ from ._pose import Pose
 from ._robot_parts import COLLISION, PLACEHOLDER, tensor_of
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-"""Solids, with the number of values of their sizes."""
+"""Solids, with the number of values in `size`."""
 KINDS = (*SIZES, "mesh", "plane", "hfield", "sdf")
 FLUID_COEFFICIENTS = (0.5, 0.25, 1.5, 1.0, 1.0)
 """Default coefficients of blunt, slender and angular drag, Kutta lift and Magnus force."""
 
 
 class Mass(NamedTuple):
-    """Mass of a part of a body."""
+    """Mass properties of a part of a body."""
 
     mass: float
-    """[kg]"""
+    """Mass [kg]."""
     com: np.ndarray
-    """Centre in the body's axes [m], shape (3,)."""
+    """Centre of mass in body axes [m], shape (3,)."""
     tensor: np.ndarray
-    """About the centre, in the body's axes [kg·m²], shape (3, 3)."""
+    """Inertia about the centre of mass in body axes [kg·m²], shape (3, 3)."""
 
     def inertia(self) -> Inertia:
-        """The same as an `Inertia`."""
+        """Return the mass properties as an `Inertia`."""
         return Inertia(mass=self.mass, com=tuple(self.com), tensor=tensor_of(self.tensor)) if self.mass else Inertia(mass=0.0)
 
 
@@ -44,7 +44,7 @@ NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def summed(parts: Iterable[Mass]) -> Mass:
-    """Return the combined mass of parts, by the parallel-axis theorem."""
+    """Return the combined mass properties of several parts, by the parallel-axis theorem."""
     parts = [part for part in parts if part.mass]
     total = sum(part.mass for part in parts)
     if not total:
@@ -59,26 +59,26 @@ def summed(parts: Iterable[Mass]) -> Mass:
 
 @dataclass(slots=True, kw_only=True)
 class Geom:
-    """A geom on its body."""
+    """Geom on a body."""
 
     item: Item
     kind: str
-    """One of `KINDS`."""
+    """Kind of solid, from `KINDS`."""
     pose: Pose
     """Pose on the body, as in the file."""
     size: tuple[float, ...] = ()
-    """MuJoCo's sizes: radius, half lengths [m]."""
+    """Sizes in MuJoCo: radius, half lengths [m]."""
     mesh: Mesh | None = None
     mass: Mass = field(default_factory=lambda: NOTHING)
-    """On the body."""
+    """Mass properties of the geom on the body."""
 
 
 def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Mesh]) -> Geom | None:
-    """Return a geom given in a frame on the body, or None if it is invalid or cannot be represented."""
+    """Return a geom that is defined in a frame on the body; None if the geom is invalid or cannot be represented."""
     kind = item.word("type", KINDS, "sphere")
     name = item.text("mesh")
     if name and kind != "mesh":
-        item.fault(f"a {kind} fitted to the mesh {name!r} is not read", name, "give its size and place")
+        item.fault(f"a {kind} fitted to the mesh {name!r} is not supported", name, "set its size and pose")
         return None
     pose, size = within @ pose_of(item, settings), item.row("size", 1, 3) or ()
     if kind in ("plane", "hfield", "sdf"):
@@ -89,7 +89,7 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
     if kind == "mesh":
         if name not in meshes:
             known = ", ".join(meshes) or "none"
-            item.fault(f"there is no mesh {name!r} in <asset>; meshes are {known}", name)
+            item.fault(f"the mesh {name!r} does not exist in <asset>; available: {known}", name)
             return None
         geom.mesh = meshes[name]
         if not geom.mesh.file:
@@ -101,7 +101,7 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
 
 
 def _sized(geom: Geom, within: Pose) -> bool:
-    """Set size and pose of a solid, from its end points if it has them; return True if they are valid."""
+    """Set size and pose of a solid, from end points if it has them; return True if both are valid."""
     item, size, n = geom.item, geom.size, SIZES[geom.kind]
     if "fromto" in item and geom.kind != "sphere":
         row = item.numbers("fromto", 6, ())
@@ -118,14 +118,14 @@ def _sized(geom: Geom, within: Pose) -> bool:
         geom.pose = within @ Pose(ends.mean(axis=0), turned_to(along / length))
     if len(size) < n or not all(1e-12 < s < 1e12 for s in size[:n]):  # smaller volumes are 0 in floating point
         must = f"must have {n} number(s) above 1e-12 m" + (" (with fromto, one)" if n > 1 else "")
-        item.fault(f"size of the {geom.kind} is {size}, {must}", size, "give its size in metres", of="size")
+        item.fault(f"size of the {geom.kind} is {size}, {must}", size, "set the size in metres", of="size")
         return False
     geom.size = tuple(size[:n])
     return True
 
 
 def _mass(geom: Geom, settings: Settings) -> Mass:
-    """Return mass and inertia of a geom on its body, from its mass or its density (default 1000 kg/m³)."""
+    """Return the mass properties of a geom on its body, from its mass or its density (default 1000 kg/m³)."""
     item = geom.item
     density, mass = item.number("density", 1000.0), item.row("mass", 1, 1)
     group = item.number("group", 0.0)
@@ -162,9 +162,9 @@ def _shape(geom: Geom) -> Shape:
 
 
 def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float, ...]]) -> tuple[BodyShape, ...]:
-    """Return the shapes of the geoms of a body, whose origin is offset by `by` from that in the file [m], shape (3,).
+    """Return the shapes of the geoms of a body, whose origin is offset by `by` from the origin in the file [m], shape (3,).
 
-    Geoms of groups above 2 are not drawn if there are purely visual geoms, as in MuJoCo's viewer.
+    Geoms of groups above 2 are not drawn if purely visual geoms exist, as in the viewer of MuJoCo.
     """
     out, hidden = [], []
     for geom in geoms:
@@ -178,7 +178,7 @@ def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float
         color, opacity = tuple(min(max(c, 0.0), 1.0) for c in rgba[:3]), min(max(rgba[3], 0.0), 1.0)
         if geom.mesh is not None and geom.mesh.file.lower().endswith(".msh"):
             done = "used only for its mass, without contact and appearance; save it as STL or OBJ"
-            item.left_out("a mesh in MuJoCo's own format", done)
+            item.left_out("a mesh in the MSH format of MuJoCo", done)
             continue
         if touches and geom.kind == "ellipsoid":
             touches = False
@@ -194,11 +194,11 @@ def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float
 
 
 def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
-    """Added mass and drag of the geoms with fluidshape="ellipsoid", shifted as in `geom_shapes`; None if there are none.
+    """Return added mass and drag of geoms with fluidshape="ellipsoid", shifted as in `geom_shapes`; None without such geoms.
 
-    Each is the ellipsoid that MuJoCo uses. Along its axes the drag is MuJoCo's, ρ (C_b A_i + C_s (A_max − A_i)) v²,
-    without the usual half; in between it differs. MuJoCo's fluid has no buoyancy, and uses added mass only in velocity-
-    dependent forces.
+    Each geom becomes the equivalent ellipsoid of MuJoCo. Along the axes of the ellipsoid the drag equals that of MuJoCo,
+    ρ (C_b A_i + C_s (A_max − A_i)) v², without the usual factor ½; in other directions it differs. The fluid of MuJoCo has no
+    buoyancy, and added mass only affects velocity-dependent forces.
     """
     masses, drags = [], []
     for geom in geoms:

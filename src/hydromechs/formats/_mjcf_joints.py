@@ -1,12 +1,13 @@
-"""Convert the MJCF joints of one body to one joint.
+"""Conversion of the MJCF joints of one body to one joint.
 
-MuJoCo moves a body about anchors fixed in it: with its pose P on the parent, anchors p_k and motions R_k,
+MuJoCo moves a body about anchors that are fixed on the body. With pose P on the parent, anchors p_k and motions R_k, the
+pose is
 
     X = P · T(p_1) R_1 T(−p_1) · T(p_2) R_2 T(−p_2) · ...
 
-Here a body's origin lies on its last joint's axis. The parts of the joint are therefore placed at p_1, then at
-p_k − p_{k−1}, and everything on the body is relative to the last anchor. Coordinates are those of MuJoCo, including `ref`;
-the velocity of a free joint is in body axes, whereas its linear part is in world axes in MuJoCo.
+In HydroMechs the origin of a body is on the axis of its last joint. The parts of the joint are therefore placed at p_1,
+then at p_k − p_{k−1}, and the contents of the body are relative to the last anchor. Joint coordinates equal those of
+MuJoCo, including `ref`. The velocity of a free joint is in body axes, whereas MuJoCo has the linear part in world axes.
 """
 
 import math
@@ -29,20 +30,20 @@ KINDS = ("free", "ball", "slide", "hinge")
 
 @dataclass(slots=True, kw_only=True)
 class BodyJoint:
-    """The joint of a body."""
+    """Joint of a body."""
 
     joint: joints.Joint | joints.Composite
     anchor: np.ndarray
-    """Offset of the body's origin in the model from that in the file, in body axes [m], shape (3,)."""
+    """Offset of the body origin in the model from the body origin in the file, in body axes [m], shape (3,)."""
     names: dict[str, str] = field(default_factory=dict)
-    """Joints of the file with their names in the model."""
+    """Joints of the file, with their names in the model."""
     components: list[Component] = field(default_factory=list)
     zeros: dict[str, float] = field(default_factory=dict)
-    """Coordinates at the file's zero position, by joint name in the model; only those that are not 0 [m, rad]."""
+    """Nonzero coordinates at the zero position of the file, keyed by joint name in the model [m, rad]."""
 
 
 def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) -> BodyJoint:
-    """Return the joint of a body from its joints in file order; the pose is relative to the parent's origin in the model."""
+    """Return the joint of a body from its MJCF joints in file order; the pose is relative to the parent origin in the model."""
     if not items:
         return BodyJoint(joint=joints.Fixed(placement=pose.origin), anchor=np.zeros(3))
     kinds = ["free" if item.tag == "freejoint" else item.word("type", KINDS, "hinge") for item in items]
@@ -71,11 +72,11 @@ def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) ->
 def _free(items: list[Item], body: str, pose: Pose) -> BodyJoint:
     item = items[0]
     if len(items) > 1:
-        words = f"body {body!r} has a free joint and {len(items) - 1} more"
-        item.findings.fault(item.element, words, None, "a free joint allows all motion; delete the others")
+        words = f"body {body!r} has {len(items) - 1} joints in addition to a free joint"
+        item.findings.fault(item.element, words, None, "delete the other joints")
     lost = [f"{name} {item.number(name, 0.0):g}" for name in ("damping", "stiffness", "frictionloss") if item.number(name, 0.0)]
     if lost:
-        item.left_out(f"{', '.join(lost)} of a free joint", "the body is free of them")
+        item.left_out(f"{', '.join(lost)} of a free joint", "a free joint has none of these")
     for name in ("pos", "axis", "range", "limited", "type", "ref", "springref"):
         item.text(name)  # meaningless for a free joint
     joint = joints.Free(position=tuple(pose.p), orientation=tuple(quaternion_from_matrix(pose.R)))
@@ -96,7 +97,7 @@ def _ball(item: Item, place: Pose, settings: Settings) -> joints.Ball:
 def _one_axis(
     item: Item, kind: str, place: Pose, settings: Settings, name: str, out: BodyJoint
 ) -> joints.Revolute | joints.Prismatic:
-    """Return a hinge or slide; its spring is added to the components."""
+    """Return a hinge or slide; the spring of the joint is added to the components."""
 
     def scaled(x: float) -> float:
         return settings.angle(x) if kind == "hinge" else x
@@ -120,7 +121,7 @@ def _one_axis(
         item.note("repaired", f"its zero position {ref:g} {unit} is outside its range", done)
     stiffness, rest = _linear(item, "stiffness"), scaled(item.number("springref", 0.0))
     if stiffness < 0.0:
-        item.left_out(f"stiffness {stiffness:g}", "it would drive the joint away", of="stiffness")
+        item.left_out(f"stiffness {stiffness:g}", "a negative stiffness would drive the joint away", of="stiffness")
     if stiffness > 0.0:
         out.components.append(JointSpring(joints=(name,), stiffness=stiffness, rest=rest))
     damping, friction = _resistance(item)
@@ -139,7 +140,7 @@ def _resistance(item: Item) -> tuple[float, float]:
 def _linear(item: Item, name: str) -> float:
     row = item.row(name, 1, 3) or (0.0,)
     if any(row[1:]):
-        item.left_out(f"{name} {row}: its higher powers", of=name)
+        item.left_out(f"{name} {row}: higher powers", of=name)
     return row[0]
 
 
@@ -151,6 +152,6 @@ def _limits(item: Item, scaled: Callable[[float], float], settings: Settings) ->
         return None
     low, high = scaled(row[0]), scaled(row[1])
     if not low < high:
-        item.fault(f"range is {row}, must have the lower first", row, "swap them", of="range")
+        item.fault(f"range is {row}, must be in increasing order", row, "swap them", of="range")
         return None
     return low, high

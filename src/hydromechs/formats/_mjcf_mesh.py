@@ -1,4 +1,4 @@
-"""Meshes of MJCF: volume, centre and inertia by MuJoCo's rules."""
+"""Meshes of MJCF: volume, centre and inertia by the rules of MuJoCo."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ KINDS = (".stl", ".obj", ".msh")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mesh:
-    """A mesh from <asset>."""
+    """Mesh from <asset>."""
 
     file: str
     scale: tuple[float, float, float]
     volume: float
-    """[m³]"""
+    """Volume [m³]."""
     com: np.ndarray
     """Centre of the volume [m], shape (3,)."""
     tensor: np.ndarray
@@ -38,14 +38,14 @@ class Mesh:
 
 
 def stand_in() -> Mesh:
-    """Return the box that replaces a missing mesh; it has no file."""
+    """Return the box that replaces a missing mesh; the box has no file."""
     volume = PLACEHOLDER**3
     tensor = volume * PLACEHOLDER**2 / 6.0 * np.eye(3)
     return Mesh(file="", scale=(1.0, 1.0, 1.0), volume=volume, com=np.zeros(3), tensor=tensor)
 
 
 def read_meshes(document: Document, settings: Settings) -> dict[str, Mesh]:
-    """Return the meshes of a document by name; unreadable ones are reported as errors."""
+    """Return the meshes of a document, keyed by name; unreadable meshes are reported as errors."""
     out = {}
     for section in document.section("asset"):
         for element in section.all("mesh"):
@@ -62,8 +62,8 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     document, findings = item.document, item.document.findings
     label = f"mesh {item.text('name') or file!r}"
     if not file:
-        words = f"{label} has no file: its vertices are inline, or it is generated"
-        findings.fault(item.element, words, None, "store it in a file")
+        words = f"{label} has no file, because its vertices are inline or generated"
+        findings.fault(item.element, words, None, "save the mesh in a file")
         return None
     inner = PurePosixPath(file.replace("\\", "/"))
     path = str(PurePosixPath(settings.meshdir.replace("\\", "/")) / (inner.name if settings.strippath else inner))
@@ -78,8 +78,8 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
         findings.fault(item.element, f"{label}: {missing}", path, PLACEHOLDERS)
         return None
     if found.suffix.lower() not in KINDS or found.stat().st_size > LARGEST:
-        must = f"must end in {' or '.join(KINDS)}, of {LARGEST // 2**20} MiB at most"
-        findings.fault(item.element, f"{label}: the file is {path!r}, {must}", path, "save it in one of these formats")
+        must = f"must end in {' or '.join(KINDS)}, with at most {LARGEST // 2**20} MiB"
+        findings.fault(item.element, f"{label}: the file is {path!r}, {must}", path, "save the mesh in one of these formats")
         return None
     scale = item.numbers("scale", 3, (1.0, 1.0, 1.0))
     p, quat = np.array(item.numbers("refpos", 3, (0.0, 0.0, 0.0))), np.array(item.numbers("refquat", 4, (1.0, 0.0, 0.0, 0.0)))
@@ -113,7 +113,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
         vertices, faces = _hull(vertices)
     volume, com, tensor = _moments(vertices, faces, positive=rule == "legacy")
     if not volume > 1e-15 * max(float(np.ptp(vertices, axis=0).max()) ** 3, 1e-300):
-        remedy = "close it and turn its faces outwards, or give its bodies an <inertial>"
+        remedy = "close the mesh and orient its faces outwards, or add <inertial> to its bodies"
         findings.fault(item.element, f"{label}: its volume is {volume:g} m³, must be above 0", volume, remedy)
         return None
     return Mesh(file=str(found), scale=(scale[0], scale[1], scale[2]), volume=volume, com=com, tensor=tensor)
@@ -136,7 +136,7 @@ def _msh(raw: bytes) -> tuple[np.ndarray, np.ndarray]:
     counts = np.frombuffer(raw, "<i4", 4).astype(int)
     n, normals, texture, m = counts
     if (counts < 0).any() or len(raw) != 16 + 4 * (3 * n + 3 * normals + 2 * texture + 3 * m):
-        raise files.UnreadableFile("its size does not match its first four numbers")
+        raise files.UnreadableFile("the file size does not match the four counts in the header")
     vertices = np.frombuffer(raw, "<f4", 3 * n, 16).reshape(-1, 3).astype(float)
     faces = np.frombuffer(raw, "<i4", 3 * m, len(raw) - 12 * m).reshape(-1, 3).astype(int)
     return vertices, faces
@@ -152,9 +152,9 @@ def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _moments(vertices: np.ndarray, faces: np.ndarray, *, positive: bool) -> tuple[float, np.ndarray, np.ndarray]:
     """Return volume [m³], centre [m] and inertia about the centre at density 1 [m⁵] of the solid within triangles.
 
-    The volume is divided into pyramids from a point to the triangles. With `positive`, MuJoCo's default, negative pyramids
-    count as positive, which changes nothing if the point sees all triangles from behind. The point is first the centre of
-    the triangles, which gives the centre of the volume, and then that centre, which gives the rest.
+    The solid is divided into pyramids from an apex to the triangles. With `positive`, the default in MuJoCo, negative
+    volumes count as positive; this has no effect if the apex is behind all triangles. The first apex, the centre of the
+    triangles, gives the centre of the volume. The second apex, the centre of the volume, gives volume and inertia.
     """
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)

@@ -1,4 +1,4 @@
-"""Positions and orientations of MJCF, and its settings in <compiler> and <option>."""
+"""Positions and orientations in MJCF, and settings in <compiler> and <option>."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -23,24 +23,24 @@ class Settings:
     eulerseq: str = "xyz"
     """Axes of Euler angles: lower-case letters are body-fixed axes, capitals are fixed axes."""
     inertiafromgeom: str = "auto"
-    """Inertias from geoms: "true", "false" or "auto" (if there is no <inertial>)."""
+    """Source of inertias: "true" for geoms, "false" for <inertial>, "auto" for geoms of bodies without <inertial>."""
     inertiagrouprange: tuple[float, float] = (0.0, 5.0)
-    """Geom groups that have mass."""
+    """Range of geom groups that have mass."""
     autolimits: bool = True
-    """True if a range makes a joint limited."""
+    """True if joints with a range are limited."""
     balanceinertia: bool = False
-    """True if moments that violate the triangle inequality are replaced by their mean."""
+    """True if principal moments that violate the triangle inequality are replaced by their mean."""
     boundmass: float = 0.0
     """Minimum mass of a body [kg]."""
     boundinertia: float = 0.0
     """Minimum principal moment [kg·m²]."""
     settotalmass: float = -1.0
-    """Total mass to which all masses are scaled [kg]; no scaling if it is not positive."""
+    """Total mass to which all masses are scaled [kg]; no scaling if not positive."""
     meshdir: str = ""
     strippath: bool = False
     """True if folders in mesh paths are ignored."""
     gravity: float = 9.81
-    """Acceleration of gravity, down [m/s²]."""
+    """Gravitational acceleration, downwards [m/s²]."""
     gravity_told: bool = False
     """True if the file specifies gravity."""
     down: bool = False
@@ -48,7 +48,7 @@ class Settings:
     turn: np.ndarray = field(default_factory=lambda: np.eye(3))
     """Rotation of the world that makes gravity point along −z, shape (3, 3)."""
     density: float = 0.0
-    """Density of the fluid [kg/m³]; 0 if there is none."""
+    """Density of the fluid [kg/m³]; 0 without a fluid."""
 
     def angle(self, value: float) -> float:
         """Convert an angle of the file to radians."""
@@ -56,13 +56,13 @@ class Settings:
 
 
 def read_settings(document: Document) -> Settings:
-    """Return the settings of the compiler sections and options of a document; later ones override earlier ones."""
+    """Return the settings in the <compiler> and <option> sections of a document; later values override earlier values."""
     out = Settings()
     for element in document.section("compiler"):
         item = document.item(element, plain=True)
         out.degrees = item.word("angle", ("degree", "radian"), "degree" if out.degrees else "radian") == "degree"
         if item.word("coordinate", ("local", "global"), "local") == "global":
-            remedy = "convert the file with MuJoCo 2.3.3 or older, the last that reads it (save it with local coordinates)"
+            remedy = "load the file in MuJoCo 2.3.3 or older, and save it with local coordinates"
             item.fault("coordinate is 'global', which neither HydroMechs nor current versions of MuJoCo read", "global", remedy)
         out.eulerseq = item.text("eulerseq", out.eulerseq)
         if len(out.eulerseq) != 3 or out.eulerseq.strip("xyzXYZ"):
@@ -142,7 +142,7 @@ def _rotation(item: Item, name: str, settings: Settings) -> np.ndarray:
 
 
 def euler_rotation(angles: Iterable[float], settings: Settings) -> np.ndarray:
-    """Return the rotation of three Euler angles of a file, about the axes of its `eulerseq`, shape (3, 3)."""
+    """Return the rotation of three Euler angles in a file, about the axes in `eulerseq`, shape (3, 3)."""
     R = np.eye(3)
     for letter, angle in zip(settings.eulerseq, angles, strict=True):
         turn = planar_rotation("xyz".index(letter.lower()), *cos_sin(settings.angle(angle)))
@@ -158,7 +158,7 @@ def _directions(name: str, v: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def turned_to(z: np.ndarray) -> np.ndarray:
-    """Return the smallest rotation that takes the z axis to a unit vector, shape (3, 3); about x if it is a half turn."""
+    """Return the smallest rotation from the z axis to a unit vector, shape (3, 3); about x for a half turn."""
     axis = np.array([-z[1], z[0], 0.0])
     s = float(np.linalg.norm(axis))
     if s < 1e-10:

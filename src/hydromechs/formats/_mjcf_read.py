@@ -1,4 +1,4 @@
-"""MJCF, MuJoCo's robot descriptions, to models."""
+"""Reader of MJCF, the robot descriptions of MuJoCo."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ._robot_parts import units_note, world_note
 from ._xml import Element
 
 WORLD = "worldbody"
-"""Name of the body that holds static geometry."""
+"""Name of the body that contains static geometry."""
 
 
 def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
-    """Read an MJCF document."""
+    """Return the robot of an MJCF document."""
     document = Document(root, findings, files)
     settings = read_settings(document)
     reader = _Reader(document, settings, read_meshes(document, settings), _colors(document))
@@ -43,7 +43,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     actuators, ratios = read_actuators(document, settings, names, kinds, reader)
     components += actuators
     if settings.density and not any(read.body.hydro for read in reader.bodies):
-        done = "used as the water density; the drag of inertia boxes is ignored: use hydromechs.add_water"
+        done = "used as the water density; drag of inertia boxes is ignored, use hydromechs.add_water"
         findings.note("assumed", document.section("option")[-1], "<option>", f"density={settings.density:g}", done)
     loops = Equalities(document, reader.places(), reader.site_places(), reader.zeros(), reader.add_frame).read()
     document.list_the_rest()
@@ -68,14 +68,14 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
 
 
 def _located(fault: Fault, bodies: list[_Read], root: Element) -> Fault:
-    """Report an error of the model with the line of its body, or for the whole file."""
+    """Return an error of the model with the line of its body, or of the whole file."""
     if len(fault.path) > 1 and fault.path[0] == "bodies" and isinstance(fault.path[1], int):
         return replace(fault, line=bodies[fault.path[1]].element.line)
     return replace(fault, line=root.line)
 
 
 def _colors(document: Document) -> dict[str, tuple[float, ...]]:
-    """Return the colours of materials by name: red, green, blue, opacity."""
+    """Return the colours of materials (red, green, blue, opacity), keyed by name."""
     out = {}
     for section in document.section("asset"):
         for element in section.all("material"):
@@ -127,7 +127,7 @@ class _Reader:
         self.ground: _Read | None = None
 
     def body(self, element: Element, name: str, parent: _Read | None, pose: Pose, childclass: str) -> None:
-        """Read a body and its descendants, given its pose on the parent and the enclosing default class."""
+        """Read a body and its descendants, given the pose on the parent and the enclosing default class."""
         inside = _Inside()
         self._collect(element, IDENTITY, childclass, inside)
         is_world = element.tag == "worldbody"
@@ -136,7 +136,7 @@ class _Reader:
             inside.inertial, inside.joints = None, []
         joint = read_joints(inside.joints, name, pose, self.settings)
         if parent is not None and isinstance(joint.joint, joints.Free):
-            words = f"body {name!r} has a free joint, but is carried by {parent.body.name!r}"
+            words = f"body {name!r} has a free joint, but its parent is {parent.body.name!r}"
             self.document.findings.fault(element, words, None, "move it into <worldbody>")
             return
         moves = joint.joint.nv > 0 or (parent is not None and parent.moves)
@@ -198,7 +198,10 @@ class _Reader:
                         out.bodies.append((child, place, inherited))
 
     def _replicas(self, element: Element, within: Pose, childclass: str, out: _Inside) -> None:
-        """Collect the copies in a <replicate>. Each is rotated by the Euler angles once more, and offset in its own axes."""
+        """Collect the copies in a <replicate>.
+
+        Each copy is rotated by the Euler angles relative to the previous copy, and offset in rotated axes.
+        """
         item = self.document.item(element, plain=True)
         for name in ("count", "sep"):
             item.text(name)  # used when the copies were made
@@ -227,7 +230,7 @@ class _Reader:
         return self._free_name(f"body_{self.unnamed}")
 
     def _joint_name(self, element: Element) -> None:
-        """Report a duplicate joint name, because actuators could not distinguish the joints."""
+        """Report duplicate joint names, because actuators refer to joints by name."""
         name = element.attributes.get("name", "")
         if name and name in self.joint_lines:
             words = f"two joints are named {name!r}, the first in line {self.joint_lines[name]}"
@@ -235,7 +238,7 @@ class _Reader:
         self.joint_lines.setdefault(name, element.line)
 
     def _frame(self, item: Item, place: Pose) -> Frame:
-        """Add a site as a frame; frames and bodies share one set of names."""
+        """Add a site as a frame; frame names and body names must differ."""
         wanted = item.element.attributes.get("name") or "site"
         name = self._free_name(wanted if wanted not in self.taken else f"{wanted}_site")
         if name != wanted and wanted != "site":
@@ -243,7 +246,7 @@ class _Reader:
         return Frame(name, place.origin)
 
     def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
-        """Return the name of a frame at a site, its x axis along a unit vector in the site's axes; None without the site."""
+        """Return the name of a frame at a site, with x along a unit vector in site axes; None if the site does not exist."""
         if site not in self.frames:
             return None
         read, frame = self.frames[site]
@@ -260,20 +263,20 @@ class _Reader:
     # -- loops ----------------------------------------------------------------------------------------------------------------
 
     def places(self) -> dict[str, Place]:
-        """Return all bodies by name, and the world."""
+        """Return the world and all bodies, keyed by name."""
         found = self.bodies if self.ground is None or self.ground in self.bodies else [self.ground, *self.bodies]
         names = {id(read): STATIC if read is self.ground else read.body.name for read in found}
         return {names[id(r)]: Place(r.body.name, Pose(-r.joint.anchor, np.eye(3)), r.place) for r in found}
 
     def site_places(self) -> dict[str, Place]:
-        """Return all sites by name."""
+        """Return all sites, keyed by name."""
         return {
             name: Place(read.body.name, Pose(np.array(frame.origin.xyz), frame.origin.R), read.place)
             for name, (read, frame) in self.frames.items()
         }
 
     def zeros(self) -> dict[str, tuple[str, float]]:
-        """Return names in the model and zero positions of joints with one coordinate, by name in the file."""
+        """Return names in the model and zero positions of joints with one coordinate, keyed by name in the file."""
         out = {}
         for read in self.bodies:
             kinds = dict(_parts(read))
@@ -283,7 +286,7 @@ class _Reader:
         return out
 
     def add_frame(self, body: str, name: str, place: Pose) -> str:
-        """Add a frame to a body, and return its name."""
+        """Add a frame to a body, and return the frame name."""
         (read,) = [r for r in (*self.bodies, self.ground) if r is not None and r.body.name == body][:1]
         if read not in self.bodies:
             self.bodies.insert(0, read)
@@ -294,7 +297,7 @@ class _Reader:
     # -- mass -----------------------------------------------------------------------------------------------------------------
 
     def _mass(self, element: Element, name: str, inside: _Inside, moves: bool) -> Mass:
-        """Return the mass of a body in its axes about its origin in the file, by the compiler's rules."""
+        """Return the mass properties of a body by the compiler rules, in body axes about the body origin in the file."""
         settings, rule = self.settings, self.settings.inertiafromgeom
         given = None if inside.inertial is None else self._given_mass(inside.inertial, name)
         if rule == "true" or (rule == "auto" and inside.inertial is None):
@@ -309,7 +312,7 @@ class _Reader:
         if settings.balanceinertia and bounded[0] + bounded[1] < bounded[2]:
             bounded = np.full(3, bounded.mean())
         if m != mass.mass or (bounded != moments).any():
-            what, done = f"mass {mass.mass:g} kg, moments {moments}", f"the compiler's bounds: {m:g} kg, {bounded}"
+            what, done = f"mass {mass.mass:g} kg, moments {moments}", f"bounds in <compiler>: {m:g} kg, {bounded}"
             self.document.findings.note("repaired", element, f"body {name!r}", what, done)
         return Mass(m, mass.com, axes @ np.diag(bounded) @ axes.T)
 
@@ -321,7 +324,7 @@ class _Reader:
         I = np.diag(diagonal or (0.0, 0.0, 0.0)) if full is None else tensor_matrix(full)
         if mass < 0.0 or np.linalg.eigvalsh(I)[0] < -1e-12 * np.abs(I).max():
             shown = f"mass {mass:g} kg, moments {np.linalg.eigvalsh(I)} kg·m²"
-            remedy = "correct it, or delete it so that geoms define it"
+            remedy = "correct it, or delete <inertial> to use the inertia of geoms"
             findings.fault(item.element, f"{owner}: {shown}, must be at least 0", mass, remedy)
             return None
         if mass == 0.0 and I.any():
@@ -329,14 +332,14 @@ class _Reader:
         return Mass(mass, pose.p, pose.R @ I @ pose.R.T)
 
     def total_mass(self) -> None:
-        """Scale all masses to the total set in <compiler>."""
+        """Scale all masses to the total mass that <compiler> specifies."""
         wanted, total = self.settings.settotalmass, sum(read.mass.mass for read in self.bodies)
         if not wanted > 0.0 or not total > 0.0:
             return
         k = wanted / total if total > 1e-12 else np.inf
         if not (1e-12 < wanted < 1e12 and 1e-12 < k < 1e12):
             item = self.document.item(self.document.section("compiler")[-1], plain=True)
-            words = f"settotalmass is {wanted:g} kg for masses of {total:g} kg in all; both must be from 1e-12 to 1e12 kg"
+            words = f"settotalmass is {wanted:g} kg and the sum of masses is {total:g} kg; both must be from 1e-12 to 1e12 kg"
             item.fault(words, wanted, "correct the masses, or delete settotalmass", of="settotalmass")
             return
         for read in self.bodies:
@@ -345,7 +348,7 @@ class _Reader:
 
 
 def _site_pose(item: Item, settings: Settings) -> Pose:
-    """Return the pose of a site, from its end points if it has them."""
+    """Return the pose of a site, from end points if it has them."""
     for name in ("type", "size", "rgba", "material", "group"):
         item.text(name)  # appearance; a frame is invisible
     if "fromto" not in item:

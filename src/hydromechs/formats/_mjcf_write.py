@@ -1,7 +1,7 @@
-"""Write a model as an MJCF. The first comment of the file lists what an MJCF cannot store. Body frames are unchanged.
+"""Writer of a model as MJCF. The first comment of the file lists features that MJCF cannot store.
 
-The parts of a composite joint are placed one after another here, T_1 J_1 T_2 J_2... In the file all are relative to the
-body's frame at zero, T_1 T_2 ..., so axes and anchors are transformed to it.
+Body frames are unchanged. In HydroMechs the parts of a composite joint are in series, T_1 J_1 T_2 J_2... In MJCF all parts are
+relative to the body frame at zero, T_1 T_2 ..., so that axes and anchors are transformed to this frame.
 """
 
 import os
@@ -33,11 +33,11 @@ DECODED = (".stl", ".obj", ".msh")
 LEAST = 1e-14
 """Minimum principal moment that MuJoCo accepts in `fullinertia` [kg·m²]."""
 CLOSE = 1e-9
-"""Relative margin between a moment and the sum of the others that MuJoCo's rounding requires."""
+"""Relative margin between a moment and the sum of the other moments, required by rounding in MuJoCo."""
 
 
 class MjcfWriter(RobotWriter):
-    """Writes one model as an MJCF, with joints of `JOINTS`; free joints must be on the world."""
+    """Writer of one model as MJCF, with joints in `JOINTS`; free joints must be on the world."""
 
     loops = True
 
@@ -99,7 +99,7 @@ class MjcfWriter(RobotWriter):
         return [name for t in tag.children for name in ([t.attributes["name"]] if t.name == "body" else []) + self._walk(t)]
 
     def _theirs(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return MuJoCo's coordinates: free joints relative to the world, with linear velocity in world axes."""
+        """Return the coordinates in MuJoCo: free joints relative to the world, with linear velocity in world axes."""
         q, v = q.copy(), v.copy()
         for part in self.model.joint_parts.values():
             if isinstance(part.joint, joints.Free):
@@ -123,9 +123,9 @@ class MjcfWriter(RobotWriter):
         return tag
 
     def _moments(self, body: Body) -> dict[str, str]:
-        """Return the attributes of a body's inertia about its centre of mass, with moments that MuJoCo accepts.
+        """Return the attributes of the inertia of a body about the centre of mass, with moments that MuJoCo accepts.
 
-        Principal moments are written if MuJoCo's own conversion from the tensor might exceed the bounds.
+        Principal moments are written if the conversion from the tensor in MuJoCo might exceed the bounds.
         """
         xx, yy, zz, xy, xz, yz = body.inertia.tensor
         w, axes = np.linalg.eigh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
@@ -224,6 +224,6 @@ def _pose(origin: Origin) -> Pose:
 
 
 def _placed(pose: Pose) -> dict[str, str]:
-    """Return the attributes of a pose; empty if it is the identity."""
+    """Return the attributes of a pose; empty for the identity."""
     out = {"pos": numbers(pose.p)} if pose.p.any() else {}
     return out if np.array_equal(pose.R, np.eye(3)) else out | {"quat": numbers(quaternion_from_matrix(pose.R))}

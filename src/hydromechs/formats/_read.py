@@ -1,4 +1,4 @@
-"""Read a model file into a `Model`; all errors of the file are listed in one `ModelError`."""
+"""Reader of model files; one `ModelError` lists all errors of a file."""
 
 import os
 from collections.abc import Callable
@@ -24,9 +24,9 @@ MODEL_KEY, MODEL_VERSION = FILE_KINDS["model"].key, FILE_KINDS["model"].version
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
     """Read a model file, or a third-party robot description (see `import_file`).
 
-    `path`: the file; paths of meshes and classes are relative to its folder; `code`: True to allow the Python code that it
-    names (custom joints); otherwise such a file raises `CodeNotAllowed`; `options`: options of `import_file` for a robot
-    description. Returns the model. All errors of the file are listed in one `ModelError`.
+    `path`: path of the file; paths of meshes and classes are relative to its folder. `code`: True to allow Python code of
+    custom joints that the file refers to; otherwise such a file raises `CodeNotAllowed`. `options`: options of
+    `import_file` for a robot description. Returns the model. One `ModelError` lists all errors of the file.
     """
     path = Path(path)
     if is_robot_file(path):
@@ -39,9 +39,9 @@ def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
 def loads(text: str, source: str = "<text>", folder: str | Path | None = None, *, code: bool = False) -> Model:
     """Read a model from the text of a model file.
 
-    `text`: YAML; `source`: name of the text in messages; `folder`: base folder of relative mesh paths; if None, their existence
-    is not checked; `code`: True to allow the Python code that it names (custom joints); otherwise such a file raises
-    `CodeNotAllowed`. Returns the model. All errors of the text are listed in one `ModelError`.
+    `text`: YAML text. `source`: name of the text in messages. `folder`: base folder of relative mesh paths; None skips the
+    check that meshes exist. `code`: True to allow Python code of custom joints that the text refers to; otherwise such a
+    text raises `CodeNotAllowed`. Returns the model. One `ModelError` lists all errors of the text.
     """
     with collector_paused():
         document = parsed(text, source, "model", ModelError)
@@ -54,22 +54,22 @@ def model_json_schema() -> dict[str, Any]:
 
 
 def read_document(path: str | Path, kind: str, error: Callable[[str, list], Exception]) -> Document:
-    """Return the document of a file that holds a mapping, with the line of each part; raise `error` for another kind."""
+    """Return the document of a file, a mapping with the line of each part; raise `error` for a file of another kind."""
     return parsed(read_text(Path(path), kind, error), str(path), kind, error)
 
 
 def parsed(text: str, source: str, kind: str, error: Callable[[str, list], Exception]) -> Document:
-    """Return the document of a text that holds a mapping; `error` if it is not of a kind, such as "model"."""
+    """Return the document of a text, a mapping; raise `error` for a text of another kind than, for example, "model"."""
     first = FILE_KINDS[kind].first
     try:
         document = parse(text)
     except UnreadableText as e:
         raise error(source, [Fault((), str(e), line=e.line)]) from None
     if document.root is None:
-        raise error(source, [Fault((), f"the file is empty; a {kind} file begins with '{first}'", line=1)])
+        raise error(source, [Fault((), f"the file is empty; start a {kind} file with '{first}'", line=1)])
     if not isinstance(document.data, dict):
-        must = f"must be a mapping that begins with '{first}'"
-        words = f"the file holds {show(document.data)}, {must}"
+        must = f"must be a mapping that starts with '{first}'"
+        words = f"the file contains {show(document.data)}, {must}"
         raise error(source, [Fault((), words, document.data, must, line=document.line(()))])
     misplaced = misplaced_file(document.data, kind, source)
     if misplaced is not None:
@@ -78,7 +78,7 @@ def parsed(text: str, source: str, kind: str, error: Callable[[str, list], Excep
 
 
 class _ModelReader(Reader):
-    """Reads a model file. Bodies are checked one by one, so that the problems of all of them are found.
+    """Reader of a model file. Bodies are checked one by one, so that the errors of all bodies are found.
 
     The existence of meshes is not checked if the folder is None.
     """
@@ -94,7 +94,7 @@ class _ModelReader(Reader):
         return f"body {path[1]!r}" + (f": {inner}" if inner else "")
 
     def model(self) -> Model:
-        """Return the model, or raise `ModelError` with all problems of the file."""
+        """Return the model; raise `ModelError` with all errors of the file."""
         bodies = self.data.get("bodies")
         if isinstance(bodies, dict):
             for fault in tree_faults(*_links(bodies)):
@@ -127,7 +127,7 @@ class _ModelReader(Reader):
         return BROKEN
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:
-        """Read a joint of a class that the file names; a single number is accepted for a joint with one coordinate."""
+        """Read a joint of a class in a Python file; joints with one coordinate accept a single number."""
         rows = {key: [x] for key in ("position", "velocity") if type(x := data.get(key)) in (int, float)}
         return super().custom(word, data | rows, family, path, **given)
 
@@ -142,14 +142,14 @@ class _ModelReader(Reader):
         return BROKEN
 
     def _model_fault(self, fault: Fault) -> None:
-        """Add a problem that a model found, and convert its body index to the name in the file."""
+        """Add an error that a model found, with its body index converted to the name in the file."""
         path = fault.path
         if path[:1] == ("bodies",) and len(path) > 1 and isinstance(path[1], int):
             path = ("bodies", list(self.data["bodies"])[path[1]], *path[2:])
         self.add_fault(replace(fault, path=path))
 
     def _check_body(self, body: Body, path: tuple, broken: set[str]) -> None:
-        """Add the problems of a body, except those of unreadable fields and fields that depend on them."""
+        """Add the errors of a body, except errors of unreadable fields and of fields that depend on them."""
         for fault in body_faults(0, body):
             inner = fault.path[2:]
             needs_inertia = inner == ("hydro", "added_mass")
@@ -157,10 +157,10 @@ class _ModelReader(Reader):
                 self.add_fault(replace(fault, path=(*path, *inner)))
 
     def _check_mesh(self, file: str, folder: Path, path: tuple) -> None:
-        """Add a missing file of a shape; a missing visual is drawn as a box instead."""
+        """Add an error for a missing file of a shape; a box replaces a missing visual."""
         if file.strip() and not os.path.isfile(folder / file):
             words = f"{self.label(path)} is {show(file)}, but the file does not exist in {str(folder)!r}"
-            self.add(path, words, file, remedy="paths are relative to the model file")
+            self.add(path, words, file, remedy="correct the path, relative to the model file")
 
 
 def _links(bodies: dict[str, Any]) -> tuple[list[tuple], list[list[str]]]:

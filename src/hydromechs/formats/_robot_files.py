@@ -1,4 +1,4 @@
-"""Paths of meshes and other files that a robot description names, restricted to its folder and allowed folders."""
+"""Paths of meshes and other files that a robot description refers to, restricted to its folder and allowed folders."""
 
 import itertools
 import os
@@ -12,31 +12,35 @@ from hydromechs import files
 from ._imported import ImportOptions
 
 SCHEMES = ("package", "model", "file", "http", "https", "data", "fuel")
-"""URI schemes that a path may have."""
+"""Supported URI schemes of paths."""
 LEVELS = 8
-"""Number of parent folders searched for a package, because ROS packages enclose their `urdf` folder."""
+"""Number of parent folders that are searched for a package, because ROS packages enclose the `urdf` folder."""
 MARKS = ("package.xml", "model.config", "manifest.xml")
-"""Files that mark a folder as a ROS package or a Gazebo model."""
+"""Files that identify a folder as a ROS package or a Gazebo model."""
 NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 """Name of a package in its `package.xml`."""
 CHILDREN = 1000
-"""Maximum number of entries of a folder that are searched for packages."""
+"""Maximum number of folder entries in a search for packages."""
 
 
 class Missing(ValueError):
-    """Raised for a file that is missing or must not be read; the message names it and the fix."""
+    """Error about a file that is missing or must not be read, with the file and the remedy in the message."""
 
 
 class RobotFiles:
-    """Finds the files that a description in a folder names.
+    """Finder of the files that a robot description refers to.
 
     A relative path starts at the folder of the file that contains it. `package://name/rest` and `model://name/rest` are
-    searched in the folder of that package if it is given; otherwise in every allowed folder, and in the folder of the file
-    and its parents, as `name/rest`, `models/name/rest` or, in a folder named `name` or whose `package.xml` states that name,
-    as `rest`; then beside the description's package and in a folder `src` above, also one level deeper. Outside the allowed
-    folders and the file's own, a folder counts as a package only if it is marked as one (`package.xml`, `model.config`):
-    otherwise a file in a home folder could name that folder. Only files below an allowed folder, the file's folder or such a
-    package are accepted; symbolic links are resolved before this check.
+    searched in this order:
+
+    * in the folder of the package, if `packages` specifies the folder;
+    * in allowed folders, the folder of the file and its parents, as `name/rest` or `models/name/rest`;
+    * in those of these folders that have this name, or a `package.xml` with this name, as `rest`;
+    * next to the package of the description, and in a folder `src` above it, also one level deeper.
+
+    Outside the allowed folders and the folder of the file, a package must contain `package.xml` or `model.config`.
+    Otherwise a file in a home folder could give access to that folder. Only files below an allowed folder, the folder of
+    the file or such a package are accepted. Symbolic links are resolved before this check.
     """
 
     def __init__(self, folder: str | Path, options: ImportOptions) -> None:
@@ -52,14 +56,14 @@ class RobotFiles:
         self._listings: dict[Path, list[Path]] = {}
 
     def find(self, written: str, by: str = "") -> Path:
-        """Return the absolute path of the file that a description names by a path or an address, or raise `Missing`.
+        """Return the absolute path of a file that a description refers to by path or address; raise `Missing` otherwise.
 
-        A relative path starts at the folder of the file `by` if that is one of `included`.
+        A relative path starts at the folder of the file `by` if `by` is one of `included`.
         """
         folder = Path(by).parent if by in self.included else self.folder
         scheme, separator, rest = written.partition("://")
         if "\0" in written or not written.strip():
-            raise Missing(f"the file name is {written!r}; give a path")
+            raise Missing(f"the file name is {written!r}; set a path")
         if not separator or scheme not in SCHEMES:
             return self._relative(written, written, folder)
         if scheme == "file":
@@ -71,10 +75,10 @@ class RobotFiles:
                 return self._package(written, unquote(rest))
         if scheme in ("package", "model"):
             return self._package(written, unquote(rest))
-        raise Missing(f"the file {written!r} is a network address, which is not read; put the file next to the description")
+        raise Missing(f"the file {written!r} is a network address; put the file next to the description")
 
     def package(self, name: str) -> Path:
-        """Return the folder of a package, or raise `Missing`. Its files may be read from then on."""
+        """Return the folder of a package, from which files may be read afterwards; raise `Missing` otherwise."""
         root = next(self._package_roots(name), None)
         if root is None:
             where = f"set its folder with packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
@@ -83,10 +87,10 @@ class RobotFiles:
         return root
 
     def allowed_file(self, path: str) -> Path:
-        """Return a file by its path; raise `Missing` if it is outside the folder of the description and the allowed ones."""
+        """Return a file by path; raise `Missing` if it is outside the folder of the description and the allowed folders."""
         found = Path(os.path.realpath(self.folder / path))
         if not os.path.isfile(found):
-            raise Missing(f"there is no file {str(found)!r}")
+            raise Missing(f"the file {str(found)!r} does not exist")
         if not self._is_allowed(found):
             raise Missing(f"file {str(found)!r} is outside the description's folder; allow its folder with folders= (--folder)")
         return found
@@ -103,7 +107,7 @@ class RobotFiles:
                 remedy = f"allow it with folders=[{str(found.parent)!r}] (--folder {found.parent}), or put the file there"
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of the folder of the description; {remedy}")
         raise Missing(
-            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or allow its folder: folders= (--folder)"
+            f"the file {written!r} does not exist; tried {_listed(tried)}; add it, or allow its folder: folders= (--folder)"
         )
 
     def _package(self, written: str, rest: str) -> Path:
@@ -118,11 +122,11 @@ class RobotFiles:
                     return found
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
         where = f"set the folder of the package, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
-        remedy = f"{where}; one outside the folder of the description needs a package.xml"
-        raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
+        remedy = f"{where}; a package outside the folder of the description must contain a package.xml"
+        raise Missing(f"the file {written!r} does not exist; tried {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
 
     def _package_roots(self, name: str) -> Iterator[Path]:
-        """Return candidate folders of the package, most likely first."""
+        """Return candidate folders of a package, most likely first."""
         if name in self.packages:
             yield self.packages[name]
             return
@@ -145,13 +149,13 @@ class RobotFiles:
                 yield beside
 
     def _workspaces(self) -> Iterator[Path]:
-        """Return folders that may contain packages: around the package of the description, and folders `src` above it."""
+        """Return folders that may contain packages: next to the package of the description, and folders `src` above it."""
         above = [self.folder, *list(self.folder.parents)[:LEVELS]]
         own = next((folder for folder in above if _is_marked(folder)), None)
         yield from (folder for folder in above if own is not None and (folder == own.parent or folder.name == "src"))
 
     def _children(self, folder: Path) -> list[Path]:
-        """Return the folders in a folder, in order; at most `CHILDREN`."""
+        """Return the subfolders of a folder in order, at most `CHILDREN`."""
         if folder not in self._listings:
             try:
                 with os.scandir(folder) as entries:
@@ -162,7 +166,7 @@ class RobotFiles:
         return self._listings[folder]
 
     def _named(self, folder: Path) -> str:
-        """Return the name that a folder's `package.xml` states, or ""; the folder of a checkout often has a different one."""
+        """Return the name in the `package.xml` of a folder, which can differ from the folder name; empty without a name."""
         if folder not in self._names:
             try:
                 found = NAME.search(files.read_bytes(folder / MARKS[0], limit=2**16))

@@ -25,28 +25,28 @@ Row6: TypeAlias = tuple[float, float, float, float, float, float]
 WATER = 1000.0
 """Density assumed for a body without a tensor [kg/m³]."""
 DENSEST = 25_000.0
-"""Mean density of a robot in its bounding cube above which its units are probably wrong; osmium has 22,600 [kg/m³]."""
+"""Mean density of a robot in its bounding cube above which the units are probably wrong; osmium has 22,600 [kg/m³]."""
 LIGHTEST = 1e-4
-"""Mean density below which its units are probably wrong; a kite has more [kg/m³]."""
-LOCKED = "held fixed there; it has no drive"
-"""Note on a joint whose limits are equal."""
+"""Mean density of a robot in its bounding cube below which the units are probably wrong; a kite is denser [kg/m³]."""
+LOCKED = "held fixed at this position, without a drive"
+"""Action in the note on a joint whose limits are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A body to be added to a model, with its element in the file."""
+    """Body to be added to a model, with its element in the file."""
 
     body: Body
     element: Element
 
 
 def tensor_of(I: np.ndarray) -> Row6:
-    """xx yy zz xy xz yz of a symmetric matrix, shape (6,)."""
+    """Return xx yy zz xy xz yz of a symmetric matrix, shape (6,)."""
     return I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]
 
 
 def locked_joint(placement: Origin, axis: Sequence[float], *, angle: float = 0.0, slide: float = 0.0) -> joints.Fixed:
-    """Return the fixed joint of a body whose joint with one coordinate is locked, at an angle [rad] or a slide [m]."""
+    """Return the fixed joint of a body whose joint is locked at an angle [rad] or a displacement [m]."""
     if not angle and not slide:
         return joints.Fixed(placement=placement)
     a = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
@@ -55,10 +55,10 @@ def locked_joint(placement: Origin, axis: Sequence[float], *, angle: float = 0.0
 
 
 def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Row3, tensor: Row6, rpy: Row3) -> Inertia:
-    """Return the inertia of a body; impossible values are repaired, with a note.
+    """Return the inertia of a body; impossible values are repaired with a note.
 
-    The mass is in kg, the centre in the body's axes [m]. The tensor about it is xx yy zz xy xz yz [kg·m²], in axes
-    rotated by rpy [rad] from the body's.
+    The mass is in kg, the centre of mass in body axes [m]. The tensor about the centre of mass is xx yy zz xy xz yz
+    [kg·m²], in axes rotated by rpy [rad] relative to the body axes.
     """
     if mass < 0.0:
         findings.fault(at, f"{owner}: mass is {plain(mass)} kg, must be at least 0", mass, "give its mass")
@@ -89,7 +89,7 @@ def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Ro
 def _hold_empty_joints(
     findings: Findings, links: list[Link], elements: Mapping[str, Element], names: Mapping[str, str]
 ) -> list[Link]:
-    """Return the links; hold moving joints that carry no mass, with notes. Parents may follow their children."""
+    """Return the links with moving joints fixed if they carry no mass, with notes. Children may precede their parents."""
     children: dict[str | None, list[Link]] = {}
     for link in links:
         children.setdefault(link.body.parent, []).append(link)
@@ -125,11 +125,11 @@ def assembled(
     carriers: Mapping[str, Element] = MappingProxyType({}),
     joint_names: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
-    """Return the model of some links; errors in a body have the line of its link. Earlier errors are raised first.
+    """Return the model of several links; errors in a body have the line of its link. Earlier errors are raised first.
 
-    Joints that carry no mass are held fixed; `carriers` and `joint_names` are those of the joint that carries each link. If
-    a joint would move no inertia, point masses and thin rods that it carries get the inertia of a sphere of water. Both
-    repairs are noted.
+    Joints that carry no mass are fixed; `carriers` and `joint_names` contain element and name of the joint that carries
+    each link. If a joint would move no inertia, its point masses and thin rods receive the inertia of a sphere of water.
+    Both repairs are noted.
     """
     findings.raise_faults()
     links = _hold_empty_joints(findings, links, carriers, joint_names)
@@ -146,9 +146,9 @@ def assembled(
 
 
 def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault], repaired: set[str]) -> bool:
-    """Give point masses and thin rods carried by faulty bodies the inertia of a sphere; return True if there were any.
+    """Give point masses and thin rods carried by faulty bodies the inertia of a sphere; return True if any were found.
 
-    `repaired`: names of links that have it, each at most once.
+    `repaired`: names of links with this repair, each at most once.
     """
     faulty = {f.path[1] for f in faults if len(f.path) > 2 and f.path[0] == "bodies" and f.path[2] != "name"}
     parents = {link.body.name: link.body.parent for link in links}
@@ -166,7 +166,7 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
             radius = math.cbrt(mass / WATER * 3.0 / (4.0 * math.pi))
             moment = 0.4 * mass * radius**2
             what = f"mass {plain(mass)} kg with principal moments {plain(tuple(map(float, moments)))} kg·m²"
-            done = f"that of a sphere of water, {moment:.4g} kg·m², added: a joint would move no inertia"
+            done = f"that of a sphere of water, {moment:.4g} kg·m², added, because a joint would move no inertia"
             findings.note("repaired", link.element, f"link {body.name!r}", what, done)
             inertia = replace(body.inertia, tensor=tensor_of(I + moment * np.eye(3)))
             links[i], found = Link(replace(body, inertia=inertia), link.element), True
@@ -175,20 +175,20 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
 
 
 def units_note(findings: Findings, model: Model, at: Element) -> None:
-    """Add a note if mass and size are incompatible: 3 t within 3 cm, 1 g within 10 m."""
+    """Add a note if mass and size of a model are incompatible, for example 3 t within 3 cm or 1 g within 10 m."""
     mass = sum(body.inertia.mass for body in model.bodies)
     size = max(_reach(model), max((_size(body) for body in model.bodies), default=0.0))
     density = mass / size / size / size if size else 0.0
     if not density or LIGHTEST <= density <= DENSEST:
         return
     heavy = density > DENSEST
-    meant = "in grams, or lengths in another unit than metres" if heavy else "or are lengths in millimetres"
+    meant = "masses are in grams, or lengths are not in metres" if heavy else "lengths are in millimetres"
     what = f"{plain(mass)} kg within {size:.3g} m, {'denser than any metal' if heavy else 'lighter than air'}"
-    findings.note("assumed", at, f"robot {model.name!r}", what, f"read as kg and m; are masses {meant}?")
+    findings.note("assumed", at, f"robot {model.name!r}", what, f"read as kg and m; check whether {meant}")
 
 
 def world_note(findings: Findings, at: Element, world: World, *, gravity: bool, water: bool) -> None:
-    """Add notes on properties of the world that a file does not specify, with the assumed values."""
+    """Add notes on world properties that a file does not specify, with the assumed values."""
     taken = {} if gravity else {"gravity": f"{plain(world.gravity)} m/s²"}
     taken |= {} if water else {"the density of the water": f"{plain(world.water_density)} kg/m³"}
     if taken:
@@ -206,7 +206,7 @@ def _reach(model: Model) -> float:
 
 
 def _size(body: Body) -> float:
-    """Return the maximum size of the shapes, visuals and inertia of a body [m]; a mesh is assumed to be large enough."""
+    """Return the maximum size of shapes, visuals and inertia of a body [m]; a mesh is assumed to be large enough."""
     lengths = [0.0]
     if body.inertia.mass:
         lengths.append(math.sqrt(12.0 * max(body.inertia.tensor[:3]) / body.inertia.mass))
@@ -215,25 +215,25 @@ def _size(body: Body) -> float:
 
 
 COLLISION: tuple[Role, ...] = ("contact", "wetting")
-"""Roles of a collision shape of a third-party file; visuals are separate shapes."""
+"""Roles of a collision shape in a third-party file; visuals are separate shapes."""
 PLACEHOLDER = 0.1
 """Edge length of the box that replaces a missing mesh on a link without shapes [m]."""
 PLACEHOLDERS = "or ignore it with placeholders=True (--placeholders)"
-"""Fix that is suggested last for a missing mesh."""
+"""Last remedy in the message about a missing mesh."""
 SIZES: dict[str, dict[str, int]] = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
 }
-"""Shapes common to URDF and SDF, with the number of values of each size."""
+"""Shapes that URDF and SDF share, with the number of values per size."""
 
 
 class ShapeReader(ABC):
-    """The visuals and collisions of one link; each format implements access to sizes, poses and colours."""
+    """Visuals and collisions of one link; each format implements access to sizes, poses and colours."""
 
     known: ClassVar[Mapping[str, Mapping[str, int]]] = SIZES
-    """Shapes with their sizes, in the form of `SIZES`."""
+    """Supported shapes with their sizes, as in `SIZES`."""
     visual: ClassVar[tuple[str, ...]]
     """Elements that a visual may contain."""
     collision: ClassVar[tuple[str, ...]]
@@ -248,7 +248,7 @@ class ShapeReader(ABC):
 
     @abstractmethod
     def look(self, element: Element) -> dict[str, Any]:
-        """Return colour and opacity of a visual, as fields of `BodyShape`."""
+        """Return colour and opacity of a visual as fields of `BodyShape`."""
 
     @abstractmethod
     def size(self, shape: Element, key: str) -> tuple[str, Element]:
@@ -259,14 +259,17 @@ class ShapeReader(ABC):
         """Return the file of a mesh and the text of its scale."""
 
     def read(self, link: Element) -> tuple[tuple[BodyShape, ...], tuple[BodyShape, ...]]:
-        """Return the shapes for contact and the visuals; the first set the size of a box that replaces a missing mesh."""
+        """Return the contact shapes and the visuals; contact shapes define the size of a box that replaces a missing mesh."""
         solids = [self._collision(element) for element in link.all("collision")]
         solid = tuple(shape for shape in solids if shape is not None)
         looks = [self._visual(element, solid) for element in link.all("visual")]
         return solid, tuple(shape for shape in looks if shape is not None)
 
     def _visual(self, element: Element, solids: Sequence[BodyShape]) -> BodyShape | None:
-        """If the file is missing, use a grey box as large as the largest of `solids`, with a note; None without a volume."""
+        """Return the shape of a visual; None without a volume.
+
+        A missing mesh is replaced by a grey box, as large as the largest of `solids`, with a note.
+        """
         self.findings.unknown(element, self.visual, self.owner)
         read = self._geometry(element)
         if read is None:
@@ -284,7 +287,7 @@ class ShapeReader(ABC):
             return BodyShape(**(look | grey | {"shape": Box(size=size), "origin": origin}))
 
     def _collision(self, element: Element) -> BodyShape | None:
-        """Return a shape for contact; None with an error or a note."""
+        """Return a contact shape; None with an error or a note."""
         f = self.findings
         f.unknown(element, self.collision, self.owner)
         read = self._geometry(element)
@@ -306,16 +309,16 @@ class ShapeReader(ABC):
             return None
 
     def _geometry(self, parent: Element) -> tuple[Element, dict[str, Any]] | None:
-        """Return the shape in an element and the fields of its class [m]; None with a note or an error if there is none."""
+        """Return the shape in an element and the fields of its class [m]; None with a note or an error if no shape is valid."""
         f, owner = self.findings, self.owner
         geometry = parent.first("geometry")
         found = [] if geometry is None else geometry.children
         if not found or found[0].tag == "empty":
-            f.left_out(parent, owner, f"a <{parent.tag}> without a shape", "it has nothing to display or touch")
+            f.left_out(parent, owner, f"a <{parent.tag}> without a shape", "no effect")
             return None
         shape = found[0]
         for other in found[1:]:
-            f.left_out(other, owner, f"a second shape <{other.tag}> in one <{parent.tag}>", "the first one is used")
+            f.left_out(other, owner, f"a second shape <{other.tag}> in one <{parent.tag}>", "the first is used")
         if shape.tag == "mesh":
             file, scale = self.mesh(shape)
             row = f.numbers(scale, 3, shape, f"{owner}: mesh scale", (1.0, 1.0, 1.0))
@@ -338,14 +341,14 @@ class ShapeReader(ABC):
         return shape, {"axes": sizes["radii"]} if shape.tag == "ellipsoid" else sizes
 
     def _built(self, shape: Element, sizes: Mapping[str, Any]) -> Any:
-        """Return the shape with its sizes; raise `Missing` for a missing mesh file."""
+        """Return the shape with its sizes; raise `Missing` if a mesh file is missing."""
         if shape.tag == "mesh":
             return Mesh(file=str(self.files.find(sizes["file"], shape.file)), scale=sizes["scale"])
         return SHAPES[shape.tag](**sizes)
 
 
 def _box_of(solid: BodyShape, origin: Origin) -> tuple[tuple[float, float, float], Origin]:
-    """Return edge lengths and pose of the bounding box of a shape; a small box at `origin` for a mesh."""
+    """Return edge lengths and pose of the bounding box of a shape; for a mesh, a small box at `origin`."""
     if isinstance(solid.shape, Mesh):
         return (PLACEHOLDER,) * 3, origin
     x, y, z = (2.0 * solid.shape.half_size).tolist()

@@ -1,4 +1,4 @@
-"""Third-party robot descriptions: a table of formats, their recognition, and their readers and writers."""
+"""Third-party robot descriptions: a table of formats, with recognition, readers and writers."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Reader: TypeAlias = Callable[[Element, Findings, RobotFiles], Imported]
-"""Reader of a document: takes its root element, the findings, and the finder of its files."""
+"""Reader of a document; arguments are the root element, the findings, and the finder of files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotFormat:
-    """A format of robot descriptions."""
+    """Format of robot descriptions."""
 
     name: str
     root: str
-    """Root element of its files, which identifies the format."""
+    """Tag of the root element, which identifies the format."""
     suffixes: tuple[str, ...]
-    """Suffix of its files, which selects the format for writing."""
+    """Suffix of files in this format, which selects the format for writing."""
     reader: str
-    """Module and function that read it, a `Reader`, such as "._urdf_read:read_urdf"."""
+    """Module and function that read the format, a `Reader`, such as "._urdf_read:read_urdf"."""
     writer: str = ""
-    """Module and class that write it, a `RobotWriter`; empty if there is none."""
+    """Module and class that write the format, a `RobotWriter`; empty without a writer."""
     parser: str = ""
-    """Module and function that parse its text into elements if it is not XML; such files are recognised by suffix."""
+    """Module and function that parse text into elements if the format is not XML; such files are recognised by suffix."""
 
 
 FORMATS = (
@@ -57,7 +57,7 @@ FORMATS = (
     ),
     RobotFormat(name="DynaMechs", root="System", suffixes=(".dm",), reader="._dm_read:read_dm", parser="._dm_read:parse_dm"),
 )
-"""All formats; a new format is a row here."""
+"""All formats; a new format is a row in this table."""
 
 SUFFIXES = (*(suffix for form in FORMATS for suffix in form.suffixes), ".xacro")
 """Suffixes of files that are read as robot descriptions."""
@@ -66,7 +66,7 @@ WRITTEN = tuple(form.suffixes[0] for form in FORMATS if form.writer)
 
 
 def is_robot_file(path: str | os.PathLike) -> bool:
-    """True if the suffix of a file is that of a third-party robot description."""
+    """True if a file has the suffix of a third-party robot description."""
     return Path(path).suffix.lower() in SUFFIXES
 
 
@@ -85,15 +85,15 @@ def import_file(
     Args:
         path: URDF, SDF or MJCF file, recognised by its first element, or DynaMechs file with the suffix ".dm". Xacro files are
             expanded with the package `xacro`.
-        packages: Folder of each package, by the name in `package://name/` or `model://name/`.
+        packages: Folder of each package, keyed by the name in `package://name/` or `model://name/`.
         folders: Additional folders from which meshes and further files may be read.
-        base: Motion of the root if the file does not specify it; "auto": free if it has mass.
+        base: Joint of the root if the file does not specify it: "free", "fixed", or "auto" for free if the root has mass.
         placeholders: True to ignore collision shapes whose meshes are missing, with a note; otherwise they are errors. Visuals
             whose meshes are missing become grey boxes, with a note.
-        arguments: Values of xacro arguments.
+        arguments: Values of xacro arguments, keyed by name.
 
     Returns:
-        The model, its actuators and the notes. All errors of the file are listed in one `ModelError`.
+        The model, its actuators and the notes. One `ModelError` lists all errors of the file.
     """
     if base not in ("auto", "free", "fixed"):
         raise ValueError(f"base is {base!r}, must be 'auto', 'free' or 'fixed'")
@@ -111,7 +111,7 @@ def import_file(
 def loads_robot(
     text: str | bytes, source: str = "<text>", folder: str | os.PathLike = ".", options: ImportOptions | None = None
 ) -> Imported:
-    """Read a robot description, in the format of the suffix of `source` or XML, from its text; see `import_file`."""
+    """Read a robot description from its text; the suffix of `source` selects the format, see `import_file`."""
     return _read(text, source, Path(folder), options or ImportOptions())
 
 
@@ -134,7 +134,7 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
                 raise error if error.source == source else ModelError(source, error.faults) from None
     tag = "{}" if formats[0].parser else "<{}>"
     known = ", ".join(f"{tag.format(form.root)} ({form.name})" for form in formats)
-    text = f"its root element is not that of a supported robot description; supported are {known}"
+    text = f"its root element is not a supported robot description; supported are {known}"
     raise ModelError(source, [Fault((), text, line=root.line)])
 
 
@@ -146,7 +146,7 @@ def reject_options(source: str | os.PathLike, options: Mapping[str, object]) -> 
 
 
 def warned(imported: Imported, *, plant: bool = False) -> Imported:
-    """Return an import after warnings about its headlines, its notes and, unless its `plant` is used, missing actuators."""
+    """Return an import after warnings about its headlines, its notes and, unless `plant` is True, missing actuators."""
     read = f"hydromechs.import_file({imported.source!r})"
     for text in imported.headlines:
         warnings.warn(f"{imported.source}: {text}", stacklevel=4)
@@ -163,18 +163,18 @@ def warned(imported: Imported, *, plant: bool = False) -> Imported:
 
 
 def dumps_robot(model: Model, suffix: str) -> str:
-    """Return the text of a model in the format of a suffix, such as ".urdf"; its first comment lists what it cannot store."""
+    """Return the text of a model in the format of a suffix such as ".urdf"; the first comment lists features that are lost."""
     return robot_text(model, suffix).text
 
 
 def robot_text(model: Model, suffix: str, notes: Iterable[str] = ()) -> RobotText:
-    """Return the text of a model in the format of a suffix, with further notes in its first comment, and what is lost."""
+    """Return the text of a model in the format of a suffix, with additional notes in the first comment, and lost features."""
     for form in FORMATS:
         if suffix.lower() in form.suffixes and form.writer:
             writer: RobotWriter = _named(form.writer)(model)
             return writer.text(notes)
     known = ", ".join(s for form in FORMATS if form.writer for s in form.suffixes)
-    raise UnsupportedFeature(f"a model cannot be written as {suffix!r}; give a name that ends in .yaml, {known}")
+    raise UnsupportedFeature(f"a model cannot be written as {suffix!r}; use a name that ends in .yaml, {known}")
 
 
 def _named(where: str) -> Callable:

@@ -1,4 +1,4 @@
-"""Read a scenario file into a `Scenario`; all problems of the file are listed in one `ScenarioError`."""
+"""Reader of scenario files into `Scenario`; one `ScenarioError` lists all errors of a file."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -31,15 +31,15 @@ from ._scenario_write import convertible, robot_plant
 from ._yaml import Document, collector_paused, read_text
 
 LINES = "_lines"
-"""Attribute of a scenario read from a file: place and line of its parts by path."""
+"""Attribute of a scenario read from a file: location and line of each part, keyed by path."""
 ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth", *ATTITUDE}
 """Quantities available in every scenario."""
 TURNS = ("heading_deg", "rpy_deg", "quaternion")
-"""Keys of an orientation; a file has at most one."""
+"""Keys of an orientation; at most one may be used."""
 MAX_PLANTS = 4
-"""Maximum nesting of files whose models are vehicles of other files."""
+"""Maximum nesting depth of scenario files whose plants are other scenario files."""
 _open: ContextVar[tuple[Path, ...]] = ContextVar("open", default=())
-"""Scenario files that are being read."""
+"""Scenario files that are currently being read."""
 PLANT = {"thrusters", "joints", "terrain", "materials", "contact", "external", "components", "grasps", "tethers", "models"}
 """Sections that define the plant."""
 
@@ -55,17 +55,17 @@ def load_scenario_file(
     """Read a scenario file.
 
     Args:
-        path: The file. Paths of models and code in it are relative to its folder.
-        library: Returns library models by name; `hydromechs.library.load_scenario` passes its own.
-        plants: Returns library vehicles by name: scenarios of one model with its actuators.
-        code: True to allow the Python code that the file and its models name; otherwise such a file raises `CodeNotAllowed`.
+        path: Path of the file. Paths of models and code in the file are relative to its folder.
+        library: Function that returns a library model by name; set by `hydromechs.library.load_scenario`.
+        plants: Function that returns a library vehicle by name, as a scenario of one model with its actuators.
+        code: True to allow Python code that the file and its models refer to; otherwise such a file raises `CodeNotAllowed`.
 
     Returns:
-        The scenario. All errors of the file are listed in one `ScenarioError`.
+        The scenario. One `ScenarioError` lists all errors of the file.
     """
     path, above = Path(path), _open.get()
     if len(above) > MAX_PLANTS or path.resolve() in above:
-        raise ScenarioError(str(path), ["the file names itself as a plant, or is too deep in files that do; give a vehicle"])
+        raise ScenarioError(str(path), ["the plant refers to the file itself, or is nested too deeply; use a vehicle"])
     token = _open.set((*above, path.resolve()))
     try:
         return loads_scenario(scenario_text(path), str(path), path.parent, library, plants, code=code)
@@ -74,7 +74,7 @@ def load_scenario_file(
 
 
 def scenario_text(path: str | Path) -> str:
-    """Return the text of a scenario file. Files of other kinds raise a `ScenarioError` that does not quote them."""
+    """Return the text of a scenario file; for files of other kinds, raise a `ScenarioError` that does not quote them."""
     return read_text(Path(path), "scenario", ScenarioError)
 
 
@@ -91,15 +91,15 @@ def loads_scenario(
     """Read a scenario from the text of a scenario file.
 
     Args:
-        text: YAML.
+        text: YAML text.
         source: Name of the text in messages.
         folder: Base folder of relative paths of models and code.
-        library: Returns library models by name.
-        plants: Returns library vehicles by name.
-        code: True to allow the Python code that the text and its models name; otherwise such a text raises `CodeNotAllowed`.
+        library: Function that returns a library model by name.
+        plants: Function that returns a library vehicle by name.
+        code: True to allow Python code that the text and its models refer to; otherwise such a text raises `CodeNotAllowed`.
 
     Returns:
-        The scenario. All errors of the text are listed in one `ScenarioError`.
+        The scenario. One `ScenarioError` lists all errors of the text.
     """
     with collector_paused():
         document = parsed(text, source, "scenario", ScenarioError)
@@ -112,7 +112,7 @@ def scenario_json_schema() -> dict[str, Any]:
 
 
 def located(faults: Iterable[Fault], scenario: Scenario) -> list[Fault]:
-    """Return problems of a scenario with their places and lines in its file."""
+    """Return errors of a scenario with their locations and lines in the scenario file."""
     lines: dict[tuple, tuple[tuple, int]] = vars(scenario).get(LINES, {})
     out = []
     for fault in faults:
@@ -123,9 +123,9 @@ def located(faults: Iterable[Fault], scenario: Scenario) -> list[Fault]:
 
 
 class _ScenarioReader(Reader):
-    """Reads a scenario file. Items are read one by one, so that the problems of all of them are found.
+    """Reader of a scenario file. Items are read one by one, so that the errors of all items are found.
 
-    `library` and `plants` return library models and vehicles by name.
+    The functions `library` and `plants` return library models and vehicles by name.
     """
 
     folder: Path
@@ -141,17 +141,17 @@ class _ScenarioReader(Reader):
     ) -> None:
         self.library, self.plants = library, plants
         self.broken: set[str] = set()
-        """Sections with problems; references to them are not checked."""
+        """Sections with errors; references to these sections are not checked."""
         self.materials: dict[str, Any] = {}
         self.solids: dict[str, Any] = {}
         self.where: dict[int, tuple[Any, tuple]] = {}
-        """Each object with its place in the file, by id."""
+        """Objects with their locations in the file, keyed by id."""
         self.loaded: dict[str, Model | None] = {}
         self.data: dict[str, Any] = document.data
         super().__init__(FAMILIES, document.line, document.problems, source=source, folder=folder, code=code)
 
     def scenario(self) -> Scenario:
-        """Return the scenario, or raise `ScenarioError` with all problems, or `CodeNotAllowed` if there are no others."""
+        """Return the scenario; raise `ScenarioError` with all errors, or `CodeNotAllowed` if there are no other errors."""
         scenario = self.file(ScenarioFile, self.data, SCENARIO_KEY, SCENARIO_VERSION)
         text = "not checked, because its Python code may run only with --code (in Python: code=True)"
         return self.checked(
@@ -172,7 +172,7 @@ class _ScenarioReader(Reader):
         return tuple(item for one in made if one is not BROKEN for item in one)
 
     def read(self, data: Any, hint: Any, path: tuple, marks: tuple = ()) -> Any:
-        """Read a value; materials and the ground of tethers are given by name, thrusters and joints expand."""
+        """Read a value; materials and the ground of tethers are referred to by name, thrusters and joints are expanded."""
         if path in (("materials",), ("thrusters",), ("joints",)) and isinstance(data, dict):
             read = {"materials": self._materials, "thrusters": self._thrusters, "joints": self._joints}[path[0]]
             return read(data)
@@ -195,14 +195,14 @@ class _ScenarioReader(Reader):
         return out
 
     def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Report further problems of an object that cannot be built; for a file, of all readable sections."""
+        """Report further errors of an object that cannot be built; for a file, of all readable sections."""
         if cls is not ScenarioFile:
             return super().unmade(cls, values, path)
         given = {"name": "?", "run": RunKeys(duration=1e5, step=1e-6)} | {k: v for k, v in values.items() if v is not BROKEN}
         return self._made(given) if "models" in given else BROKEN
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:
-        """Read an object of a class that the file names; without consent, references to its section are not checked."""
+        """Read an object of a class in a Python file; if code is not allowed, references to its section are not checked."""
         if not self.code and not is_ours(word):
             self.broken.add(str(path[0]))
         return super().custom(word, data, family, path, **given)
@@ -221,7 +221,7 @@ class _ScenarioReader(Reader):
         return self.wrong(path, name, f"must be one of {', '.join(known)}, or a mapping with law and friction", known)
 
     def _solid(self, name: Any, path: tuple) -> Any:
-        """Return terrain by name, from either section that may define it."""
+        """Return the terrain named `name`, from either section that may define it."""
         if not isinstance(name, str):
             return self.wrong(path, name, "must be the name of a terrain")
         sections = [key for key in ("terrain", "components") if isinstance(self.data.get(key), dict)]
@@ -272,8 +272,8 @@ class _ScenarioReader(Reader):
         for i, frame in enumerate(given.points):
             out.append(self.make(PointContact, {"frame": frame}, ("contact", "points", i)))
         if bool(given.bodies) != (given.material is not None) and "contact" not in self.broken:
-            words = "contact.bodies and contact.material go together: pairs of bodies, and the material of their contacts"
-            self.add(("contact",), f"{words}; add the other key")
+            words = "contact.bodies and contact.material require each other"
+            self.add(("contact",), f"{words}; add the missing key")
         for i, pair in enumerate(given.bodies if given.material is not None else ()):
             path = ("contact", "bodies", i)
             if isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, str) for x in pair):
@@ -316,7 +316,7 @@ class _ScenarioReader(Reader):
         return scenario
 
     def _lines(self, lists: dict[str, Any]) -> dict[tuple, tuple[tuple, int | None]]:
-        """Return place and line of each part by its path in the scenario, with one level of keys."""
+        """Return location and line of each part, keyed by path in the scenario, with one level of keys."""
         paths: list[tuple] = [(key,) for key in self.data] + [(f.name,) for f in fields(RunKeys)]
         paths += [(key, i) for key, items in lists.items() for i in range(len(items))]
         out = {path: self._place(path, lists) for path in paths}
@@ -326,7 +326,7 @@ class _ScenarioReader(Reader):
         return {path: (place, self.line(place)) for path, place in out.items()}
 
     def _add_scenario_faults(self, faults: Iterable[Fault], lists: dict[str, Any]) -> None:
-        """Add problems that the scenario found, at their places in the file."""
+        """Add errors that the scenario found, at their locations in the file."""
         there = frozenset(self.broken)
         for fault in faults:
             path = self._place(fault.path, lists)
@@ -335,7 +335,7 @@ class _ScenarioReader(Reader):
                 self.add_fault(replace(fault, path=path, line=line))
 
     def _place(self, path: tuple, lists: dict[str, Any]) -> tuple:
-        """Return the location in the file of a part that a scenario identifies by index."""
+        """Return the location in the file of a part that the scenario identifies by index."""
         if path[:1] and path[0] in {f.name for f in fields(RunKeys)}:
             return ("run", *path)
         if len(path) < 2 or path[0] not in lists or not isinstance(path[1], int):
@@ -352,7 +352,7 @@ class _ScenarioReader(Reader):
         return data
 
     def _is_reported(self, path: tuple, own: tuple, broken: frozenset[str]) -> bool:
-        """True if a problem is in the file, and not caused by parts that had to be omitted."""
+        """True if an error is in the file, and not a consequence of omitted parts."""
         key = path[0] if path else None
         if own[2:] == ("quantity",) and str(self._raw(path)).partition(".")[0] in ALWAYS:
             return True
@@ -373,7 +373,7 @@ class _ScenarioReader(Reader):
         return True
 
     def _brought(self, own: list[Any], starts: list[ModelStart], equipped: dict[int, Scenario]) -> list[Component]:
-        """Return the components that come with vehicles; thrusters and joints of the file itself override them."""
+        """Return the components that vehicles contain; thrusters and joints of the file override them."""
         taken = {part.name for part in own}
         taken |= {f"{part.joint}.motion" for part in own if isinstance(part, Drive)}  # one overrides the other
         taken |= {part.joint for part in own if isinstance(part, JointMotion)}
@@ -390,7 +390,7 @@ class _ScenarioReader(Reader):
     # -- models ------------------------------------------------------------------------------------------------------------
 
     def _starts(self, models: Iterable[ModelKeys]) -> tuple[list[ModelStart], dict[int, Scenario]]:
-        """Return the models with their initial states, and the vehicles with components by model index."""
+        """Return the models with their initial states, and the vehicles with components, keyed by model index."""
         starts: list[ModelStart] = []
         equipped: dict[int, Scenario] = {}
         for keys in models:
@@ -408,7 +408,7 @@ class _ScenarioReader(Reader):
                 joints[name] = self._turned((*path, "joints", name), turn) or BROKEN
         if bool(keys.model) == bool(keys.plant):
             has = "both model and plant" if keys.model else "neither model nor plant"
-            remedy = "give one of them: a model, or as plant a vehicle with its actuators"
+            remedy = "set model, or set plant to a vehicle with its actuators"
             self.add(path, f"{self.label(path)} has {has}", remedy=remedy)
             return None, None
         key = "model" if keys.model else "plant"
@@ -430,7 +430,7 @@ class _ScenarioReader(Reader):
         return (None, None) if start is BROKEN else (start, vehicle)
 
     def _turned(self, path: tuple, keys: dict[str, Any]) -> tuple[float, ...] | None:
-        """Return the quaternion of an orientation; None if there is none."""
+        """Return the quaternion of an orientation; None without an orientation."""
         given = {key: value for key, value in keys.items() if value is not None}
         for key, value in given.items():
             n = {"heading_deg": 0, "rpy_deg": 3, "quaternion": 4}.get(key)
@@ -440,7 +440,7 @@ class _ScenarioReader(Reader):
         if len(given) != 1:
             if given or "joints" in path:
                 shown = ", ".join(f"{key} {show(value)}" for key, value in given.items()) or "no orientation"
-                self.add((*path, *list(given)[1:2]), f"{self.label(path)} has {shown}; give one of {', '.join(TURNS)}")
+                self.add((*path, *list(given)[1:2]), f"{self.label(path)} has {shown}; set one of {', '.join(TURNS)}")
             return None
         ((key, value),) = given.items()
         if key == "quaternion":
@@ -449,7 +449,7 @@ class _ScenarioReader(Reader):
         return tuple(quaternion_from_matrix(matrix_from_rpy([math.radians(x) for x in rpy])).tolist())
 
     def _vehicle(self, path: tuple, source: str, named: bool) -> Scenario | None:
-        """Return the vehicle with actuators from a file or the library; None if it has problems."""
+        """Return the vehicle with actuators from a file or the library; None if it has errors."""
 
         def read(file: str) -> Scenario:
             if is_robot_file(file):
@@ -459,7 +459,7 @@ class _ScenarioReader(Reader):
 
         vehicle = self._loaded(path, source, self.plants if named else read, named)
         if vehicle is not None and len(vehicle.models) != 1:
-            self._add_of(path, source, named, f"it has {len(vehicle.models)} models, must have one")
+            self._add_of(path, source, named, f"it has {len(vehicle.models)} models; use a scenario with one model")
             return None
         return vehicle
 
@@ -470,18 +470,18 @@ class _ScenarioReader(Reader):
         return self.loaded[source]
 
     def _loaded(self, path: tuple, source: str, read: Callable[[str], Any] | None, named: bool) -> Any:
-        """Return the object from a file or the library; None if it has problems, which are added."""
+        """Return the object from a file or the library; None if it has errors, which are recorded."""
         try:
             if read is not None:
                 return read(source)
             text = f"{self.label(path)} is {source!r}, but no library is available here"
-            self.add(path, text, source, remedy="give the path of a .yaml file")
+            self.add(path, text, source, remedy="set the path of a .yaml file")
         except CodeNotAllowed as e:
             self.locked += e.items
             self.broken.add("models")
         except FileNotFoundError:
             text = f"{self.label(path)}: file {source!r} does not exist"
-            self.add(path, text, source, remedy="paths are relative to the scenario file")
+            self.add(path, text, source, remedy="correct the path, relative to the scenario file")
         except (ScenarioError, ModelError) as e:
             for text in e.problems:
                 self._add_of(path, source, named, convertible(text))

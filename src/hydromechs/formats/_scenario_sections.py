@@ -1,4 +1,4 @@
-"""Sections of a scenario file, which `_scenario_read` expands: keys, order, and grouping by the writer."""
+"""Sections of a scenario file, which `_scenario_read` expands: keys, order, and grouping in written files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ._write import Block as Lines
 SCENARIO_KEY, SCENARIO_VERSION = FILE_KINDS["scenario"].key, FILE_KINDS["scenario"].version
 """First key of a scenario file, and the supported version."""
 SECTIONS = ("terrain", "points", "bodies", "thrusters", "joints", "external", "grasps", "tethers", "components")
-"""Sections of components, in the order in which they expand. The order decides the layout of a compiled program."""
+"""Component sections in the order of expansion, which determines the layout of a compiled program."""
 JOINT_KEYS: dict[str, type] = {"drive": Drive, "motion": Motion, "friction": JointFriction, "stops": JointStops}
 """Keys of a joint in the section `joints`, with their types."""
 
@@ -39,23 +39,23 @@ JOINT_KEYS: dict[str, type] = {"drive": Drive, "motion": Motion, "friction": Joi
 
 @dataclass(frozen=True, kw_only=True)
 class ModelKeys(Checked):
-    """A model of a scenario and its initial state. Omitted keys default to the values of the model."""
+    """Model of a scenario and its initial state. Omitted keys default to the values in the model."""
 
     name: str
-    """Name in the scenario. With several models it prefixes all names: "rov.gripper"."""
+    """Name in the scenario. In a scenario with several models, the name is the prefix of all names: "rov.gripper"."""
     model: str = ""
     """Name of a library model, or path of a model file relative to the scenario file."""
     plant: str = ""
-    """Instead of model: name of a library vehicle with its actuators, or path of a scenario file with one model, which
-    includes its components; thrusters and joints of this file override them."""
+    """Alternative to model: name of a library vehicle with its actuators, or path of a scenario file with one model.
+    Components of the scenario file are included; thrusters and joints of this file override them."""
     mount: str = ""
-    """Frame or body of another model that carries it, such as rov.arm_mount.
+    """Frame or body of another model that carries this model, such as rov.arm_mount.
 
-    A free root is fixed there; any other root joint, such as a turntable, moves on the frame. Excludes position,
-    orientation and velocity.
+    A free root is fixed to the frame; any other root joint, such as a turntable, moves relative to the frame. Excludes
+    position, orientation and velocity.
     """
     position: Vector3 | None = None
-    """Position in world axes [m]: of its free root or, without one, of the base that carries its roots."""
+    """Position in world axes [m], of the free root or, for a model without one, of the base that carries the roots."""
     heading_deg: Finite | None = None
     """Heading [°], with zero roll and pitch. Excludes rpy_deg and quaternion."""
     rpy_deg: Vector3 | None = None
@@ -63,12 +63,13 @@ class ModelKeys(Checked):
     quaternion: Vector4 | None = None
     """Unit quaternion (w, x, y, z), body to world. Excludes heading_deg and rpy_deg."""
     velocity: Vector6 | None = None
-    """Velocity of its free root, in body axes [m/s, rad/s]."""
+    """Velocity of the free root, in body axes [m/s, rad/s]."""
     joints: Mapping[str, Any] = field(default_factory=dict)
-    """Initial joint positions by the name of the body that the joint carries: a number [rad or m], or {rpy_deg: [...]} or
-    {quaternion: [...]} for a ball joint; body.2 is the second part of a composite joint."""
+    """Initial joint positions, keyed by name of the body that the joint carries: a number [rad or m], or {rpy_deg: [...]}
+    or {quaternion: [...]} for a ball joint; body.2 is the second part of a composite joint."""
     joint_velocities: Mapping[str, Any] = field(default_factory=dict)
-    """Initial joint velocities: a number [rad/s or m/s], or 3 for a ball joint, in body axes [rad/s]."""
+    """Initial joint velocities, keyed by name of the body that the joint carries: a number [rad/s or m/s], or 3 for a ball
+    joint, in body axes [rad/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,21 +77,21 @@ class ContactKeys:
     """Contacts in addition to those between shapes of bodies and terrain."""
 
     points: tuple[str, ...] = ()
-    """Names of frames whose origins touch terrain, such as feet."""
+    """Names of frames whose origins are contact points with terrain, such as feet."""
     bodies: tuple[Any, ...] = ()
-    """Pairs of bodies that can touch each other."""
+    """Pairs of bodies with contact between them."""
     material: Annotated[Material | None, ByName()] = None
     """Material of contacts between bodies: one of materials, or concrete, rock, sand, mud, steel, rubber."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThrusterKeys:
-    """A thruster, or several identical thrusters."""
+    """One thruster, or several identical thrusters."""
 
     frames: tuple[str, ...] = ()
-    """Frames of several identical thrusters, which are named after their frames; instead of frame."""
+    """Frames of several identical thrusters, which have the names of their frames; replaces frame."""
     thruster: Annotated[Thruster | None, Inline()] = None
-    """The thruster; its frame defaults to its name."""
+    """Properties of the thruster; its frame defaults to its name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,9 +103,9 @@ class JointKeys:
     motion: Motion | None = None
     """Motion prescribed as a function of time; none if omitted. Excludes a drive."""
     friction: JointFriction | None = None
-    """Friction, or none. Defaults to that of the model."""
+    """Friction of the joint, or none. Defaults to the friction in the model."""
     stops: JointStops | None = None
-    """Stops, or none. Defaults to soft stops at the limits of the model."""
+    """Stops of the joint, or none. Defaults to soft stops at the limits in the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,15 +115,15 @@ class RunKeys:
     integrator: Integrator = field(default_factory=RungeKutta4)
     """Integrator."""
     engine: Hybrid | None = None
-    """Third-party physics engine; defaults to HydroMechs."""
+    """Third-party physics engine; defaults to the engine of HydroMechs."""
     step: Positive = Scenario.step
-    """Step of the integrator or engine [s]."""
+    """Step size of the integrator or engine [s]."""
     record: Positive = Scenario.record
     """Time between two samples of the recording, an integer multiple of the step [s]."""
     duration: Annotated[Positive, Required()] = Scenario.duration
     """Duration of the simulation [s]."""
     seed: Annotated[int, Bound(least=0, whole=True)] = 0
-    """Seed of gusts, waves and sensors."""
+    """Random seed of gusts, waves and sensors."""
 
     def __post_init__(self) -> None:
         check_fields(self, "run")
@@ -130,48 +131,48 @@ class RunKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioFile:
-    """A mission: models in water with their forces and actuators, the duration, and the checks."""
+    """Mission: models in water with forces and actuators, duration, and checks."""
 
     name: str
     """Name of the scenario."""
     title: str = ""
-    """Description of the mission, in one line."""
+    """One-line description of the mission."""
     description: str = ""
-    """Explanation of what the mission demonstrates."""
+    """Explanation of the purpose of the mission."""
     models: tuple[ModelKeys, ...]
     """Models with their initial states."""
     world: WorldSettings | None = None
-    """Gravity and water density of the scenario. If omitted, the models must agree on them."""
+    """Gravity and water density of the scenario. If omitted, gravity and water density of all models must be equal."""
     environment: Environment = field(default_factory=Environment)
     """Water: surface, current, gusts and waves."""
     materials: tuple[tuple[str, Material], ...] = ()
     """Materials of surfaces."""
     terrain: tuple[Terrain, ...] = ()
-    """Fixed terrain for contacts."""
+    """Fixed terrain with contact."""
     contact: ContactKeys = field(default_factory=ContactKeys)
     """Contacts in addition to those between shapes and terrain."""
     thrusters: tuple[tuple[str, ThrusterKeys], ...] = ()
-    """Thrusters."""
+    """Thrusters on frames."""
     joints: tuple[tuple[str, JointKeys], ...] = ()
-    """Drives, prescribed motions, friction and stops of joints, by the name of the body that the joint carries."""
+    """Drives, prescribed motions, friction and stops of joints, keyed by name of the body that the joint carries."""
     external: tuple[str, ...] = ()
-    """Names of bodies on which external wrenches act."""
+    """Names of bodies with external wrenches."""
     grasps: tuple[Holding, ...] = ()
     """Rigid grasps and soft grips."""
     tethers: tuple[Tether | HangingLine, ...] = ()
     """Tethers to a ship or to another body."""
     components: tuple[Component, ...] = ()
-    """Components in plain form; the sections above are shorthand for them."""
+    """Components without shorthand; the component sections above are shorthand for this section."""
     sensors: tuple[Sensor, ...] = ()
-    """Sensors: shorthand for blocks."""
+    """Sensors; shorthand for blocks."""
     blocks: tuple[Block, ...] = ()
-    """Sensors, a navigation filter and controllers."""
+    """Sensors, navigation filter and controllers."""
     commands: tuple[tuple[str, Finite], ...] = ()
-    """Initial commands by actuator [in its unit]."""
+    """Initial commands, keyed by actuator name [unit of the actuator]."""
     events: tuple[Event, ...] = ()
-    """Events to detect."""
+    """Events to detect during the run."""
     randomisation: Randomisation | None = None
-    """Random variation between learning episodes; a normal run has none."""
+    """Random variation between learning episodes; no effect on other runs."""
     run: Annotated[RunKeys, Required()] = field(default_factory=RunKeys)
     """Settings of the run."""
     checks: tuple[Check, ...] = ()
@@ -179,14 +180,14 @@ class ScenarioFile:
     expected_warnings: tuple[
         Annotated[str, Pattern("|".join(WARNING_KINDS), f"must be one of {', '.join(WARNING_KINDS)}")], ...
     ] = ()
-    """Kinds of warnings that the mission expects, for example joint_stop if a joint is meant to reach its stop."""
+    """Kinds of warnings expected in the mission, for example joint_stop if a joint reaches its stop as intended."""
 
 
 # -- order -------------------------------------------------------------------------------------------------------------
 
 
 def section_of(part: Any) -> str:
-    """Return the section of a component: the one that gives the shortest file."""
+    """Return the section of a component that gives the shortest file."""
     if _joint_key(part):
         return "joints"
     kinds: dict[Any, str] = {
@@ -202,7 +203,7 @@ def section_of(part: Any) -> str:
 
 
 def _joint_key(part: Any) -> str:
-    """Return the key of a joint that holds a component; empty for none."""
+    """Return the key of a joint that contains a component; empty if no key does."""
     if isinstance(part, Drive):
         return "drive"
     if isinstance(part, JointMotion):
@@ -213,7 +214,7 @@ def _joint_key(part: Any) -> str:
 
 
 def in_order(parts: Iterable[Component]) -> list[Component]:
-    """Return components in the order of the sections; components of one joint are adjacent."""
+    """Return components in the order of the sections; components of a joint are adjacent."""
     parts = list(parts)
     joints: list[Any] = list(dict.fromkeys(part.joint for part in parts if _joint_key(part)))  # type: ignore[attr-defined]
 
@@ -228,7 +229,7 @@ def in_order(parts: Iterable[Component]) -> list[Component]:
 
 
 def grouped(scenario: Scenario, writer: Writer, plain: bool) -> dict[str, Any]:
-    """Return components and blocks by section of a file; with `plain`, all under `components` and `blocks`."""
+    """Return components and blocks, keyed by section of a file; with `plain`, only sections `components` and `blocks`."""
     out: dict[str, Any] = {key: Lines() for key in ("terrain", "contact", "thrusters", "joints", "grasps", "tethers")}
     out |= {"external": [], "components": Lines(), "sensors": Lines(), "blocks": Lines()}
     for part in scenario.components:
@@ -267,7 +268,7 @@ def _write_component(out: dict[str, Any], section: str, part: Any, writer: Write
 
 def _put(out: Lines, name: str, written: Any, section: str) -> None:
     if name in out:
-        raise UnsupportedFeature(f"{section}.{name}: the name is used twice; names in a file must be unique")
+        raise UnsupportedFeature(f"{section}.{name}: the name is used twice; rename one of them")
     out[name] = written
 
 
@@ -276,7 +277,7 @@ def _family(base: Any) -> Any:
 
 
 def _write_thruster(out: Lines, thruster: Thruster, writer: Writer) -> None:
-    """Add a thruster; consecutive identical ones named after their frames form a group."""
+    """Add a thruster; consecutive identical thrusters with the names of their frames form a group."""
     given = writer.fields(thruster, ("thrusters", thruster.name), ("name", "frame"))
     last = out[next(reversed(out))] if out else {}
     if thruster.name != thruster.frame:
@@ -294,7 +295,7 @@ def _group_name(out: Lines, name: str) -> str:
 
 
 def named_materials(scenario: Scenario) -> dict[str, Material]:
-    """Return a name for each material: its predefined name, or that of the first terrain that uses it."""
+    """Return a name for each material: its predefined name, or the name of the first terrain that uses it."""
     used = [(solid.name, solid.material) for solid in scenario.parts(Terrain)]
     used += [("bodies", part.material) for part in scenario.parts(BodyContact)]
     out: dict[str, Material] = {}

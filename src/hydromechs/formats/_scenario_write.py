@@ -1,4 +1,4 @@
-"""Write a `Scenario` or the plant of a robot as a scenario file, without defaults, floats as their shortest exact text."""
+"""Writer of a `Scenario`, or of the plant of a robot, as a scenario file without defaults and with shortest exact floats."""
 
 import os
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from ._write import Block, check_suffix, emit, replace_file
 
 
 def save_scenario(scenario: Scenario, path: str | Path, *, plain: bool = False) -> None:
-    """Write a scenario file; an existing file is replaced atomically, or not at all if writing fails.
+    """Write a scenario file; an existing file is replaced atomically, and kept if writing fails.
 
     Args:
-        scenario: The scenario. Its models and custom classes are named in the file, by paths relative to it, and not copied.
-        path: The file.
+        scenario: The scenario. The file refers to models and custom classes by relative paths; they are not copied.
+        path: Path of the file.
         plain: True for `components` and `blocks` only, without shorthand sections.
     """
     check_suffix(path, "scenario")
@@ -30,10 +30,10 @@ def save_scenario(scenario: Scenario, path: str | Path, *, plain: bool = False) 
 
 
 def dumps_scenario(scenario: Scenario, folder: str | Path | None = None, *, plain: bool = False) -> str:
-    """Return the text of a scenario file, which `loads_scenario` turns back into an equal scenario.
+    """Return the text of a scenario file, which `loads_scenario` reads as an equal scenario.
 
-    `scenario`: the scenario; its models must have a `source`; `folder`: folder of the file, to which paths are relative; if
-    omitted, paths are unchanged; `plain`: True for `components` and `blocks` only, without shorthand sections.
+    `scenario`: scenario whose models have a `source`. `folder`: folder of the file, to which paths are relative; if
+    omitted, paths are unchanged. `plain`: True for `components` and `blocks` only, without shorthand sections.
     """
     writer = _ScenarioWriter(scenario, None if folder is None else Path(folder))
     run = RunKeys(**{key: getattr(scenario, key) for key in RunKeys.__dataclass_fields__})
@@ -58,7 +58,7 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None, *, plai
 
 
 class _ScenarioWriter(Writer):
-    """Writes the objects of a scenario; materials and the ground of tethers are written by name."""
+    """Writer of the objects of a scenario; materials and the ground of tethers are written as names."""
 
     def __init__(self, scenario: Scenario, folder: Path | None) -> None:
         super().__init__(FAMILIES, folder)
@@ -75,7 +75,7 @@ class _ScenarioWriter(Writer):
 def _start(start: ModelStart, folder: str | Path | None) -> dict[str, Any]:
     if start.source is None:
         raise UnsupportedFeature(
-            f"models.{start.name}: model {start.model.name!r} has no source; write it with hydromechs.save and give its path "
+            f"models.{start.name}: model {start.model.name!r} has no source; save it with hydromechs.save and use its path "
             "as source"
         )
     out: dict[str, Any] = {"model": relative(start.source, folder) if is_path(start.source) else start.source}
@@ -88,7 +88,7 @@ def _start(start: ModelStart, folder: str | Path | None) -> dict[str, Any]:
 
 
 def relative(path: str, folder: str | Path | None) -> str:
-    """Return a path from the folder of a file (None: unchanged), with a dot or slash to differ from a library name."""
+    """Return a path relative to a folder (None: unchanged), with a dot or slash to distinguish it from a library name."""
     if folder is not None:
         try:
             path = os.path.relpath(path, folder)
@@ -99,7 +99,7 @@ def relative(path: str, folder: str | Path | None) -> str:
 
 
 def robot_plant(model: Model, components: Iterable[Component], source: str | None = None) -> Scenario:
-    """Return a scenario without a mission that contains a model, given its path for scenario files, and its components."""
+    """Return a scenario without a mission that contains a model, with its path in scenario files, and its components."""
     return Scenario(name=model.name, models=(ModelStart(model=model, source=source),), components=tuple(components))
 
 
@@ -109,7 +109,7 @@ def plant_path(out: Path) -> Path:
 
 
 def save_plant(model: Model, components: Iterable[Component], out: Path) -> Path:
-    """Write thrusters and drives beside a model file, for `plant:` in scenarios and `load_plant`; return the new path."""
+    """Write thrusters and drives to a file next to a model file, for `plant:` and `load_plant`; return the path."""
     path = plant_path(out)
     head = f"# {out.name} with its actuators: a scenario without a mission, for load_plant and `plant:` in scenario files.\n"
     scenario = robot_plant(model, components, str(out.absolute()))
@@ -118,6 +118,6 @@ def save_plant(model: Model, components: Iterable[Component], out: Path) -> Path
 
 
 def convertible(text: str) -> str:
-    """Extend a problem of a robot description, because a scenario cannot set the import options that the message suggests."""
+    """Extend an error of a robot description whose message suggests import options, which a scenario cannot set."""
     advised = "(--" in text
-    return f"{text}; in a scenario, first convert the file with these options, then name the new file" if advised else text
+    return f"{text}; for a scenario, convert the file with these options first, and use the new file" if advised else text

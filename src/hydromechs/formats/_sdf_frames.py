@@ -17,28 +17,28 @@ from ._xml import Element, is_true
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A world or a model, with its names."""
+    """Scope of names: a world or a model."""
 
     element: Element
     name: str
-    """Its name, prefixed with those of the enclosing models: "rov::arm"; empty for the world."""
+    """Name, prefixed with the names of the enclosing models: "rov::arm"; empty for the world."""
     parent: Scope | None = None
-    """The enclosing model or world."""
+    """Enclosing model or world."""
     links: dict[str, Element] = field(default_factory=dict)
     joints: dict[str, Element] = field(default_factory=dict)
     frames: dict[str, Element] = field(default_factory=dict)
     models: dict[str, Scope] = field(default_factory=dict)
     shifted: Pose = IDENTITY
-    """Pose that an `<include>` gives it, in its parent."""
+    """Pose of the model in its parent, from `<include>`."""
     poses: dict[str, Pose] = field(default_factory=dict)
 
     def full(self, name: str) -> str:
-        """Return a name prefixed with those of the enclosing models."""
+        """Return a name prefixed with the names of the enclosing models."""
         return f"{self.name}::{name}" if self.name else name
 
 
 def scope_of(element: Element, name: str, parent: Scope | None, findings: Findings) -> Scope:
-    """Collect the names in a world or model whose `<include>`s are already replaced; a duplicate name is an error."""
+    """Collect the names in a world or model after replacement of `<include>` elements; duplicate names are errors."""
     scope = Scope(element, name, parent)
     seen: dict[str, int] = {}
     for child in element.all("link", "joint", "frame", "model"):
@@ -47,7 +47,7 @@ def scope_of(element: Element, name: str, parent: Scope | None, findings: Findin
             findings.fault(child, f"a <{child.tag}> of {name or 'the world'!r} has no name", remedy="give it one")
             continue
         if own in seen:
-            words = f"{child.tag} {own!r} has the same name as line {seen[own]}"
+            words = f"{child.tag} {own!r} has the name of an element in line {seen[own]}"
             findings.fault(child, words, own, "rename one of them")
             continue
         seen[own] = child.line
@@ -59,9 +59,9 @@ def scope_of(element: Element, name: str, parent: Scope | None, findings: Findin
 
 
 def merged(model: Element) -> list[Element]:
-    """Return the parts of a model that `<include merge="true">` puts directly into the including model.
+    """Return the parts of a model that `<include merge="true">` adds directly to the including model.
 
-    As in SDFormat, a frame `_merged__NAME__model__` takes the place of `__model__`: it has the pose of the include and is
+    As in SDFormat, a frame `_merged__NAME__model__` replaces `__model__`. The frame has the pose of the include and is
     attached to the canonical link.
     """
     proxy = f"_merged__{model.attributes.get('name', '').strip()}__model__"
@@ -89,7 +89,7 @@ def merged(model: Element) -> list[Element]:
 
 
 def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
-    """Return the numbers of the `<pose>` of an element; the identity if there is none."""
+    """Return the numbers in the `<pose>` of an element; the identity without a `<pose>`."""
     pose = None if element is None else element.first("pose")
     if pose is None or not pose.text:
         return IDENTITY
@@ -126,14 +126,14 @@ def _reference(scope: Scope, name: str) -> tuple[str, Element, str] | None:
 
 
 class Frames:
-    """Finds poses and links by their names in a scope."""
+    """Finder of poses and links by name in a scope."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         self.open: set[tuple[int, str]] = set()
 
     def inside(self, scope: Scope, name: str) -> tuple[Scope, str] | None:
-        """Resolve a name with `::` to its scope and short name; None if one of its models does not exist."""
+        """Return scope and short name of a name with `::`; None if one of the models does not exist."""
         *models, last = name.split("::")
         for model in models:
             if model not in scope.models:
@@ -181,7 +181,7 @@ class Frames:
         return self.pose(scope, name or default, pose if pose is not None and name else element)
 
     def pose(self, scope: Scope, name: str, at: Element) -> Pose:
-        """Return the world pose of a link, joint, frame or model by its name in a scope; errors have the line of `at`."""
+        """Return the world pose of a link, joint, frame or model named in a scope; errors have the line of `at`."""
         if name in ("world", "__root__"):
             return IDENTITY
         found = self.inside(scope, name)
@@ -204,7 +204,8 @@ class Frames:
     def link(self, scope: Scope, name: str, at: Element, depth: int = 0) -> str | None:
         """Return the full name of the link to which a link, frame or model resolves.
 
-        Return "world" for the world; None, with an error, if there is none. `depth` is the number of frames followed so far.
+        The result is "world" for the world, and None with an error if the link does not exist. `depth` is the number of frames
+        resolved so far.
         """
         if name in ("world", "__root__"):
             return "world"
@@ -222,6 +223,8 @@ class Frames:
             self.findings.fault(at, f"frame {name!r}: more than 100 frames attached to each other; attach it to a link", name)
             return None
         inside = [f"{model}::{link}" for model, inner in scope.models.items() for link in inner.links]
-        words = f"no link {name!r} in {scope.name or 'the world'!r}{nearest(name, [*scope.links, *scope.frames, *inside])}"
+        words = (
+            f"there is no link {name!r} in {scope.name or 'the world'!r}{nearest(name, [*scope.links, *scope.frames, *inside])}"
+        )
         self.findings.fault(at, words, name)
         return None

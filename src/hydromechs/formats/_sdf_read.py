@@ -1,7 +1,7 @@
-"""Read an SDF into a model: worlds, nested models, frames, joints, `<fluid_added_mass>`, and Gazebo's plugins for water.
+"""Reader of SDF: worlds, nested models, frames, joints, `<fluid_added_mass>`, and plugins of Gazebo for water.
 
-Each link is a body with the link's axes and origin. If its joint axis does not pass through that origin, the body's
-origin is on the axis, with a note, and the frame "NAME_origin" marks the link's origin.
+Each link becomes a body with the axes and origin of the link. If the joint axis does not pass through this origin, the body
+origin is on the axis, with a note. The frame "NAME_origin" is then at the link origin.
 """
 
 import math
@@ -27,14 +27,14 @@ from ._xml import Element, is_true, parse_xml, read_bytes
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw", "gearbox")
 NONE = 1e9
-"""Magnitude above which a limit counts as none."""
+"""Magnitude above which a joint limit counts as unlimited [rad or m]."""
 JOINTS: dict[str, type[joints.OneAxis]] = {
     "revolute": joints.Revolute,
     "continuous": joints.Revolute,
     "prismatic": joints.Prismatic,
     "screw": joints.Helical,
 }
-"""Joints with one axis, by type in the file."""
+"""Joints with one axis, keyed by type in the file."""
 CLOSING: dict[str, tuple[Direction, ...]] = {
     "fixed": (),
     "revolute": ("rx",),
@@ -44,18 +44,18 @@ CLOSING: dict[str, tuple[Direction, ...]] = {
     "universal": ("rx", "ry"),
     "revolute2": ("rx", "ry"),
 }
-"""Free directions of joints that close a loop, in a frame whose x axis is the first axis, and whose y axis is the second."""
+"""Free directions of joints that close a loop, in a frame whose x axis is the first joint axis and y axis the second."""
 GROUND = "ground"
-"""Body that holds loops in the world."""
+"""Name of the body in the world to which loops are attached."""
 INCLUDES = 8
 """Maximum nesting of included files."""
 
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """A joint of the file: the link `parent`, or "world", carries the link `child`; all names are full names.
+    """Joint of the file: the link `parent`, or "world", carries the link `child`; all names are full names.
 
-    Its frame and its axes, shape (3,) each, are in the world. The sense is −1 if parent and child are swapped.
+    The joint frame and axes, shape (3,) each, are in the world. The sense is −1 if parent and child are swapped.
     """
 
     scope: Scope
@@ -81,11 +81,11 @@ class _Sdf:
         self.links: dict[str, tuple[Scope, Element]] = {}
         self.scopes: list[Scope] = []
         self.carried: dict[str, Edge] = {}
-        """Joint that carries each link."""
+        """Joint that carries each link, keyed by link."""
         self.closing: list[Edge] = []
         """Joints that close loops."""
         self.loop_frames: dict[str, list[Frame]] = {}
-        """Ends of loops on each body."""
+        """End frames of loops on each body."""
         self.origin: dict[str, Pose] = {}
         """Frame of each body in the world."""
         self.components: list[Component] = []
@@ -95,7 +95,7 @@ class _Sdf:
         self.version = tuple(int(x) for x in version[:2] if x.isdigit()) or (1, 12)
 
     def imported(self) -> Imported:
-        """Return the model, or raise `ModelError`."""
+        """Return the import; raise `ModelError` if the file has errors."""
         f = self.findings
         world, name = self._world()
         self._include(world, 0)
@@ -104,9 +104,9 @@ class _Sdf:
         self._collect(top)
         if not self.links and self.missing:
             for uri, why in self.missing.items():
-                f.fault(self.root, f"the file has no <link>, and the model {uri!r} that it includes is missing: {why}")
+                f.fault(self.root, f"the file has no <link>, and the model {uri!r} in an <include> is missing: {why}")
         elif not self.links:
-            f.fault(self.root, "the file has no <link>; give at least one <model> with links")
+            f.fault(self.root, "the file has no <link>; add at least one <model> with links")
         elif self.missing:
             missing = ", ".join(map(repr, self.missing))
             remedy = "set their folders with packages= (--package NAME=FOLDER) or folders= (--folder)"
@@ -136,22 +136,22 @@ class _Sdf:
         return f.finish(model, format="SDF", components=(*water.thrusters(model), *in_joints), joint_bodies=bodies)
 
     def _world(self) -> tuple[Element, str]:
-        """Return the element that contains the models, and the name of the result."""
+        """Return the element that contains the models, and the name of the resulting model."""
         f, root = self.findings, self.root
         f.unknown(root, ("world", "model", "include"), "the file")
         worlds = root.all("world")
         for other in worlds[1:]:
-            f.left_out(other, f"world {other.attributes.get('name', '')!r}", "a second <world>", "the first one is used")
+            f.left_out(other, f"world {other.attributes.get('name', '')!r}", "a second <world>", "the first is used")
         if worlds:
             return worlds[0], worlds[0].attributes.get("name", "").strip() or "world"
         models = root.all("model", "include")
         for other in models[1:]:
-            f.left_out(other, "the file", f"a second <{other.tag}> outside <world>", "the first one is used")
+            f.left_out(other, "the file", f"a second <{other.tag}> outside <world>", "the first is used")
         top = Element("world", root.line, {}, models[:1], file=root.file)
         return top, (models[0].attributes.get("name", "").strip() if models else "") or "robot"
 
     def _include(self, element: Element, depth: int) -> None:
-        """Replace each `<include>` of a world or model with the model that it names."""
+        """Replace each `<include>` of a world or model with the included model."""
         f = self.findings
         out = []
         for child in element.children:
@@ -200,7 +200,7 @@ class _Sdf:
         return None
 
     def _renamed(self, include: Element, model: Element) -> Element:
-        """Return the included model with the name and pose from the `<include>`."""
+        """Return the included model with name and pose from the `<include>`."""
         if name := include.text_of("name"):
             model.attributes["name"] = name
         for tag in ("pose", "static"):
@@ -213,7 +213,7 @@ class _Sdf:
         return model
 
     def _flatten_single(self, top: Scope) -> str:
-        """Remove the model's name from link names if there is only one model, and return it."""
+        """Return the model name and remove it from link names, if the file has only one model."""
         if len(top.models) != 1 or top.links:
             return ""
         ((name, only),) = top.models.items()
@@ -221,7 +221,7 @@ class _Sdf:
         return name
 
     def _collect(self, scope: Scope) -> None:
-        """Record all links, and note the elements of a scope that are not read."""
+        """Record all links, and note the ignored elements of a scope."""
         f = self.findings
         self.scopes.append(scope)
         owner = f"model {scope.name!r}" if scope.name else ("world" if scope.parent is None else "model")
@@ -279,7 +279,7 @@ class _Sdf:
         return out
 
     def _axis(self, edge: Edge, axis: Element) -> np.ndarray:
-        """Return an axis in the world, shape (3,)."""
+        """Return a joint axis in world axes, shape (3,)."""
         f, owner = self.findings, f"joint {edge.name!r}"
         xyz = axis.first("xyz")
         a = np.array(f.numbers(None if xyz is None else xyz.text, 3, axis, f"{owner}: axis xyz", (0.0, 0.0, 1.0)))
@@ -299,13 +299,13 @@ class _Sdf:
         return R @ (a / length)
 
     def _attach(self, edge: Edge) -> None:
-        """Add a joint to the tree; others close loops."""
+        """Add a joint to the tree, or to the loops if its child already has a joint."""
         if edge.child not in self.carried and not self._above(edge.parent, edge.child):
             self.carried[edge.child] = edge
         elif edge.parent != "world" and edge.parent not in self.carried and not self._above(edge.child, edge.parent):
             edge.parent, edge.child, edge.sense = edge.child, edge.parent, -1.0
             self.carried[edge.child] = edge
-            words = f"link {edge.parent!r} is already carried by another joint"
+            words = f"link {edge.parent!r} already has another joint"
             self.findings.note("repaired", edge.element, f"joint {edge.name!r}", words, "parent and child are swapped")
         else:
             self.closing.append(edge)
@@ -315,15 +315,15 @@ class _Sdf:
         return GROUND if GROUND not in self.links else f"{GROUND}_"
 
     def _loop(self, edge: Edge) -> list[Loop]:
-        """Return the loop that a joint closes, with frames on both links; nothing with a note if loops cannot represent it."""
+        """Return the loop that a joint closes, with frames on both links; empty with a note if it is unsupported."""
         f, owner = self.findings, f"joint {edge.name!r}"
         axes, n = edge.axes, {"fixed": 0, "ball": 0, "universal": 2, "revolute2": 2}.get(edge.kind, 1)
         words = f"a {edge.kind} joint between {edge.parent!r} and {edge.child!r}, which closes a loop"
         if len(axes) < n:
-            f.fault(edge.element, f"{owner}: it has {len(axes)} axes, a {edge.kind} joint needs {n}", None, "add <axis>")
+            f.fault(edge.element, f"{owner}: it has {len(axes)} axes, but a {edge.kind} joint requires {n}", None, "add <axis>")
             return []
         if edge.kind not in CLOSING or (n == 2 and abs(axes[0] @ axes[1]) > 1e-9):
-            f.left_out(edge.element, owner, words, "the loop is open here: it needs axes at right angles, and no screw")
+            f.left_out(edge.element, owner, words, "the loop is open: it requires perpendicular axes and no screw")
             return []
         for axis in edge.element.all("axis", "axis2"):
             lost = [tag for tag in ("limit", "dynamics") if axis.first(tag) is not None]
@@ -343,7 +343,7 @@ class _Sdf:
         return [Loop(name=edge.name, holder=names[0], held=names[1], free=CLOSING[edge.kind])]
 
     def _above(self, link: str, other: str) -> bool:
-        """True if `other` is `link` or carries it."""
+        """True if `other` equals `link`, or carries it directly or indirectly."""
         while link != other:
             if link not in self.carried:
                 return False
@@ -351,7 +351,7 @@ class _Sdf:
         return True
 
     def _body_pose(self, name: str) -> Pose:
-        """Return the world frame of a body: the link's, moved to its joint axis if that is elsewhere."""
+        """Return the world frame of a body: the link frame, moved to the joint axis if its origin is not on the axis."""
         if name == "world":
             return IDENTITY
         if name not in self.origin:
@@ -393,7 +393,9 @@ class _Sdf:
         wanted = 2 if edge.kind in ("universal", "revolute2") else 1
         elements = edge.element.all("axis", "axis2")
         if len(axes) < wanted:
-            f.fault(edge.element, f"{owner}: it has {len(axes)} axes, a {edge.kind} joint needs {wanted}", None, "add <axis>")
+            f.fault(
+                edge.element, f"{owner}: it has {len(axes)} axes, but a {edge.kind} joint requires {wanted}", None, "add <axis>"
+            )
             return joints.Fixed()
         if wanted == 2:
             pairs = list(zip(axes, elements, strict=True))
@@ -471,7 +473,7 @@ class _Sdf:
                 rest = f.child_number(dynamics, "spring_reference", owner, 0.0)
                 self.components.append(JointSpring(joints=(name,), stiffness=stiffness, rest=rest))
             elif stiffness:
-                f.left_out(dynamics, owner, f"spring of {plain(stiffness)}", "it would drive the joint away")
+                f.left_out(dynamics, owner, f"spring of {plain(stiffness)}", "a negative stiffness would drive the joint away")
         return out
 
     def _limit(self, limit: Element, key: str, owner: str, default: float) -> float:
@@ -503,7 +505,7 @@ class _Sdf:
         if np.abs(shift.p).max() > 0.0:
             frames.append(Frame(f"{name}_origin", shift.origin))
             what = "its joint's axis does not pass through its origin"
-            done = f"the body's origin is on the axis, that of the link is frame {name + '_origin'!r}"
+            done = f"the body origin is on the axis; the link origin is frame {name + '_origin'!r}"
             f.note("repaired", element, owner, what, done)
         if held is not None and edge is not None:
             joint = joints.Fixed(placement=joint.parts[0].placement)
@@ -531,7 +533,7 @@ class _Sdf:
         )
 
     def _switches(self, link: Element, owner: str) -> None:
-        """Note properties of a link that bodies cannot represent, unless they have their default values."""
+        """Add notes on properties of a link that bodies cannot represent, unless they have default values."""
         for tag, usual in (("gravity", ("1", "true")), ("self_collide", ("0", "false")), ("kinematic", ("0", "false"))):
             for child in link.all(tag):
                 if child.text.strip().lower() not in usual:

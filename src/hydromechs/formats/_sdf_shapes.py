@@ -1,4 +1,4 @@
-"""Visuals and collisions of an SDF's link."""
+"""Visuals and collisions of a link in an SDF."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from ._xml import Element
 
 
 class SdfShapes(ShapeReader):
-    """Return the shapes of a link whose frame is `shift` in the body's."""
+    """Return the shapes of a link whose frame has the pose `shift` in the body frame."""
 
     known = SIZES | {"ellipsoid": {"radii": 3}}
     visual = ("pose", "geometry", "material", "transparency", "cast_shadows")

@@ -1,11 +1,13 @@
 """Water in an SDF or URDF: `<fluid_added_mass>`, and the plugins of Gazebo and of the UUV Simulator (`_uuv_water`).
 
-Signs. `<fluid_added_mass>` is positive, about the link's origin in its axes, linear first, as ours is. The coefficients of the
-hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u| |u| u. Ours are
-positive, so they change sign. Until Gazebo Garden the plugin took the added mass with a positive sign: a positive one
-is read as such, with a note. A thruster pushes along the axis of its joint, at the joint; its command is the thrust in
-newtons. (Gazebo applies the thrust at the origin of the rotating link, which some files put far from the propeller:
-then thrusters at the sides of a boat would not turn it, and would be out of the water at the surface.)
+`<fluid_added_mass>` is positive, about the link origin in link axes, linear first, as in HydroMechs. The
+coefficients of the hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u|
+|u| u. Coefficients in HydroMechs are positive, so that the sign changes. Until Gazebo Garden, the plugin accepted added
+mass with a positive sign; positive values are therefore read as added mass, with a note.
+
+A thruster pushes along the axis of its joint, at the joint; the command is the thrust in newtons. Gazebo applies the thrust
+at the origin of the rotating link, which is far from the propeller in some files. With thrust at this origin, thrusters at
+the sides of a boat would not turn the boat, and would be out of the water at the surface.
 """
 
 import math
@@ -28,41 +30,41 @@ from ._xml import Element, is_true
 
 FORCES, SPEEDS = "xyzkmn", "UVWPQR"
 AXES = "xyzpqr"
-"""Rows of `<fluid_added_mass>`."""
+"""Names of the rows of `<fluid_added_mass>`."""
 PLUGINS = {
     "buoyancy": (r"buoyancy(?!.*engine)", ("uniform_fluid_density", "graded_buoyancy", "enable")),
     "hydrodynamics": (r"hydrodynamics", ("link_name",)),
     "thruster": (r"\bthruster\b|thruster-system", ("joint_name",)),
     **_uuv_water.PLUGINS,
 }
-"""Supported plugins: pattern of file and name, and elements that identify a third-party plugin of the same form."""
+"""Supported plugins: pattern of file and name, and elements that identify a third-party plugin with equal elements."""
 GAZEBO = re.compile(r"\b(lib)?(gz|ignition)[-:]")
-"""File or name of Gazebo's own plugins."""
+"""Pattern of file or name of the plugins of Gazebo."""
 THRUST = 1000.0
-"""Gazebo's default maximum thrust [N]."""
-HELD = "held fixed; its thruster pushes along its axis"
-"""Note on a propeller's joint."""
+"""Default maximum thrust in Gazebo [N]."""
+HELD = "held fixed; the thruster pushes along its axis"
+"""Action in the note on a propeller joint."""
 DENSITY = 1000.0
-"""Gazebo's default water density [kg/m³]."""
+"""Default water density in Gazebo [kg/m³]."""
 
 
 class Water:
-    """Hydrodynamics of the links of a file."""
+    """Hydrodynamics of the links in a file."""
 
     def __init__(self, findings: Findings, frames: Frames, model: str) -> None:
         self.findings, self.frames = findings, frames
         self.model = model
-        """Name of the only model, which does not prefix link names here; empty if there are several."""
+        """Name of the model, which is not a prefix of link names, if the file has only one model; empty otherwise."""
         self.density, self.specified = DENSITY, False
-        """Density of the water [kg/m³]."""
+        """Water density [kg/m³]."""
         self.floats: Element | None = None
-        """The buoyancy plugin."""
+        """Buoyancy plugin; None without one."""
         self.enabled: list[str] = []
-        """Models and links with buoyancy; all if empty."""
+        """Models and links with buoyancy; all links if empty."""
         self.damped: dict[str, list[Element]] = {}
-        """Hydrodynamics plugins by link."""
+        """Hydrodynamics plugins, keyed by link."""
         self.objects: dict[str, Element] = {}
-        """Entries of the UUV Simulator's plugins by link."""
+        """Entries of UUV Simulator plugins, keyed by link."""
         self.propellers: dict[str, str] = {}
         """Frame of the thruster at each propeller joint."""
         self.made: list[tuple[str, Element]] = []
@@ -102,7 +104,7 @@ class Water:
         if parent is not None and self.specified:
             self.density = f.child_number(parent, key, owner, DENSITY, f"{key} [kg/m³]")
         if graded is not None and not uniform:
-            f.left_out(graded, owner, "layers of different density", "water without a surface; give the plant an Environment")
+            f.left_out(graded, owner, "layers of different density", "water without a surface; add an Environment")
         if self.density < 0.0:
             f.fault(plugin, f"{owner}: the density of the water is {self.density:g} kg/m³, must not be negative", self.density)
 
@@ -110,7 +112,7 @@ class Water:
         f = self.findings
         name = plugin.first("link_name")
         if name is None or not name.text:
-            f.fault(plugin, f"{owner} has no <link_name>", remedy="name the link on which it acts")
+            f.fault(plugin, f"{owner} has no <link_name>", remedy="add the name of the link")
             return
         link = self.frames.link(scope, name.text, name)
         if link is not None:
@@ -127,7 +129,7 @@ class Water:
             if link is not None:
                 self.objects[link] = element
             elif not name:
-                f.fault(element, f"{owner}: a <link> has no name", remedy="name the link on which it acts")
+                f.fault(element, f"{owner}: a <link> has no name", remedy="add the name of the link")
 
     def _uuv_thruster(self, scope: Scope, plugin: Element, owner: str) -> None:
         self._add_thruster(scope, plugin, owner, "jointName")
@@ -146,14 +148,14 @@ class Water:
         found = self.frames.inside(scope, joint) if joint else None
         if found is None or found[1] not in found[0].joints:
             known = ", ".join(list(scope.joints)[:20])
-            f.fault(name or plugin, f"{owner}: there is no joint {joint!r}; joints are {known}", joint)
+            f.fault(name or plugin, f"{owner}: the joint {joint!r} does not exist; joints are {known}", joint)
             return
         full = found[0].full(found[1])
         self.propellers[full] = f"{full}_thrust"
         self.made.append((full, plugin))
 
     def thrusters(self, model: Model) -> list[Thruster]:
-        """Return the thrusters, commanded in newtons."""
+        """Return the thrusters; their commands are thrusts in newtons."""
         f, out = self.findings, []
         for joint, plugin in self.made:
             frame = self.propellers[joint]
@@ -170,7 +172,7 @@ class Water:
                 limits, lag = (low, f.child_number(plugin, "max_thrust_cmd", owner, THRUST)) if given else None, 0.0
             low, high = limits or (-THRUST, THRUST)
             if limits is None:
-                done = f"from {-THRUST:g} to {THRUST:g} N, as in Gazebo; change the thruster's curve"
+                done = f"from {-THRUST:g} to {THRUST:g} N, as in Gazebo; change the curve of the thruster"
                 f.note("assumed", plugin, owner, UNLIMITED, done)
             if not low <= 0.0 <= high or low == high:
                 what = f"thrust from {plain(low)} to {plain(high)} N"
@@ -217,7 +219,7 @@ class Water:
     def _volume(
         self, name: str, link: Element, solids: tuple[BodyShape, ...], owner: str
     ) -> tuple[float, tuple[float, float, float]]:
-        """Return the volume of the collision shapes [m³] and its centre [m] if the buoyancy plugin acts on the link."""
+        """Return volume [m³] and centre [m] of the collision shapes if the buoyancy plugin acts on the link."""
         full = f"{self.model}::{name}" if self.model else name
         if self.floats is None or (self.enabled and not any(f"{full}::".startswith(f"{e}::") for e in self.enabled)):
             return 0.0, (0.0, 0.0, 0.0)
@@ -225,7 +227,7 @@ class Water:
         for shape in solids:
             if isinstance(shape.shape, Mesh):
                 what = f"buoyancy of a mesh, {getattr(shape, 'file', '')!r}"
-                self.findings.left_out(link, owner, what, "its volume is not counted; give Hydro(volume=...)")
+                self.findings.left_out(link, owner, what, "its volume is ignored; set Hydro(volume=...)")
                 continue
             total += shape.shape.volume
             moment += shape.shape.volume * np.array(shape.origin.xyz)
@@ -233,7 +235,7 @@ class Water:
         return total, (x, y, z)
 
     def _added_mass(self, link: Element, owner: str) -> np.ndarray:
-        """Return `<fluid_added_mass>` of a link about its origin, shape (6, 6)."""
+        """Return the `<fluid_added_mass>` of a link about the link origin, shape (6, 6)."""
         A = np.zeros((6, 6))
         inertial = link.first("inertial")
         added = None if inertial is None else inertial.first("fluid_added_mass")
@@ -246,7 +248,7 @@ class Water:
         return A
 
     def _coefficients(self, plugin: Element, owner: str) -> tuple[np.ndarray, drag.Damping | None]:
-        """Return added mass, shape (6, 6), and damping of a hydrodynamics plugin, with our signs."""
+        """Return added mass, shape (6, 6), and damping of a hydrodynamics plugin, converted to positive signs."""
         f = self.findings
         A, D, Q = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
         coupled: dict[str, float] = {}
@@ -266,7 +268,7 @@ class Water:
             i, j = FORCES.index(force), SPEEDS.index(of_rate or speed)
             if dot:
                 if i == j and c > 0.0:
-                    done = "read as a positive added mass, as in Gazebo until Garden"
+                    done = "read as positive added mass, as in Gazebo until Garden"
                     f.note("assumed", child, owner, f"{tag} {plain(c)}, above 0", done)
                     c = -c
                 A[i, j] -= c
@@ -286,13 +288,13 @@ class Water:
                 f.left_out(plugin, owner, "added mass", "the file disables it")
             A = np.zeros((6, 6))
         if is_true(plugin.text_of("disable_coriolis")):
-            f.left_out(plugin, owner, "disable_coriolis", "added-mass forces are always complete here")
+            f.left_out(plugin, owner, "disable_coriolis", "added-mass forces are always complete")
         return self._checked(A, D, Q, coupled, plugin, owner)
 
     def _checked(
         self, A: np.ndarray, D: np.ndarray, Q: np.ndarray, coupled: dict[str, float], plugin: Element, owner: str
     ) -> tuple[np.ndarray, drag.Damping | None]:
-        """Return added mass, shape (6, 6), and damping from matrices; both are made to resist the motion, with notes."""
+        """Return added mass, shape (6, 6), and damping from matrices; signs that amplify motion are changed, with notes."""
         f = self.findings
         for name, M in (("linear", D), ("quadratic", Q)):
             bad = [i for i in range(6) if M[i, i] < 0.0]
@@ -310,13 +312,13 @@ class Water:
 
 
 def towards(axis: np.ndarray) -> tuple[float, float, float]:
-    """Return roll, pitch, yaw of a frame whose x axis points along a unit vector [rad]."""
+    """Return roll, pitch, yaw of a frame with x axis along a unit vector [rad], shape (3,)."""
     x, y, z = map(float, axis)
     return 0.0, math.atan2(-z, math.hypot(x, y)), math.atan2(y, x) if x or y else 0.0
 
 
 def _rows(M: np.ndarray) -> tuple:
-    """Return the diagonal if all other entries are zero, otherwise the rows."""
+    """Return the diagonal of a matrix if all other entries are zero, otherwise the rows."""
     if np.array_equal(M, np.diag(np.diag(M))):
         return tuple(map(float, np.diag(M)))
     return tuple(map(tuple, M.tolist()))

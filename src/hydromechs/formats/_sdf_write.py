@@ -1,7 +1,7 @@
-"""Write a model as an SDF. The first comment of the file lists what an SDF cannot store.
+"""Writer of a model as SDF. The first comment of the file lists features that SDF cannot store.
 
-Added mass is written as `<fluid_added_mass>`, damping in Fossen's form as Gazebo's hydrodynamics plugin. The volume is
-not written: Gazebo computes it from the collision shapes.
+Added mass is written as `<fluid_added_mass>`, damping in Fossen's form as the hydrodynamics plugin of
+Gazebo. The volume is not written, because Gazebo computes it from the collision shapes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ JOINTS: Mapping[type[joints.Joint], str] = {
 
 
 class SdfWriter(RobotWriter):
-    """Writes one model as an SDF. Of composite joints it can write two rotations about one point, of custom joints none."""
+    """Writer of one model as SDF. Composite joints must be two rotations about one point; custom joints are not supported."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
@@ -57,7 +57,7 @@ class SdfWriter(RobotWriter):
         return file_text(model, root, "an SDF", [world, *self.lost], notes)
 
     def _new_name(self, name: str) -> str:
-        """Return an unused name: links, joints and frames share one set of names."""
+        """Return an unused name; links, joints and frames must have different names."""
         plain = _plain_name(name)
         if plain != name:
             self.lost.append(f"the name {name!r}, which names another model in an SDF or is reserved; replaced by {plain!r}")
@@ -168,13 +168,13 @@ class SdfWriter(RobotWriter):
 
 
 def _plain_name(name: str) -> str:
-    """Return a name without the parts that an SDF reads as a nested model or reserves."""
+    """Return a name without parts that SDF reserves or interprets as a nested model."""
     name = name.replace("::", ".")
     return f"{name}_" if name == "world" or (name.startswith("__") and name.endswith("__")) else name
 
 
 def _damping(link: str, element: drag.Damping) -> Tag:
-    """Write Gazebo's hydrodynamics plugin, whose coefficients have Fossen's signs."""
+    """Write the hydrodynamics plugin of Gazebo, whose coefficients have Fossen's signs."""
     plugin = Tag("plugin", {"filename": "gz-sim-hydrodynamics-system", "name": "gz::sim::systems::Hydrodynamics"})
     plugin.add("link_name", link)
     plugin.add("disable_added_mass", "true")

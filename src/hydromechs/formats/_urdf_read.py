@@ -1,7 +1,7 @@
-"""Read a URDF into a model. Each link is a separate body with the joint that carries it; the dynamics merge fixed bodies.
+"""Reader of URDF. Each link becomes a body with the joint that carries it; the dynamics merge fixed bodies.
 
-A URDF does not specify how its root moves in the world. By default the root is free if it has mass, and fixed if it has
-none or is named "world". Its world has z up.
+A URDF does not specify the motion of its root in the world. By default the root is free if it has mass, and fixed if it has no
+mass or is named "world". The world of a URDF has z up.
 """
 
 import math
@@ -26,9 +26,9 @@ from ._xml import Element
 AnyJoint: TypeAlias = joints.Joint | joints.Composite
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
-"""Joint types; the last one is PyBullet's extension."""
+"""Joint types; the last type is an extension of PyBullet."""
 NONE = 1e9
-"""Magnitude above which a limit counts as none."""
+"""Magnitude above which a joint limit counts as unlimited [rad or m]."""
 ZERO = (0.0, 0.0, 0.0)
 
 
@@ -44,14 +44,14 @@ class _Urdf:
         self.links: dict[str, Element] = {}
         self.joints: dict[str, Element] = {}
         self.carried_by: dict[str, str] = {}
-        """Joint that carries each link."""
+        """Joint that carries each link, keyed by link."""
         self.parent: dict[str, str] = {}
-        """Parent of each link that has one."""
+        """Parent of each link, keyed by link; roots have no entry."""
         self.components: list[drives.Drive] = []
         self.water = Water(findings, Frames(findings), root.attributes.get("name", "").strip())
 
     def imported(self) -> Imported:
-        """Return the model, or raise `ModelError`."""
+        """Return the import; raise `ModelError` if the file has errors."""
         f, root = self.findings, self.root
         f.unknown(root, ("link", "joint", "material", "gazebo"), "robot")
         f.unknown_attributes(root, ("name", "version"), "robot")
@@ -61,7 +61,7 @@ class _Urdf:
         self.joints = self._named("joint")
         if not self.links and not f.faults:
             macros = f.source.lower().endswith(".xacro")
-            remedy = "load the file that includes these macros" if macros else "add at least one"
+            remedy = "load the file that uses these macros" if macros else "add at least one link"
             f.fault(root, f"the robot has no <link>; {remedy}")
         for name, joint in self.joints.items():
             self._connect(name, joint)
@@ -84,7 +84,7 @@ class _Urdf:
         return f.finish(model, format="URDF", components=components, joint_bodies=bodies)
 
     def _read_gazebo(self) -> None:
-        """Read the plugins for water and thrusters in `<gazebo>`; ignore the rest of these elements, with a note."""
+        """Read the plugins for water and thrusters in `<gazebo>`; ignore the rest of these elements with a note."""
         plugins = []
         for gazebo in self.root.all("gazebo"):
             reference = gazebo.attributes.get("reference", "").strip()
@@ -99,7 +99,7 @@ class _Urdf:
         self.water.read(scope, [scope])
 
     def _named(self, tag: str) -> dict[str, Element]:
-        """Return links or joints by name, with an error for each missing or duplicate name."""
+        """Return links or joints, keyed by name; missing and duplicate names are errors."""
         out: dict[str, Element] = {}
         for element in self.root.all(tag):
             name = element.attributes.get("name", "").strip()
@@ -121,7 +121,7 @@ class _Urdf:
                 self.findings.fault(joint, f"joint {name!r} has no <{tag} link=.../>", remedy="add it")
             elif link not in self.links:
                 known = ", ".join(list(self.links)[:20])
-                self.findings.fault(end, f"joint {name!r}: there is no link {link!r} to be its {tag}; links are {known}", link)
+                self.findings.fault(end, f"joint {name!r}: its {tag} {link!r} does not exist; links are {known}", link)
             else:
                 ends[tag] = link
         if len(ends) < 2:
@@ -136,7 +136,7 @@ class _Urdf:
         self.carried_by[child], self.parent[child] = name, ends["parent"]
 
     def _base(self) -> str:
-        """Return the root of the tree, with errors for several roots and for loops."""
+        """Return the root of the tree; several roots and loops are errors."""
         roots = [name for name in self.links if name not in self.parent]
         if len(roots) > 1 and not self.findings.faults:  # otherwise they follow from joints that connect nothing
             listed = ", ".join(f"{name!r} (line {self.links[name].line})" for name in roots[:10])
@@ -160,12 +160,12 @@ class _Urdf:
         return roots[0] if roots else ""
 
     def _on_the_world(self, links: list[Link], base: str) -> list[Link]:
-        """Return the links with the root connected to the world; a link named "world" is the world itself."""
+        """Return the links with the root connected to the world; a link named "world" represents the world."""
         f, options = self.findings, self.findings.options
         if base == "world":
             element = self.links["world"]
             for child in element.all("inertial", "visual", "collision"):
-                f.left_out(child, "link 'world'", f"<{child.tag}>", "the world has none")
+                f.left_out(child, "link 'world'", f"<{child.tag}>", "the world has no mass")
             return links
         wanted = options.base
         if wanted == "auto":
@@ -177,7 +177,7 @@ class _Urdf:
         return [Link(replace(k.body, joint=joint), k.element) if k.body.name == base else k for k in links]
 
     def _mass_with_fixed(self, links: list[Link], base: str) -> float:
-        """Return the mass of the root and the links fixed to it [kg]."""
+        """Return the mass of the root and of all links fixed to the root [kg]."""
         held, more = set[str](), {base}
         while more:
             held |= more
@@ -202,7 +202,7 @@ class _Urdf:
         )
 
     def _held(self, link: str, joint: AnyJoint) -> tuple[AnyJoint, tuple[Frame, ...]]:
-        """Return the joint and frames of a link. A thruster's propeller is held fixed and carries the thruster's frame."""
+        """Return the joint and frames of a link. A propeller of a thruster is fixed, and carries the frame of the thruster."""
         name = self.carried_by.get(link, "")
         frame = self.water.propellers.get(name)
         if frame is None:
@@ -217,7 +217,7 @@ class _Urdf:
         f = self.findings
         inertial = link.first("inertial")
         for other in link.all("inertial")[1:]:
-            f.left_out(other, owner, "a second <inertial>", "the first one is used")
+            f.left_out(other, owner, "a second <inertial>", "the first is used")
         if inertial is None:
             return Inertia(mass=0.0)
         f.unknown(inertial, ("origin", "mass", "inertia"), owner)
@@ -317,7 +317,10 @@ class _Urdf:
         return out[0], out[1]
 
     def _limits(self, joint: Element, owner: str, link: str, kind: str) -> tuple[tuple[float, float] | None, float]:
-        """Return limits (equal for a locked joint) and initial position of a joint of one axis. Its effort becomes a drive."""
+        """Return limits (equal for a locked joint) and initial position of a joint with one axis.
+
+        An effort limit becomes a drive.
+        """
         limit, f = joint.first("limit"), self.findings
         if limit is None:
             if kind != "continuous":
@@ -337,7 +340,9 @@ class _Urdf:
             f.left_out(limit, owner, f"effort limit {plain(effort)}", "the joint has no drive")
         if math.isfinite(fast) and not 0.0 < effort < NONE:
             unit = "m/s" if kind == "prismatic" else "rad/s"
-            done = "its drive has no force limit that could decrease there" if effort > 0.0 else "the joint has no drive"
+            done = (
+                "the drive has no force limit that could decrease at this speed" if effort > 0.0 else "the joint has no drive"
+            )
             f.left_out(limit, owner, f"velocity limit {plain(velocity)} {unit}", done)
         given = "lower" in limit.attributes or "upper" in limit.attributes
         if kind == "continuous":
@@ -362,7 +367,7 @@ class _Urdf:
     def _planar(
         self, joint: Element, owner: str, placement: Origin, axis: tuple[float, ...], damping: float, friction: float
     ) -> joints.Composite:
-        """Return two translations perpendicular to the axis and a rotation about it."""
+        """Return two translations perpendicular to an axis, and a rotation about the axis."""
         for limit in joint.all("limit"):
             self.findings.left_out(limit, owner, "<limit> of a planar joint")
         n = np.array(axis) / np.linalg.norm(axis)
@@ -402,7 +407,7 @@ class _UrdfShapes(ShapeReader):
         return shape.attributes.get("filename", ""), scale
 
     def look(self, element: Element) -> dict[str, Any]:
-        """Return colour and opacity; a material with only a name refers to one of the robot's."""
+        """Return colour and opacity; a material with only a name refers to a material of the robot."""
         material, f = element.first("material"), self.findings
         if material is None:
             return {}

@@ -1,8 +1,7 @@
-"""Write a model as a URDF.
+"""Writer of a model as URDF. The first comment of the file lists features that URDF cannot store.
 
-The first comment of the file lists what a URDF cannot store. A joint with several coordinates becomes a series of
-joints with massless links between them. The world is a separate link unless the model has one free root and z up; a
-URDF's world has z up.
+A joint with several coordinates becomes a series of joints with massless links between them. The world is a separate link
+unless the model has one free root and z up; the world of a URDF has z up.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +13,7 @@ from hydromechs.model import Body, BodyShape, Model, joints
 from ._xml_write import NED_IN_ENU, RobotText, RobotWriter, Tag, file_text, lost_details, numbers, plain_origin
 
 NONE = 1e9
-"""Value that represents no limit."""
+"""Limit that represents an unlimited quantity."""
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "floating",
     joints.Fixed: "fixed",
@@ -27,7 +26,7 @@ YAML = "write the model as .yaml"
 
 
 class UrdfWriter(RobotWriter):
-    """Writes one model as a URDF."""
+    """Writer of one model as URDF."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
@@ -64,7 +63,7 @@ class UrdfWriter(RobotWriter):
             self.lost.append("frames are massless links")
         self.lost += lost_details(model, shape_colors=False)
         gravity = f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3"
-        first = f"{gravity}, effort and velocity limits of joints ({NONE:g} if there is none)"
+        first = f"{gravity}, effort and velocity limits of joints ({NONE:g} if unlimited)"
         return file_text(model, self.robot, "a URDF", [first, *self.lost], notes)
 
     def _free_name(self, name: str) -> str:
@@ -81,7 +80,7 @@ class UrdfWriter(RobotWriter):
         return joint
 
     def _joint(self, body: Body, parent: str) -> None:
-        """Write the joint of a body, as a series of joints if it has several parts."""
+        """Write the joint of a body; several parts become a series of joints."""
         parts = [piece for part in body.joint.parts for piece in self._pieces(body, part)]
         for k, part in enumerate(parts):
             last = k == len(parts) - 1
@@ -95,7 +94,7 @@ class UrdfWriter(RobotWriter):
         joints.foreign(JOINTS, part, f"body {body.name!r}", "a URDF", YAML)
         if not isinstance(part, joints.Ball):
             return [part]
-        self.lost.append(f"body {body.name!r}: its ball joint is three revolute ones, about z, y and x")
+        self.lost.append(f"body {body.name!r}: its ball joint becomes three revolute joints about z, y and x")
         if any(part.stiffness) or part.limit is not None:
             self.lost.append(f"body {body.name!r}: stiffness {part.stiffness} and limit {part.limit} of its ball joint")
         axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))

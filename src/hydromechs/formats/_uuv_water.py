@@ -1,9 +1,9 @@
-"""Water in a robot file of the UUV Simulator (Manhães et al. 2016): its plugins for underwater objects and for thrusters.
+"""Water in a robot file of the UUV Simulator (Manhães et al. 2016): plugins for underwater objects and for thrusters.
 
-Axes and signs. Volume and centre of buoyancy are in the axes of the link, x forward and z up. The matrices are about its
-origin in Fossen's axes, x forward and z down: with S = diag(1, −1, −1, 1, −1, −1) they are S M S here. Added mass is
-positive, as ours is; damping is negative, −D ν − |ν| D ν, so it changes sign. Of the quadratic damping the simulator uses
-the diagonal. Its thrusters push along the axis of their joint; the thrust follows from the speed of the rotor.
+Volume and centre of buoyancy are in link axes, x forward and z up. The matrices are about the link origin in Fossen's axes,
+x forward and z down: with S = diag(1, −1, −1, 1, −1, −1), matrices M become S M S in HydroMechs. Added mass is positive in
+both. Damping is negative in the simulator, −D ν − |ν| D ν, so that its sign changes. The simulator uses only the diagonal
+of quadratic damping. Thrusters push along the axis of their joint; the thrust follows from the speed of the rotor.
 """
 
 import re
@@ -23,15 +23,15 @@ PLUGINS = {
 DENSITY = 1028.0
 """Default water density of the plugin for underwater objects [kg/m³]."""
 DOWN = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
-"""Signs of velocities in Fossen's axes relative to those of the link."""
+"""Signs of velocities in Fossen's axes relative to link axes."""
 MODEL = ("type", "added_mass", "linear_damping", "quadratic_damping")
 """Elements of `<hydrodynamic_model>` that are read."""
 LINK = ("neutrally_buoyant", "volume", "box", "center_of_buoyancy", "hydrodynamic_model")
-"""Elements of a `<link>` of the plugin that are read; the box is only used at the surface."""
+"""Elements of a `<link>` of the plugin that are read; the box has an effect only at the surface."""
 
 
 def buoyancy(f: Findings, element: Element, link: Element, owner: str, density: float) -> tuple[float, Array]:
-    """Return volume [m³] and centre of buoyancy [m], shape (3,), of a `<link>` of the plugin, in the axes of that link."""
+    """Return volume [m³] and centre of buoyancy [m], shape (3,), of a `<link>` of the plugin, in link axes."""
     f.unknown(element, LINK, owner)
     volume = f.child_number(element, "volume", owner, 0.0, "volume [m³]")
     if volume < 0.0:
@@ -58,7 +58,7 @@ def matrices(f: Findings, element: Element, owner: str) -> tuple[Array, Array, A
     f.unknown(model, MODEL, owner)
     kind = model.text_of("type").strip()
     if kind != "fossen":
-        done = "only 'fossen' has coefficients in the file; hm.add_water estimates those of shapes"
+        done = "only 'fossen' has coefficients in the file; estimate them from shapes with hm.add_water"
         f.left_out(model, owner, f"hydrodynamic_model of type {kind!r}", done)
         return zero, zero, zero
     A, D, Q = (_matrix(f, model, tag, owner) for tag in MODEL[1:])
@@ -66,7 +66,7 @@ def matrices(f: Findings, element: Element, owner: str) -> tuple[Array, Array, A
 
 
 def _matrix(f: Findings, model: Element, tag: str, owner: str) -> Array:
-    """Return the matrix of a child with 36 entries, or 6 of the diagonal, in the axes of the link."""
+    """Return a matrix from a child element with 36 numbers, or with the 6 numbers of the diagonal, in link axes."""
     child = model.first(tag)
     if child is None:
         return np.zeros((6, 6))
@@ -76,7 +76,7 @@ def _matrix(f: Findings, model: Element, tag: str, owner: str) -> Array:
 
 
 def thrust_limits(f: Findings, plugin: Element, owner: str) -> tuple[float, float] | None:
-    """Return minimum and maximum thrust of a thruster plugin [N], by its limits of thrust or of the command, if it has both."""
+    """Return minimum and maximum thrust of a thruster plugin [N], from limits of thrust and command; None if unlimited."""
     gain = f.child_number(plugin, "gain", owner, 1.0) * f.child_number(plugin, "propeller_efficiency", owner, 1.0)
     efficiency = f.child_number(plugin, "thrust_efficiency", owner, 1.0)
     conversion = plugin.first("conversion")
@@ -90,7 +90,7 @@ def thrust_limits(f: Findings, plugin: Element, owner: str) -> tuple[float, floa
 
 
 def _converted(f: Findings, conversion: Element, owner: str, low: float, high: float) -> tuple[float, float]:
-    """Return the thrust at the limits of the rotor's speed [N]; infinite without limits."""
+    """Return the thrust at the limits of rotor speed [N]; infinite without limits."""
     kind = conversion.text_of("type").strip()
     if kind == "LinearInterp":
         text = re.sub(r"[,;]", " ", conversion.text_of("outputValues"))
@@ -107,7 +107,7 @@ def _converted(f: Findings, conversion: Element, owner: str, low: float, high: f
 
 
 def lag(f: Findings, plugin: Element, owner: str) -> float:
-    """Return the time constant of a thruster plugin [s]; 0 without one."""
+    """Return the time constant of a thruster plugin [s]; 0 without a time constant."""
     dynamics = plugin.first("dynamics")
     if dynamics is None or dynamics.text_of("type").strip() != "FirstOrder":
         if dynamics is not None and dynamics.text_of("type").strip() != "ZeroOrder":

@@ -1,4 +1,4 @@
-"""Write a `Model` as a model file without loss: defaults are omitted, floats have their shortest exact text."""
+"""Writer of a `Model` as a model file without loss: defaults are omitted, floats have the shortest exact text."""
 
 import copy
 import math
@@ -21,19 +21,19 @@ from ._robots import WRITTEN, is_robot_file, robot_text
 WIDTH = 120
 """Target line length in columns."""
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*( [A-Za-z0-9_./+(-][A-Za-z0-9_./+()-]*)*")
-"""Texts that need no quotes, unless YAML gives them another meaning."""
+"""Pattern of texts that need no quotes, unless YAML gives them another meaning."""
 WORDS = {"null", "true", "false", "yes", "no", "on", "off"}
-"""Texts with another meaning, in YAML 1.2 or 1.1."""
+"""Words with another meaning in YAML 1.2 or 1.1."""
 LITERAL_LINE = re.compile(r"[^\x00-\x1f\x7f-\xa0\ufeff\u2028\u2029\ud800-\udfff\ufffe\uffff]*")
-"""A line that a literal block can hold unchanged."""
+"""Pattern of lines that a literal block can contain unchanged."""
 
 
 class Block(dict[str, Any]):
-    """Write a mapping with one key per line."""
+    """Mapping that is written with one key per line."""
 
 
 class Rows(list[Any]):
-    """Write a list with one item per line."""
+    """List that is written with one item per line."""
 
 
 def emit(data: Block) -> str:
@@ -72,7 +72,7 @@ def _items(data: list[Any], indent: int) -> list[str]:
 
 
 def _inline(value: Any, room: int) -> str | None:
-    """Return `value` for the rest of a line; None if it needs a block."""
+    """Return `value` for the rest of a line; None if the value requires a block."""
     if isinstance(value, str):
         return None if _is_literal(value) else _text(value)
     if value and (isinstance(value, Block | Rows) or (isinstance(value, list | dict) and _has_block(value))):
@@ -138,15 +138,16 @@ def _escape(code: int) -> str:
 
 
 def save(model: Model, path: str | Path) -> tuple[str, ...]:
-    """Write a model file; an existing file is replaced atomically, or not at all if writing fails.
+    """Write a model file; an existing file is replaced atomically, and kept if writing fails.
 
     Args:
         model: The model.
-        path: The file: YAML, or a third-party format selected by the suffix (".urdf"), whose first comment lists what
-            it cannot store. Mesh paths are written as in the model; meshes are not copied.
+        path: Path of the file: YAML, or a third-party format selected by the suffix (".urdf"). The first
+            comment of such a file lists features that the format cannot store. Mesh paths are written as in the model;
+            meshes are not copied.
 
     Returns:
-        Lines that list what the file cannot store; empty for YAML.
+        Lines that list features that the file cannot store; empty for YAML.
     """
     if is_robot_file(path):
         text, lost = robot_text(model, Path(path).suffix)
@@ -163,11 +164,11 @@ def check_suffix(path: str | Path, kind: str, others: Sequence[str] = ()) -> Non
     if suffix.lower() not in ("", ".yaml", ".yml"):
         words = f"the file name {str(path)!r} ends in {suffix!r}, but a {kind} is written as YAML"
         endings = " or ".join(repr(x) for x in (".yaml", *others))
-        raise UnsupportedFeature(f"{words}; give a name that ends in {endings}")
+        raise UnsupportedFeature(f"{words}; use a name that ends in {endings}")
 
 
 def replace_file(text: str, path: str | Path) -> None:
-    """Write a text file; an existing one is replaced atomically, or not at all if writing fails."""
+    """Write a text file; an existing file is replaced atomically, and kept if writing fails."""
     path = Path(os.path.realpath(path))  # a symbolic link of the user remains
     if not path.parent.is_dir():
         raise FileNotFoundError(f"folder {str(path.parent)!r} for {path.name!r} does not exist; create it first")
@@ -178,7 +179,7 @@ def replace_file(text: str, path: str | Path) -> None:
 
 
 def dumps(model: Model, folder: str | Path | None = None) -> str:
-    """Return the text of a model file; custom joints by import path, paths relative to `folder` (None: unchanged)."""
+    """Return the text of a model file, with import paths of custom joints; paths are relative to `folder` (None: unchanged)."""
     return model_text(model, ModelWriter(FAMILIES, None if folder is None else Path(folder)))
 
 
@@ -193,7 +194,7 @@ def model_text(model: Model, writer: Writer) -> str:
 
 
 class ModelWriter(Writer):
-    """Writes models."""
+    """Writer of models."""
 
     def label(self, path: tuple) -> str:
         return f"body {path[1]!r}: {dotted(path[2:])}" if path[:1] == ("bodies",) and len(path) > 2 else dotted(path)

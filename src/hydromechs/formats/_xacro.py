@@ -1,9 +1,8 @@
 """Expansion of xacro files to plain XML with the optional package `xacro`.
 
-Files are untrusted, but xacro evaluates expressions with Python's `eval` and reads any file and the environment. This module
-evaluates expressions node by node instead: arithmetic, comparisons, indices and calls of known functions, nothing else. It
-reads files only from the folder of the description, its packages and the folders that the user allows. It does not read the
-environment.
+Files are untrusted, but xacro evaluates expressions with Python's `eval` and reads any file and the environment. Instead,
+this module evaluates expressions node by node: only arithmetic, comparisons, indices and calls of known functions. It
+reads files only from the folder of the description, its packages and allowed folders. It does not read the environment.
 """
 
 import ast
@@ -25,28 +24,28 @@ from ._robot_files import Missing, RobotFiles
 from ._xml import read_bytes
 
 MAX_POWER = 100.0
-"""Maximum exponent; larger ones could exhaust the memory."""
+"""Maximum exponent; larger exponents could exhaust memory."""
 MAX_LENGTH = 10_000
-"""Maximum length of a text or list from a product."""
+"""Maximum length of a text or list that results from a multiplication."""
 MAX_TEXT = 1_000_000
 """Maximum length of the text of an attribute."""
 MAX_BITS = 10_000
-"""Maximum size of an integer, in bits."""
+"""Maximum size of an integer [bits]."""
 MAX_EXPANSION = 5_000_000
-"""Maximum size of all elements, copies of macros and blocks, and evaluated texts, in characters: without it, macros, blocks and
-properties that use each other twice would never end."""
+"""Maximum size of all elements, copies of macros and blocks, and evaluated texts [characters]. Without a limit, mutually
+recursive macros, blocks and properties would not terminate."""
 COST = 100
-"""Assumed size of an element, of a copied node and of an evaluation, in addition to its text [characters]."""
+"""Assumed size of an element, of a copied node and of an evaluation, in addition to the text [characters]."""
 MAX_WORK = 30_000_000
-"""Maximum work of all expressions of one expansion [items of values read]; 10 s."""
+"""Maximum work of all expressions in one expansion [items of values read]; about 10 s."""
 NODE_WORK = 10
 """Assumed work of a node of an expression [items]."""
 ITEM_SIZE = 100
-"""Size of a text or integer that takes as much work as an item [characters or bits]."""
+"""Size of a text or integer whose work equals one item [characters or bits]."""
 MAX_BYTES = 8 * 2**20
-"""Maximum size of all files of one expansion [bytes]; xacro documents take 60 times as much memory."""
+"""Maximum size of all files in one expansion [bytes]; xacro documents need 60 times this memory."""
 MAX_YAML = 2**20
-"""Maximum size of a YAML file [bytes]; the parser takes 5 s for this size."""
+"""Maximum size of a YAML file [bytes]; parsing takes 5 s at this size."""
 TEXT_METHODS = frozenset(
     ("split", "strip", "lstrip", "rstrip", "lower", "upper", "startswith", "endswith", "join", "get", "keys", "items")
 )
@@ -54,11 +53,11 @@ TEXT_METHODS = frozenset(
 FUNCTIONS: tuple[Callable, ...] = (
     *(list, dict, len, str, float, int, bool, min, max, round, sorted, abs, all, any, sum, tuple, zip),
 )
-"""Functions that expressions may call, besides those of `math`."""
+"""Functions that expressions may call, in addition to functions of `math`."""
 LONG_RUNNING = ("factorial", "comb", "perm", "prod")
 """Functions of `math` that expressions may not call."""
 ROWS: tuple[type[Any], ...] = (list, tuple, type({}.keys()), type({}.values()), type({}.items()))
-"""Types of values with items."""
+"""Types of values that contain items."""
 OPERATORS: dict[type, Callable] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -81,7 +80,7 @@ OPERATORS: dict[type, Callable] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
-"""Functions for the operators of an expression."""
+"""Functions that evaluate the operators of an expression."""
 _LOCK = threading.Lock()  # xacro keeps its state in its module
 
 
@@ -92,7 +91,7 @@ def is_xacro(raw: str | bytes, source: str) -> bool:
 
 
 def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mapping[str, str]) -> str:
-    """Return a xacro file as plain XML, or raise `ModelError`. Relative paths start at its source."""
+    """Return a xacro file as plain XML; raise `ModelError` if expansion fails. Relative paths start at `source`."""
     try:
         import xacro
     except ModuleNotFoundError:
@@ -126,7 +125,7 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
 
 
 class _Arguments(dict[str, str]):
-    """Arguments of a xacro file by name; remembers the names that the file declares or reads."""
+    """Arguments of a xacro file, keyed by name; stores the names that the file declares or reads."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         super().__init__(given)
@@ -146,7 +145,7 @@ class _Expansion:
         self._eval_text, self._eval_all = xacro.eval_text, xacro.eval_all
 
     def symbols(self) -> dict[str, Any]:
-        """Names that expressions may use."""
+        """Return the names that expressions may use."""
         numbers = {name: x for name, x in vars(math).items() if not name.startswith("_") and name not in LONG_RUNNING}
         plain: dict[str, Any] = {function.__name__: function for function in FUNCTIONS}
         plain |= {"True": True, "False": False}
@@ -231,7 +230,7 @@ class _Expansion:
     # -- expressions ----------------------------------------------------------------------------------------------------------
 
     def eval_extension(self, text: str) -> Any:
-        """Return the value of $(find NAME), $(arg NAME), $(dirname), $(cwd), $(optenv NAME DEFAULT), $(eval ...)."""
+        """Return the value of $(find NAME), $(arg NAME), $(dirname), $(cwd), $(optenv NAME DEFAULT) or $(eval ...)."""
         word, _, rest = text[2:-1].strip().partition(" ")
         rest = rest.strip()
         arguments = self.xacro.substitution_args_context["arg"]
@@ -254,7 +253,7 @@ class _Expansion:
         raise Missing(f"{text} is not supported; expand the file with xacro and load the result")
 
     def safe_eval(self, text: str, symbols: Mapping[str, Any], local: object = None) -> Any:
-        """Return the value of an expression, node by node; replaces `xacro.safe_eval`."""
+        """Return the value of an expression, evaluated node by node; replaces `xacro.safe_eval`."""
         self._spend(len(text))
         return self._value(ast.parse(text.strip(), mode="eval").body, symbols)
 
@@ -337,7 +336,7 @@ class _Expansion:
         return out
 
     def _size_checked(self, value: Any) -> Any:
-        """Return a value with limited items, also nested, length of all texts, and integers; otherwise raise `Missing`."""
+        """Return a value after checks of items, text lengths and integers, also nested; raise `Missing` above a limit."""
         open_items, count, length = [value], 0, 0
         while open_items:
             item = open_items.pop()
@@ -358,7 +357,7 @@ class _Expansion:
         return value
 
     def _bounded(self, op: ast.operator, a: Any, b: Any) -> Any:
-        """Return the value of a binary operation whose result is limited in size."""
+        """Return the value of a binary operation, after checks of the size of the result."""
         if isinstance(a, int) and isinstance(b, int) and isinstance(op, ast.Pow | ast.Mult):
             bits = a.bit_length() * abs(b) if isinstance(op, ast.Pow) else a.bit_length() + b.bit_length()
             if bits > MAX_BITS:
@@ -376,10 +375,10 @@ class _Expansion:
 
 
 class _Units(yaml.SafeLoader):
-    """YAML with the units of xacro: !degrees and !radians."""
+    """YAML loader with the units of xacro, !degrees and !radians."""
 
     merged = 0
-    """Number of keys merged so far, in all mappings of the file."""
+    """Number of keys merged so far in all mappings of the file."""
 
     def flatten_mapping(self, node: Any) -> None:
         """Merge the keys of `<<` into a mapping, up to a limit."""

@@ -1,4 +1,4 @@
-"""Parse untrusted XML text into elements with line numbers: no document types, no entities, limits of size and depth."""
+"""Parser of untrusted XML text into elements with line numbers: no document types, no entities, limits of size and depth."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from hydromechs import files
 from hydromechs.errors import Fault, ModelError
 
 ROOTS = ("robot", "sdf", "mujoco")
-"""First elements of robot descriptions; messages do not quote files of other kinds."""
+"""Root elements of robot descriptions; messages do not quote files with other root elements."""
 DEEPEST = 100
-"""Maximum depth of nesting; MJCF nests each body of a chain in the previous one."""
+"""Maximum nesting depth; MJCF nests each body of a chain in the previous body."""
 
 
 @dataclass(slots=True)
 class Element:
-    """One element of an XML file."""
+    """Element of an XML file."""
 
     tag: str
-    """Its name, without the prefix of a namespace."""
+    """Tag of the element, without a namespace prefix."""
     line: int
-    """Line of the file, from 1."""
+    """Line in the file, from 1."""
     attributes: dict[str, str] = field(default_factory=dict)
     children: list[Element] = field(default_factory=list)
     text: str = ""
-    """Its text, without that of its children."""
+    """Text of the element, without the text of its children."""
     file: str = ""
-    """The file that contains it."""
+    """File that contains the element."""
 
     def all(self, *tags: str) -> list[Element]:
         """Return the children with given names."""
@@ -41,7 +41,7 @@ class Element:
         return next((child for child in self.children if child.tag == tag), None)
 
     def text_of(self, tag: str) -> str:
-        """Return the text of the first child with a name; empty if there is none."""
+        """Return the text of the first child with a name; empty without such a child."""
         child = self.first(tag)
         return "" if child is None else child.text
 
@@ -55,7 +55,7 @@ class Element:
 
 
 def is_true(text: str) -> bool:
-    """Return the Boolean of a text, as URDF and SDF write it."""
+    """Return the Boolean value of a text in URDF or SDF."""
     return text.strip().lower() in ("1", "true")
 
 
@@ -70,7 +70,7 @@ def read_bytes(path: str | os.PathLike) -> bytes:
 
 
 def parse_xml(raw: str | bytes, source: str) -> Element:
-    """Return the root element of an XML text or its encoded bytes; `ModelError` with the line if invalid or unsafe."""
+    """Return the root element of XML text or encoded bytes; raise `ModelError` with the line if it is invalid or unsafe."""
     with files.one_load():
         return _Parser(source).parsed(raw)
 
@@ -98,13 +98,13 @@ class _Parser:
             where = f"in column {error.offset + 1}: {what}"
             if self.open and self.open[0].tag in ROOTS and "tag" in what:
                 where += f"; <{self.open[-1].tag}> of line {self.open[-1].line} is still open"
-            self._refuse(error.lineno, f"the text is not XML, {where}; correct it there or just before")
+            self._refuse(error.lineno, f"the text is not XML, {where}; correct it at or before this position")
         except ModelError:
             raise
         except (ValueError, LookupError, UnicodeError) as error:  # an unknown encoding
             self._refuse(1, f"the text cannot be read: {error}; save the file as UTF-8")
         if self.root is None:
-            self._refuse(1, "the file has no element; it is empty")
+            self._refuse(1, "the file is empty; add a root element")
         return self.root
 
     def _refuse(self, line: int, text: str) -> NoReturn:
@@ -112,7 +112,7 @@ class _Parser:
 
     def _doctype(self, name: str, *_: object) -> None:
         remedy = "delete the <!DOCTYPE ...> and write its contents in full"
-        self._refuse(self.expat.CurrentLineNumber, f"the file declares a document type, {name!r}, which is not read; {remedy}")
+        self._refuse(self.expat.CurrentLineNumber, f"the file declares a document type, {name!r}, not supported; {remedy}")
 
     def _entity(self, name: str, *_: object) -> None:
         self._refuse(self.expat.CurrentLineNumber, f"the file declares the entity {name!r}; write its contents in full")
@@ -120,7 +120,7 @@ class _Parser:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         line = self.expat.CurrentLineNumber
         if len(self.open) >= DEEPEST:
-            self._refuse(line, f"<{name}> is nested more than {DEEPEST} levels deep; a robot needs a dozen")
+            self._refuse(line, f"<{name}> is nested more than {DEEPEST} levels deep; reduce the nesting")
         try:
             files.count("values", 3 + len(attributes))
         except files.UnreadableFile as error:

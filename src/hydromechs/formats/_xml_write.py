@@ -1,4 +1,4 @@
-"""Write XML: indented elements, shortest exact numbers, a first comment that lists what the file cannot store."""
+"""Writer of XML: indented elements, shortest exact numbers, and a first comment that lists features that are lost."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ class Tag:
     attributes: dict[str, str] = field(default_factory=dict)
     children: list[Tag] = field(default_factory=list)
     text: str = ""
-    """Its text if it has no children."""
+    """Text of an element without children."""
 
     def add(self, tag: str, text: str = "", /, **attributes: str) -> Tag:
-        """Add a child element and return it; a trailing underscore of attribute names is dropped."""
+        """Add a child element and return it; a trailing underscore of attribute names is removed."""
         child = Tag(tag, {k.rstrip("_"): v for k, v in attributes.items()}, text=text)
         self.children.append(child)
         return child
 
 
 def numbers(values: Iterable[Any]) -> str:
-    """Return numbers in a row, by the shortest texts that reproduce them."""
+    """Return numbers in a row, as the shortest texts that reproduce them."""
     return " ".join(repr(float(x) + 0.0) for x in values)
 
 
 class RobotText(NamedTuple):
-    """A model as text in a third-party format."""
+    """Model as text in a third-party format."""
 
     text: str
     lost: tuple[str, ...]
-    """Lines that list what the file cannot store; its first comment repeats them."""
+    """Features that the file cannot store, one per line; the first comment of the file repeats these lines."""
 
 
 NED_IN_ENU = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
@@ -54,19 +54,19 @@ class RobotWriter(abc.ABC):
     """Base class of writers of third-party formats."""
 
     loops: ClassVar[bool] = False
-    """True if the writer writes loops."""
+    """True if the writer supports loops."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.lost: list[str] = [] if self.loops else [f"loop {x.name!r}: it is open in the file" for x in model.loops]
-        """Lines that list what the file cannot store."""
+        self.lost: list[str] = [] if self.loops else [f"loop {x.name!r}: the loop is open in the file" for x in model.loops]
+        """Features that the file cannot store, one per line."""
 
     @abc.abstractmethod
     def text(self, notes: Iterable[str]) -> RobotText:
         """Return the text of the file, with further notes in its first comment."""
 
     def without_water(self, body: Body) -> None:
-        """Note that the hydrodynamics of a body is lost."""
+        """Record that the hydrodynamics of a body is lost."""
         h = body.hydro
         if isinstance(h, Hydro):
             elements = ", ".join(map(element_word, (*h.added_mass, *h.drag))) or "no elements"
@@ -77,7 +77,7 @@ class RobotWriter(abc.ABC):
 
 
 def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: Iterable[str]) -> RobotText:
-    """Return the text of a file; its first comment lists what is lost, and notes. `form` is, for example, "a URDF"."""
+    """Return the text of a file, with lost features and notes in the first comment. `form` is, for example, "a URDF"."""
     lost = tuple(dict.fromkeys(lost))
     comment = [
         f"{model.name}, written by HydroMechs",
@@ -109,7 +109,7 @@ def _write(tag: Tag, level: int, lines: list[str]) -> None:
 
 
 def lost_details(model: Model, *, shape_colors: bool) -> list[str]:
-    """List what no XML format can store: sources of numbers and details of visuals."""
+    """Return features that no XML format can store: sources of numbers and details of visuals."""
     out = ["the sources of its numbers"] if model.sources else []
     for body in model.bodies:
         styles = sorted({shape.style for shape in body.shapes if shape.style != "hull"})
@@ -140,5 +140,5 @@ def plain_origin(placement: Origin | Mdh) -> Origin:
 
 
 def origin_after(first: Origin, second: Origin) -> Origin:
-    """Return the pose of a frame at `second` in a frame at `first`."""
+    """Return the pose of frame `second` relative to frame `first`."""
     return Pose(np.array(first.xyz) + first.R @ np.array(second.xyz), first.R @ second.R).origin

@@ -1,7 +1,7 @@
-"""Parse YAML text into plain data with line numbers.
+"""Parser of YAML text into plain data with line numbers, with YAML 1.2 core scalars and without duplicate keys.
 
-It follows YAML 1.2 core scalars and rejects duplicate keys. PyYAML composes the nodes; this module interprets them, so that
-`1e3` is a number, `on` and `2026-01-01` are texts, and a duplicate key is an error.
+PyYAML composes the nodes. This module interprets them, so that `1e3` is a number, `on` and `2026-01-01` are texts, and a
+duplicate key is an error.
 """
 
 import gc
@@ -28,17 +28,17 @@ from hydromechs.registry import show
 from ._file_kinds import FILE_KINDS
 
 MAX_DEPTH = 64
-"""Maximum levels of nesting; a model file needs at most 9."""
+"""Maximum nesting depth; a model file needs at most 9 levels."""
 MAX_EXPANSION = 100_000
 """Maximum number of values that aliases may add."""
 LONG = 1_000_000
-"""Text length above which the Python parser takes more than a few seconds [characters]."""
+"""Text length above which the Python parser takes more than several seconds [characters]."""
 TAG = "tag:yaml.org,2002:"
 """Prefix of the tags of the core schema."""
 
 
 class UnreadableText(ValueError):
-    """Raised for text that is not YAML, with its `line`."""
+    """Error about text that is not YAML, with its `line`."""
 
     def __init__(self, line: int, text: str) -> None:
         self.line = line
@@ -46,7 +46,7 @@ class UnreadableText(ValueError):
 
 
 class _Composer(Composer, BaseResolver):
-    """Composes events into nodes, with the scalars of the core schema."""
+    """Composer of events into nodes, with scalars of the core schema."""
 
     depth = 0
 
@@ -58,7 +58,7 @@ class _Composer(Composer, BaseResolver):
             raise UnreadableText(1, str(error)) from None
         if self.depth > MAX_DEPTH:
             line: int = self.peek_event().start_mark.line + 1  # type: ignore[attr-defined]
-            raise UnreadableText(line, f"more than {MAX_DEPTH} levels of nesting; a model needs 9")
+            raise UnreadableText(line, f"more than {MAX_DEPTH} levels of nesting; reduce the nesting")
         self.depth += 1
         try:
             return super().compose_node(parent, index)
@@ -67,7 +67,7 @@ class _Composer(Composer, BaseResolver):
 
 
 class _Loader(_Composer, Reader, Scanner, Parser):
-    """Composes text in Python: slow, with better messages."""
+    """Composer in Python: slow, with better messages."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -79,7 +79,7 @@ if yaml.__with_libyaml__:
     from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
     class _FastLoader(_Composer, CParser):
-        """Composes text in C."""
+        """Composer in C."""
 
         def __init__(self, text: str) -> None:
             CParser.__init__(self, text)
@@ -100,17 +100,17 @@ for _kind, _pattern, _first in _SCALARS:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The contents of a text."""
+    """Contents of a text."""
 
     data: Any
-    """Dictionaries, lists, texts, numbers, booleans, None."""
+    """Dictionaries, lists, texts, numbers, Booleans or None."""
     problems: tuple[Fault, ...]
     """Errors of keys, tags and aliases."""
     root: Node | None
-    """The composed nodes; None for an empty text."""
+    """Composed nodes; None for an empty text."""
 
     def line(self, path: tuple) -> int:
-        """Return the line of `path`, or of its deepest part that exists in the file."""
+        """Return the line of `path`, or of its deepest existing part."""
         node, line = self.root, 1 if self.root is None else self.root.start_mark.line + 1
         for step in path:
             if isinstance(node, MappingNode):
@@ -131,7 +131,7 @@ class Document:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Suspend garbage collection, which would repeatedly scan millions of new nodes and free nothing."""
+    """Suspend garbage collection, which would repeatedly scan millions of new nodes without freeing memory."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -142,7 +142,7 @@ def collector_paused() -> Iterator[None]:
 
 
 def _root(text: str) -> Node | None:
-    """Return the nodes of a text. A short text that the C parser rejects is parsed in Python, which gives better messages."""
+    """Return the nodes of a text. If the C parser rejects a short text, it is parsed in Python, which gives better messages."""
     if yaml.__with_libyaml__:
         try:
             return _FastLoader(text).get_single_node()
@@ -183,7 +183,7 @@ def parse(text: str) -> Document:
 
 
 class _Builder:
-    """Converts nodes to data; each node is built once, so aliases share their data."""
+    """Converter of nodes to data; each node is built once, so that aliases share data."""
 
     def __init__(self) -> None:
         self.problems: list[Fault] = []
@@ -220,7 +220,7 @@ class _Builder:
 
     def _expect(self, node: Node, path: tuple, kind: str) -> None:
         if node.tag != TAG + kind:
-            self._add(node, path, f"has the tag {_tag(node)}, which is unknown here; delete the tag")
+            self._add(node, path, f"has the tag {_tag(node)}, which is not supported; delete the tag")
 
     def _mapping(self, node: MappingNode, path: tuple) -> dict:
         self._expect(node, path, "map")
@@ -253,7 +253,7 @@ class _Builder:
                 return ascii(text)
             return text
         if kind not in _PATTERNS or not node.tag.startswith(TAG):
-            self._add(node, path, f"{show(text)} has the tag {_tag(node)}, which is unknown here; delete the tag")
+            self._add(node, path, f"{show(text)} has the tag {_tag(node)}, which is not supported; delete the tag")
             return text
         if not (_PATTERNS[kind].fullmatch(text) or (kind == "float" and _PATTERNS["int"].fullmatch(text))):
             self._add(node, path, f"{show(text)} has the tag {_tag(node)} but is not one; delete the tag or correct the value")
@@ -270,7 +270,7 @@ def _tag(node: Node) -> str:
 
 
 def _int(text: str) -> int | float:
-    """Return an integer, or infinity beyond the largest float, as for `1e999`."""
+    """Return an integer, or infinity above the maximum float, as for `1e999`."""
     base = {"0o": 8, "0x": 16}.get(text[:2], 10)
     digits = text[2:] if base != 10 else text
     value = int(digits, base) if len(digits) < 1000 else 2**1024
@@ -292,7 +292,7 @@ OTHER_FILES = {
     "svg": "a drawing (SVG)",
     "html": "a web page",
 }
-"""Kinds of XML files, by root element."""
+"""Kinds of XML files, keyed by root element."""
 
 
 def foreign_format(text: str) -> str:
@@ -306,12 +306,12 @@ def foreign_format(text: str) -> str:
 
 
 def _is_ours(raw: bytes) -> bool:
-    """True if a file identifies itself as a HydroMechs file; messages do not quote other files, which may contain secrets."""
+    """True if the first key identifies a HydroMechs file; messages do not quote other files, which may contain secrets."""
     return re.search(rb"^[^\w\n]*hydromechs", raw.replace(b"\0", b""), re.MULTILINE) is not None
 
 
 def is_scenario_file(path: str | Path) -> bool:
-    """True if a file exists and states that it is a scenario; it may have errors."""
+    """True if a file exists and identifies itself as a scenario; the file may have errors."""
     try:
         raw = files.read_bytes(path)
     except OSError:
@@ -320,11 +320,11 @@ def is_scenario_file(path: str | Path) -> bool:
 
 
 def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception]) -> str:
-    """Return the UTF-8 text of a file; `fault` creates the error of an unreadable file from its name and a list of errors."""
+    """Return the UTF-8 text of a file; `fault` creates the error of an unreadable file from its name and errors."""
     try:
         raw = files.read_bytes(path)
     except FileNotFoundError:
-        raise FileNotFoundError(f"{kind} file {str(path)!r} does not exist; give the path of a YAML file") from None
+        raise FileNotFoundError(f"{kind} file {str(path)!r} does not exist; correct the path") from None
     except OSError as e:  # for example no permission, a path through a file, a device, a large file
         raise fault(str(path), [f"the file cannot be read: {e}"]) from None
     try:
@@ -334,7 +334,7 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
         if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
             words = "the file is UTF-16; save it as UTF-8 (in most editors: Save with Encoding)"
         elif b"\0" in raw[:1000]:
-            words = f"this is not a text file; a {kind} file is YAML"
+            words = f"this is not a text file; use a {kind} file in YAML"
         else:
             byte = f"byte 0x{raw[e.start]:02x}" if _is_ours(raw) else "a byte"
             words = f"{byte} is not UTF-8; save the file as UTF-8 (in most editors: Save with Encoding)"
@@ -342,8 +342,8 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
     first = f"'{FILE_KINDS[kind].first}'"
     other = foreign_format(text)
     if other:
-        words = f"this is {other}, not a HydroMechs {kind} file, which is YAML and begins with"
+        words = f"this is {other}, not a HydroMechs {kind} file, which is YAML and starts with"
         raise fault(str(path), [f"line 1: {words} {first}"])
     if text.strip() and not _is_ours(raw):
-        raise fault(str(path), [f"line 1: this is not a HydroMechs {kind} file; begin {kind} files with {first}"])
+        raise fault(str(path), [f"line 1: this is not a HydroMechs {kind} file; start {kind} files with {first}"])
     return text

@@ -110,7 +110,7 @@ class Box(Shape):
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
         half, r = self.half_size, self.rounding
-        # each face is a grid with denser lines at its edges; points move to the rounding's distance from the inner box
+        # each face is a grid with denser lines at its edges; points move to the distance `rounding` from the inner box
         steps = np.sin(np.linspace(0.0, np.pi / 2, 4)) if r else np.array([1.0])
         parts = []
         for axis in range(3):

@@ -199,7 +199,7 @@ class Capsule(Shape):
         r, l = self.radius, self.length
         tube, round_ = math.pi * r**2 * l, 4.0 / 3.0 * math.pi * r**3
         across = tube * r**2 / 4.0 + round_ * r**2 / 5.0
-        # each hemisphere: r²/5 about its flat face, centroid at 3r/8, offset l/2
+        # each hemisphere: r²/5 about the flat face, centroid at 3r/8, offset l/2
         along = tube * l**2 / 12.0 + round_ * (r**2 / 5.0 + 2.0 * 0.5 * l * 3.0 * r / 8.0 + l**2 / 4.0)
         return Integrals(tube + round_, np.zeros(3), np.diag([across, across, along]))
 

@@ -93,7 +93,7 @@ class HeightField(Shape):
         for name in ("x", "y"):
             steps = np.diff(getattr(self, name))
             if not len(steps):
-                raise self._wrong(name, "must have two or more numbers")
+                raise self._wrong(name, "must contain at least two numbers")
             if np.ptp(steps) > 1e-6 * steps.mean():
                 spread = f"{steps.min():g} to {steps.max():g} m"
                 raise self._wrong(name, f"must be evenly spaced, but has spacings from {spread}")
@@ -102,10 +102,10 @@ class HeightField(Shape):
             must = f"but must have at most {MAX_HEIGHTS} heights; resample or crop the field"
             raise FieldError(f"{self.word}.heights", f"{len(sizes)} rows", must)
         if len(sizes) != len(self.x):
-            raise self._wrong("heights", f"must have {len(self.x)} rows, one for each x, has {len(sizes)}")
+            raise self._wrong("heights", f"must contain {len(self.x)} rows, one per x, but contains {len(sizes)}")
         for i, size in enumerate(sizes):
             if size != len(self.y):
-                must = f"must have {len(self.y)} numbers, one for each y, has {size}"
+                must = f"must contain {len(self.y)} numbers, one per y, but contains {size}"
                 raise FieldError(f"{self.word}.heights", list(self.heights[i]), f"{must} in row {i}")
 
     @cached_property

@@ -98,7 +98,7 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
         if own is None and ends is None:
             raise ValueError(f"{file!r} does not specify its position; set the first and last grid line in {axis}")
         if ends is not None and len(ends) not in (2, n):
-            has = f"must have {n} numbers, one for each height in {file!r}, or its two ends, has {len(ends)}"
+            has = f"must be the {n} grid lines of {file!r}, or the first and the last; it has {len(ends)} numbers"
             raise FieldError(axis, ends, has)
         line: Any = own if ends is None else np.linspace(ends[0], ends[-1], n) if len(ends) == 2 else np.array(ends)
         if own is not None and not np.allclose(line, own, rtol=0.0, atol=SAME * float(np.ptp(own))):
@@ -116,7 +116,7 @@ def _image(path: Path) -> np.ndarray:
             grey = np.asarray(image if image.mode in ("I;16", "I", "F") else image.convert("L"), dtype=float)
             top = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}.get(image.mode, 255.0)
     except Image.DecompressionBombError:
-        raise ValueError(f"{path.name!r} has too many pixels, the maximum is {MAX_HEIGHTS}; reduce the resolution") from None
+        raise ValueError(f"{path.name!r} has too many pixels; use at most {MAX_HEIGHTS} pixels") from None
     return grey[::-1].T / top
 
 
@@ -127,7 +127,7 @@ def _points(path: Path) -> HeightGrid:
         if not cells or cells[0].startswith("#"):
             continue
         if len(cells) != 3:
-            raise ValueError(f"{path.name!r}: line {n} has {len(cells)} numbers, must have 3: x, y and height")
+            raise ValueError(f"{path.name!r}: line {n} has {len(cells)} numbers; write x, y and height")
         rows.append([_number(path, n, k, cell) for k, cell in enumerate(cells, 1)])
     if not rows:
         raise ValueError(f"{path.name!r} is empty; write x, y and height of one point per line")
@@ -197,9 +197,9 @@ def _npy(path: Path) -> np.ndarray:
     except (ValueError, EOFError) as e:
         raise ValueError(f"{path.name!r} cannot be read as numbers: {e}; write them with numpy.save") from None
     if heights.dtype.kind not in "fiu":
-        raise ValueError(f"{path.name!r} contains {heights.dtype}, must contain real numbers")
+        raise ValueError(f"{path.name!r} contains {heights.dtype}; save real numbers")
     if heights.ndim != 2:
-        raise ValueError(f"{path.name!r} has the shape {heights.shape}, must have two dimensions: a row for each x")
+        raise ValueError(f"{path.name!r} has the shape {heights.shape}; save two dimensions, one row per x")
     _small(path, heights.size)
     return np.array(heights, dtype=float)
 
@@ -212,7 +212,7 @@ def _csv(path: Path) -> np.ndarray:
                 continue
             rows.append([_number(path, n, k, cell) for k, cell in enumerate(cells, 1)])
             if len(rows[-1]) != len(rows[0]):
-                raise ValueError(f"{path.name!r}: line {n} has {len(rows[-1])} numbers, line 1 has {len(rows[0])}")
+                raise ValueError(f"{path.name!r}: line {n} has {len(rows[-1])} numbers; use {len(rows[0])} as in line 1")
             _small(path, len(rows) * len(rows[0]))
     except csv.Error as e:
         raise ValueError(f"{path.name!r} cannot be read as rows of numbers: {e}") from None

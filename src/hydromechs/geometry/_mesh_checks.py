@@ -246,7 +246,7 @@ def _materials(path: Path) -> Any:
             found = Path(os.path.realpath(path.parent / name.strip()))
             if path.suffix.lower() != ".obj" or not found.is_relative_to(os.path.realpath(path.parent)):
                 raise files.UnreadableFile(
-                    "it refers to a file that is not an MTL file in the folder of the mesh; move this file there"
+                    "it refers to a file other than an MTL file in the folder of the mesh; move the MTL file there"
                 )
             return mtl_colors(files.read_bytes(found))
 

@@ -166,7 +166,7 @@ class Triangles:
         def dot(u: Array, w: Array) -> Array:
             return np.einsum("ni,ni->n", u, w)
 
-        with np.errstate(divide="ignore", invalid="ignore"):  # triangles without area, whose edges decide
+        with np.errstate(divide="ignore", invalid="ignore"):  # degenerate triangles: the nearest edge decides
             d = [dot(edge, p - corner) for corner in (a, b, c) for edge in (ab, ac)]
             va, vb, vc = d[2] * d[5] - d[4] * d[3], d[4] * d[1] - d[0] * d[5], d[0] * d[3] - d[2] * d[1]
             inner = a + ab * (vb / (va + vb + vc))[:, None] + ac * (vc / (va + vb + vc))[:, None]

@@ -46,7 +46,7 @@ def _names(folder: str) -> tuple[str, ...]:
 def _unknown(what: str, name: str, known: tuple[str, ...]) -> str:
     here = os.path.exists(name)
     hint = f"; to load the file with this name, write './{name}'" if here else "; or use the path of a .yaml file"
-    return f"no library {what} {name!r}{nearest(name, known)}{hint}"
+    return f"there is no library {what} {name!r}{nearest(name, known)}{hint}"
 
 
 def names() -> tuple[str, ...]:

@@ -146,7 +146,7 @@ def _random_joint(rng: np.random.Generator, kind: str) -> Any:
             return joints.Ball(placement=placement, orientation=_random_quaternion(rng), velocity=_three(rng.normal(size=3)))
         case "composite":
             n = int(rng.integers(2, 4))
-            while True:  # until its motions differ clearly: nobody builds joints with two nearly equal motions
+            while True:  # until its motions differ clearly, because joints with nearly equal motions are unrealistic
                 joint = joints.Composite(
                     parts=tuple(_random_joint(rng, str(rng.choice(["revolute", "prismatic"]))) for _ in range(n))
                 )

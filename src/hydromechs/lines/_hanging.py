@@ -42,8 +42,10 @@ class HangingLine(Component):
     length: Positive
     """Initial unstretched length [m]."""
     shortest: Positive | None = None
-    """Unstretched length at which hauling in stops [m]; advice on the step size assumes this length. Defaults to half of
-    the initial length."""
+    """Unstretched length at which hauling in stops [m]; advice on the step size assumes this length.
+
+    Defaults to half of the initial length.
+    """
 
     def __post_init__(self) -> None:
         check_ends(self, f"hanging line {self.name!r}")
@@ -80,7 +82,7 @@ class HangingLine(Component):
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         bottom, top, world = now.frame(self.frame), self.top.now(now), now.model.world
-        heavy = self.cable.weight(world.water_density, world.gravity)  # below 0 it floats, and hangs upwards
+        heavy = self.cable.weight(world.water_density, world.gravity)  # a negative weight floats and hangs upwards
         up = where(heavy < 0.0, 1.0, -1.0) * world.down
         weight = maximum(abs(heavy), LEAST_WEIGHT * self.cable.mass * maximum(world.gravity, 1.0))
         r = top.p - bottom.p

@@ -172,7 +172,7 @@ class Tether(Component):
         far = float(np.linalg.norm(across))
         e = across / far if far > 1e-9 * self.length else np.cross(up, np.eye(3)[int(np.argmin(np.abs(up)))])
         s = self.length * (np.arange(self.segments) + 0.5) / self.segments
-        if np.linalg.norm(b - a) > self.length:  # of a model's own start, which differs from that of a run
+        if np.linalg.norm(b - a) > self.length:  # the initial state of the model can differ from that of a run
             return a + (s / self.length)[:, None] * (b - a)
         w = max(weight, least)
         ends, piece = (max(far, 1e-6 * self.length), float(up @ (b - a))), self.length / self.segments

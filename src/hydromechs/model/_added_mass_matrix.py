@@ -27,7 +27,7 @@ from . import added_mass
 @singledispatch
 def added_mass_matrix(element: Any, density: Scalar) -> Array:
     """Return the added mass of an element of `hydromechs.added_mass` in water with a density [kg/m³], shape (6, 6)."""
-    raise TypeError(f"{element!r} is not an element of hydromechs.added_mass")
+    raise TypeError(f"{element!r} is not an element of added mass; use a class of hydromechs.added_mass")
 
 
 def total_added_mass(elements: Iterable[Any], density: Scalar) -> Array:

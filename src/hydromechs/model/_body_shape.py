@@ -31,8 +31,10 @@ Style = Literal[
     "propeller",
     "placeholder",
 ]
-"""Kind of part, which selects the colour in the viewer. A propeller is drawn in a duct of the size of its cylinder, and
-rotates. A placeholder replaces a missing mesh; its size is not used in estimates.
+"""Kind of part, which selects the colour in the viewer.
+
+A propeller is drawn in a duct of the size of its cylinder, and rotates. A placeholder replaces a missing mesh; its size is
+not used in estimates.
 """
 ROLES: tuple[Role, ...] = get_args(Role)
 

@@ -17,7 +17,7 @@ from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._placement import Mdh
 from .joints import TYPES, Composite, Fixed, Joint
 
-ADDED_MASS_SIGN = "added mass is positive here (Fossen's X_u̇ < 0 changes sign)"
+ADDED_MASS_SIGN = "use positive added mass, the opposite sign of Fossen's X_u̇ < 0"
 """Usual cause of negative added mass, as a hint in messages."""
 LARGEST = 1e100
 """Maximum entry of an inertia; larger entries are typing errors, and products of them may overflow."""
@@ -200,7 +200,7 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[st
         if lowest < -1e-9 * scale:
             c.add(
                 ("hydro", "added_mass"),
-                f"added mass and rigid inertia together have the eigenvalue {lowest:.4g}, must be positive definite; "
+                f"the sum of added mass and rigid inertia has the eigenvalue {lowest:.4g}, must be positive definite; "
                 f"{ADDED_MASS_SIGN}",
             )
     for i, resisting in enumerate(hydro.drag):

@@ -52,7 +52,7 @@ def dry_faults(model: Model) -> list[Fault]:
                 text = f"{fault.text}; its added mass acts only under water, and there is a free surface"
                 out.append(Fault(fault.path, text))
                 i = fault.path[1]
-                inertia[i] = inertia[i] + np.eye(6)  # treated as repaired, so that the next one is found
+                inertia[i] = inertia[i] + np.eye(6)  # treated as repaired, so that the next error is found
     return out
 
 
@@ -86,8 +86,8 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
         lowest = float(np.linalg.eigvalsh(I)[0])
         if lowest < -1e-9 * np.abs(I).max():
             text = (
-                f"body {body.name!r}: added mass and rigid inertia together (with the bodies fixed to it) have the "
-                f"eigenvalue {lowest:.4g}, must be positive definite; {ADDED_MASS_SIGN}"
+                f"body {body.name!r}: the sum of added mass and rigid inertia (with the bodies fixed to it) has "
+                f"the eigenvalue {lowest:.4g}, must be positive definite; {ADDED_MASS_SIGN}"
             )
             out.append(Fault(("bodies", i, "hydro", "added_mass"), text))
     return out
@@ -128,7 +128,7 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
     for i in reversed(range(model.nb)):
         at_q = [transformation(s, q) for s in model.steps[i]]
         S, A, C, path = motion_subspace(model.steps[i], at_q, q), articulated[i], composite[i], Path(at_q)
-        if model.owner[i] in model.sections:  # its modes are eliminated at the first section, with those of all others
+        if model.owner[i] in model.sections:  # the modes of all sections are eliminated at the first section
             U = np.stack([path.force_back(f) for f in (A @ S).T], axis=1)
             added = (S.T @ A @ S, S.T @ C @ S, U, path.inertia_back(A))
             before = shared.get(model.owner[i], (0.0,) * 4)

@@ -78,6 +78,7 @@ class State:
     """1 while the controller is on, 0 after an event has turned the controller off [-]."""
     energy_ledger: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Initial values of the energy balance of the recording: each stored energy, then the accumulated work of each cause [J].
+
     Empty before the first run; if omitted, the balance restarts.
     """
 
@@ -313,7 +314,7 @@ class Model:
     def locate(self, name: str) -> Place:
         """Return the body of a frame or body name, and the pose of the frame on that body."""
         if name not in self._places:
-            raise KeyError(f"no frame or body {name!r} in {self.name}{nearest(name, [*self.frames, *self.body_names])}")
+            raise KeyError(f"{self.name} has no frame or body {name!r}{nearest(name, [*self.frames, *self.body_names])}")
         return self._places[name]
 
     @cached_property
@@ -343,7 +344,7 @@ class Model:
     def joint_part(self, name: str) -> JointPart:
         """Return the joint, or the part of a composite joint, named `name`; see `joint_parts`."""
         if name not in self.joint_parts:
-            raise KeyError(f"no joint {name!r} in {self.name}{nearest(name, self.joint_parts)}")
+            raise KeyError(f"{self.name} has no joint {name!r}{nearest(name, self.joint_parts)}")
         return self.joint_parts[name]
 
     @cached_property
@@ -359,7 +360,7 @@ class Model:
         try:
             return self.body_names.index(name)
         except ValueError:
-            raise KeyError(f"no body {name!r} in {self.name}; bodies are {', '.join(self.body_names)}") from None
+            raise KeyError(f"{self.name} has no body {name!r}; available: {', '.join(self.body_names)}") from None
 
     def path_items(self) -> list[Item]:
         """Return the items at which paths to numbers start: the world and the bodies."""

@@ -14,7 +14,7 @@ __all__ = ["Diagonal", "Matrix", "ShapeAddedMass"]
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Full symmetric 6×6 added mass about `origin`, in its axes, positive, linear first."""
+    """Full symmetric 6×6 added mass about `origin` and in its axes, positive, linear first."""
 
     matrix: Matrix6
     """Symmetric added mass, positive, linear first: 6 rows of 6 [kg, kg·m, kg·m²], shape (6, 6)."""
@@ -27,7 +27,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """Diagonal added mass about `origin`, in its axes, positive, linear first."""
+    """Diagonal added mass about `origin` and in its axes, positive, linear first."""
 
     diagonal: Vector6
     """Diagonal of the added mass, positive, linear first [kg, kg·m²], shape (6,)."""

@@ -286,7 +286,7 @@ class Component(abc.ABC):
                 if name not in known:
                     words = _kind_of(type(self).__name__).replace("_", " ")
                     hint = nearest(str(name), known)
-                    out.append((key, f"{words} {self.name!r}: no {what} {name!r} in {model.name}{hint}"))
+                    out.append((key, f"{words} {self.name!r}: {model.name} has no {what} {name!r}{hint}"))
         return out
 
     def renamed(self, before: str) -> Component:

@@ -246,7 +246,7 @@ class ModalLink(FlexibleLink):
             try:
                 rows.append([float(x) for x in row])
             except ValueError:
-                # the line is not quoted: the path may name a file of someone else
+                # the line is not quoted, because the path may refer to a private file
                 raise ValueError(f"mode file {self.file!r}, line {k}: a value is not a number; correct it") from None
         out = np.array(rows)
         if len(rows) < 2 or not np.isfinite(out).all() or (out[:, 3] < 0.0).any() or not out[:, 3].any():
@@ -266,7 +266,7 @@ class ModalLink(FlexibleLink):
             k = int(np.argmin(steps))
             raise ValueError(f"mode file {self.file!r}: nodes {k + 1} and {k + 2} coincide; remove one of them")
         lengths = np.concatenate([[0.5 * steps[0]], 0.5 * (steps[1:] + steps[:-1]), [0.5 * steps[-1]]])
-        if self.water is not None:  # of the wet section, so that damping has the wet modal mass
+        if self.water is not None:  # mass of the wet section, so that damping uses the wet modal mass
             masses = masses + self.water.added(density) * lengths
         modal = np.einsum("k,kni,kni->n", masses, shapes[:, :, :3], shapes[:, :, :3])
         G, sections = np.zeros((3, n, n)), []

@@ -75,10 +75,11 @@ class CoefficientMap(DragElement):
 
     def problems(self, label: str) -> Iterator[Fault]:
         if len(self.alpha) * len(self.beta) > MAX_ENTRIES:
-            yield unfit(label, "alpha", len(self.alpha), f"by {len(self.beta)} angles, must have at most {MAX_ENTRIES}")
+            pairs = len(self.alpha) * len(self.beta)
+            yield Fault(("alpha",), f"{label} has {pairs} pairs of angles; use at most {MAX_ENTRIES}")
         table = np.array(self.coefficients)
         if not np.isfinite(table).all():
-            yield Fault(("coefficients",), f"{label}.coefficients must be finite")
+            yield Fault(("coefficients",), f"{label}.coefficients contain a number that is not finite; correct it")
             return
         a, b = np.meshgrid(self.alpha, self.beta, indexing="ij")
         ahead = np.stack([np.cos(a) * np.cos(b), np.sin(b), np.sin(a) * np.cos(b)], axis=-1)
@@ -87,7 +88,7 @@ class CoefficientMap(DragElement):
         if power[i, j] > NOISE * np.abs(table[..., :3]).max():
             where = f"alpha = {self.alpha[i]:g}, beta = {self.beta[j]:g}"
             remedy = "drag has negative coefficients along positive axes; correct the signs"
-            yield unfit(label, "coefficients", tuple(table[i, j].tolist()), f"at {where}: the water drives the body", remedy)
+            yield unfit(label, "coefficients", tuple(table[i, j].tolist()), f"which drive the body at {where}", remedy)
 
 
 class Map(NamedTuple):

@@ -14,7 +14,7 @@ from hydromechs.registry import Pattern
 from hydromechs.spatial import shift_motion, shift_wrench, skew
 from hydromechs.values import Array, Finite, Matrix6, Scalar, Vector6, floats, is_finite, matrix, number, plain
 
-DRAG_SIGN = "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
+DRAG_SIGN = "use positive drag numbers, the opposite sign of Fossen's X_u < 0"
 """Usual cause of negative drag, as a hint in messages."""
 
 

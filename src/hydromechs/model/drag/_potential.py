@@ -49,4 +49,4 @@ class PotentialDamping(DragElement):
         if not is_finite(tuple(B.ravel().tolist())):
             yield unfit(label, "damping", self.damping, "must be finite")
         elif abs(B - B.T).max() > 1e-9 * abs(B).max() or np.linalg.eigvalsh(B).min() < -1e-9 * abs(B).max():
-            yield unfit(label, "damping", self.damping, "must be symmetric and must not add energy (no negative eigenvalue)")
+            yield unfit(label, "damping", self.damping, "must be symmetric, without negative eigenvalues that add energy")

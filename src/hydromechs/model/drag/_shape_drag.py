@@ -65,7 +65,7 @@ class ShapeDrag(DragElement):
         return np.array(self.solid.origin.xyz)
 
     def numbers(self, density: Scalar, points: int = 1) -> Any:
-        """Return the coefficients of the class for the shape, with a minimum number of Gauss points along a cylinder."""
+        """Return the coefficients for the shape; a cylinder has at least `points` Gauss points."""
         solid = self.solid
         match shape := solid.shape:
             case Cylinder():
@@ -99,7 +99,7 @@ class ShapeDrag(DragElement):
         if isinstance(self.coefficient, tuple) and kind in (Cylinder, Sphere):
             yield unfit(label, "coefficient", self.coefficient, f"must be one number for a {word}")
         if self.end_coefficient is not None and kind is not Cylinder:
-            yield unfit(label, "end_coefficient", self.end_coefficient, f"does not apply to a {word}", "remove it")
+            yield unfit(label, "end_coefficient", self.end_coefficient, f"which does not apply to a {word}", "remove it")
 
 
 def number_or_row(given: Any, label: str) -> float | tuple[float, ...]:

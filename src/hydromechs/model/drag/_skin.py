@@ -56,7 +56,7 @@ class SkinFriction(DragElement):
 
     def problems(self, label: str) -> Iterator[Fault]:
         if not 1e-6 < np.linalg.norm(self.axis) < 1e6:
-            yield unfit(label, "axis", self.axis, "must be a direction, not zero")
+            yield unfit(label, "axis", self.axis, "must be a nonzero direction")
 
 
 class Friction(NamedTuple):

@@ -59,8 +59,7 @@ class WaveDriftDamping(DragElement):
 
     def problems(self, label: str) -> Iterator[Fault]:
         if not 1e-6 < np.linalg.norm(self.axis) < 1e6:
-            yield unfit(label, "axis", self.axis, "must be a direction, not zero")
+            yield unfit(label, "axis", self.axis, "must be a nonzero direction")
         elif self.damping < 0.0:
-            yield unfit(
-                label, "slope", self.slope, f"must be at least {-4.0 * self.drift / self.frequency:.4g}, or drift adds energy"
-            )
+            least = -4.0 * self.drift / self.frequency
+            yield unfit(label, "slope", self.slope, f"must be at least {least:.4g}, so that drift adds no energy")

@@ -115,7 +115,7 @@ class _Checked:
     def _shape(self, what: str, given: Any, shape: tuple[int, ...]) -> Array:
         out = np.asarray(given)
         if out.shape != shape:
-            raise _Disagreement(f"{what} has the shape {out.shape}, must have {shape}")
+            raise _Disagreement(f"{what} has the shape {out.shape}; return the shape {shape}")
         out = out.astype(float)
         if not is_finite(tuple(out.ravel().tolist())):
             remedy = "set limits within which the joint can move, or another initial position"
@@ -128,7 +128,8 @@ class _Checked:
             at = np.unravel_index(int(np.argmax(np.abs(given - other))), given.shape)
             place = ", ".join(str(int(i)) for i in at)
             raise _Disagreement(
-                f"{what} disagrees with {other_name} {self.where}: entry [{place}] is {given[at]:.6g} and {other[at]:.6g}"
+                f"{what} disagrees with {other_name} {self.where}: entry [{place}] is {given[at]:.6g} and {other[at]:.6g}; "
+                "correct one of them"
             )
 
 

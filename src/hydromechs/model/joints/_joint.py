@@ -181,7 +181,7 @@ class Joint(abc.ABC):
             return
         many = f"{self.kind} has {self.nq} coordinates and {self.nv} velocities"
         if self.nq < 1 or not 1 <= self.nv <= 6:
-            yield (), f"{where}: {many}, must have 1 to 6 velocities"
+            yield (), f"{where}: {many}; use 1 to 6 velocities"
         elif self.adds and self.nq != self.nv:
             yield (), f"{where}: {many}; define the chart methods retract, chart_rate and difference"
         if self.limits is not None and not self.nq == self.nv == 1:
@@ -239,7 +239,7 @@ class CustomJoint(Joint):
                 yield (name,), f"{where}.{name} is {row!r}, must be a tuple; {call}"
                 return
             if row and len(row) != n:
-                yield (name,), f"{where}.{name} has {len(row)} numbers, must have {n}"
+                yield (name,), f"{where}.{name} has {len(row)} numbers; use {n}"
         yield from Joint.problems(self, where)
 
 

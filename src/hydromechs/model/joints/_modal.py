@@ -117,7 +117,7 @@ class ModalJoint(Joint):
 
     def problems(self, where: str) -> Iterator[Problem]:
         if self.position and len(self.position) != self.nv:
-            yield ("position",), f"{where}.position has {len(self.position)} numbers, must have {self.nv}"
+            yield ("position",), f"{where}.position has {len(self.position)} numbers; use {self.nv}"
         yield from limit_problems(self)
 
     def disagreements(self) -> Iterator[str]:
