@@ -120,7 +120,7 @@ class Backend(abc.ABC):
         raise self._unable("does not generate machine code for this process")
 
     def load(self, code: bytes, arguments: int, form: Form) -> Executable:
-        """Load object code and return its functions; a single call takes `arguments` arrays, or 0 if unavailable."""
+        """Load object code and return its functions; `arguments` is the number of arrays of a single call, 0 if unavailable."""
         raise self._unable("does not generate machine code for this process")
 
     # -- worlds -------------------------------------------------------------------------------------------------------------

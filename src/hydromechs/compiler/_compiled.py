@@ -31,7 +31,7 @@ SMALL = 2048
 
 
 class Recipe(NamedTuple):
-    """Description of a program: how to build the program, and on which texts it depends."""
+    """Instructions to build a program, with all data that identify the program."""
 
     name: str
     function: Callable[..., Any] | None
@@ -93,7 +93,7 @@ class MachineCode(abc.ABC):
         self.share = SMALL
         """Number of worlds per thread below which a batch is not split between threads."""
         self.single_lanes = 1
-        """Number of lanes for a batch of one world; `lanes` gives the same bits as in a larger batch."""
+        """Number of lanes for a batch of one world; the value `lanes` gives the same bits as in a larger batch."""
 
     @property
     def program(self) -> Program | Rolled:
@@ -197,7 +197,7 @@ class Compiled(MachineCode):
         return Form(lanes, rarely=self.recipe.rarely_called)
 
     def single(self) -> Callable[..., bool]:
-        """Return the fastest call, of float64 arrays of exact shape with results last; it returns False for others."""
+        """Return the fastest call, for float64 arrays of exact shape with results last; other arrays return False."""
         return self.code(1).objects or (lambda *arrays: False)
 
     def single_results(self, *arrays: Array) -> list[Array]:

@@ -363,7 +363,7 @@ BLOCK = 64
 
 
 class Cuda(Backend):
-    """GPU with CuPy arrays, which PyTorch, JAX and other libraries read through DLPack without a copy."""
+    """Back end for a GPU with CuPy arrays, which PyTorch, JAX and other libraries read through DLPack without a copy."""
 
     key = "cuda"
     about = "a GPU (needs CuPy)"

@@ -117,7 +117,7 @@ def _compiled(text: str, rarely_called: bool, **model: str) -> bytes:
 
 
 class LoadedCode:
-    """Functions of loaded object code; only the loop is available if the code takes no arguments."""
+    """Functions of loaded object code; without single calls, only the loop is available."""
 
     def __init__(self, code: bytes, n_arguments: int, form: Form) -> None:
         llvm, machine = _llvm(), _machine()

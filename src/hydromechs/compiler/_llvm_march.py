@@ -2,7 +2,14 @@
 
 `loop(table, begin, end)` marches the worlds begin..end. The table consists of integers in this order:
 
-After a step whose result is not finite, the world keeps its last state; its count of finite steps shows when.
+- the number of steps, and the number of steps between records;
+- for each part of the state, address and world stride of the initial values;
+- for each input, its address, world stride and step stride;
+- for each part of the state, address and world stride of the records, then of the final states;
+- the address of the counts of finite steps.
+
+All strides are counted in numbers. If the result of a step is not finite, the world keeps its last state, and the count of
+finite steps identifies the step.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from ._rolled import Rolled
 from ._short_waits import ABREAST, OneLane, short_waits
 
 STRETCH = 32
-"""Fast-math flags on one lane."""
+"""Number of consecutive operations on one lane that LLVM may reorder; annotations separate these groups."""
 
 INTRINSICS = [way.name for k in KINDS.values() if isinstance(way := k.dialects["llvm"], Intrinsic)]
 """Names of LLVM intrinsics."""
@@ -151,7 +151,7 @@ class Module:
 
 
 class Results(NamedTuple):
-    """Results of a call."""
+    """Names of the results of a call."""
 
     load: list[Callable[[int], str]]
     """Function for each result that returns the name of an entry."""

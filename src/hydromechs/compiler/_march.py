@@ -1,4 +1,4 @@
-"""Marches of many steps of many worlds in machine code, on lanes and threads."""
+"""Marches (repeated steps) of many worlds in machine code, on lanes and threads."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ class Stage:
     """Programs for one part of a row; the kind of the row selects the program."""
 
     programs: tuple[Program | Rolled, ...]
-    """Programs of the kinds. A program may write to addresses that it reads, because it reads all inputs before it writes. A
-    loop as a program requires a sweep that runs once."""
+    """Programs, one per kind. A program may write to addresses that it reads, because it reads all inputs before it writes.
+    A loop as a program requires a sweep that runs once."""
     places: tuple[tuple[Address, ...], ...]
     """Addresses of the inputs and outputs of each program."""
     column: str | None = None

@@ -97,7 +97,7 @@ class SolveSemidefinite(Callee):
         return semidefinite_text(name, self.n, module.lanes, self.tolerance, self.least)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Return the elimination in the order of the largest remaining diagonal entries."""
+        """Return the C statements of the elimination, with the largest remaining diagonal entry as the next pivot."""
         n, real = self.n, functions.real
         zero, tolerance, least = (functions.literal(x) for x in (0.0, self.tolerance, self.least))
         return [

@@ -1,4 +1,4 @@
-"""Tracing: call a function once with symbols, and convert the returned expressions to a program."""
+"""Tracing of functions: one call with symbols, and conversion of the returned expressions to a program."""
 
 from __future__ import annotations
 

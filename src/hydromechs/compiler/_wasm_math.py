@@ -10,7 +10,7 @@ import math
 from ._llvm_sincos import double, sincos_text
 
 LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
-"""ln 2 as a number with 32 trailing zero bits, and the remainder."""
+"""ln 2 as a double with 32 trailing zero bits, and the remainder."""
 EXP = (
     1.66666666666666019037e-01,
     -2.77777777770155933842e-03,
@@ -54,7 +54,7 @@ ATAN_AT = (
     (9.82793723247329054082e-01, 1.39033110312309984516e-17),
     (1.57079632679489655800e00, 6.12323399573676603587e-17),
 )
-"""Angles with the tangents 0.5, 1, 1.5 and infinity, each as a number and the remainder."""
+"""Angles with the tangents 0.5, 1, 1.5 and infinity, each as a double and the remainder."""
 ASIN_P = (
     1.66666666666666657415e-01,
     -3.25565818622400915405e-01,
@@ -71,9 +71,9 @@ ASIN_Q = (
     7.70381505559019352791e-02,
 )
 HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17)
-"""π/2 as a number and the remainder."""
+"""π/2 as a double and the remainder."""
 PI = (3.14159265358979311600e00, 1.22464679914735317720e-16)
-"""π as a number and the remainder."""
+"""π as a double and the remainder."""
 
 
 class _Value:

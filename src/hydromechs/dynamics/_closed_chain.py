@@ -42,13 +42,13 @@ class OpenChain(NamedTuple):
     factor: Ldl
     """Factors of the joint-space inertia matrix, H = L D Lᵀ."""
     pushed: Array
-    """y = L⁻¹ (τ − b), so that q̈_open = L⁻ᵀ D⁻¹ y, shape (n,)."""
+    """Vector y = L⁻¹ (τ − b), so that q̈_open = L⁻ᵀ D⁻¹ y, shape (n,)."""
     W: Array
-    """W = L⁻¹ Jᵀ, shape (n, c); the matrix Ω = H⁻¹ Jᵀ = L⁻ᵀ D⁻¹ W is never formed."""
+    """Matrix W = L⁻¹ Jᵀ, shape (n, c); the matrix Ω = H⁻¹ Jᵀ = L⁻ᵀ D⁻¹ W is never formed."""
     mobility: Array
-    """Λ⁻¹ = J H⁻¹ Jᵀ = Wᵀ D⁻¹ W, shape (c, c)."""
+    """Mobility Λ⁻¹ = J H⁻¹ Jᵀ = Wᵀ D⁻¹ W, shape (c, c)."""
     acceleration: Array
-    """ẍ_open minus gravity and minus the effect of the load's velocity (ζ), shape (c,)."""
+    """Tip acceleration ẍ_open minus gravity and minus the effect of the load's velocity (ζ), shape (c,)."""
     onto: Array
     """Matrix X that maps the acceleration a_r of the load to these directions, shape (c, 6)."""
     paths: tuple[Path | None, ...]
@@ -61,7 +61,7 @@ class ClosedChains(NamedTuple):
     """Accelerations and grip forces of closed chains."""
 
     vdot: Array
-    """v̇ of all trees and of the load, shape (nv,)."""
+    """Accelerations v̇ of all trees and of the load, shape (nv,)."""
     forces: tuple[Array, ...]
     """Force of each tree on the load along the held directions, shape (c,) each."""
     directions: tuple[Array, ...]

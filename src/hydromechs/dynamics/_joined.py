@@ -34,7 +34,7 @@ class JoinedRows(NamedTuple):
     J: Array
     """Jacobian: J v is the velocity of the held frame minus that of the holder, in the holder's axes, shape (c, nv)."""
     bias: Array
-    """J̇ v, shape (c,)."""
+    """Bias acceleration J̇ v, shape (c,)."""
     error: Array
     """Position and angle errors between the frames along the held directions [m, rad], shape (c,)."""
     facing: Scalar

@@ -123,7 +123,7 @@ class _SharedModes(NamedTuple):
 
 
 def _shared_modes(before: _SharedModes | None, path: Path, bias: Bias, I: Array, beta: Array, phi: Array) -> _SharedModes:
-    """Return the sums after addition of the terms of another section."""
+    """Add the terms of another section to the sums, if any; return the new sums."""
     swing = path.rotate(bias.swing)
     own = np.concatenate([swing + bias.own[:3], bias.own[3:]])
     across, rest = I @ phi, beta - I @ own

@@ -42,7 +42,7 @@ class Flow(NamedTuple):
     """Representation of the motion of the water."""
 
     wet: bool
-    """True if there is water."""
+    """True if the mechanism is in water."""
     velocity: bool = True
     """True if the velocity of the water is equal at all bodies."""
     acceleration: bool = True

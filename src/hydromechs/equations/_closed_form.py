@@ -262,7 +262,7 @@ def restoring_force(model: Model, q: ArrayLike) -> Array:
     wrenches = []
     for body, motion, rigid in zip(model.bodies, motions, model.rigid, strict=True):
         F = np.zeros(6)
-        if rigid is not None:  # minus the weight, −m g, at the centre of mass
+        if rigid is not None:  # the weight, m g = −m a_fg, at the centre of mass
             F = -np.concatenate([rigid.mass * motion.a_fg, cross(rigid.first_moment, motion.a_fg)])
         if isinstance(body.hydro, Hydro):
             F = F + hydro.total_buoyancy(body, motion)

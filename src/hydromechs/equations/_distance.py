@@ -93,7 +93,7 @@ def _pieces(model: Model, what: str | Placed) -> tuple[int | None, list[Placed]]
     at = model.body_index(what)
     pieces: list[Placed] = [shape for shape in model.bodies[at].shapes if shape.contact]
     if not pieces:
-        raise ValueError(f"distance of body {what!r}: the body has no shape with the role contact; add one")
+        raise ValueError(f"distance of body {what!r}: the body has no shape with the role contact; add a shape with this role")
     return at, pieces
 
 

@@ -162,7 +162,7 @@ def _pass(a: Core, b: Core) -> Program:
 
 
 def _nearest_of_simplex(corners: Array, old: Array, weights: Array, v: Array) -> tuple[Array, Scalar, Array]:
-    """Return weights (4,) of the point of a simplex (4, 3) nearest to the origin, 1 if it is nearer than v, and the point."""
+    """Return weights (4,) of the simplex point nearest to the origin, 1 if it is nearer than v, else 0, and the point."""
     best: Scalar = v @ v
     found, closest, nearer = weights, v, 0.0
     for count in (1, 2, 3, 4):

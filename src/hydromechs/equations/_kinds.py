@@ -35,23 +35,24 @@ def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> A
     if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
         return first if all(x == first for x in things) else number(tuple(float(x) for x in things))
     if any(type(x) is not type(first) for x in things):
-        raise UnsupportedFeature("branches differ in more than parameters: their joints are of different kinds")
+        raise UnsupportedFeature("branches differ in more than parameters (kinds of joints); use form='specialised'")
     if isinstance(first, np.ndarray):
         if any(x.shape != first.shape for x in things):
-            raise UnsupportedFeature(f"branches differ in more than parameters: arrays have shapes {[x.shape for x in things]}")
+            shapes = [x.shape for x in things]
+            raise UnsupportedFeature(f"branches differ in more than parameters (shapes {shapes}); use form='specialised'")
         rows = np.stack([x.ravel() for x in things])
         shared = (rows == rows[0]).all(axis=0)
         flat = [float(rows[0, k]) if shared[k] else number(tuple(rows[:, k].tolist())) for k in range(rows.shape[1])]
         return np.array(flat).reshape(first.shape)
     if isinstance(first, tuple):
         if any(len(x) != len(first) for x in things):
-            raise UnsupportedFeature(
-                f"branches differ in more than parameters: they have {', '.join(str(len(x)) for x in things)} parts"
-            )
+            parts_of = ", ".join(str(len(x)) for x in things)
+            raise UnsupportedFeature(f"branches differ in more than parameters ({parts_of} parts); use form='specialised'")
         parts = [same(row, number) for row in zip(*things, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
     if any(x != first for x in things):
-        raise UnsupportedFeature(f"branches differ in more than parameters: they contain {', '.join(map(repr, things))}")
+        values = ", ".join(map(repr, things))
+        raise UnsupportedFeature(f"branches differ in more than parameters ({values}); use form='specialised'")
     return first
 
 

@@ -48,11 +48,13 @@ EQUATIONS = {
         equations.inverse_dynamics, ("q", "v", "vdot"), ("tau",), "Joint forces for given accelerations.", FLOW
     ),
     "mass_matrix": Equation(equations.mass_matrix, ("q",), ("M",), "Joint-space inertia matrix with added mass."),
-    "coriolis_matrix": Equation(closed.coriolis_matrix, ("q", "v"), ("C",), "Coriolis matrix: dM/dt - 2C is skew.", CURRENT),
-    "damping_matrix": Equation(
-        closed.damping_matrix, ("q", "v"), ("D_matrix",), "Hydrodynamic damping as a matrix times v.", CURRENT
+    "coriolis_matrix": Equation(
+        closed.coriolis_matrix, ("q", "v"), ("C",), "Coriolis matrix C, for which dM/dt - 2C is skew-symmetric.", CURRENT
     ),
-    "flow_force": Equation(closed.flow_force, ("q", "v"), ("F",), "Effect of moving water beyond C and D.", FLUID),
+    "damping_matrix": Equation(
+        closed.damping_matrix, ("q", "v"), ("D_matrix",), "Hydrodynamic damping matrix, which multiplies v.", CURRENT
+    ),
+    "flow_force": Equation(closed.flow_force, ("q", "v"), ("F",), "Force of moving water in addition to C and D.", FLUID),
     "damping_force": Equation(
         closed.damping_force, ("q", "v"), ("D",), "Hydrodynamic damping as a generalised force.", CURRENT
     ),
@@ -60,7 +62,9 @@ EQUATIONS = {
     "kinematics": Equation(equations.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
     "energy": Equation(equations.energy, ("q", "v"), equations.Energy._fields, "Energies of bodies and water.", CURRENT),
     "momentum": Equation(equations.momentum, ("q", "v"), ("h",), "Momentum of bodies and water.", CURRENT),
-    "integrate": Equation(equations.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after constant v for dt."),
+    "integrate": Equation(
+        equations.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after motion with constant v for dt."
+    ),
     "difference": Equation(equations.difference, ("q0", "q"), ("dq",), "Constant v that leads from q0 to q in unit time."),
 }
 """Equations that are compiled and exported, keyed by name."""
@@ -96,7 +100,7 @@ FORMULATIONS = {
         FLUID,
     ),
 }
-"""Other formulations, some for models with a special structure; they are compiled like the equations above."""
+"""Other formulations, some for models with a special structure, which are compiled like those in `EQUATIONS`."""
 ALL = EQUATIONS | FORMULATIONS
 
 
@@ -109,7 +113,7 @@ def equation_of(name: EquationName) -> tuple[str, Equation]:
     if isinstance(name, HeldLoad):
         function = partial(closed_chain_dynamics, load=name.load, grasps=name.grasps)
         shapes = {"forces": (len(name.grasps), 6)}
-        purpose, variant = f"Accelerations of arms that hold {name.load!r}, and their forces on it.", str(name)
+        purpose, variant = f"Accelerations of arms that hold {name.load!r}, and forces of the grasps on the load.", str(name)
         made = Equation(function, ("q", "v", "tau"), ("vdot", "forces"), purpose, FLOW, variant=variant, rows=shapes)
         return "closed_chain_dynamics", made
     if name not in ALL:

@@ -13,12 +13,12 @@ from ._rotation import Vector
 
 
 class Ldl(NamedTuple):
-    """Factors of A = L D Lᵀ, L unit lower triangular."""
+    """Factors of A = L D Lᵀ with a unit lower triangular matrix L."""
 
     lower: tuple[tuple[Scalar, ...], ...]
     """Row i contains the entries of row i of L left of its diagonal."""
     inverse_diagonal: tuple[Scalar, ...]
-    """1 / D[i]."""
+    """Inverse diagonal entries 1 / D[i]."""
 
     def solve(self, b: Vector) -> Array:
         """Return the solution x of A x = b, shape (n,), by forward substitution, scaling and back substitution."""
