@@ -85,7 +85,7 @@ def test_a_search_that_does_not_end_reports_it(plant, trial):
         (lambda t, x: {"imu.pitch": ChannelSamples(t, np.degrees(x))}, "convert degrees with np.radians"),
         (
             lambda t, x: {"imu.pitch": ChannelSamples(t + 9.0, x)},
-            "has samples from 9 to 12 s, but the trial lasts from 0 to 3 s",
+            "has samples from 9 to 12 s, outside the trial, from 0 to 3 s",
         ),
         (
             lambda t, x: {"imu.pitch": ChannelSamples(1e3 * t, x)},

@@ -117,7 +117,7 @@ def articulated_body(model: Model, *, base_given: bool = False) -> dict[str, Pai
     def run(q: Array, v: Array, tau: Array, vdot_base: Array | None = None, **fluid: Array) -> Quantities:
         b, motions = balance(model, q, v, fluid.get("fluid_velocity"), fluid.get("fluid_acceleration"))
         kin, out = b.kin, list[tuple[str, Any]]()
-        # of a branch, the constant screw from the base's frame to that of the chain
+        # constant screw of a branch, from the base frame to the chain frame
         starts = {
             i: Path(kin.paths[i].steps[:1]) for i in links if free and model.parent[i] == 0 and len(kin.paths[i].steps) > 2
         }

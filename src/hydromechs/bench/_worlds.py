@@ -136,7 +136,7 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
         peer = mujoco_rollout(model, METHODS[method], STEP, quick)
         times: list[list[float]] = [[] for _ in made]
         theirs: list[float] = []
-        for _ in range(rounds):  # in turns, so that all see the same load of the machine
+        for _ in range(rounds):  # in rounds, so that all are measured under the same machine load
             for each, (_, worlds, _) in zip(times, made, strict=True):
                 each += timed(partial(worlds.step, None, steps), 1)
             theirs += timed(peer[0], 1) if peer else []

@@ -86,7 +86,9 @@ class Admittance:
             more = nearest(self.sensor, measured) if measured else "; add a force_torque sensor"
             raise ValueError(f"admittance of {tool!r}: no sensor is named {self.sensor!r}{more}")
         if len(found.values) != 6 or not found.frame:
-            raise ValueError(f"admittance of {tool!r}: sensor {self.sensor!r} does not measure wrenches; use a force_torque")
+            raise ValueError(
+                f"admittance of {tool!r}: sensor {self.sensor!r} does not measure wrenches; use a force_torque sensor"
+            )
         there, here = model.locate(tool), model.locate(found.frame)
         if there.body != here.body:
             raise ValueError(

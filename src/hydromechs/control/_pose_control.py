@@ -243,7 +243,7 @@ def current_notes(
     inertia: np.ndarray,
     gains: tuple[float, float, float],
 ) -> list[str]:
-    """Warn if the current overturns a pose-controlled vehicle, whose controller cancels the righting moment.
+    """Return a warning if the current overturns a pose-controlled vehicle, whose controller cancels the righting moment.
 
     A rotation obeys θ̈ = λ θ − ω_0² θ − 2 ζ ω_0 θ̇ − (ω_0³/k) ∫θ dt, where λ is due to the current. The rotation is stable if
     λ < ω_0² (1 − 1/(2 ζ k)). The controller compensates the moment of the path speed, so λ is evaluated for the velocity

@@ -253,7 +253,7 @@ def _least_squares(A: Array, b: Array, weight: Scalar, floor: float) -> Array:
     basis: list[Array] = []
     for row in A:
         rest = row
-        for _ in range(2):  # the second time removes the rounding of the first
+        for _ in range(2):  # the second pass removes rounding errors of the first
             for u in basis:
                 rest = rest - (u @ rest) * u
         basis.append(_unit(rest, floor)[0])

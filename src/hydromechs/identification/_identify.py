@@ -22,7 +22,7 @@ from ._unknowns import Unknown, derived
 WEAK = 1.0
 """Information of the data, relative to the prior, below which a direction counts as undetermined."""
 MAX_VARIANCE_GAIN = 1e10
-"""Ratio of the variance to that with all other unknowns fixed, above which an unknown counts as undetermined."""
+"""Variance inflation factor (relative to all other unknowns fixed) above which an unknown counts as undetermined."""
 NAMED = 0.3
 """Minimum component of an unknown in a direction at which the unknown is listed."""
 LAGS = 20

@@ -119,7 +119,7 @@ class Normal:
         K = bmat([[csc_matrix(H) + (damping + RIDGE) * identity(n), C.T], [C, None]], format="csc")
         try:
             found = splu(K).solve(np.concatenate([top, rows * foot]))
-        except RuntimeError as error:  # no pivots remain
+        except RuntimeError as error:  # no nonzero pivots remain
             raise np.linalg.LinAlgError(str(error)) from None
         x[free] = scale * found[:n]
         return x, rows * found[n:]

@@ -85,7 +85,8 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
         out = outside(trial, name)
         if len(t) and out.all():
             raise ValueError(
-                f"{what} has samples from {t[0]:g} to {t[-1]:g} s, but the trial lasts from {trial.start:g} to {trial.end:g} s"
+                f"{what} has samples from {t[0]:g} to {t[-1]:g} s, outside the trial, from "
+                f"{trial.start:g} to {trial.end:g} s; correct the times"
             )
         if out.sum() > MAX_OUTSIDE * len(t):
             raise ValueError(

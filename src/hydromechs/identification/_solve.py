@@ -168,7 +168,7 @@ def _moved(problem: Problem, at: Point, change: np.ndarray, fixed: bool) -> Poin
     shared = at.shared
     if not fixed:
         shared = problem.within(shared + change[:g])
-        shared = np.where(change[:g] == problem.lower - at.shared, problem.lower, shared)  # on it, not next to it
+        shared = np.where(change[:g] == problem.lower - at.shared, problem.lower, shared)  # exactly on the bound
         shared = np.where(change[:g] == problem.upper - at.shared, problem.upper, shared)
     own, moves, at_change = at.own.copy(), [], g
     for j, count in enumerate(np.bincount(problem.node_trials, minlength=n)):

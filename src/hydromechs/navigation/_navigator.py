@@ -219,7 +219,7 @@ def log_of(recording: xarray.Dataset, model: Model, sensors: Sequence[Sensor]) -
     for s in sensors:
         names = [f"{s.name}.{c.label}" for c in s.channels(model)]
         values = recording["signal"].sel(channel=names).values
-        numbers = np.floor((times - s.latency) * s.rate + 1e-6)  # of the newest known measurement
+        numbers = np.floor((times - s.latency) * s.rate + 1e-6)  # indices of the newest known measurements
         fresh = (numbers >= 0) & (np.diff(numbers, prepend=-1.0) > 0)
         out[s.name] = (numbers[fresh] * s.period, values[fresh])
     return out

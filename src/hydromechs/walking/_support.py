@@ -116,26 +116,26 @@ class AlternatingSupport(TracedBlock):
         if self.given_height is not None:
             self.height = self.given_height
         self.design = {
-            "home": home,  # feet in the axes of their halves at the start
+            "home": home,  # initial foot positions in half axes
             "height": self.height,
         }
         self.first_memory = {
-            **self.design,  # a resumed run keeps those of its start
-            "number": 0.0,  # steps that have begun
-            "when": LONG_AGO,  # start time of the last of them
+            **self.design,  # a resumed run keeps the values of the original start
+            "number": 0.0,  # number of started steps
+            "when": LONG_AGO,  # start time of the last step
             "arrived": 0.0,
             "gone": 0.0,  # distance travelled by the mean of all feet
-            "middle": np.zeros(2),  # its previous position
-            "heading": np.zeros(2),  # desired, of both halves
-            "lead": 0.0,  # how far the half that was set down last is ahead of the other
-            "torso": np.zeros((2, 2)),  # slide and turn at the start and at the end of a step
-            "ahead": np.zeros((2, 2)),  # feet of both halves ahead of their home at the start and at the end of a step
-            "z": np.zeros(2),  # of the first half at the start and at the end of a step
-            "shift": np.zeros(3),  # integrals of the errors: z, and what of the world's z lies along x and y of the first half
+            "middle": np.zeros(2),  # previous mean position of all feet
+            "heading": np.zeros(2),  # reference headings of both halves
+            "lead": 0.0,  # lead of the half that was lowered last
+            "torso": np.zeros((2, 2)),  # slide and turn at start and end of a step
+            "ahead": np.zeros((2, 2)),  # leads of both halves at start and end of a step
+            "z": np.zeros(2),  # z of the first half at start and end of a step
+            "shift": np.zeros(3),  # integrals of the errors: z, then x and y components of world z in axes of the first half
             "place": np.zeros((n, 3)),  # footholds in the world
             "foot": np.zeros(n),  # z of the feet at the start of a step
             "top": np.zeros(n),  # z of raised feet
-            "joints": np.zeros(len(walker.joints)),  # target at the next call
+            "joints": np.zeros(len(walker.joints)),  # joint targets at the next call
         }
         self.commanded = self._servos.commanded
         self.signals = {"error.z": "m", "error.roll": "rad", "error.pitch": "rad", "error.yaw": "rad"}

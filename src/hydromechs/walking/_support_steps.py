@@ -137,9 +137,8 @@ class Steps:
     def joints(self, home: Array, torso: Array, ahead: Array, feet: Array, z: Scalar, tilt: Array) -> Array:
         """Return all joint positions [m, rad], shape (nj,), for feet displaced by leads `ahead` (2,) from `home` (n, 3) [m].
 
-        `feet` (n,) contains the foot heights in the world [m], `z` is the height of the first half's origin, `tilt` (2,)
-        contains the x and y components of world z in its axes, and `torso` (2,) is slide [m] and turn [rad] of the second
-        half.
+        `feet` (n,): foot heights in the world [m]; `z`: height of the first half's origin [m]; `tilt` (2,): x and y components
+        of world z in axes of the first half; `torso` (2,): slide [m] and turn [rad] of the second half.
         """
         places = np.column_stack([home[:, 0] + ahead[self.walker.half], home[:, 1], home[:, 2]])
         places[:, 2] = feet - z - self.flat(torso, places) @ tilt - self.deep
@@ -200,7 +199,7 @@ class Steps:
             off = off - 2.0 * math.pi * nearest_integer(off / (2.0 * math.pi))
             turned = clamp(where(goes, 1.0, -1.0) * off, *self._limits)
         longest = 0.5 * stride
-        lead = minimum(longest, rest - 0.5 * lead_before)  # with that of the last step, which brings the halves together
+        lead = minimum(longest, rest - 0.5 * lead_before)  # so that the last step aligns the halves
         lead = where(lead < ARRIVED, 0.0, lead)
         tried = [lead + longest * x for x in TRIED.tolist()]
         stands = select(goes, np.array(halves[0]), np.array(halves[1]))

@@ -130,23 +130,23 @@ class Walk(TracedBlock):
         if self.given_height is not None:
             self.height = self.given_height
         self.design = {
-            "stance": stance,  # angles of the legs at the start
-            "homes": homes[:, :2],  # neutral places of the feet on the body
-            "offsets": offsets,  # of the gait
+            "stance": stance,  # initial leg angles
+            "homes": homes[:, :2],  # neutral foot positions in body axes
+            "offsets": offsets,  # phase offsets of the gait
             "height": self.height,
         }
         self.first_memory = {
-            **self.design,  # a resumed run keeps those of its start
+            **self.design,  # a resumed run keeps the values of the original start
             "course": np.zeros(3),  # start pose: x, y, heading
             "body": np.zeros(3),  # z of the body, slopes dz/dx and dz/dy ahead and sideways
             "shift": np.zeros(6),  # integrals of the errors: position in world axes, rotation vector in body axes
-            "angles": np.zeros((n, 3)),  # target at the next call
-            "foot": np.zeros((n, 3)),  # target feet, or the start of a swing, as commanded
-            "goal": np.zeros((n, 3)),  # end of a swing, as commanded
+            "angles": np.zeros((n, 3)),  # joint targets at the next call
+            "foot": np.zeros((n, 3)),  # commanded foot positions; for swinging feet, at the start of the swing
+            "goal": np.zeros((n, 3)),  # commanded end of a swing
             "place": np.zeros((n, 3)),  # footholds in the world
-            "top": np.zeros(n),  # z of a swing's highest point, as commanded
+            "top": np.zeros(n),  # commanded z of the highest point of a swing
             "swings": np.zeros(n),  # 1 while a foot swings
-            "late": np.zeros(n),  # gait progress at the start of its swing
+            "late": np.zeros(n),  # gait progress at the start of the swing
         }
         self.commanded = self._servos.commanded
         words = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}

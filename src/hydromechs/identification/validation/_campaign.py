@@ -154,7 +154,7 @@ def _recorded(
     """Return one trial or, if `last` [s] is given, the final section of a record without motion."""
     logs = _logs(study, model, folder, name)
     begins, logs = _from_zero(_begins(study, folder, name) if last is None else _end(study, logs), logs)
-    if last is not None:  # no motion: the initial state is fitted to the first seconds of the used part
+    if last is not None:  # without motion, fit the initial state to the first seconds of the section
         end = _end(study, logs)
         first = max(end - last, *(float(log.time[0]) for log in logs.values()))
         begins = first + min(study.window, 0.5 * (end - first))
@@ -233,7 +233,7 @@ def _limits(model: Model, joint: str, offset: float) -> tuple[float, float] | No
 
 
 LONG_AGO, NEAR = 1e6, 100.0
-"""Minimum time of an absolute clock, and time of the motion start after the clock is shifted [s]."""
+"""Time above which a clock counts as absolute, and start time of the motion after the clock is shifted [s]."""
 SLOW = 5.0
 """Maximum sampling interval of a record of motion [s]."""
 CUT = 0.1

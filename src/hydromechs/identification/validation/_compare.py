@@ -67,7 +67,9 @@ def compare_variants(
     groups = campaign.groups
     count = folds or len(groups)
     if not 2 <= count <= len(groups):
-        raise ValueError(f"folds is {folds}, outside [2, {len(groups)}]; use at most the {len(groups)} motions in {data}")
+        raise ValueError(
+            f"folds is {folds}, outside [2, {len(groups)}]; use at most {len(groups)}, the number of motions in {data}"
+        )
     jobs = [tuple(groups[k::count]) for k in range(count)]
     models = 1 + len(study.variants)
     on_message(f"{len(campaign.trials)} trials of {len(groups)} motions, {count} fits of each of {models} models")

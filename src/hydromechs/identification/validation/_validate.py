@@ -66,7 +66,7 @@ def in_processes(
                 _drain(updates, progress)
                 for future in done:
                     yield waiting.pop(future), future.result()
-        finally:  # after a failure the others need not start
+        finally:  # after a failure, drop the jobs that have not started
             pool.shutdown(wait=False, cancel_futures=True)
 
 
