@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from yaml.composer import Composer
 
+from hydromechs import library
 from hydromechs.cli import main
 from hydromechs.model import Model
 from hydromechs.scenario import Scenario
@@ -21,6 +22,7 @@ class Started(BaseException):
 @pytest.fixture
 def counted(monkeypatch, tmp_path):
     """Run a command up to its first step: how often YAML was parsed, and models, scenarios and plants by name were built."""
+    library._library_model.cache_clear()
     found = {"files": Counter(), "models": Counter(), "scenarios": Counter(), "plants": Counter()}
 
     def count(cls, method, what, name):

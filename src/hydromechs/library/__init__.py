@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +72,14 @@ def load(source: str | os.PathLike, *, code: bool = False, **options: Any) -> Mo
         options: Options of `hydromechs.import_file` for a robot description: packages, folders, base, placeholders, arguments.
     """
     if not is_path(source):
-        return load_file(model_path(str(source)), code=True, **options)
+        return load_file(model_path(str(source)), code=True, **options) if options else _library_model(str(source))
     return load_file(os.fspath(source), code=code, **options)
+
+
+@cache
+def _library_model(name: str) -> Model:
+    """Return a library model; models do not change, and scenarios load the same ones repeatedly."""
+    return load_file(model_path(name), code=True)
 
 
 def scenario_names() -> tuple[str, ...]:
