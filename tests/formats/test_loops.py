@@ -152,7 +152,7 @@ def test_mjcf_with_loops_comes_back(tmp_path):
 @pytest.mark.parametrize(
     "change, words",
     [
-        (('body2="s"', 'body2="t"'), "line 12: connect 'pin': body2 is 't'; there is no such body"),
+        (('body2="s"', 'body2="t"'), "line 12: connect 'pin': body2 is 't', but this body does not exist"),
         (
             ('joint2="c"', 'joint2="b"'),
             "line 11: joint 'cam': joint2 is 'b', but this joint does not exist or has several coordinates",

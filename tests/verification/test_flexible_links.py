@@ -313,7 +313,7 @@ def test_wrong_beams_are_named():
     ):
         with pytest.raises(ValueError, match=word):
             replace(BEAM, **change)
-    with pytest.raises(hm.ModelError, match=r"'arm'.*position.*must have 5"):
+    with pytest.raises(hm.ModelError, match=r"'arm'.*position.*must be 5"):
         cantilever(replace(BEAM, position=(0.1,)))
     with pytest.raises(hm.ModelError, match=r"arm\.top"):
         hm.Model(

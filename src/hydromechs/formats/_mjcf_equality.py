@@ -76,7 +76,8 @@ class Equalities:
         name = item.text(key, default)
         if name not in known:
             what = "site" if key.startswith("site") else "body"
-            item.fault(f"{key} is {name!r}; there is no such {what}", name, f"use the name of a {what} in the file", of=key)
+            remedy = f"use the name of a {what} in the file"
+            item.fault(f"{key} is {name!r}, but this {what} does not exist", name, remedy, of=key)
             return None
         return known[name]
 

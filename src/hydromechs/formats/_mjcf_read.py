@@ -43,7 +43,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     actuators, ratios = read_actuators(document, settings, names, kinds, reader)
     components += actuators
     if settings.density and not any(read.body.hydro for read in reader.bodies):
-        done = "used as the water density; drag of inertia boxes is ignored, use hydromechs.add_water"
+        done = "used as the water density; drag of inertia boxes is ignored (use hydromechs.add_water)"
         findings.note("assumed", document.section("option")[-1], "<option>", f"density={settings.density:g}", done)
     loops = Equalities(document, reader.places(), reader.site_places(), reader.zeros(), reader.add_frame).read()
     document.list_the_rest()

@@ -436,7 +436,8 @@ class _ScenarioReader(Reader):
             n = {"heading_deg": 0, "rpy_deg": 3, "quaternion": 4}.get(key)
             row = value if isinstance(value, list | tuple) else [value]
             if n is None or len(row) != (n or 1) or not all(type(x) in (int, float) and math.isfinite(x) for x in row):
-                return self.wrong((*path, key), value, f"must be {n or 'one'} finite numbers, of {', '.join(TURNS)}") and None
+                count = f"{n} finite numbers" if n else "one finite number" if n == 0 else f"under a key of {', '.join(TURNS)}"
+                return self.wrong((*path, key), value, f"must be {count}") and None
         if len(given) != 1:
             if given or "joints" in path:
                 shown = ", ".join(f"{key} {show(value)}" for key, value in given.items()) or "no orientation"

@@ -54,7 +54,7 @@ class Water:
     def __init__(self, findings: Findings, frames: Frames, model: str) -> None:
         self.findings, self.frames = findings, frames
         self.model = model
-        """Name of the model, which is not a prefix of link names, if the file has only one model; empty otherwise."""
+        """Name of the only model of the file, which is not a prefix of link names; empty if the file has several models."""
         self.density, self.specified = DENSITY, False
         """Water density [kg/m³]."""
         self.floats: Element | None = None

@@ -143,7 +143,9 @@ class SdfWriter(RobotWriter):
             kind = "universal"
         elif len(parts) > 1 or not kind:
             names = ", ".join(p.kind for p in parts)
-            raise UnsupportedFeature(f"body {body.name!r}: an SDF has no joint of the parts {names}; write the model as .yaml")
+            raise UnsupportedFeature(
+                f"body {body.name!r}: an SDF has no joint with the parts {names}; write the model as .yaml"
+            )
         joint = self.tag.add("joint", name=self._new_name(f"{self.names[body.name]}_joint"), type_=kind)
         joint.add("parent", self.names[body.parent] if body.parent else "world")
         joint.add("child", self.names[body.name])

@@ -164,7 +164,7 @@ def _inertia(c: _Collector, inertia: Any) -> None:
             "use the order xx yy zz xy xz yz, about the centre of mass",
         )
     elif inertia.mass == 0 and d > 0:
-        c.add(("inertia", "tensor"), f"the mass is 0 but the tensor is not ({moments}); give the mass, or omit both")
+        c.add(("inertia", "tensor"), f"the mass is 0 but the tensor is not ({moments}); set the mass, or omit both")
 
 
 def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[str]) -> None:

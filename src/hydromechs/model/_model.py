@@ -209,7 +209,7 @@ class Model:
 
     @cached_property
     def nv(self) -> int:
-        """Number of velocity coordinates, the degrees of freedom."""
+        """Number of velocity coordinates (degrees of freedom)."""
         return sum(b.joint.nv for i, b in enumerate(self.bodies) if self.owner[i] == i)
 
     @cached_property

@@ -49,14 +49,14 @@ class ShapeAddedMass:
     shape: str | Placed
     """Name of a shape of the body, or an inline shape."""
     placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
-    """The shape of the body that `shape` names; set by the body."""
+    """Body shape with the name `shape`; set by the body."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", own_shape(self.shape, "added_mass"))
 
     @property
     def solid(self) -> Placed:
-        """The shape on the body."""
+        """Shape of the element, placed on the body."""
         return solid_of(self)
 
 

@@ -236,7 +236,7 @@ class ModalLink(FlexibleLink):
         texts = [(k, line.replace(",", " ").split()) for k, line in enumerate(lines, 1) if line.split("#")[0].strip()]
         width, n, rows = 4 + 6 * len(self.frequencies), len(self.frequencies), []
         if len(texts) > MAX_NODES:
-            raise ValueError(f"mode file {self.file!r} has {len(texts)} nodes, at most {MAX_NODES} are possible; use fewer")
+            raise ValueError(f"mode file {self.file!r} has {len(texts)} nodes; use at most {MAX_NODES}")
         for k, row in texts:
             if len(row) != width:
                 raise ValueError(

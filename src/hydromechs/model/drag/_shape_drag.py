@@ -40,7 +40,7 @@ class ShapeDrag(DragElement):
     points: Points = 4
     """Number of Gauss points along a cylinder, or along each edge of a face of a box, 1 to 64 [-]."""
     placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
-    """The shape of the body that `shape` names; set by the body."""
+    """Body shape with the name `shape`; set by the body."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", own_shape(self.shape, "drag"))
@@ -51,7 +51,7 @@ class ShapeDrag(DragElement):
 
     @property
     def solid(self) -> Placed:
-        """The shape on the body."""
+        """Shape of the element, placed on the body."""
         return solid_of(self)
 
     @property

@@ -42,7 +42,7 @@ class SurfaceDrag(DragElement):
     points: Literal[1, 3] = 3
     """Number of points on each panel."""
     placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
-    """The shape of the body that `shape` names; set by the body."""
+    """Body shape with the name `shape`; set by the body."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", own_shape(self.shape, "drag"))
@@ -51,7 +51,7 @@ class SurfaceDrag(DragElement):
 
     @property
     def solid(self) -> Placed:
-        """The shape on the body."""
+        """Shape of the element, placed on the body."""
         return solid_of(self)
 
     @property
@@ -116,7 +116,7 @@ class SurfaceDrag(DragElement):
             yield Fault(("shape",), f"{label}.shape has {n} surface points, the maximum is {MAX_POINTS}; {remedy}")
             return
         if self.reference == "projected" and self.panels()[2].min() < 0.0:
-            yield unfit(label, "reference", self.reference, "gives panels of this shape negative drag", "use reference: wetted")
+            yield unfit(label, "reference", self.reference, "which gives panels negative drag", "use reference: wetted")
 
 
 def _rule(points: int) -> Array:
