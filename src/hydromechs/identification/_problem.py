@@ -400,7 +400,7 @@ class Problem:
         return Evaluated(np.concatenate(rows), ds, dl, dn, channels, times, error)
 
     def _gaps(self, nodes: Nodes, ends: SensitiveState, g: int) -> Gaps:
-        """Return the gaps between the ends of pieces and the nodes at which the next ones start."""
+        """Return the gaps between the ends of pieces and the nodes at the starts of the next pieces."""
         nv = self.plant.model.nv
         before = [p - 1 for p, piece in enumerate(self.pieces) if piece.node >= 0]
         u, slopes, by_u = self.dynamics.between(nodes.q, ends.q[before], ends.S[before][:, :nv])

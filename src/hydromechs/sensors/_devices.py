@@ -77,7 +77,7 @@ DEVICES: Mapping[str, Device] = {
     "bar30": Device(
         DepthGauge,
         {"rate": 10.0, "noise": Noise(sigma=0.005, bias=0.05, resolution=0.002, limit=300.0)},
-        "resolution 2 mm and 300 m: manufacturer's description of the Blue Robotics Bar30; estimates: noise and bias",
+        "resolution 2 mm and range 300 m: manufacturer's data of the Blue Robotics Bar30; estimates: noise and bias",
     ),
     "quartz_depth": Device(
         DepthGauge,
