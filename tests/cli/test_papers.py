@@ -83,7 +83,7 @@ def test_counts_are_printed(run, comparisons, monkeypatch):
     assert (status, err) == (0, "")
     for printed in ("[1085, 982]", "[1314, 1193]", "[2392, 2091]", "[7540, 6658]", "[2601, 2277]", "[70, 71]", "[389, 370]"):
         assert printed in out
-    for printed in ("tiburon_titan2", "[7658, 6237]", "less than Brandl", "12589"):
+    for printed in ("tiburon_titan2", "[7658, 6237]", "saving over Brandl", "12589"):
         assert printed in out
     counted = json.loads(run("papers", "counts", "--json")[1])
     for row in counted["comparisons"]:
