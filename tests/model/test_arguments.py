@@ -88,10 +88,10 @@ class Odd:
 @pytest.mark.parametrize(
     "added, wrench, words",
     [
-        (np.ones(6), np.zeros(6), "body 'b': Odd.added_mass must return shape (6, 6), got (6,)"),
-        (np.triu(np.ones((6, 6))), np.zeros(6), "body 'b': Odd.added_mass must return a symmetric matrix"),
-        (np.eye(6), np.zeros(3), "body 'b': Odd.wrench must return shape (6,), got (3,)"),
-        (np.eye(6), 0.0, "body 'b': Odd.wrench must return shape (6,), got ()"),
+        (np.ones(6), np.zeros(6), "body 'b': Odd.added_mass returned shape (6,); return shape (6, 6)"),
+        (np.triu(np.ones((6, 6))), np.zeros(6), "body 'b': Odd.added_mass returned an asymmetric matrix"),
+        (np.eye(6), np.zeros(3), "body 'b': Odd.wrench returned shape (3,); return shape (6,)"),
+        (np.eye(6), 0.0, "body 'b': Odd.wrench returned shape (); return shape (6,)"),
     ],
 )
 def test_custom_hydrodynamics_of_wrong_shape(added, wrench, words):

@@ -70,7 +70,11 @@ def test_checks_have_different_names(folder):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("height: 1, period: 6", "height: 5, period: 2", "environment.waves.0: wave.height is 5 m; a wave of 2 s breaks above"),
+        (
+            "height: 1, period: 6",
+            "height: 5, period: 2",
+            "environment.waves.0: wave.height is 5 m, but a wave of 2 s breaks above",
+        ),
         ("arm: 0.5", "arm: 2", "models.0: joint 'arm' starts at 2, but its stops allow -1.5 to 1.5"),
         ("position: [0, 0, 5], joints", "position: [0, 0, 25], joints", "models.0 starts 5.15 m inside"),
         ("duration: 0.2", "duration: 1.0e+300", "record is 0.1 s: a run of 1e+300 s has more than 1e+09 samples"),

@@ -155,5 +155,5 @@ def test_ripples_on_a_hull_ask_for_no_million_strips(shape):
     inertia = hm.Inertia(mass=1000.0, tensor=(100, 100, 100, 0, 0, 0))
     body = hm.Body(name="hull", joint=hm.joints.Free(), inertia=inertia, hydro=hm.Hydro(volume=1.0), shapes=(shape,))
     waves = hm.Environment(waves=[hm.hydro.RegularWave(height=0.001, period=0.1)])
-    with pytest.raises(ValueError, match=r"body 'hull': waves of 0.0156 m need \d+ strips.*longer waves"):
+    with pytest.raises(ValueError, match=r"body 'hull': waves of 0.0156 m require \d+ strips.*longer waves"):
         hm.Simulation(hm.Model(name="ripples", bodies=[body]), environment=waves, step=0.01).run(0.01)

@@ -203,12 +203,15 @@ def test_traced_is_the_same_and_has_finite_slopes(profile):
     [
         (lambda: Current(velocity=(1.0, 2.0)), "current.velocity is .*, must have 3 numbers"),
         (lambda: Current(velocity=(1.0, 2.0, math.inf)), r"current.velocity is \[1.0, 2.0, inf\], must be finite"),
-        (lambda: Current(times=(0.0, 1.0), velocities=((0, 0, 0),)), "must have a row for each of 2 current.times, has 1"),
+        (
+            lambda: Current(times=(0.0, 1.0), velocities=((0, 0, 0),)),
+            "must have one row for each of 2 current.times, but has 1",
+        ),
         (
             lambda: Current(times=(1.0, 1.0), velocities=((0, 0, 0),) * 2),
             "current.times is .* must increase, but has 1 after 1",
         ),
-        (lambda: Current(velocity=(1, 0, 0), times=(1.0,), velocities=((0, 0, 0),)), "keep one of the two"),
+        (lambda: Current(velocity=(1, 0, 0), times=(1.0,), velocities=((0, 0, 0),)), "remove one of them"),
         (lambda: Current(velocity=(1, 0, 0), profile="log"), "current.profile is 'log'"),
         (lambda: PowerLaw(depth=0.0), "profile.depth is 0"),
         (lambda: DepthTable(depths=(), factors=()), r"profile.depths is \[\]"),

@@ -241,8 +241,9 @@ def test_components_have_the_height_and_the_spectrum(sea):
 def test_acceleration_does_not_scatter(sea, components):
     """Verify the standard deviations of elevation, velocity and acceleration at the surface of 20 seas against the spectrum.
 
-    A bin of the tail, where ω⁴ S falls with 1/ω, reaches over 2 ln(6)/n of ln ω at most: ω⁴ scatters by 8 ln(6)/(√12 n) in it. It
-    has 2/n of the variance at most; n/2 such bins scatter by 5.9 n^(−3/2) of it, its root by half of that: 1.8 % for 30 waves.
+    A bin of the tail, where ω⁴ S falls with 1/ω, reaches over 2 ln(6)/n of ln ω at most: ω⁴ scatters by 8 ln(6)/(√12 n) in it.
+    It has 2/n of the variance at most; n/2 such bins scatter by 5.9 n^(−3/2) of it, its root by half of that: 1.8 % for 30
+    waves.
     """
     sea = sea(significant_height=2.5, peak_period=9.0, components=components)
     omega = 2 * np.pi / 9.0 * np.geomspace(0.3, 6.0, 20001)
@@ -303,13 +304,13 @@ def test_no_waves_no_motion():
         (lambda: RegularWave(height=1.0, period=math.nan), "wave.period is nan"),
         (lambda: JonswapSea(significant_height=1.0, peak_period=5.0, gamma=0.5), "sea.gamma is 0.5"),
         (lambda: JonswapSea(significant_height=1.0, peak_period=5.0, components=0), "sea.components is 0"),
-        (lambda: Environment(waves=("swell",)), "environment.waves has 'swell'"),
+        (lambda: Environment(waves=("swell",)), "environment.waves contains 'swell'"),
         (lambda: Environment(waves=RegularWave(height=1.0, period=5.0)), "environment.waves is .* must be a list"),
         (lambda: Environment(water_depth=-3.0), "environment.water_depth is -3"),
         (lambda: wave_components(Environment(waves=(RegularWave(height=3.0, period=3.0),)), G), "breaks above 2 m"),
         (
             lambda: wave_components(Environment(waves=(JonswapSea(significant_height=5.0, peak_period=4.0),)), G),
-            "sea.significant_height is 5 m; a sea with a peak period of 4 s breaks above about 1.67 m",
+            "sea.significant_height is 5 m, but a sea with a peak period of 4 s breaks above about 1.67 m",
         ),
         (
             lambda: wave_components(

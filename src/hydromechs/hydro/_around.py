@@ -8,8 +8,8 @@ T) give its force on the body,
     dv_r/dt = dv/dt + ω × v_f − Σ s_j (Dv/Dt + G_j (ẋ_j − v(x_j))),
 
 all in body axes. The last term is the force of a converging stream (Taylor 1928): on a fixed body in a steady stream,
-F + m_f Dv/Dt = ∇(½ m_f v² + ½ v·A v). For a sphere the terms with G cancel in waves; in a shear flow they leave the lift
-½ m_f (v − ẋ) × curl v (Auton, Hunt and Prud'homme 1988). In water that moves uniformly over the body they vanish.
+F + m_f Dv/Dt = ∇(½ m_f v² + ½ v·A v). For a sphere, the terms with G cancel in waves; in a shear flow, the lift
+½ m_f (v − ẋ) × curl v remains (Auton, Hunt and Prud'homme 1988). The terms vanish if the water moves uniformly over the body.
 
 The displaced water exerts m_f (Dv/Dt − g) at each point of the hull: buoyancy and the Froude-Krylov force, with their moment.
 """
@@ -34,22 +34,22 @@ class Flow(NamedTuple):
     """Undisturbed water at a point of a body, in body axes."""
 
     velocity: Array
-    """v [m/s], shape (3,)."""
+    """Water velocity v [m/s], shape (3,)."""
     a_fg: Array
     """Particle acceleration minus gravity, Dv/Dt − g [m/s²], shape (3,)."""
     gradient: Array
-    """∂v_i/∂x_j [1/s], shape (3, 3)."""
+    """Velocity gradient ∂v_i/∂x_j [1/s], shape (3, 3)."""
 
 
 class HullPoint(NamedTuple):
     """Point of the hull that represents part of the displaced volume."""
 
     part: Scalar
-    """Fraction of the body's volume assigned to the point."""
+    """Fraction of the displaced volume assigned to the point."""
     moment: Array
-    """First moment of that part about the body origin, divided by the whole volume [m], shape (3,)."""
+    """First moment of this part about the body origin, divided by the whole volume [m], shape (3,)."""
     a_fg: Array
-    """Acceleration of the water there minus gravity, in body axes [m/s²], shape (3,)."""
+    """Acceleration of the water at the point minus gravity, in body axes [m/s²], shape (3,)."""
 
 
 class SurroundingWater(NamedTuple):
@@ -58,11 +58,11 @@ class SurroundingWater(NamedTuple):
     sampling: WetSampling
     """Points at which the body samples the water."""
     V: Array
-    """Velocity of the body in the world, in body axes [m/s, rad/s], shape (6,)."""
+    """Velocity of the body relative to the world, in body axes [m/s, rad/s], shape (6,)."""
     flows: tuple[Flow, ...]
-    """The water at the points of `sampling`."""
+    """Water at the points of `sampling`."""
     hull: tuple[HullPoint, ...]
-    """The displaced volume and the water there."""
+    """Points that represent the displaced volume, with the water at these points."""
 
 
 class WetStrip(NamedTuple):
@@ -71,21 +71,21 @@ class WetStrip(NamedTuple):
     fraction: Scalar
     """Wet fraction of the strip, 0 to 1."""
     moment: Array
-    """First moment of the wet part about the body origin, divided by the strip's volume [m], shape (3,)."""
+    """First moment of the wet part about the body origin, divided by the volume of the strip [m], shape (3,)."""
     head: Scalar
-    """Integral of depth over the wet part, divided by the strip's volume [m]."""
+    """Integral of depth over the wet part, divided by the volume of the strip [m]."""
     rate: Scalar
-    """Rate of the wet fraction [1/s]."""
+    """Rate of change of the wet fraction [1/s]."""
     share: float
-    """The strip's fraction of the body's volume, 0 to 1."""
+    """Fraction of the volume of the body in the strip, 0 to 1."""
     center: Array
     """Centre of the wet part, or of the strip if it is dry [m], shape (3,)."""
     spread: tuple[Array, ...]
-    """Half distances of the points that represent the wet part [m], shape (3,) each; see `HullStrip`."""
+    """Half distances between the points that represent the wet part [m], shape (3,) each; see `HullStrip`."""
 
     @property
     def away(self) -> list[Array]:
-        """Offsets of these points from the centre [m], shape (3,) each; empty for a strip represented by its centre."""
+        """Offsets of the points from the centre [m], shape (3,) each; empty if the centre represents the strip."""
         return corners(self.spread)
 
     @property
@@ -97,10 +97,14 @@ class WetStrip(NamedTuple):
 def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, depth_rate: Scalar) -> WetStrip:
     """Return the wet part of a strip below a plane surface.
 
-    The spread of its points shrinks with the wet fraction along an upright axis and stays the same along a level one. The
-    surface has
-    the unit normal `down` into the water, in body axes (3,); the strip's centre is at a depth below it [m]. Rates are [1/s] and
-    [m/s].
+    The spread of the points shrinks with the wet fraction along a vertical axis, and is constant along a horizontal axis.
+
+    Args:
+        strip: Strip of the hull.
+        down: Unit normal of the surface into the water, in body axes, shape (3,).
+        down_rate: Rate of change of `down` [1/s], shape (3,).
+        depth: Depth of the centre of the strip below the surface [m].
+        depth_rate: Rate of change of `depth` [m/s].
     """
     wet = immersion(strip.cells, down, depth)
     rate = wetting(strip.cells, down, depth, down_rate, depth_rate)
@@ -124,13 +128,13 @@ def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tup
 
 
 def hull_points(sampling: WetSampling, flows: Sequence[Flow]) -> tuple[HullPoint, ...]:
-    """Return the points of a submerged hull, from the water at its sample points."""
+    """Return the points of a submerged hull, with the water at its sampling points."""
     points = sampling.points
     return tuple(HullPoint(w, w * points[i], flows[i].a_fg) for i, w in sampling.mean)
 
 
 def mean_of(shares: Shares, value: Callable[[int], Array]) -> Array:
-    """Return the weighted mean Σ s_j x_j of the values x of points."""
+    """Return the weighted mean Σ s_j x_j of values x_j at points."""
     total = None
     for i, w in shares:
         term = value(i) if isinstance(w, float) and w == 1.0 else w * value(i)
@@ -146,7 +150,7 @@ def relative_velocity(around: SurroundingWater, shares: Shares) -> Array:
 
 
 def added_mass_force(around: SurroundingWater, item: AddedMassAt) -> Array:
-    """Return the force of an added mass except −M a', where a' is the acceleration minus gravity [N, N·m], shape (6,)."""
+    """Return the wrench of an added mass without −M a', where a' is the acceleration minus gravity [N, N·m], shape (6,)."""
     V, w, M = around.V, around.V[3:], item.matrix
     V_r = relative_velocity(around, item.shares)
     a_fg = mean_of(item.shares, lambda i: around.flows[i].a_fg + _convective_rate(around, i))
@@ -157,13 +161,13 @@ def added_mass_force(around: SurroundingWater, item: AddedMassAt) -> Array:
 
 
 def _convective_rate(around: SurroundingWater, i: int) -> Array:
-    """Return G (ẋ − v): rate of the water's velocity at a body point minus the particle acceleration, shape (3,)."""
+    """Return G (ẋ − v), the rate of the water velocity at a body point minus the particle acceleration [m/s²], shape (3,)."""
     flow, x = around.flows[i], around.sampling.points[i]
     return flow.gradient @ (around.V[:3] + cross(around.V[3:], x) - flow.velocity)
 
 
 def _gradient_force(around: SurroundingWater, item: AddedMassAt, P: Array) -> Array:
-    """Return Σ s_j (Gᵀ P at x_j), shape (6,)."""
+    """Return the wrench Σ s_j (Gᵀ P at x_j) about the body origin [N, N·m], shape (6,)."""
 
     def at(i: int) -> Array:
         return shift_wrench(np.concatenate([around.flows[i].gradient.T @ P, np.zeros(3)]), around.sampling.points[i])
@@ -172,13 +176,13 @@ def _gradient_force(around: SurroundingWater, item: AddedMassAt, P: Array) -> Ar
 
 
 def gradient_power(around: SurroundingWater, item: AddedMassAt) -> Scalar:
-    """Return V_r · Σ s_j (Gᵀ P at x_j) [W]: F · V_r = −dT/dt minus this, for the force F of an added mass."""
+    """Return the power V_r · Σ s_j (Gᵀ P at x_j) [W]; the force F of an added mass satisfies F · V_r = −dT/dt − power."""
     V_r = relative_velocity(around, item.shares)
     return _gradient_force(around, item, (item.matrix @ V_r)[:3]) @ V_r
 
 
 def drag_of(around: SurroundingWater, item: DragAt) -> tuple[Array, Array]:
-    """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,)."""
+    """Return the wrench of a drag element [N, N·m] and its velocity relative to the water [m/s, rad/s], shape (6,) each."""
     V_r = relative_velocity(around, item.shares)
     if isinstance(item.numbers, Strips):
         mean = around.V[:3] - V_r[:3]

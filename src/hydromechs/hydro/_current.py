@@ -1,4 +1,4 @@
-"""Currents: the uniform part over time, the profile over depth, and the total motion of the water."""
+"""Currents: uniform flow over time, profile over depth, and total motion of the water."""
 
 import math
 from bisect import bisect_right
@@ -13,29 +13,29 @@ from ._environment import Environment, Gusts, Profile
 from ._waves import WaveComponents, wave_motion
 
 BLOCK = 8192
-"""Number of gust samples drawn at once; it affects results only by rounding."""
+"""Number of gust samples drawn in one block; the block size affects results only by rounding."""
 DOUBLED = [2**k for k in range(BLOCK.bit_length())]
-"""1, 2, 4, ..., BLOCK."""
+"""Powers of 2 up to BLOCK."""
 
 
 class FlowSegment(NamedTuple):
-    """Current and gusts from t_begin to t_end: velocity + slope (t − t_begin)."""
+    """Linear segment of current and gusts from t_begin to t_end: velocity + slope (t − t_begin)."""
 
     t_begin: float
-    """Start [s], at or before the requested time."""
+    """Start time, at or before the requested time [s]."""
     t_end: float
-    """End [s], after the requested time; may be infinite."""
+    """End time, after the requested time; may be infinite [s]."""
     velocity: Array
     """Velocity at t_begin, in world axes [m/s], shape (3,)."""
     slope: Array
-    """Its rate of change [m/s²], shape (3,)."""
+    """Rate of change of the velocity [m/s²], shape (3,)."""
 
 
 class UniformFlow:
     """Current and gusts at the surface over time, as linear segments.
 
-    It depends only on the environment, the seed and time: gusts are drawn when they are first needed, but always in the
-    same order from time 0. Before time 0 gusts keep their first value.
+    The flow depends only on the environment, the seed and time. Gusts are drawn when first needed, but always in the same
+    order from time 0. Before time 0, gusts have their value at time 0.
     """
 
     def __init__(self, environment: Environment, seed: int = 0) -> None:
@@ -49,7 +49,7 @@ class UniformFlow:
         """Return the linear segment at time `t` [s]."""
         t = float(t)
         if not math.isfinite(t):
-            raise ValueError(f"t is {t}, must be a finite time")
+            raise ValueError(f"time t is {t} s, must be finite")
         parts = [self._current_segment(t), self._gust_segment(t)]
         t_begin = max(part.t_begin for part in parts)
         velocity, slope = np.zeros(3), np.zeros(3)
@@ -59,7 +59,7 @@ class UniformFlow:
         return FlowSegment(t_begin, min(part.t_end for part in parts), velocity, slope)
 
     def velocity(self, t: float) -> Array:
-        """Return the velocity at time `t` [s], in world axes [m/s], shape (3,)."""
+        """Return the velocity in world axes [m/s], shape (3,), at time `t` [s]."""
         part = self.segment(t)
         return part.velocity + part.slope * (t - part.t_begin)
 
@@ -78,7 +78,7 @@ class UniformFlow:
         return FlowSegment(times[k - 1], times[k], a, (b - a) / (times[k] - times[k - 1]))
 
     def described(self) -> dict[str, Any]:
-        """Return the current as segments, and the numbers of the gusts, for a program in another language."""
+        """Return the current as segments, and the parameters of the gusts, for programs in other languages."""
         segments, t = list[Any](), 0.0
         while math.isfinite(t):
             s = self._current_segment(t)
@@ -106,11 +106,12 @@ class UniformFlow:
         return FlowSegment(begin, end, a.copy(), (b - a) / (end - begin))
 
     def _samples(self, gusts: Gusts, k: int) -> Array:
-        """Return samples k and k + 1 of the gusts [m/s], shape (2, 3).
+        """Return gust samples k and k + 1 [m/s], shape (2, 3).
 
-            x_{k+1} = φ x_k + σ √(1 − φ²) w_k,  φ = e^(−interval/time_constant),  x_0 = σ w_0: stationary and exact.
+            x_{k+1} = φ x_k + σ √(1 − φ²) w_k,  φ = e^(−interval/time_constant),  x_0 = σ w_0
 
-        One block of samples is kept, and the start of each earlier block, so that any of them can be drawn again.
+        The process is stationary, and the correlation is exact. Only one block of samples is stored, with the random state at
+        the start of each earlier block, so that earlier samples can be drawn again.
         """
         block, row = divmod(k, BLOCK)
         if block != self._block:
@@ -131,13 +132,13 @@ class UniformFlow:
 
 
 def _process(gusts: Gusts) -> tuple[float, Array]:
-    """Return the correlation from sample to sample, and the standard deviation of the independent part [m/s], shape (3,)."""
+    """Return the correlation of consecutive samples, and the standard deviation of the innovation [m/s], shape (3,)."""
     drive = np.array(gusts.sigma) * math.sqrt(-math.expm1(-2.0 * gusts.interval / gusts.time_constant))
     return math.exp(-gusts.interval / gusts.time_constant), drive
 
 
 def profile_factor(profile: Profile, depth: Scalar) -> Scalar:
-    """Return the factor on the velocity of current and gusts at a depth below the mean surface [m]."""
+    """Return the factor on current and gusts at a depth below the mean surface [m]."""
     return profile.factor(depth)
 
 
@@ -154,7 +155,7 @@ class FluidMotion(NamedTuple):
     acceleration: Array
     """Material derivative ∂v/∂t + (v·∇) v [m/s²], shape (3,)."""
     elevation: Scalar
-    """Height of the surface above its mean, over that point [m]."""
+    """Elevation of the surface above the point, relative to the mean surface [m]."""
 
 
 def fluid_motion(
@@ -169,16 +170,23 @@ def fluid_motion(
     *,
     above: bool = True,
 ) -> FluidMotion:
-    """Return the combined motion of current, gusts and waves, v = f(d) U + v_w, and the acceleration of a water particle:
+    """Return the velocity v of the water in current, gusts and waves, and the acceleration of a water particle.
 
-        Dv/Dt = f dU/dt + f'(d) (down·v) U + ∂v_w/∂t + ∇v_w (v − c)
+        v = f(d) U + v_w(p − c t, t),    Dv/Dt = f dU/dt + f'(d) (down·v) U + ∂v_w/∂t + ∇v_w (v − c)
 
-    The current carries the particle through the waves, and vertical motion through the profile.
+    The current carries the particle through the waves, and vertical motion carries the particle through the profile. A steady
+    current also carries the waves, with the velocity c.
 
-    The profile f is a factor on U as a function of depth; `velocity` U, current and gusts at the surface [m/s], and its `rate`
-    dU/dt [m/s²]
-    are in world axes, shape (3,). A steady current carries the waves with the velocity c [m/s], v_w = v_w(p − c t, t).
-    The other arguments are those of `wave_motion`.
+    Args:
+        profile: Factor f on U as a function of depth d.
+        components: Waves.
+        down: Unit vector down in world axes, shape (3,).
+        p: Position of the point in world axes [m], shape (3,).
+        t: Time [s].
+        velocity: Velocity U of current and gusts at the surface, in world axes [m/s], shape (3,).
+        rate: Rate of change dU/dt [m/s²], shape (3,).
+        carried: Velocity c of the waves due to the current [m/s], shape (3,).
+        above: False for points that stay below the mean surface; see `wave_motion`.
     """
     carried = np.asarray(carried)
     down, velocity, rate = np.asarray(down, dtype=float), np.asarray(velocity), np.asarray(rate)

@@ -1,4 +1,4 @@
-"""Data of the water around the mechanism: currents, gusts, waves, the free surface.
+"""Description of the water around a mechanism: currents, gusts, waves, free surface.
 
 Most equations are in the neighbouring modules.  Depth is measured down from the mean surface; velocities are in world
 axes.
@@ -14,53 +14,53 @@ from hydromechs.spatial import clamp, maximum, where
 from hydromechs.values import Bound, Finite, Positive, Rising, Row, Scalar, Vector3, check_fields
 
 LINEAR_PART = 1e-3
-"""Fraction of the water depth, above the bed, in which a line through 0 replaces the power law."""
+"""Fraction of the water depth above the bed in which a straight line from 0 replaces the power law."""
 Sigmas = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
-"""Standard deviations along three axes."""
+"""Standard deviations along three axes, each at least 0."""
 Velocities = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)]
 """Rows of three finite numbers."""
 Components = Annotated[int, Bound(least=1, most=10_000, whole=True)]
 """Number of sine waves."""
 Gamma = Annotated[float, Bound(least=1.0)]
-"""A factor of 1 or more."""
+"""Factor of at least 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uniform:
-    """The current is the same at all depths."""
+    """Uniform current at all depths."""
 
     def factor(self, depth: Scalar) -> Scalar:
-        """Return 1."""
+        """Return 1, the factor at all depths."""
         return 1.0
 
     def slope(self, depth: Scalar) -> Scalar:
-        """Return 0."""
+        """Return 0, the slope at all depths."""
         return 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerLaw:
-    """Factor ((D − d)/D)^a: 1 at the mean surface, slightly more in crests, 0 below the bed.
+    """Power-law factor ((D − d)/D)^a: 1 at the mean surface, slightly more in crests, 0 below the bed.
 
-    In the lowest thousandth of the depth it decreases linearly to 0, so that its slope stays finite.
+    In the lowest thousandth of the depth, the factor decreases linearly to 0, so that its slope stays finite.
     """
 
     depth: Positive
     """Depth D of the bed [m]."""
     exponent: Positive = 1.0 / 7.0
-    """Exponent a [-]."""
+    """Exponent a."""
 
     def __post_init__(self) -> None:
         check_fields(self, "profile")
 
     def factor(self, depth: Scalar) -> Scalar:
-        """s^a with s = max((D − d)/D, 0); near the bed, a straight line from 0."""
+        """Return s^a with s = max((D − d)/D, 0), or the straight line from 0 near the bed."""
         s = maximum((self.depth - depth) / self.depth, 0.0)
         near = LINEAR_PART ** (self.exponent - 1.0) * s
         return where(s > LINEAR_PART, s**self.exponent, near)
 
     def slope(self, depth: Scalar) -> Scalar:
-        """−a s^(a−1)/D above the bed, near the bed, the slope of the line."""
+        """Return the slope −a s^(a−1)/D [1/m], or the slope of the straight line near the bed."""
         s = (self.depth - depth) / self.depth
         a = self.exponent
         power = a * maximum(s, LINEAR_PART) ** (a - 1.0)
@@ -69,20 +69,20 @@ class PowerLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DepthTable:
-    """Factor on the current from a table, interpolated linearly and held constant outside."""
+    """Factor on the current from a table, interpolated linearly and constant outside the table."""
 
     depths: Rising
-    """Depths, increasing [m], shape (n,)."""
+    """Increasing depths [m], shape (n,)."""
     factors: Row
-    """Factor on the velocity at each depth [-], shape (n,)."""
+    """Factor on the velocity at each depth, shape (n,)."""
 
     def __post_init__(self) -> None:
         check_fields(self, "profile")
         n = len(self.depths)
         if not n:
-            raise FieldError("profile.depths", [], "must have at least one depth")
+            raise FieldError("profile.depths", [], "must contain at least one depth")
         if len(self.factors) != n:
-            must = f"must have {n} numbers, one for each depth, has {len(self.factors)}"
+            must = f"must have {n} numbers, one per depth, but has {len(self.factors)}"
             raise FieldError("profile.factors", list(self.factors), must)
 
     @property
@@ -91,14 +91,14 @@ class DepthTable:
         return [(d[i], d[i + 1] - d[i], (f[i + 1] - f[i]) / (d[i + 1] - d[i])) for i in range(len(d) - 1)]
 
     def factor(self, depth: Scalar) -> Scalar:
-        """Interpolate linearly: f_0 + Σ slope_i clamp(d − d_i, 0, d_{i+1} − d_i)."""
+        """Return the factor by linear interpolation: f_0 + Σ slope_i clamp(d − d_i, 0, d_{i+1} − d_i)."""
         out = self.factors[0]
         for begin, length, slope in self._pieces:
             out = out + slope * clamp(depth - begin, 0.0, length)
         return out
 
     def slope(self, depth: Scalar) -> Scalar:
-        """Return the slope of the piece."""
+        """Return the slope of the segment that contains the depth [1/m]."""
         out = 0.0
         for begin, length, slope in self._pieces:
             out = out + where(depth > begin, where(depth <= begin + length, slope, 0.0), 0.0)
@@ -111,25 +111,27 @@ Profile: TypeAlias = Uniform | PowerLaw | DepthTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Current:
-    """A current in world axes: a steady velocity, or a table of velocities over time; times a profile over depth."""
+    """Current in world axes: a steady velocity or a table of velocities over time, multiplied by a profile over depth."""
 
     velocity: Vector3 = (0.0, 0.0, 0.0)
-    """Steady velocity at the surface, in the direction of flow [m/s], shape (3,). Excludes `times`."""
+    """Steady velocity at the surface, in the direction of flow [m/s], shape (3,). Omit it if `times` are given."""
     times: Rising = ()
-    """Times of a table, increasing [s], shape (n,). Excludes `velocity`."""
+    """Increasing times of a table [s], shape (n,). Omit them if `velocity` is given."""
     velocities: Velocities = ()
-    """Velocity at each time [m/s], shape (n, 3); interpolated linearly, held constant before the first and after the last."""
+    """Velocity at each time [m/s], shape (n, 3); interpolated linearly, constant before the first and after the last time."""
     profile: Profile = field(default_factory=Uniform)
-    """Factor on the velocity as a function of depth; 1 if omitted."""
+    """Factor on the velocity as a function of depth. Defaults to 1."""
 
     def __post_init__(self) -> None:
         check_fields(self, "current")
         rows, times = len(self.velocities), len(self.times)
         if rows != times:
             given = [list(row) for row in self.velocities]
-            raise FieldError("current.velocities", given, f"must have a row for each of {times} current.times, has {rows}")
+            raise FieldError(
+                "current.velocities", given, f"must have one row for each of {times} current.times, but has {rows}"
+            )
         if times and any(self.velocity):
-            must = "must be omitted if current.times are given; keep one of the two"
+            must = "cannot be combined with current.times; remove one of them"
             raise FieldError("current.velocity", list(self.velocity), must)
         if not isinstance(self.profile, Profile):
             raise FieldError("current.profile", self.profile, "must be Uniform(), PowerLaw(...) or DepthTable(...)")
@@ -137,14 +139,14 @@ class Current:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gusts:
-    """Random variation of the current: a first-order Gauss-Markov process per world axis, with linear interpolation."""
+    """Random variation of the current: a first-order Gauss-Markov process along each world axis, interpolated linearly."""
 
     sigma: Sigmas
     """Standard deviation along each world axis [m/s], shape (3,)."""
     time_constant: Positive
-    """Time in which the correlation falls to 1/e [s]."""
+    """Time after which the correlation has decreased to 1/e [s]."""
     interval: Positive
-    """Time between samples, an integer multiple of the step [s]; samples have the exact correlation for any interval."""
+    """Interval between samples, an integer multiple of the step [s]; the correlation of samples is exact for any interval."""
 
     def __post_init__(self) -> None:
         check_fields(self, "gusts")
@@ -152,7 +154,7 @@ class Gusts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegularWave:
-    """One long-crested sine wave of linear (Airy) theory: η = H/2 cos(k n·p − ω t + phase), η up."""
+    """Long-crested sine wave of linear (Airy) theory: η = H/2 cos(k n·p − ω t + phase), η positive upwards."""
 
     height: Positive
     """Height H from trough to crest [m]."""
@@ -161,7 +163,7 @@ class RegularWave:
     direction: Annotated[Finite, Degrees()] = 0.0
     """Direction of propagation, from the world's x axis towards its y axis [rad]."""
     phase: Annotated[Finite, Degrees()] = 0.0
-    """Phase at the world's origin at time 0 [rad]; 0 is a crest."""
+    """Phase at the world origin at time 0 [rad]; 0 is a crest."""
 
     def __post_init__(self) -> None:
         check_fields(self, "wave")
@@ -169,7 +171,7 @@ class RegularWave:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PiersonMoskowitzSea:
-    """A long-crested fully developed sea: waves with random phases and the Pierson-Moskowitz spectrum."""
+    """Long-crested, fully developed sea: waves with random phases and the Pierson-Moskowitz spectrum."""
 
     significant_height: Positive
     """Significant wave height, four times the standard deviation of the elevation [m]."""
@@ -186,31 +188,31 @@ class PiersonMoskowitzSea:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JonswapSea(PiersonMoskowitzSea):
-    """A long-crested wind sea with the JONSWAP spectrum: Pierson-Moskowitz with a higher peak, at the same height."""
+    """Long-crested wind sea with the JONSWAP spectrum, which has a higher peak than Pierson-Moskowitz at the same height."""
 
     gamma: Gamma = 3.3
-    """Enhancement of the peak [-]; 1 gives Pierson-Moskowitz."""
+    """Peak enhancement factor; 1 gives the Pierson-Moskowitz spectrum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSurface:
-    """Free surface: a body that crosses it displaces less water. Without it, the water is unbounded."""
+    """Free surface, which reduces the displaced water of bodies that cross it. Without a free surface, water is unbounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The water around the mechanism; `Environment()` is unbounded still water."""
+    """Water around a mechanism; `Environment()` is unbounded still water."""
 
     current: Current | None = None
-    """Current; none if omitted."""
+    """Current. Defaults to no current."""
     gusts: Gusts | None = None
-    """Random variation of the current, with the same profile over depth; none if omitted."""
+    """Random variation of the current, with the same profile over depth. Defaults to no gusts."""
     waves: tuple[RegularWave | PiersonMoskowitzSea | JonswapSea, ...] = ()
     """Waves and seas, which are superposed."""
     water_depth: Positive | None = None
-    """Depth of the bed for the waves [m]; deep water if omitted."""
+    """Depth of the bed for waves [m]. Defaults to deep water."""
     surface: FreeSurface | None = None
-    """Free surface; omit it if bodies stay below it, which is faster."""
+    """Free surface. Omit it for faster simulation if all bodies stay below the surface."""
 
     def __post_init__(self) -> None:
         if isinstance(self.waves, str) or not isinstance(self.waves, Iterable):
@@ -218,7 +220,7 @@ class Environment:
         object.__setattr__(self, "waves", tuple(self.waves))
         for wave in self.waves:
             if not isinstance(wave, RegularWave | PiersonMoskowitzSea):
-                raise ValueError(f"environment.waves has {wave!r}; use RegularWave, PiersonMoskowitzSea or JonswapSea")
+                raise ValueError(f"environment.waves contains {wave!r}; use RegularWave, PiersonMoskowitzSea or JonswapSea")
         for name, kind in (("current", Current), ("gusts", Gusts), ("surface", FreeSurface)):
             value = getattr(self, name)
             if value is not None and not isinstance(value, kind):

@@ -1,12 +1,14 @@
 """Points at which a body samples non-uniform water.
 
-Each element of drag and added mass samples the water at its own position; the displaced volume (the hull) samples it at its
-strips. A strip is a piece of a hull or cylinder along its longest axis, at most `STRIP`/k long for waves with wavenumber k,
-and at most `ACROSS`/k wide. The mean of a harmonic field over a sphere is its value at the centre, and linear waves are
-harmonic; and a curl-free field exerts no moment on a sphere. So only the excess of the second moments S₁ ≥ S₂ ≥ S₃ of
-a strip over those of a sphere matters. In a slender strip it is S_e = S₁ − (S₂ + S₃)/2 along the longest axis; two points at
-±√S_e from the centre reproduce the mean and the first moment of the field to fourth order in the strip's length. In a flat
-strip it is S₁ − S₃ and S₂ − S₃ along two axes, and four points at ±√(S₁ − S₃), ±√(S₂ − S₃) do the same.
+Each element of drag and added mass samples the water at its own position. The displaced volume (the hull) samples the water
+at its strips. A strip is a piece of a hull or cylinder along its longest axis. Its length is at most `STRIP`/k for waves with
+wavenumber k, and its width at most `ACROSS`/k.
+
+The mean of a harmonic field over a sphere is its value at the centre, and linear waves are harmonic. A curl-free field exerts
+no moment on a sphere. Therefore only the excess of the second moments S₁ ≥ S₂ ≥ S₃ of a strip over a sphere matters. In a
+slender strip, the excess is S_e = S₁ − (S₂ + S₃)/2 along the longest axis. Two points at ±√S_e from the centre then reproduce
+the mean and the first moment of the field to fourth order in the length of the strip. In a flat strip, the excess is S₁ − S₃
+and S₂ − S₃ along two axes, and four points at ±√(S₁ − S₃), ±√(S₂ − S₃) have the same accuracy.
 
 Data for the whole body (added-mass matrices, damping coefficients, custom classes) use the mean over the hull.
 All points are determined by the geometry and do not depend on the body frame.
@@ -33,37 +35,37 @@ STRIP = 1.0
 """Largest k L of a strip of length L; two points then integrate a wave to (k L)⁴/4320 = 0.02 %, and a line through them gives
 its velocity at the ends to (k L)²/12 = 8 %."""
 ACROSS = 2.0
-"""Largest k L of a strip across its longest axis."""
+"""Largest k L of a strip of width L across its longest axis."""
 ROUND = 0.05
-"""Excess over S₁ below which a strip counts as round, across its longest axis or in all directions."""
+"""Ratio of excess to S₁ below which a strip counts as round, across its longest axis or in all directions."""
 SEA = 2.0
-"""Maximum frequency that strips resolve over the peak frequency; waves below it carry 4/5 of the velocity's variance."""
+"""Ratio of the maximum resolved frequency to the peak frequency; waves below it contain 4/5 of the velocity variance."""
 
 MAX_STRIPS = 1000
-"""Strips of a hull or cylinder; each has up to four points, of about 100 operations per wave."""
+"""Maximum number of strips of a hull or cylinder; each has up to four points, with about 100 operations per wave."""
 
 Shares: TypeAlias = tuple[tuple[int, float], ...]
-"""Indices of points and their weights in a mean."""
+"""Indices of points, and weights of the points in a mean."""
 
 
 class AddedMassAt(NamedTuple):
-    """Added mass with the points at which it samples the water."""
+    """Added mass, with the points at which it samples the water."""
 
     matrix: Array
-    """About the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
+    """Added-mass matrix about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
     shares: Shares
-    """Points over which it averages the water."""
+    """Points over which the water is averaged."""
 
 
 class DragAt(NamedTuple):
-    """Drag element with the points at which it samples the water."""
+    """Drag element, with the points at which it samples the water."""
 
     numbers: Any
-    """Coefficients of the element, see `DragElement.numbers`."""
+    """Coefficients of the element; see `DragElement.numbers`."""
     shares: Shares
-    """Points over which it averages the water."""
+    """Points over which the water is averaged."""
     stations: tuple[Shares, ...] = ()
-    """Cylinders only: interpolation of the water at each station, in the order of `Strips.wrench`."""
+    """Interpolation of the water at each station of a cylinder, in the order of `Strips.wrench`; empty for other shapes."""
 
 
 class HullStrip(NamedTuple):
@@ -72,39 +74,39 @@ class HullStrip(NamedTuple):
     share: float
     """Fraction of the volume, 0 to 1."""
     center: Array
-    """Its centre [m], shape (3,)."""
+    """Centre [m], shape (3,)."""
     spread: tuple[Array, ...]
-    """Half distances of its points [m], shape (3,) each: one for a slender strip, two for a flat one, none for a round one."""
+    """Half distances between the points [m], shape (3,) each: one if the strip is slender, two if flat, none if round."""
     shares: Shares
     """Points of the strip; their weights sum to 1."""
     cells: tuple[HullCell, ...] = ()
-    """Cells of the strip, relative to its centre; empty for water without a free surface."""
+    """Cells of the strip, relative to its centre; empty without a free surface."""
 
 
 class WetSampling(NamedTuple):
     """Points at which a body samples the water, as nested tuples of numbers."""
 
     points: tuple[Array, ...]
-    """Positions in body axes from the body origin [m], shape (3,) each."""
+    """Positions relative to the body origin in body axes [m], shape (3,) each."""
     mean: Shares
     """Weights of the mean over the hull."""
     hull: tuple[HullStrip, ...]
     """Strips of the displaced volume."""
     added_mass: tuple[AddedMassAt, ...]
-    """Elements of added mass; empty for custom hydrodynamics."""
+    """Added-mass elements; empty for custom hydrodynamics."""
     drag: tuple[DragAt, ...]
-    """Elements of drag; empty for custom hydrodynamics."""
+    """Drag elements; empty for custom hydrodynamics."""
 
     @property
     def fixed(self) -> str:
-        """Text of all parts that are constants of programs even if numbers of the body are open."""
+        """Text of all parts that are constants of compiled programs even if numbers of the body are open parameters."""
         hull = [(s.share, s.center.tolist(), [x.tolist() for x in s.spread], s.shares, s.cells) for s in self.hull]
         elements = [a.shares for a in self.added_mass], [(d.shares, d.stations) for d in self.drag]
         return f"{[x.tolist() for x in self.points]} {self.mean} {hull} {elements}"
 
 
 def strip_wavenumber(environment: Environment, gravity: float) -> float:
-    """Return the wavenumber k that strips resolve [rad/m]: the maximum of regular waves, and of seas `SEA` times the peak."""
+    """Return the maximum wavenumber that strips resolve [rad/m]; for a sea, it is at `SEA` times the peak frequency."""
     depth = math.inf if environment.water_depth is None else environment.water_depth
     periods = [w.period if isinstance(w, RegularWave) else w.peak_period / SEA for w in environment.waves]
     return max((wavenumber(2.0 * math.pi / period, gravity, depth) for period in periods), default=0.0)
@@ -113,16 +115,19 @@ def strip_wavenumber(environment: Environment, gravity: float) -> float:
 def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: bool) -> WetSampling:
     """Return the points at which a body samples the water of `density` [kg/m³].
 
-    The open parameters of `body` may be symbols; `nominal` is the same body with numbers only, which determine the number of
-    points.
-    Strips resolve the wavenumber k [rad/m], see `strip_wavenumber`; `surface`: the water has a free surface.
+    Args:
+        body: Body whose open parameters may be symbols.
+        nominal: The same body with numbers only, which determine the number of points.
+        density: Density of the water [kg/m³].
+        k: Wavenumber that strips resolve, from `strip_wavenumber` [rad/m].
+        surface: True if the water has a free surface.
     """
     try:
         return _sampled(body, nominal, density, k, surface=surface)
     except _TooManyStrips as error:
         raise ValueError(
-            f"body {nominal.name!r}: waves of {2.0 * math.pi / k:.3g} m need {error} strips of its hull or of a cylinder, more "
-            f"than {MAX_STRIPS}; use longer waves, or describe the body by a smaller shape or an ellipsoid"
+            f"body {nominal.name!r}: waves of {2.0 * math.pi / k:.3g} m require {error} strips of the hull or of a cylinder, "
+            f"but the limit is {MAX_STRIPS}; use longer waves, or describe the body by a smaller shape or an ellipsoid"
         ) from None
 
 
@@ -154,7 +159,7 @@ def _sampled(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
 
 
 class _TooManyStrips(Exception):
-    """A hull or cylinder is too long for the waves."""
+    """Error about a hull or cylinder that is too long for the waves."""
 
 
 def _within_limit(n: float) -> None:
@@ -163,14 +168,14 @@ def _within_limit(n: float) -> None:
 
 
 class _Points:
-    """Distinct points: elements at the same position share one."""
+    """Collection of distinct points; elements at the same position share a point."""
 
     def __init__(self) -> None:
         self.found: list[Array] = []
         self._numbers: dict[tuple[float, ...], int] = {}
 
     def number(self, x: Array) -> int:
-        """Return the index of a point, adding it if it is new."""
+        """Return the index of a point; add new points to the collection."""
         x = np.asarray(x)
         if x.dtype == object:  # open parameters: points that coincide now may differ in the next run
             self.found.append(x)
@@ -196,7 +201,7 @@ def _drag_at(element: Any, nominal: Any, density: Scalar, k: float, points: _Poi
     length = element.solid.shape.length
 
     def between(s: float) -> Shares:
-        """Interpolate on the cubic through the four nearest points; linearly if there are only two."""
+        """Return weights of cubic interpolation between the four nearest points, or of linear interpolation with two points."""
         first = min(max(int(np.searchsorted(nodes, s)) - 2, 0), max(len(nodes) - 4, 0))
         near = range(first, min(first + 4, len(nodes)))
         return tuple((numbers[i], math.prod((s - nodes[j]) / (nodes[i] - nodes[j]) for j in near if j != i)) for i in near)
@@ -207,7 +212,7 @@ def _drag_at(element: Any, nominal: Any, density: Scalar, k: float, points: _Poi
 
 
 def _nodes(solid: Placed, k: float) -> list[list[float]]:
-    """Return the stations of the points of each piece of a cylinder: distance from the middle over the length."""
+    """Return the stations of the points in each piece of a cylinder: distance from the middle divided by the length."""
     assert isinstance(solid.shape, Cylinder)
     length = solid.shape.length
     _within_limit(k * length / STRIP)
@@ -220,7 +225,7 @@ def _nodes(solid: Placed, k: float) -> list[list[float]]:
 
 
 def _on_axis(solid: Placed, s: float) -> Array:
-    """Return the point of a cylinder's axis at station s, the distance from the middle over the length [m], shape (3,)."""
+    """Return the point [m], shape (3,), on the axis of a cylinder at station s: distance from the middle over the length."""
     start, end = solid.ends
     return (0.5 - s) * start + (0.5 + s) * end
 
@@ -229,7 +234,7 @@ def _on_axis(solid: Placed, s: float) -> Array:
 
 
 def _hull(body: Body, nominal: Body, k: float, points: _Points, *, surface: bool) -> tuple[HullStrip, ...]:
-    """Return the strips of the displaced volume; they follow an open centre of buoyancy."""
+    """Return the strips of the displaced volume; they move with the centre of buoyancy if it is an open parameter."""
     own = isinstance(body.hydro, Hydro)
     center = nominal.hydro.buoyancy_center if isinstance(nominal.hydro, Hydro) else nominal.inertia.com
     moved = np.array(body.hydro.buoyancy_center) - np.array(center) if own else np.zeros(3)  # type: ignore[union-attr]
@@ -245,7 +250,7 @@ def _hull(body: Body, nominal: Body, k: float, points: _Points, *, surface: bool
 
 
 def corners(spread: Sequence[Array]) -> list[Array]:
-    """Return the points ±a ± b of a strip with the spread a, b from its centre [m], shape (3,) each; none without spread."""
+    """Return the offsets ±a ± b of points with the spread a, b [m], shape (3,) each; empty without spread."""
     out: list[Array] = []
     for a in spread:
         out = [x + y for x in out for y in (-a, a)] if out else [-a, a]
@@ -256,7 +261,7 @@ _Strip: TypeAlias = tuple[float, np.ndarray, tuple[np.ndarray, ...], tuple[HullC
 
 
 def _strips(cells: tuple[HullCell, ...], center: np.ndarray, k: float) -> list[_Strip]:
-    """Return fraction, centre, spread and cells of each strip: one for a short hull, otherwise those of each cell."""
+    """Return fraction, centre, spread and cells of each strip: one strip for a short hull, otherwise strips of each cell."""
     if not cells:
         return [(1.0, center, (), ())]
     whole, size = _strip(cells)
@@ -266,7 +271,7 @@ def _strips(cells: tuple[HullCell, ...], center: np.ndarray, k: float) -> list[_
 
 
 def _strip(cells: Sequence[HullCell]) -> tuple[_Strip | None, float]:
-    """Return one strip of cells, None if its axes are undefined, and its length, that of a line with the largest moment."""
+    """Return the strip formed by cells, or None if its axes are undefined; and the length of a line with the largest moment."""
     share = sum(cell.weight for cell in cells)
     places = [np.array(cell.origin.xyz) for cell in cells]
     center = np.asarray(sum(cell.weight / share * p for cell, p in zip(cells, places, strict=True)))
@@ -292,7 +297,7 @@ def _strip(cells: Sequence[HullCell]) -> tuple[_Strip | None, float]:
 
 
 def _spread(values: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return half distances of the points of a strip with ascending second moments `values`, along the columns of `axes`."""
+    """Return the half distances between points for ascending second moments `values` [m²] along the columns of `axes`."""
     least, middle, most = values
     if middle - least > ROUND * most:
         return math.sqrt(most - least) * axes[:, 2], math.sqrt(middle - least) * axes[:, 1]
@@ -301,13 +306,13 @@ def _spread(values: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _second_moments(cell: HullCell) -> list[float]:
-    """Return the mean of ξ_i² over a cell, in its axes [m²]."""
+    """Return the mean of ξ_i² over a cell, along the axes of the cell [m²]."""
     found = cell.shape.integrals()
     return np.diag(found.second / found.volume).tolist()
 
 
 def _cut(cell: HullCell, k: float) -> list[HullCell]:
-    """Cut a long cylinder across its axis and a large box across all axes; an ellipsoid stays whole."""
+    """Return the pieces of a cell: a long cylinder is cut across its axis, a large box across all axes, an ellipsoid never."""
     shape = cell.shape
     if isinstance(shape, Cylinder):
         wanted = [0.0, 0.0, k * shape.length / STRIP]

@@ -26,45 +26,45 @@ from hydromechs.values import Array, Scalar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HullCell:
-    """A part of the displaced volume of a body: an ellipsoid, a cylinder or a box."""
+    """Part of the displaced volume of a body: an ellipsoid, a cylinder or a box."""
 
     shape: Shape
-    """Its shape, which has `wet` and `wet_rate`."""
+    """Shape with the methods `wet` and `wet_rate`."""
     origin: Origin
-    """Centre and axes on the body."""
+    """Centre and axes, relative to the body."""
     weight: Scalar
     """Fraction of the displaced volume, 0 to 1; negative for a hole."""
 
 
 class Immersion(NamedTuple):
-    """The wet part of a body."""
+    """Wet part of a body."""
 
     fraction: Scalar
     """Wet fraction of the volume, 0 to 1."""
     moment: Array
-    """First moment of the wet part divided by the whole volume, from the body origin in body axes [m], shape (3,); the centre
-    of the wet part
-    is moment/fraction. Fully wet: the centre of buoyancy."""
+    """First moment of the wet part about the body origin, divided by the whole volume, in body axes [m], shape (3,). The
+    centre of the wet part is moment/fraction; for a fully wet body, it is the centre of buoyancy."""
     head: Scalar
-    """Mean over the volume of the depth in the wet part, 0 elsewhere [m]; multiplied by ρ g V it is the energy of buoyancy."""
+    """Integral of depth over the wet part, divided by the whole volume [m]; ρ g V times this is the energy of buoyancy."""
 
 
 class Crossing(NamedTuple):
-    """Effects of a changing wet part, as factors on the added mass of the whole body [1/s]."""
+    """Effects of a changing wet part, as factors on the added mass M_A of the whole body [1/s]."""
 
     push: Scalar
-    """Factor of the force −push M_A V_r."""
+    """Factor in the force −push M_A V_r [1/s]."""
     loss: Scalar
-    """Factor of the lost power, loss V_rᵀ M_A V_r, never below 0."""
+    """Factor in the dissipated power loss V_rᵀ M_A V_r, at least 0 [1/s]."""
 
 
 def hull_cells(body: Body) -> tuple[HullCell, ...]:
     """Return the cells of a body: its shapes, weighted by volume, with their centroid at the centre of buoyancy.
 
-    All shapes are shifted by the same vector. Overlaps count twice, meshes not at all. A capsule is a cylinder and two
-    half-ball ends, each an ellipsoid with the volume, centroid and second moments of the half ball. Without shapes the hull is
-    a sphere of the displaced volume. The shapes of a body without volume are not shifted. A body without hydrodynamics has no
-    cells.
+    All shapes are shifted by the same vector. Overlaps count twice, and meshes are ignored. A capsule consists of a cylinder
+    and two ends; each end is an ellipsoid with the volume, centroid and second moments of a hemisphere.
+
+    Without shapes, the hull is a sphere of the displaced volume. Shapes of a body without volume are not shifted. A body
+    without hydrodynamics has no cells.
     """
     hydro = body.hydro
     if hydro is None:
@@ -79,7 +79,7 @@ def hull_cells(body: Body) -> tuple[HullCell, ...]:
     total = sum(cell.weight for cell in cells)
     if not total > 0.0:
         if not displaces:
-            raise ValueError(f"body {body.name!r} has neither shapes nor a volume; add a box, sphere or cylinder")
+            raise ValueError(f"body {body.name!r} has neither shapes nor a volume; add a box, a sphere or a cylinder")
         radius = (0.75 * volume / math.pi) ** (1.0 / 3.0)
         return (HullCell(shape=Ellipsoid.unchecked(axes=(radius,) * 3), origin=Origin(center), weight=1.0),)
     centroid = sum(cell.weight / total * np.array(cell.origin.xyz) for cell in cells)
@@ -91,12 +91,12 @@ def hull_cells(body: Body) -> tuple[HullCell, ...]:
 
 
 def has_hull(body: Body) -> bool:
-    """True if shapes of a body, instead of its volume, define the geometry that the surface cuts."""
+    """Return True if shapes of a body, and not only its volume, define the geometry that the surface intersects."""
     return any(_cells(piece) for piece in body.shapes if piece.wetting)
 
 
 def _cells(piece: Placed) -> list[HullCell]:
-    """Return the cells of a shape, with weights in m³; empty for a mesh."""
+    """Return the cells of a shape, with volumes [m³] as weights; empty for a mesh."""
     out = []
     for shape, offset, volume in piece.shape.cells():
         at = piece.origin.xyz if not any(offset) else tuple(piece.origin.xyz + offset[2] * piece.origin.R[:, 2])
@@ -105,7 +105,7 @@ def _cells(piece: Placed) -> list[HullCell]:
 
 
 def immersion(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar) -> Immersion:
-    """Return the wet part of a body with its origin at a depth [m] below a locally level surface; fully wet without cells."""
+    """Return the wet part of a body whose origin is at a depth [m] below a plane surface; a body without cells is fully wet."""
     if not cells:
         return Immersion(1.0, np.zeros(3), depth)
     fraction, moment, head = 0.0, np.zeros(3), 0.0
@@ -119,9 +119,9 @@ def immersion(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar) -> Imme
 
 
 def wetting(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar, down_rate: Array, depth_rate: Scalar) -> Scalar:
-    """Return the rate of `Immersion.fraction` [1/s], for rates of `down_B` [1/s] and `depth` [m/s].
+    """Return the rate of change of `Immersion.fraction` [1/s], for rates of `down_B` [1/s] and `depth` [m/s].
 
-    For a body without rotation it is the waterplane area over the volume times the sinking speed.
+    Without rotation, the rate is the sinking speed times the waterplane area, divided by the volume.
     """
     rate = 0.0
     for cell in cells:
@@ -133,28 +133,28 @@ def wetting(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar, down_rate
 
 
 def hull_length(cells: tuple[HullCell, ...]) -> Scalar:
-    """Return the length of a body for `crossing`: of a cube with its volume [m]."""
+    """Return the characteristic length of a body for `crossing`: the edge of a cube with the same volume [m]."""
     return sum(math.copysign(1.0, cell.weight) * cell.shape.cells()[0].volume for cell in cells) ** (1.0 / 3.0)
 
 
 SLOW = 0.1
-"""Rate of the wet part over √(g/L) at which a crossing is half-way between slow and fast, see `crossing`."""
+"""Rate of the wet fraction divided by √(g/L) at which a crossing is halfway between slow and fast; see `crossing`."""
 TINY = 1e-24
-"""Regularisation of squared rates [1/s²] that may all be zero."""
+"""Regularisation of squared rates that may all be zero [1/s²]."""
 
 
 def crossing(length: Scalar, wet_rate: Scalar, gravity: Scalar) -> Crossing:
-    """Return force and loss while the wet part w of a body of length L [m] changes at ẇ [1/s], with its added mass w M_A.
+    """Return the factors of force and loss while the wet fraction w of a body changes at the rate ẇ, with added mass w M_A.
 
-    Without a force, the work of the added mass is −d(T_f)/dt + ½ ẇ V_rᵀ M_A V_r, T_f = ½ w V_rᵀ M_A V_r: entry would create
-    energy. With F = −p(ẇ) M_A V_r energy changes by
+    Without an additional force, the work of the added mass is −d(T_f)/dt + ½ ẇ V_rᵀ M_A V_r with T_f = ½ w V_rᵀ M_A V_r, so
+    that water entry would create energy. With F = −p(ẇ) M_A V_r, energy changes by
 
         dT_f/dt + (F_added + F) · V_r = −(p(ẇ) − ẇ/2) V_rᵀ M_A V_r,
 
-    which is never above 0 if p(ẇ) ≥ ẇ/2. A fast entry has p = ẇ: water is set in motion and stays with the body, with the
-    momentum rate d(w M_A V_r)/dt (von Kármán 1929). A fast exit has p = 0: the water left behind keeps its motion. Both lose ½
-    |ẇ| V_rᵀ M_A V_r, to spray and wake. A slow crossing is reversible, p = ẇ/2 (Lagrange's equations
-    with M_A of the position). In between
+    which is never positive if p(ẇ) ≥ ẇ/2. A fast entry has p = ẇ: water is set in motion and stays with the body, with the
+    momentum rate d(w M_A V_r)/dt (von Kármán 1929). A fast exit has p = 0: the water left behind keeps its motion. Both
+    dissipate ½ |ẇ| V_rᵀ M_A V_r in spray and wake. A slow crossing is reversible, with p = ẇ/2 (Lagrange's equations with
+    position-dependent M_A). The transition is
 
         p(ẇ) = ½ ẇ (1 + ẇ/√(ẇ² + ε²)),   loss ½ ẇ²/√(ẇ² + ε²),   ε = 0.1 √(g/L).
 

@@ -38,61 +38,69 @@ class WetMotion(NamedTuple):
     velocity: Array
     """Velocity relative to the water V_r [m/s, rad/s], shape (6,)."""
     a_fg: Array
-    """Acceleration of the water less that of gravity, a_f − g [m/s²], shape (3,)."""
+    """Acceleration of the water minus gravity, a_f − g [m/s²], shape (3,)."""
     R_WB: Array
-    """Axes in the world, shape (3, 3)."""
+    """Rotation matrix from body to world axes, shape (3, 3)."""
     p_WB: Array
-    """Origin in the world [m], shape (3,)."""
+    """Body origin in world axes [m], shape (3,)."""
     depth: Scalar
-    """Depth of the origin below the world's origin, positive down [m]."""
+    """Depth of the body origin below the world origin, positive downwards [m]."""
     density: Scalar
     """Density of the water [kg/m³]."""
     wet: Scalar = 1.0
     """Fraction of the body's volume under water, 0 to 1."""
     wet_moment: Array | None = None
-    """First moment of the wet part divided by the whole volume, from the body origin [m], shape (3,); None for a submerged
-    body."""
+    """First moment of the wet part about the body origin, divided by the whole volume [m], shape (3,); None for a
+    submerged body."""
     head: Scalar | None = None
-    """Mean depth of the wet volume, see `Immersion.head` [m]; None for a submerged body."""
+    """Depth of the wet part, see `Immersion.head` [m]; None for a submerged body."""
     wet_rate: Scalar = 0.0
-    """Rate of the wet part [1/s]."""
+    """Rate of change of the wet fraction [1/s]."""
     push: Scalar = 0.0
-    """Factor of the force while the wet part changes, see `Crossing` [1/s]."""
+    """Factor in the force while the wet part changes; see `Crossing` [1/s]."""
     loss: Scalar = 0.0
-    """Factor of the energy lost while the wet part changes, see `Crossing` [1/s]."""
+    """Factor in the dissipated power while the wet part changes; see `Crossing` [1/s]."""
     around: SurroundingWater | None = None
-    """Water at the positions of the body's elements; None if it is uniform over the body."""
+    """Water at the elements of the body; None if the water is uniform over the body."""
 
 
 class LocalSurface(NamedTuple):
-    """The free surface near one body."""
+    """Plane that approximates the free surface near a body."""
 
     elevation: Scalar
-    """Height above the world's origin [m]."""
+    """Height of the surface above the world origin [m]."""
     down: Array
     """Unit normal into the water, in world axes, shape (3,)."""
     depth_rate: Scalar
-    """Rate of the depth of the body's origin below it, due to the motions of body and surface [m/s]."""
+    """Rate of change of the depth of the body origin below the surface, due to motions of body and surface [m/s]."""
     down_rate: Array
-    """Rate of `down` as the body moves along the surface, in world axes [1/s], shape (3,)."""
+    """Rate of change of `down` while the body moves along the surface, in world axes [1/s], shape (3,)."""
 
 
 class Poses(Protocol):
-    """Poses of the bodies, from kinematics."""
+    """Interface of the poses of bodies, which kinematics provides."""
 
     @property
     def R_WB(self) -> Sequence[Array]:
-        """Axes of each body in the world, shape (3, 3) each."""
+        """Rotation matrix of each body from body to world axes, shape (3, 3) each."""
 
     @property
     def p_WB(self) -> Sequence[Array]:
-        """Origin of each body in the world [m], shape (3,) each."""
+        """Origin of each body in world axes [m], shape (3,) each."""
 
 
 def body_motions(
     model: Model, kin: Poses, velocities: Sequence[Array], a_fg: Sequence[Array], surface: Sequence[LocalSurface] | None = None
 ) -> list[WetMotion]:
-    """Return the motion of every body from velocities relative to water (6,) and a_f − g (3,), in body axes, and a surface."""
+    """Return the motion of each body relative to the water.
+
+    Args:
+        model: The model.
+        kin: Poses of the bodies.
+        velocities: Velocity of each body relative to the water, in body axes [m/s, rad/s], shape (6,) each.
+        a_fg: Acceleration of the water minus gravity at each body, in body axes [m/s²], shape (3,) each.
+        surface: Free surface near each body. Defaults to unbounded water.
+    """
     down, density = model.world.down, model.world.water_density
     out = [WetMotion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
     if surface is None:
@@ -113,9 +121,15 @@ def body_motions(
 
 
 def motion_in(sampling: WetSampling, V: Array, flows: Sequence[Flow], R_WB: Array, p_WB: Array, world: World) -> WetMotion:
-    """Return the motion of a submerged body with the velocity V in the world (6,), in body axes, in non-uniform water.
+    """Return the motion of a submerged body in non-uniform water.
 
-    The flows at the points of its sampling are in body axes; its axes (3, 3) and origin (3,) [m] are in the world.
+    Args:
+        sampling: Points at which the body samples the water.
+        V: Velocity of the body relative to the world, in body axes [m/s, rad/s], shape (6,).
+        flows: Water at the sampling points, in body axes.
+        R_WB: Rotation matrix from body to world axes, shape (3, 3).
+        p_WB: Body origin in world axes [m], shape (3,).
+        world: World with gravity and water density.
     """
     around = SurroundingWater(sampling, V, tuple(flows), hull_points(sampling, flows))
     a_fg = mean_of(sampling.mean, lambda i: flows[i].a_fg)
@@ -126,9 +140,14 @@ def motion_in(sampling: WetSampling, V: Array, flows: Sequence[Flow], R_WB: Arra
 def wetted(
     body: Body, motion: WetMotion, strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]], gravity: Scalar
 ) -> WetMotion:
-    """Return the motion of a body at the free surface in non-uniform water, from the submerged motion and its wet strips.
+    """Return the motion of a body at the free surface in non-uniform water.
 
-    `a_fg` is the acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
+    Args:
+        body: The body.
+        motion: Motion as a submerged body.
+        strips: Wet strips of the hull.
+        a_fg: Acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
+        gravity: Acceleration of gravity [m/s²].
     """
     assert motion.around is not None
     wet, head, rate, moment = 0.0, 0.0, 0.0, np.zeros(3)
@@ -141,7 +160,10 @@ def wetted(
 
 
 def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
-    """Return mass [kg] and first moment about the body origin [kg·m] (3,) of displaced water; zero for custom hydrodynamics."""
+    """Return the mass [kg] of the displaced water and its first moment about the body origin [kg·m], shape (3,).
+
+    Both are zero for custom hydrodynamics.
+    """
     if not isinstance(body.hydro, Hydro):
         return 0.0, np.zeros(3)
     mass = density * body.hydro.volume
@@ -149,15 +171,15 @@ def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
 
 
 def _displaced(body: Body, motion: WetMotion) -> tuple[Scalar, Array]:
-    """Return mass and first moment of the water displaced by the wet part; see `displaced_mass`."""
+    """Return the mass [kg] and first moment [kg·m] of the water displaced by the wet part; see `displaced_mass`."""
     mass, moment = displaced_mass(body, motion.density)
     return (mass, moment) if motion.wet_moment is None else (mass * motion.wet, mass * motion.wet_moment)
 
 
 def total_buoyancy(body: Body, motion: WetMotion) -> Array:
-    """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (eqs. 23-27 of 1995), shape (6,).
+    """Return the wrench of buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy [N, N·m], shape (6,).
 
-    In non-uniform water the force acts at each point of the hull.
+    See eqs. 23-27 of the paper of 1995. In non-uniform water, a part of the force acts at each point of the hull.
     """
     if motion.around is None:
         mass, moment = _displaced(body, motion)
@@ -170,12 +192,12 @@ def total_buoyancy(body: Body, motion: WetMotion) -> Array:
 
 
 def still_buoyancy(body: Body, motion: WetMotion, gravity_B: Array) -> Array:
-    """Return −m_f g at the centre of the displaced volume, the buoyancy in still water, g in body axes [N, N·m], shape (6,)."""
+    """Return the buoyancy in still water, −m_f g at the centre of the displaced volume [N, N·m], shape (6,)."""
     return total_buoyancy(body, motion._replace(a_fg=-gravity_B, around=None))
 
 
 def froude_krylov_force(body: Body, motion: WetMotion, gravity_B: Array) -> Array:
-    """Return m_f a_f of the displaced water, the Froude-Krylov force in waves, for g in body axes [N, N·m], shape (6,)."""
+    """Return the wrench m_f a_f of the displaced water, in waves the Froude-Krylov force [N, N·m], shape (6,)."""
     if motion.around is None:
         return total_buoyancy(body, motion._replace(a_fg=motion.a_fg + gravity_B))
     hull = tuple(point._replace(a_fg=point.a_fg + gravity_B) for point in motion.around.hull)
@@ -183,11 +205,10 @@ def froude_krylov_force(body: Body, motion: WetMotion, gravity_B: Array) -> Arra
 
 
 def water_potential(body: Body, motion: WetMotion) -> Scalar:
-    """Return the potential energy of the water's conservative forces on a body, zero at the world's origin [J].
+    """Return the potential energy of the conservative forces of the water on a body, zero at the world origin [J].
 
-    At a free surface it is |a_fg| m_f times the mean depth of the wet volume, zero in the air.
-
-    For custom hydrodynamics it is the result of its method `potential_energy(body, motion)`, 0 without that method.
+    At a free surface, the energy is |a_fg| m_f times the depth `head` of the wet part, zero in air. For custom hydrodynamics,
+    the method `potential_energy(body, motion)` returns the energy; without this method the energy is 0.
     """
     if isinstance(body.hydro, Hydro):
         mass, moment = displaced_mass(body, motion.density)
@@ -204,16 +225,18 @@ def added_mass(body: Body, motion: WetMotion) -> Array:
     if not isinstance(body.hydro, Hydro):
         M_A = _shaped(body, motion, "added_mass", (6, 6))
         if M_A.dtype != object and not np.allclose(M_A, M_A.T, rtol=1e-9, atol=1e-12 * np.abs(M_A).max()):
-            raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.added_mass must return a symmetric matrix")
+            raise ValueError(
+                f"body {body.name!r}: {type(body.hydro).__name__}.added_mass returned an asymmetric matrix; return M = Mᵀ"
+            )
         return M_A
     total = total_added_mass(body.hydro.added_mass, motion.density)
     return total if motion.wet_moment is None else total * motion.wet
 
 
 def crossing_wrench(body: Body, motion: WetMotion) -> Array:
-    """Return −push M_A V_r with M_A of the whole body, while its wet part changes, see `crossing` [N, N·m], shape (6,).
+    """Return the wrench −push M_A V_r while the wet part changes, with M_A of the whole body [N, N·m], shape (6,).
 
-    Zero for a submerged body, and for custom hydrodynamics.
+    See `crossing`. The wrench is zero for a submerged body, and for custom hydrodynamics.
     """
     if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
         return np.zeros(6)
@@ -224,7 +247,7 @@ def crossing_wrench(body: Body, motion: WetMotion) -> Array:
 
 
 def crossing_loss(body: Body, motion: WetMotion) -> Scalar:
-    """Return the power lost while the wet part changes, loss V_rᵀ M_A V_r ≥ 0 [W]; zero where `crossing_wrench` is zero."""
+    """Return the power dissipated while the wet part changes, loss V_rᵀ M_A V_r ≥ 0 [W]."""
     if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
         return 0.0
     total: Scalar = 0.0
@@ -234,7 +257,7 @@ def crossing_loss(body: Body, motion: WetMotion) -> Scalar:
 
 
 def _momenta(body: Body, motion: WetMotion) -> list[tuple[Array, Array]]:
-    """Return the added masses of a submerged body, and their velocities relative to the water."""
+    """Return each added mass of the fully submerged body with its velocity relative to the water."""
     assert isinstance(body.hydro, Hydro)
     if motion.around is None:
         return [(total_added_mass(body.hydro.added_mass, motion.density), motion.velocity)]
@@ -254,10 +277,10 @@ def added_parts(body: Body, motion: WetMotion) -> list[AddedMassAt]:
 
 
 def added_mass_reaction(body: Body, motion: WetMotion, a: Array) -> tuple[Array, Scalar]:
-    """Return the force of the added mass on a body in non-uniform water, and the power drawn from the moving water.
+    """Return the wrench of the added mass on a body in non-uniform water, and the power drawn from the moving water.
 
-    With force F_i and energy T_i of each part, the power is Σ F_i · V + dT_i/dt [W]; the wrench [N, N·m] has the shape (6,).
-    `a` is a' of the body: derivative of its velocity components in body axes, minus gravity, shape (6,).
+    With the force F_i and energy T_i of each part, the power is Σ F_i · V + dT_i/dt [W]. The wrench [N, N·m] has the shape
+    (6,). `a` is the derivative of the velocity components in body axes minus gravity [m/s², rad/s²], shape (6,).
     """
     assert motion.around is not None
     around, total = motion.around, np.zeros(6)
@@ -275,7 +298,7 @@ def added_mass_reaction(body: Body, motion: WetMotion, a: Array) -> tuple[Array,
 
 
 def fluid_energy(body: Body, motion: WetMotion) -> Scalar:
-    """Return the kinetic energy of the water that moves with a body, ½ Σ V_rᵀ M_A V_r [J]."""
+    """Return the kinetic energy ½ Σ V_rᵀ M_A V_r of the water that moves with a body [J]."""
     if motion.around is None:
         return 0.5 * (motion.velocity @ (added_mass(body, motion) @ motion.velocity))
     total: Scalar = 0.0
@@ -286,7 +309,7 @@ def fluid_energy(body: Body, motion: WetMotion) -> Scalar:
 
 
 def viscous_wrench(body: Body, motion: WetMotion) -> Array:
-    """Return drag, damping and lift of a body about its origin [N, N·m], shape (6,), or the total custom wrench."""
+    """Return the wrench of drag, damping and lift about the body origin, or the custom wrench [N, N·m], shape (6,)."""
     if body.hydro is None:
         return np.zeros(6)
     if not isinstance(body.hydro, Hydro):
@@ -298,14 +321,14 @@ def viscous_wrench(body: Body, motion: WetMotion) -> Array:
 
 
 def _drags(hydro: Hydro, motion: WetMotion) -> list[tuple[Array, Array]]:
-    """Return the wrench of each drag element of a submerged body, and its velocity relative to the water there."""
+    """Return the wrench of each drag element of a submerged body, and the velocity of the element relative to the water."""
     if motion.around is not None:
         return [drag_of(motion.around, item) for item in motion.around.sampling.drag]
     return [(element.wrench(motion.velocity, motion.density), motion.velocity) for element in hydro.drag]
 
 
 def viscous_power(body: Body, motion: WetMotion, drag: Array) -> Scalar:
-    """Return the dissipated power of drag, damping and lift of the wrench `drag` (6,) relative to the water, Σ F · V_r [W]."""
+    """Return the power Σ F · V_r of drag, damping and lift relative to the water [W], for the total wrench `drag`, (6,)."""
     if motion.around is None or not isinstance(body.hydro, Hydro):
         return drag @ motion.velocity
     total: Scalar = 0.0
@@ -315,9 +338,9 @@ def viscous_power(body: Body, motion: WetMotion, drag: Array) -> Scalar:
 
 
 def viscous_matrix(body: Body, motion: WetMotion) -> Array:
-    """Damping matrix D of a body about its origin, with D V_r = −`viscous_wrench` [N·s/m, N·s, N·m·s], shape (6, 6).
+    """Return the damping matrix D about the body origin, D V_r = −`viscous_wrench` [N·s/m, N·s, N·m·s], shape (6, 6).
 
-    For custom hydrodynamics it is the result of its method `damping_matrix(body, motion)`.
+    For custom hydrodynamics, the method `damping_matrix(body, motion)` returns the matrix.
     """
     if body.hydro is None:
         return np.zeros((6, 6))
@@ -340,22 +363,24 @@ def _called(body: Body, motion: WetMotion, method: str) -> Any:
 
 
 def _shaped(body: Body, motion: WetMotion, method: str, shape: tuple[int, ...]) -> Array:
-    """Return a result as an array after checking its shape."""
+    """Return the result of a custom method as an array with a checked shape."""
     out = np.asarray(_called(body, motion, method))
     if out.shape != shape:
-        raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.{method} must return shape {shape}, got {out.shape}")
+        raise ValueError(
+            f"body {body.name!r}: {type(body.hydro).__name__}.{method} returned shape {out.shape}; return shape {shape}"
+        )
     return out
 
 
 def added_inertias(model: Model, motions: Sequence[WetMotion]) -> list[Array | None]:
-    """I^A of every body, shape (6, 6) each, or None for a dry body."""
+    """Return the added-mass matrix I^A of each body [kg, kg·m, kg·m²], shape (6, 6), or None for a dry body."""
     return [None if b.hydro is None else added_mass(b, m) for b, m in zip(model.bodies, motions, strict=True)]
 
 
 def water_wrench(body: Body, motion: WetMotion, M_A: Array) -> Array:
-    """Return the water force on a body with added mass M_A except −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
+    """Return the wrench of the water on a body without the terms −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
 
-    In non-uniform water it excludes only −M_A a'; each element contributes the remaining terms with its own water velocity.
+    In non-uniform water, only −M_A a' is excluded; each element contributes the other terms with its own water velocity.
     """
     if motion.around is not None:
         F = total_buoyancy(body, motion) + viscous_wrench(body, motion)
@@ -367,7 +392,10 @@ def water_wrench(body: Body, motion: WetMotion, M_A: Array) -> Array:
 
 
 def fluid_acceleration_force(M_A: Array, displaced: tuple[Scalar, Array], a_fg: Array) -> Array:
-    """M_A (a_f − g, 0) and the total buoyancy m_f (a_f − g) of m_f [kg] and m_f b [kg·m] in one product, shape (6,)."""
+    """Return M_A (a_f − g, 0) plus the total buoyancy m_f (a_f − g) at b in one matrix product [N, N·m], shape (6,).
+
+    `displaced` contains m_f [kg] and m_f b [kg·m].
+    """
     mass, moment = displaced
     K = M_A[:, :3] + np.concatenate([mass * np.eye(3), skew(moment)])
     return K @ a_fg

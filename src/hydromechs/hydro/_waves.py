@@ -1,4 +1,4 @@
-"""Linear (Airy) waves: components of regular waves and seas, dispersion, velocity and acceleration of the water."""
+"""Linear (Airy) waves: components of regular waves and seas, dispersion relation, motion of the water."""
 
 import math
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from hydromechs.values import Array, Scalar
 from ._environment import Environment, JonswapSea, PiersonMoskowitzSea, RegularWave
 
 BAND = (0.3, 6.0)
-"""Frequencies of a sea, as multiples of the peak; 99.9 % of the Pierson-Moskowitz energy is between them."""
+"""Frequency range of a sea relative to the peak frequency, with 99.9 % of the Pierson-Moskowitz energy."""
 BREAKING = 0.142
-"""Height over length of the steepest wave in deep water (Michell); multiplied by tanh kh in shallow water (Miche)."""
+"""Ratio of height to length of the steepest wave in deep water (Michell); multiplied by tanh kh in finite depth (Miche)."""
 STEEPEST_SEA = 1.0 / 15.0
 """Ratio of significant height to the wavelength at the peak period in the steepest seas (DNV-RP-C205, peak periods up to 8 s);
 the highest of 1,000 waves, 1.86 H_s, is then nearly as steep as possible. Also multiplied by tanh kh in shallow water."""
@@ -25,17 +25,17 @@ class WaveComponents(NamedTuple):
     """Sine waves η = a cos(k n·p − ω t + phase), η up."""
 
     amplitude: Array
-    """a [m], shape (n,)."""
+    """Amplitude a [m], shape (n,)."""
     omega: Array
-    """ω [rad/s], shape (n,)."""
+    """Angular frequency ω [rad/s], shape (n,)."""
     wavenumber: Array
-    """k [rad/m], shape (n,)."""
+    """Wavenumber k [rad/m], shape (n,)."""
     direction: Array
-    """Unit vector n along world x and y, shape (n, 2)."""
+    """Direction of propagation n, unit vector along world x and y, shape (n, 2)."""
     phase: Array
     """Phase [rad], shape (n,)."""
     scale: Array
-    """1/(1 − e^(−2kh)), 1 in deep water, shape (n,)."""
+    """Depth factor 1/(1 − e^(−2kh)), 1 in deep water, shape (n,)."""
     water_depth: float
     """Depth h of the bed [m]; infinite in deep water."""
 
@@ -48,26 +48,26 @@ class WaveMotion(NamedTuple):
     acceleration: Array
     """Material derivative ∂v/∂t + (v·∇) v [m/s²], shape (3,)."""
     elevation: Scalar
-    """Height of the surface above its mean, over that point [m]."""
+    """Elevation of the surface above the point, relative to the mean surface [m]."""
     gradient: Array
-    """∂v_i/∂x_j [1/s], shape (3, 3)."""
+    """Velocity gradient ∂v_i/∂x_j [1/s], shape (3, 3)."""
 
 
 class WaveSurface(NamedTuple):
-    """Slope of the surface over a point and its rates, in world axes."""
+    """Slope, curvature and rates of the surface above a point, in world axes."""
 
     slope: Array
-    """∇η, horizontal [-], shape (3,)."""
+    """Horizontal gradient ∇η, shape (3,)."""
     curvature: Array
-    """∂²η/∂x_i∂x_j [1/m], shape (3, 3)."""
+    """Second derivatives ∂²η/∂x_i∂x_j [1/m], shape (3, 3)."""
     rise: Scalar
-    """∂η/∂t [m/s]."""
+    """Rate of the elevation ∂η/∂t [m/s]."""
     turn: Array
-    """∂∇η/∂t [1/s], shape (3,)."""
+    """Rate of the gradient ∂∇η/∂t [1/s], shape (3,)."""
 
 
 def wavenumber(omega: float, gravity: float, water_depth: float = math.inf) -> float:
-    """k [rad/m] from the dispersion relation ω² = g k tanh(k h), by Newton's method; h [m] is infinite in deep water."""
+    """Return k [rad/m] that satisfies the dispersion relation ω² = g k tanh(k h); h [m] is infinite in deep water."""
     if not gravity > 0.0:
         raise ValueError(f"gravity is {gravity:g} m/s², must be > 0 for waves; change the world, or remove the waves")
     deep = omega**2 / gravity
@@ -84,7 +84,7 @@ def wavenumber(omega: float, gravity: float, water_depth: float = math.inf) -> f
 
 
 def sea_spectrum(sea: PiersonMoskowitzSea | JonswapSea, omega: ArrayLike) -> Array:
-    """Spectral density S of the elevation at ω > 0 [rad/s], shape (n,) [m²·s/rad]; its integral over all ω is H_s²/16.
+    """Return the spectral density S of the elevation [m²·s/rad], shape (n,), at ω > 0 [rad/s]; its integral is H_s²/16.
 
     S = A 5/16 H_s² ω_p⁴ ω⁻⁵ exp(−5/4 (ω_p/ω)⁴) γ^exp(−½ ((ω − ω_p)/(σ ω_p))²),  σ = 0.07 below ω_p, 0.09 above it;
     γ = A = 1 for Pierson-Moskowitz; A of JONSWAP is found by quadrature.
@@ -99,7 +99,7 @@ def sea_spectrum(sea: PiersonMoskowitzSea | JonswapSea, omega: ArrayLike) -> Arr
 
 
 def _shape(x: Array, gamma: float) -> Array:
-    """5 x⁻⁵ exp(−5/4 x⁻⁴) γ^..., with the integral 1 for γ = 1."""
+    """Return the normalised spectrum 5 x⁻⁵ exp(−5/4 x⁻⁴) γ^..., whose integral is 1 for γ = 1."""
     sigma = np.where(x <= 1.0, 0.07, 0.09)
     return 5.0 * x**-5.0 * np.exp(-1.25 * x**-4.0) * gamma ** np.exp(-0.5 * ((x - 1.0) / sigma) ** 2)
 
@@ -107,13 +107,14 @@ def _shape(x: Array, gamma: float) -> Array:
 def wave_components(environment: Environment, gravity: float, seed: int = 0) -> WaveComponents:
     """Return all sine waves of an environment.
 
-    The spectrum of a sea is divided into bins with one wave each. It has the bin's energy, so that Σ a²/2 = m₀ = H_s²/16
-    exactly; its frequency is drawn from the spectrum inside the bin, so that the sea does not repeat; its phase is uniform.
-    Bins have equal means of two fractions: that of the elevation variance, S, and that of the acceleration variance, ω⁴ S. So
-    short waves, which have little energy but most of the acceleration, get half of the bins, and the acceleration is close to
-    that of the spectrum for all seeds.
+    The spectrum of a sea is divided into bins with one wave each. The wave has the energy of the bin, so that
+    Σ a²/2 = m₀ = H_s²/16 exactly. Its frequency is drawn from the spectrum inside the bin, so that the sea does not repeat, and
+    its phase is uniformly distributed. Bins have equal means of two fractions: the fraction of the elevation variance, S, and
+    the fraction of the acceleration variance, ω⁴ S. Short waves have little energy but most of the acceleration, and receive
+    half of the bins. Therefore the acceleration is close to the spectrum for all seeds.
 
     Args:
+        environment: Environment with waves and seas.
         gravity: Acceleration of gravity [m/s²].
         seed: Seed of the random frequencies and phases.
     """
@@ -144,14 +145,14 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
 
 
 def _check_height(height: float, steepest: float, k: float, h: float, name: str, breaks: str) -> None:
-    """Raise `ValueError` if a wave of wavenumber k [rad/m] is higher [m] than the steepest one in water of a depth h [m]."""
+    """Raise `ValueError` if a wave [m] with wavenumber k [rad/m] is higher than the steepest wave at water depth h [m]."""
     highest = steepest * 2.0 * math.pi / k * math.tanh(k * h)
     if height > highest:
-        raise ValueError(f"{name} is {height:g} m; {breaks} {highest:.3g} m: make it lower or longer")
+        raise ValueError(f"{name} is {height:g} m, but {breaks} {highest:.3g} m; reduce the height or increase the period")
 
 
 def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> tuple[Array, Array]:
-    """Return one frequency [rad/s] per bin, at fractions `places` of its energy, 0 to 1, and its share of the total."""
+    """Return the frequency [rad/s] of each bin, at a fraction `places` (0 to 1) of its energy, and its share of the energy."""
     omega = 2.0 * np.pi / sea.peak_period * np.geomspace(*BAND, 4001)
     density = sea_spectrum(sea, omega)
     energy, acceleration = _parts(density, omega), _parts(density * omega**4, omega)
@@ -160,7 +161,7 @@ def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> tuple[
 
 
 def _parts(density: Array, omega: Array) -> Array:
-    """Return the cumulative fraction of a density's integral at each frequency, 0 to 1, shape (n,)."""
+    """Return the cumulative integral of a density as a fraction of the total at each frequency, 0 to 1, shape (n,)."""
     total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(omega))])
     return total / total[-1]
 
@@ -168,25 +169,27 @@ def _parts(density: Array, omega: Array) -> Array:
 def wave_motion(
     components: WaveComponents, down: Array | Sequence[float], p: Array, t: Scalar, *, above: bool = True
 ) -> WaveMotion:
-    """Return velocity and acceleration of the water in waves, and the elevation of the surface, at a point.
+    """Return the velocity and acceleration of the water in waves at a point, and the elevation of the surface.
 
     With θ = k n·p − ω t + phase and the depth d of the point below the mean surface, each wave has
 
         v = a ω (cosh k(h − d)/sinh kh · cos θ n + sinh k(h − d)/sinh kh · sin θ up),   η = a cos θ
 
-    (Airy; e^(−kd) for both in deep water). Below the bed the velocity is that at d = h; there its slope along the vertical
-    is zero. Above the mean surface e^(−kd) continues as
+    (Airy; both fractions are e^(−kd) in deep water). Below the bed, the velocity is constant, equal to its value at d = h.
+    Above the mean surface, e^(−kd) continues as
 
         e^(−kd) (1 − (1 − e^(kd))⁴),
 
-    with the same value and first three derivatives at d = 0, so that acceleration and its slopes are continuous: near the
-    surface that is Airy's formula, for kd = −2 about the linear extrapolation 1 − kd, and never more than 4, even for short
-    waves on long ones.
+    with the same value and first three derivatives at d = 0, so that acceleration and its gradients are continuous. Near the
+    surface, this agrees with Airy's formula; at kd = −2, it is close to the linear extrapolation 1 − kd. It never exceeds 4,
+    even for short waves on long waves.
 
     Args:
+        components: Waves.
         down: Constant unit vector down in world axes, shape (3,).
-        p: The point in world axes [m], shape (3,).
-        above: False for points that stay below the mean surface, which is faster: above it the velocity is then constant.
+        p: Position of the point in world axes [m], shape (3,).
+        t: Time [s].
+        above: False for points that stay below the mean surface; evaluation is faster, and velocity above it is constant.
     """
     a, omega, k, n, phase, scale, h = components
     if not len(a):
@@ -223,7 +226,7 @@ def wave_motion(
 
 
 def wave_surface(components: WaveComponents, p: Array, t: Scalar) -> WaveSurface:
-    """Return the slope of the surface η = Σ a cos θ over a point p in world axes [m], shape (3,), θ = k n·p − ω t + phase."""
+    """Return the slope of the surface η = Σ a cos(k n·p − ω t + phase) above a point p in world axes [m], shape (3,)."""
     a, omega, k, n, phase, _, _ = components
     theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase
     high, steep = a * np.cos(theta), a * np.sin(theta)
@@ -237,9 +240,9 @@ def wave_surface(components: WaveComponents, p: Array, t: Scalar) -> WaveSurface
 
 
 def _above(k: Array, d: Scalar) -> tuple[Array, Array]:
-    """e^(−kd) and −1/k of its slope by d, above the mean surface as in `wave_motion`, with E = e^(kd) there:
+    """Return e^(−kd) and −1/k times its derivative with respect to d.
 
-    4 − 6 E + 4 E² − E³,   6 E − 8 E² + 3 E³
+    Above the mean surface, both continue as in `wave_motion`, with E = e^(kd): 4 − 6 E + 4 E² − E³, 6 E − 8 E² + 3 E³.
     """
     E = np.exp(-k * where(d > 0.0, d, -d))
     high = 4.0 - E * (6.0 - E * (4.0 - E))
@@ -249,7 +252,7 @@ def _above(k: Array, d: Scalar) -> tuple[Array, Array]:
 
 
 def _decay(k: Array, d: Scalar, near: Array, scale: Array, h: float) -> tuple[Array, Array]:
-    """cosh k(h − d)/sinh kh and sinh k(h − d)/sinh kh without overflow, for d ≤ h, from near = e^(−kd)."""
+    """Return cosh k(h − d)/sinh kh and sinh k(h − d)/sinh kh for d ≤ h, without overflow, from near = e^(−kd)."""
     if math.isinf(h):
         return near, near
     far = np.exp(k * (d - 2.0 * h))
