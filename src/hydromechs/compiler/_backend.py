@@ -87,7 +87,7 @@ recording."""
 
 
 class Backend(abc.ABC):
-    """Converter of programs to code for one language or machine; some back ends also run the code on their own arrays."""
+    """Back end that converts programs to code for one language or machine, and optionally runs the code on its own arrays."""
 
     key: ClassVar[str]
     about: ClassVar[str]

@@ -39,10 +39,13 @@ SHARED = 48 * 1024
 def cuda_march_text(program: Program, n_state: int, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
     """Return the CUDA C source of a march as a kernel `march_kernel`; options are those of `cuda_text`.
 
-    The kernel's arguments are the number of worlds, the number of steps, and the number of steps between records (0 for none).
-    The address of each part of the state follows. Then come the address of each other input with its strides over worlds,
-    entries and steps, counted in numbers, and the address of the records of each part of the state. The last arguments are the
-    mask of stopped worlds and the number of steps taken.
+    The kernel's arguments are, in this order:
+
+    - the number of worlds, the number of steps, and the number of steps between records (0 for none);
+    - the address of each part of the state;
+    - the address of each other input, with its strides over worlds, entries and steps, counted in numbers;
+    - the address of the records of each part of the state;
+    - the mask of stopped worlds, and the number of steps taken.
     """
     if precision not in REALS:
         raise ValueError(f"precision is {precision!r}; use 'float32' or 'float64'")

@@ -198,7 +198,7 @@ class Encoder:
         return self.layout.offsets[stretch.array] + stretch.start
 
     def nodes(self, nodes: Sequence[Node]) -> None:
-        """Append the words of some nodes."""
+        """Append the words of nodes."""
         for node in nodes:
             match node:
                 case CallNode():

@@ -214,7 +214,7 @@ class Symbol:
 
 
 ZERO = Symbol(0.0)
-"""Zero for folding; most factors in the matrices of a mechanism are zero, so that CasADi is not called for these."""
+"""Zero symbol for folding; most factors in matrices of a mechanism are zero, and CasADi is not called for zeros."""
 
 
 def _operand(x: Scalar) -> Symbol:

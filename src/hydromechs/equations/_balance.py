@@ -86,8 +86,8 @@ def in_water(
 ) -> tuple[Kinematics, list[WetMotion]]:
     """Return kinematics, and the motion of every body and of the surrounding water; arguments as in `WaterOptions`.
 
-    A uniform fluid velocity is propagated along the chains, as in the papers. A non-uniform one is rotated to the axes of each
-    body.
+    A uniform fluid velocity is propagated along the chains, as in the papers. A non-uniform velocity is rotated to the axes of
+    each body.
     """
     gravity = model.world.gravity_vector
     uniform = fluid_velocity.ndim == 1

@@ -123,7 +123,7 @@ class HeldLoad:
         return body, out
 
     def motion(self, model: Model, motion: dynamics.ClosedChains) -> HeldMotion:
-        """Return the accelerations and the force of each grasp."""
+        """Return the accelerations, and the force of each grasp on the load."""
         load, holdings = self.holdings(model)
         forces: dict[int, Array] = {}
         for (_, grips), f, D in zip(dynamics.held_trees(model, load, holdings), motion.forces, motion.directions, strict=True):

@@ -1,11 +1,12 @@
 """Sliding-block predictor-corrector methods (thesis ch. 3), which compute several points in time on the lanes of one core.
 
 A block method of order k with p points starts from the newest state y_0 and the derivatives f_i at the last k points, i = 1 − k
-... 0. For the next p points, j = 1 ... p, it
+... 0. It computes the next p points, j = 1 ... p, in four stages:
 
-    predicts y_j = y_0 + h Σ_i a_ji f_i with the k old derivatives, evaluates all p derivatives f_j = f(t_j, y_j) side by side,
-    corrects    y_j = y_0 + h Σ_i b_ji f_i      with the k − p newest old derivatives and the p predicted ones,
-    evaluates   f_j                             once more, and advances by p points.
+    predict     y_j = y_0 + h Σ_i a_ji f_i      with the k old derivatives;
+    evaluate    f_j = f(t_j, y_j)               for all p points in parallel;
+    correct     y_j = y_0 + h Σ_i b_ji f_i      with the k − p newest old derivatives and the p predicted derivatives;
+    evaluate    f_j = f(t_j, y_j)               for all p points in parallel.
 
 For p = 1 this is the classical Adams-Bashforth-Moulton PECE method.
 

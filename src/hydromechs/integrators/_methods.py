@@ -63,7 +63,7 @@ class Euler(FixedStep):
 
 @dataclass(frozen=True, slots=True)
 class SemiImplicitEuler(FixedStep):
-    """Semi-implicit (symplectic) Euler method of order 1: the velocity advances first and moves the position."""
+    """Semi-implicit (symplectic) Euler method of order 1: the position advances with the new velocity."""
 
     name = "semi_implicit_euler"
     order = 1
