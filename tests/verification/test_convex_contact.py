@@ -140,6 +140,22 @@ def test_features_touch_at_their_deepest_points(name, feature):
     assert np.abs(out).max() < 1e-12 and np.linalg.norm(along, axis=1).max() < radius + 1e-12
 
 
+def test_pairs_that_are_apart():
+    """They are not evaluated: no force, and the gap is a lower bound; the anchor of friction settles as ṡ = −k/c s."""
+    rough = material(0.5)
+    model = hm.Model(name="two", bodies=[body("a", SHAPES["box"]), body("b", SHAPES["cylinder"])])
+    (pair,) = contact_pairs(model, [BodyContact(bodies=("a", "b"), material=rough)])
+    z = dict(zip(("sx", "sy", "sz", "twist"), (1e-3, 2e-3, -1e-3, 0.1), strict=True))
+    q = poses(1, 0.0)[0]
+    q[:3] = 0.5, 0.4, 0.3
+    action = pair.act(Now(model, 0.0, q, np.ones(12), dynamics.kinematics(model, q, np.ones(12)), None), z, {})
+    assert not any(w.F_Bo_B.any() for w in action.forces)
+    assert 0.0 < action.record["contact_gap"] <= hm.distance(model, q, "a", "b").value
+    for name, value in z.items():
+        assert action.rates[name] == pytest.approx(-rough.friction.stiffness / rough.friction.damping * value)
+    assert action.power < 0.0 < action.energy
+
+
 @pytest.mark.parametrize(("a", "b"), [("box", "box"), ("box", "cylinder"), ("capsule", "hull")])
 def test_floats_and_machine_code_agree(a, b):
     _, of, code = pair_of(a, b)

@@ -6,12 +6,20 @@ from typing import Any
 import casadi
 import numpy as np
 
+from hydromechs.spatial import where
+
 from ._callee import Argument
-from ._symbol import TAPE, Symbol, call_on_lanes, column, symbols
+from ._symbol import TAPE, Symbol, call_on_lanes, column, symbols, when
 from ._trace import free_symbols, program_with_calls
 
 
-def each(function: Callable[..., Any], *rows: Sequence[Any], least: int = 0) -> list[Any]:
+def each(
+    function: Callable[..., Any],
+    *rows: Sequence[Any],
+    least: int = 0,
+    conditions: Sequence[Any] | None = None,
+    kept: Sequence[Any] | None = None,
+) -> list[Any]:
     """Return the results of a function at several points.
 
     In a traced function, `function` becomes a separate program that is called for each point. If the trace is compiled for one
@@ -26,11 +34,13 @@ def each(function: Callable[..., Any], *rows: Sequence[Any], least: int = 0) -> 
     points = list(zip(*rows, strict=True))
     entries = np.array([list(_leaves(point)) for point in points], dtype=object)
     if TAPE.get() is None and not any(isinstance(x, Symbol) for x in entries.ravel()):
-        return [function(*point) for point in points]
+        if conditions is None or kept is None:
+            return [function(*point) for point in points]
+        return [function(*point) if c else other for point, c, other in zip(points, conditions, kept, strict=True)]
     differs = [k for k, values in enumerate(entries.T) if not all(_same(x, values[0]) for x in values)]
-    own = symbols("point", (len(differs),))
-    given = entries[0].copy()
-    given[differs] = own
+    common = [k for k, x in enumerate(entries[0]) if k not in differs and isinstance(x, Symbol) and x.constant is None]
+    own, given = symbols("point", (len(differs),)), entries[0].copy()
+    given[differs], given[common] = own, (fixed := symbols("common", (len(common),)))
     token = TAPE.set([])
     try:
         result, sites = function(*_rebuilt(points[0], iter(given))), TAPE.get() or []
@@ -40,19 +50,29 @@ def each(function: Callable[..., Any], *rows: Sequence[Any], least: int = 0) -> 
     computed = [k for k, x in enumerate(leaves) if isinstance(x, Symbol) and x.constant is None]
     wanted = column(np.array([leaves[k] for k in computed], dtype=object))
     taken = [x for site in sites for x in site.arguments]
-    shared = free_symbols([wanted, *taken], [column(own), *(y for site in sites for y in site.results)])
+    shared = free_symbols([wanted, *taken], [column(own), column(fixed), *(y for site in sites for y in site.results)])
     program = program_with_calls(
         "each",
-        [column(own), casadi.vertcat(*shared)],
+        [column(own), casadi.vertcat(column(fixed), *shared)],
         [wanted],
-        (Argument("point", (len(own),)), Argument("shared", (len(shared),))),
+        (Argument("point", (len(own),)), Argument("shared", (len(common) + len(shared),))),
         (Argument("result", (len(computed),)),),
         sites,
     )
+    around = np.array([*entries[0][common], *map(Symbol, shared)], dtype=object)
+    if conditions is not None and kept is not None:
+        out = []
+        for condition, given, otherwise in zip(conditions, entries[:, differs], kept, strict=True):
+            other = list(_leaves(otherwise))
+            (row,) = when(condition, program, [given, around], [np.array([other[k] for k in computed], dtype=object)])
+            filled = [x if _same(x, y) else where(condition, x, y) for x, y in zip(leaves, other, strict=True)]
+            for k, x in zip(computed, row, strict=True):
+                filled[k] = x
+            out.append(_rebuilt(result, iter(filled)))
+        return out
     if len(program.operations) * len(points) < least:
         return [function(*point) for point in points]
-    around = np.array([Symbol(x) for x in shared], dtype=object)
-    (values,) = call_on_lanes(program, entries[:, differs], np.broadcast_to(around, (len(points), len(shared))))
+    (values,) = call_on_lanes(program, entries[:, differs], np.broadcast_to(around, (len(points), len(around))))
     out = []
     for row in values:
         filled = list(leaves)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +27,10 @@ TINY = 1e-30
 """Normal force below which a patch has no centre [N]."""
 
 
+STATES = ("sx", "sy", "sz", "twist")
+"""Names of the states of friction."""
 REACH = 2.0
-"""Distance over the radius of an edge up to which gaps are exact; beyond, they are upper bounds [-]."""
+"""Distance over the radius of an edge up to which gaps are exact; beyond, they are bounds [-]."""
 
 
 class Probe(NamedTuple):
@@ -61,15 +63,23 @@ class ConvexPair(Pair):
         """Deflection of the anchor of friction [m] in the axes of the second shape, and its twist [rad]."""
         if self.material.friction is None:
             return []
-        return [*(Slot(name, unit="m") for name in ("sx", "sy", "sz")), Slot("twist", unit="rad")]
+        return [Slot(name, unit="rad" if name == "twist" else "m") for name in STATES]
 
     @property
     def alike(self) -> Hashable:
-        return id(self)
+        return ConvexPair, self.piece.shape, self.solid.shape, id(self.material)
 
     @classmethod
     def act_together(cls, components: Sequence[Any], now: Now, z: Sequence[Values], u: Sequence[Values]) -> list[Action]:
-        return [pair.act(now, own, given) for pair, own, given in zip(components, z, u, strict=True)]
+        """Evaluate pairs of the same shapes by one function, each only if its bounding boxes are close."""
+        first: ConvexPair = components[0]
+        poses = [_relative(pair, now) for pair in components]
+        s = [np.array([own[name] for name in STATES]) if own else np.zeros(4) for own in z]
+        bounds = [first._least_gap(at.R, at.p) for at in poses]
+        conditions = [bound < first.margin for bound in bounds]
+        kept = [first._apart(bound, own) for bound, own in zip(bounds, s, strict=True)]
+        touches = now.each(partial(first._touch, now), *zip(*poses, strict=True), s, conditions=conditions, kept=kept)
+        return [_action(pair, now, t, bool(own)) for pair, t, own in zip(components, touches, z, strict=True)]
 
     @cached_property
     def features(self) -> tuple[Features, Features]:
@@ -92,14 +102,41 @@ class ConvexPair(Pair):
         """Radius of the anchor of twist: half the smallest size of both [m]."""
         return min(float(np.min(piece.shape.half_size)) for piece in (self.piece, self.solid) if piece.shape.bounded)
 
+    @cached_property
+    def margin(self) -> float:
+        """Distance of bounding boxes from which on a pair is not evaluated [m]."""
+        return REACH * max(max(f.rim_radius, f.radius if f.edges else 0.0) for f in self.features)
+
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        A, B = self.body, self.other
-        o_A, o_B = self.piece.origin, self.solid.origin
-        R_B, p_B = (np.eye(3), np.zeros(3)) if B is None else (now.R_WB[B], now.p_WB[B])
-        R_S, p_S = R_B @ o_B.R, p_B + R_B @ np.array(o_B.xyz)
-        R, p = R_S.T @ now.R_WB[A], R_S.T @ (now.p_WB[A] - p_S)  # body A in the frame of the second shape
-        motion = _motion(R, p, now.V[A], None if B is None else now.V[B], o_B.R, np.array(o_B.xyz))
-        probes = self._probes(now, R @ o_A.R, p + R @ np.array(o_A.xyz), motion)
+        return self.act_together([self], now, [z], [u])[0]
+
+    def _least_gap(self, R: Array, p: Array) -> Scalar:
+        """Return a lower bound of the distance: the largest separation along the axes of both bounding boxes [m]."""
+        one, other = self.piece.shape, self.solid.shape
+        x = p + R @ one.center
+        if isinstance(other, Plane):
+            return x[2] - abs(R[2]) @ one.half_size
+        x = x - other.center
+        across = np.array([[abs(a) for a in row] for row in R])
+        beyond = [abs(a) for a in x] - other.half_size - across @ one.half_size
+        behind = [abs(a) for a in R.T @ x] - one.half_size - across.T @ other.half_size
+        least = beyond[0]
+        for a in (*beyond[1:], *behind):
+            least = maximum(a, least)
+        return least
+
+    def _apart(self, gap: Scalar, s: Array) -> _Touch:
+        """Return the forces of a pair without contact, whose anchor of friction settles; s is its state."""
+        zero, friction = np.zeros(3), self.material.friction
+        if friction is None:
+            return _Touch(zero, zero, 0.0, gap, 0.0, 0.0, np.zeros(4))
+        free = patch_friction(friction, self.anchor, 0.0, 0.0, np.array([0.0, 0.0, 1.0]), s[:3], s[3], zero, 0.0)
+        return _Touch(zero, zero, 0.0, gap, free.loss, free.stored, np.array([*free.s_rate, free.twist_rate]))
+
+    def _touch(self, now: Now, R: Array, p: Array, linear: Array, angular: Array, s: Array) -> _Touch:
+        """Return the forces on the first shape; its pose and motion as in `_Relative`, s the state of friction."""
+        motion = _Motion(linear, angular)
+        probes = self._probes(now, R, p, motion)
         normal = sum(x.force for x in probes)
         f = sum(x.force * x.normal for x in probes)
         moment = sum(x.force * x.moment for x in probes)
@@ -107,29 +144,20 @@ class ConvexPair(Pair):
         gap = probes[0].gap
         for x in probes[1:]:
             gap = minimum(x.gap, gap)
-        rates: dict[str, Scalar] = {}
-        if self.material.friction is not None:
-            share = 1.0 / maximum(normal, TINY)
-            center = share * sum(x.force * x.point for x in probes)
-            size = norm(f)
-            n = f / maximum(size, TINY)
-            radius = share * sum(x.force * norm(x.point - center) for x in probes)
-            v = motion.linear + cross(motion.angular, center)
-            v = v - (n @ v) * n
-            s = np.array([z[name] for name in ("sx", "sy", "sz")])
-            friction = patch_friction(
-                self.material.friction, self.anchor, normal, radius, n, s, z["twist"], v, n @ motion.angular
-            )
-            f = f - friction.force
-            moment = moment - cross(center, friction.force) - friction.torque * n
-            loss, stored = loss + friction.loss, stored + friction.stored
-            rates = dict(zip(("sx", "sy", "sz", "twist"), (*friction.s_rate, friction.twist_rate), strict=True))
-        forces = [Wrench(A, np.concatenate([R.T @ f, R.T @ (moment - cross(p, f))]))]
-        if B is not None:
-            f_B = o_B.R @ f
-            forces.append(Wrench(B, -np.concatenate([f_B, o_B.R @ moment + cross(np.array(o_B.xyz), f_B)])))
-        record = {"contact_force": normal, "contact_gap": gap}
-        return Action(forces=forces, rates=rates, record=record, energy=stored, power=-loss)
+        if self.material.friction is None:
+            return _Touch(f, moment, normal, gap, loss, stored, np.zeros(4))
+        share = 1.0 / maximum(normal, TINY)
+        center = share * sum(x.force * x.point for x in probes)
+        size = norm(f)
+        n = f / maximum(size, TINY)
+        radius = share * sum(x.force * norm(x.point - center) for x in probes)
+        v = linear + cross(angular, center)
+        v = v - (n @ v) * n
+        friction = patch_friction(self.material.friction, self.anchor, normal, radius, n, s[:3], s[3], v, n @ angular)
+        f = f - friction.force
+        moment = moment - cross(center, friction.force) - friction.torque * n
+        rates = np.array([*friction.s_rate, friction.twist_rate])
+        return _Touch(f, moment, normal, gap, loss + friction.loss, stored + friction.stored, rates)
 
     def _probes(self, now: Now, R: Array, p: Array, motion: _Motion) -> list[Probe]:
         """Return the contacts of all features; the first shape has the axes R and the origin p in the frame of the second."""
@@ -154,16 +182,16 @@ class ConvexPair(Pair):
         for features, (edge_field, rim_field), first in ((mine, fields_B, True), (others, fields_A, False)):
             pose = (R, p) if first else (back, away)
             if features.edges:
-                of_edge = lambda *edge, f=features, g=edge_field, a=first, at=pose: pressed(  # noqa: E731
-                    on_edge(g, Edge(*edge), at[0], at[1], REACH * f.radius), f.radius, f.weight, a
+                of_edge = lambda R, p, *edge, f=features, g=edge_field, a=first: pressed(  # noqa: E731
+                    on_edge(g, Edge(*edge), R, p, REACH * f.radius), f.radius, f.weight, a
                 )
-                out += now.each(of_edge, *zip(*features.edges, strict=True))
+                out += now.each(of_edge, *([x] * len(features.edges) for x in pose), *zip(*features.edges, strict=True))
             if features.rims:
                 deepest = on_rim_above_plane if isinstance(self.solid.shape, Plane) else on_rim
-                of_rim = lambda *rim, f=features, g=rim_field, a=first, at=pose, d=deepest: pressed(  # noqa: E731
-                    d(g, Rim(*rim), *at), f.rim_radius, f.weight, a
+                of_rim = lambda R, p, *rim, f=features, g=rim_field, a=first, d=deepest: pressed(  # noqa: E731
+                    d(g, Rim(*rim), R, p), f.rim_radius, f.weight, a
                 )
-                out += now.each(of_rim, *zip(*features.rims, strict=True))
+                out += now.each(of_rim, *([x] * len(features.rims) for x in pose), *zip(*features.rims, strict=True))
         return out
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
@@ -182,6 +210,38 @@ class ConvexPair(Pair):
         return out
 
 
+class _Relative(NamedTuple):
+    """Pose of the first shape and velocity of its body, in the frame of the second shape."""
+
+    R: Array
+    """Axes, shape (3, 3)."""
+    p: Array
+    """Origin [m], shape (3,)."""
+    linear: Array
+    """Velocity at the origin of that frame [m/s], shape (3,)."""
+    angular: Array
+    """Angular velocity [rad/s], shape (3,)."""
+
+
+class _Touch(NamedTuple):
+    """Contact of a pair, in the frame of the second shape."""
+
+    force: Array
+    """Force on the first shape [N], shape (3,)."""
+    moment: Array
+    """Its moment about the origin of the frame [N·m], shape (3,)."""
+    normal: Scalar
+    """Normal force [N]."""
+    gap: Scalar
+    """Distance, negative in contact [m]."""
+    loss: Scalar
+    """Power lost [W]."""
+    stored: Scalar
+    """Energy stored [J]."""
+    rates: Array
+    """Rates of the anchor of friction [m/s, rad/s], shape (4,)."""
+
+
 class _Motion(NamedTuple):
     """Velocity of the first body relative to the second, in the frame of the second shape."""
 
@@ -189,6 +249,34 @@ class _Motion(NamedTuple):
     """At the origin of that frame [m/s], shape (3,)."""
     angular: Array
     """Angular velocity [rad/s], shape (3,)."""
+
+
+def _relative(pair: ConvexPair, now: Now) -> _Relative:
+    """Return pose and velocity of the first shape in the frame of the second."""
+    A, B = pair.body, pair.other
+    o_A, o_B = pair.piece.origin, pair.solid.origin
+    R_B, p_B = (np.eye(3), np.zeros(3)) if B is None else (now.R_WB[B], now.p_WB[B])
+    R_S, p_S = R_B @ o_B.R, p_B + R_B @ np.array(o_B.xyz)
+    R, p = R_S.T @ now.R_WB[A], R_S.T @ (now.p_WB[A] - p_S)  # body A in the frame of the second shape
+    linear, angular = _motion(R, p, now.V[A], None if B is None else now.V[B], o_B.R, np.array(o_B.xyz))
+    return _Relative(R @ o_A.R, p + R @ np.array(o_A.xyz), linear, angular)
+
+
+def _action(pair: ConvexPair, now: Now, touch: _Touch, rough: bool) -> Action:
+    """Return the wrenches on both bodies, and the rates of the friction of a rough pair."""
+    A, B = pair.body, pair.other
+    o_B, f = pair.solid.origin, touch.force
+    R_S, p_S = o_B.R, np.array(o_B.xyz)
+    f_B, n_B = R_S @ f, R_S @ touch.moment + cross(p_S, R_S @ f)  # about the origin of B, in its axes
+    R_B, p_B = (np.eye(3), np.zeros(3)) if B is None else (now.R_WB[B], now.p_WB[B])
+    f_W, R_A = R_B @ f_B, now.R_WB[A]
+    n_W = R_B @ n_B + cross(p_B - now.p_WB[A], f_W)
+    forces = [Wrench(A, np.concatenate([R_A.T @ f_W, R_A.T @ n_W]))]
+    if B is not None:
+        forces.append(Wrench(B, -np.concatenate([f_B, n_B])))
+    rates = dict(zip(STATES, touch.rates, strict=True)) if rough else {}
+    record = {"contact_force": touch.normal, "contact_gap": touch.gap}
+    return Action(forces=forces, rates=rates, record=record, energy=touch.stored, power=-touch.loss)
 
 
 def _motion(R: Array, p: Array, V_A: Array, V_B: Array | None, R_o: Array, p_o: Array) -> _Motion:

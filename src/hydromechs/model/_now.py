@@ -152,14 +152,23 @@ class StillWater:
         return self.point(p_B)
 
 
-def _in_turn(function: Callable[..., Any], *rows: Sequence[Any]) -> list[Any]:
-    return [function(*point) for point in zip(*rows, strict=True)]
+def _in_turn(
+    function: Callable[..., Any],
+    *rows: Sequence[Any],
+    conditions: Sequence[Any] | None = None,
+    kept: Sequence[Any] | None = None,
+) -> list[Any]:
+    points = list(zip(*rows, strict=True))
+    if conditions is None or kept is None or any(hasattr(c, "where") for c in conditions):
+        return [function(*point) for point in points]
+    return [function(*point) if c else other for point, c, other in zip(points, conditions, kept, strict=True)]
 
 
 class Now:
     """The current instant t [s] for a component: configuration q (nq,), velocity v (nv,), kinematics, undisturbed water.
 
-    `each` evaluates a function at several points, like `compiler.each` if no derivatives are required.
+    `each` evaluates a function at several points, like `compiler.each` if no derivatives are required; with derivatives, also
+    where the condition of a point is 0.
     """
 
     def __init__(
