@@ -197,7 +197,10 @@ class Compiled(MachineCode):
         return Form(lanes, rarely=self.recipe.rarely_called)
 
     def single(self) -> Callable[..., bool]:
-        """Return the fastest call, for float64 arrays of exact shape with results last; other arrays return False."""
+        """Return the fastest call, for float64 arrays of exact shape, with results last.
+
+        The call returns False if arrays do not fit.
+        """
         return self.code(1).objects or (lambda *arrays: False)
 
     def single_results(self, *arrays: Array) -> list[Array]:

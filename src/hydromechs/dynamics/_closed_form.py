@@ -56,7 +56,7 @@ def ad_matrix(V: Array) -> Array:
 
 
 def momentum_matrix(h: Array) -> Array:
-    """Return the skew matrix B with B V = V ×* h = −ad_Vᵀ h for a momentum h = (p, l), shape (6, 6).
+    """Return the skew-symmetric matrix B with B V = V ×* h = −ad_Vᵀ h for a momentum h = (p, l), shape (6, 6).
 
     B = −[[0, p̂], [p̂, l̂]].
     """

@@ -1,4 +1,4 @@
-"""Quantities of each body of a large tree that compiled loops compute after the body's acceleration."""
+"""Quantities of each body of a large tree that compiled loops compute after the accelerations."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class BodyNow(NamedTuple):
 
 
 class After(NamedTuple):
-    """Quantities to compute for every body after its acceleration."""
+    """Quantities to compute for every body after its acceleration is known."""
 
     function: Callable[[BodyNow], Mapping[str, Array]]
     """Function that returns an array for each name in `rows` and `totals`."""

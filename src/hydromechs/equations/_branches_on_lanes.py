@@ -36,7 +36,7 @@ class OnLanes(NamedTuple):
     """A program and the parameters of each branch."""
 
     program: compiler.Program
-    """Program whose last argument is the parameters."""
+    """Program whose last argument is the array of parameters."""
     numbers: Array
     """Parameters of each branch, shape (branches, n)."""
 
