@@ -334,8 +334,8 @@ def solve_semidefinite(
 def draw(n: int, seed: Scalar, world: Scalar, stream: str | Scalar, tick: Scalar, *, normal: bool = True) -> Array:
     """Return n independent random numbers, standard `normal` or uniform in (0, 1), shape (n,); see `Draw`.
 
-    `seed` is an integer below 2⁵³, and `world` an integer below 2³². `stream` is a name, or a number computed by `stream_number`.
-    `tick` is an integer, used modulo 2³².
+    `seed` is an integer below 2⁵³, and `world` an integer below 2³². `stream` is a name, or a number computed by
+    `stream_number`. `tick` is an integer, used modulo 2³².
     """
     number = float(stream_number(stream)) if isinstance(stream, str) else stream
     given = [np.asarray(x) for x in (seed, world, number, tick)]

@@ -204,9 +204,10 @@ def rotation_between(a: Array, b: Array) -> Array:
 def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
     """Return the rotation vector (3,) [rad] from unit quaternion a to b, in the axes of a, and (θ/2) cot(θ/2).
 
-    With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2), the vector is θ ε/|ε|. θ is computed from tan(θ/4) = |ε|/(1 + w). The angle is then halved twice by tan(α/2) = tan α/(1 + √(1 + tan² α)). The arc tangent of the result, tan(θ/16) < 0.2, is a series
-    truncated at rounding error. The computation is smooth at θ = 0, because it avoids the quotient θ/|ε|, and calls no function
-    that would be evaluated lane by lane.
+    With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2), the vector is θ ε/|ε|. θ is computed from tan(θ/4) = |ε|/(1 +
+    w). The angle is then halved twice by tan(α/2) = tan α/(1 + √(1 + tan² α)). The arc tangent of the result, tan(θ/16) <
+    0.2, is a series truncated at rounding error. The computation is smooth at θ = 0, because it avoids the quotient
+    θ/|ε|, and calls no function that would be evaluated lane by lane.
     """
     w, x, y, z = quaternion_product(np.array([a[0], -a[1], -a[2], -a[3]]), b)
     sign = where(w >= 0.0, 1.0, -1.0)
