@@ -204,6 +204,48 @@ def test_flight_is_repeated_in_python(module, tmp_path):
     assert_same(run.recording, hm.load_recording(tmp_path / "a.nc"))
 
 
+class Push(TracedBlock):
+    """Thrust in proportion to the square of a gain, which it computes in advance."""
+
+    def __init__(self, *, gain: float = 0.5, sign: float = 1.0, period: float = 0.02):
+        self.gain, self.sign, self.period = gain, sign, period
+
+    def prepare(self, site):
+        self.commanded, self.design = ("thruster",), {"other": np.ones(3), "square": self.gain**2}
+
+    def update(self, tick):
+        return Update(commands={"thruster": self.sign * tick.design["square"] - 0.1 * tick.v[0]})
+
+
+def test_gains_change_in_the_page_and_in_its_repetition(tmp_path):
+    """The value on the slider is rounded to one of those computed in advance; copies of a world have their own."""
+    pushed = harbour(blocks=(PythonBlock(controller=Damping(), name="first"), PythonBlock(controller=Push(), name="second")))
+    pushed = pushed.with_fields(events=(), seed=4)
+    module = compile_scenario(pushed, {"second.gain": (0.2, 0.8)})
+    script = """
+        world.reset({ parameters: { "second.gain": 0.33 } });
+        world.advance(0.2);
+        const kept = world.state();
+        const [other] = world.worlds(1);
+        other.advance(0.3);
+        world.setParameter("second.gain", 0.79);
+        world.advance(0.5);
+        save("a.nc", world.recording());
+        const speed = world.quantity("v.boat.u");
+        world.restore(kept);
+        world.setParameter("second.gain", 0.8);
+        world.advance(0.5);
+        return [speed, world.quantity("v.boat.u"), other.quantity("v.boat.u"), world.inputs().entries[0].value];
+    """
+    speed, same, other, value = flown(module, tmp_path, script)
+    assert speed == same != other and value == [0.8]
+    assert_same(fly_again(tmp_path / "a.nc", pushed).recording, hm.load_recording(tmp_path / "a.nc"))
+    with pytest.raises(hm.UnsupportedFeature, match="'second.sign' is part of the program of Push"):
+        compile_scenario(pushed, ["second.sign"])
+    with pytest.raises(ValueError, match="changes one number of a controller"):
+        compile_scenario(pushed, ["second.gain", "second.period"])
+
+
 def test_inputs_out_of_range_name_item_value_and_fix(module, tmp_path):
     script = """
         const said = (f) => { try { f(); return ""; } catch (error) { return `${error.name}: ${error.message}`; } };

@@ -15,6 +15,8 @@ from hydromechs.scenario import Scenario
 from hydromechs.simulation import Run, Simulation
 from hydromechs.station import helmed
 
+from ._gains import is_gain, set_gain
+
 if TYPE_CHECKING:
     import xarray
 
@@ -117,8 +119,16 @@ def fly_again(recording: str | os.PathLike[str] | xarray.Dataset, scenario: Scen
         scenario = formats.loads_scenario(text, file or flight.scenario, Path(file).parent, library.load, library.load_vehicle)
     if "held" in ds.coords and any(str(name).startswith(OPERATOR) for name in ds["held"].values):
         scenario = helmed(scenario)  # as in the page, also if nobody took over: the same program to the last operation
-    sim = Simulation(scenario, parameters=flight.opened, seed=flight.seed)
-    sim.parameters |= {name: _value(x) for name, x in flight.parameters.items()}
+    sim = Simulation(scenario, parameters=[p for p in flight.opened if not is_gain(scenario, p)], seed=flight.seed)
+
+    def change(path: str, value: Any) -> None:
+        if path in sim.parameters:
+            sim.parameters[path] = value
+        else:
+            set_gain(sim, scenario, path, float(value))
+
+    for path, value in flight.parameters.items():
+        change(path, _value(value))
     live = sim.begin()
     for e in flight.entries:
         t = e.n * sim.step_size + e.part
@@ -130,7 +140,7 @@ def fly_again(recording: str | os.PathLike[str] | xarray.Dataset, scenario: Scen
             case "held":
                 sim.held = {e.name: e.value}
             case "parameter":
-                sim.parameters[e.name] = _value(e.value)
+                change(e.name, _value(e.value))
             case _:
                 sim.switch_control(bool(e.value))
     live.advance(flight.end[0] * sim.step_size + flight.end[1])

@@ -20,6 +20,8 @@ from hydromechs.recording import Check
 from hydromechs.scenario import Scenario, recording_attrs
 from hydromechs.simulation import Plant, Simulation, portable
 
+from ._gains import gain_row, is_gain
+
 FORMAT = 1
 """Version of manifests."""
 CAPACITY = 64
@@ -76,12 +78,17 @@ def compile_scenario(
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about the scenario; `hydromechs run` reports them
-        sim = Simulation(scenario, parameters=list(ranges))
+        gains = [path for path in ranges if is_gain(scenario, path)]
+        if len({registry.located(scenario, path)[0][1] for path in gains}) < len(gains):
+            raise ValueError(
+                f"parameters {', '.join(map(repr, gains))}: a page can change one number of a controller; keep one"
+            )
+        sim = Simulation(scenario, parameters=[path for path in ranges if path not in gains])
         mission = portable(sim)
         module = WasmModule(mission.routines, mission.programs, CAPACITY, ["bare"], progress)
-    arrays = module.routines["mission"].arrays
-    first, last = arrays["n"], arrays["until"]
-    plant, model = sim.plant, sim.model
+    plant, model, arrays = sim.plant, sim.model, module.routines["mission"].arrays
+    first, last = arrays["n"], arrays["unset" if "unset" in arrays else "until"]  # state and design numbers
+    rows = [_gain(scenario, sim, path, x) if path in gains else _parameter(plant, path, x) for path, x in ranges.items()]
     manifest = {
         "format": FORMAT,
         "version": version("hydromechs"),
@@ -98,7 +105,7 @@ def compile_scenario(
         "seed": plant.seed,
         "bodies": list(model.body_names),
         **mission.data,
-        "parameters": [_parameter(plant, path, given) for path, given in ranges.items()],
+        "parameters": rows,
         "checks": [_check(c) for c in scenario.checks],
         "attrs": _attributes(source or scenario, sim),
         "capacity": CAPACITY,
@@ -124,10 +131,29 @@ def _program(p: PlacedProgram) -> dict[str, Any]:
     return {"entry": p.entry, "arguments": p.arguments, "inputs": _places(p.inputs), "outputs": _places(p.outputs)}
 
 
+def _gain(scenario: Scenario, sim: Simulation, path: str, given: Range | None) -> dict[str, Any]:
+    value = registry.value(scenario, path)
+    if value.ndim:
+        raise ValueError(f"parameter {path!r} has shape {value.shape}; use the path of one number")
+    low, high = _range(path, value, given)
+    return _row(scenario, path, value, low, high) | gain_row(scenario, sim, path, low, high)
+
+
 def _parameter(plant: Plant, path: str, given: Range | None) -> dict[str, Any]:
     value = registry.value(plant, path)
     if value.ndim > 1:
         raise ValueError(f"parameter {path!r} has shape {value.shape}; use the path of a row or number in it")
+    low, high = _range(path, value, given)
+    for x in (low, high):
+        try:
+            plant.check_values({path: np.full(value.shape, x)})
+        except ValueError as error:
+            raise ValueError(f"range of {message_of(error)}; use a valid range, such as {{{path!r}: (low, high)}}") from error
+    return _row(plant, path, value, low, high)
+
+
+def _range(path: str, value: np.ndarray, given: Range | None) -> Range:
+    """Return the range of a slider: as given, or around the value."""
     largest = float(np.abs(value).max())
     if given is None:
         low, high = RANGE if registry.is_factor(path) else sorted(float(k * value.ravel()[0]) for k in RANGE)
@@ -138,12 +164,11 @@ def _parameter(plant: Plant, path: str, given: Range | None) -> dict[str, Any]:
         low, high = (float(x) for x in given)
     if not low < high:
         raise ValueError(f"parameter {path!r}: range {low:g} to {high:g} is not increasing; put the smaller limit first")
-    for x in (low, high):
-        try:
-            plant.check_values({path: np.full(value.shape, x)})
-        except ValueError as error:
-            raise ValueError(f"range of {message_of(error)}; use a valid range, such as {{{path!r}: (low, high)}}") from error
-    units = {number.path: number.unit for number in registry.paths(plant)}
+    return low, high
+
+
+def _row(thing: Plant | Scenario, path: str, value: np.ndarray, low: float, high: float) -> dict[str, Any]:
+    units = {number.path: number.unit for number in registry.paths(thing)}
     return {
         "path": path,
         "label": path.replace("_", " "),

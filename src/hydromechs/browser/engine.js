@@ -181,6 +181,7 @@ const HydroMechsEngine = (() => {
     return head.endsWith("_deg") ? 360 : 2 * Math.PI;
   }
 
+  const nearest = (values, x) => values.reduce((a, b) => (Math.abs(b - x) < Math.abs(a - x) ? b : a));
   const modulo = (x, n) => x - n * Math.floor(x / n);
   const wrapped = (x, period) => (period === null ? x : modulo(x + 0.5 * period, period) - 0.5 * period);
 
@@ -304,7 +305,8 @@ const HydroMechsEngine = (() => {
       const _texts = this._m.notes.map((text) => ({ t: 0, text }));
       Object.assign(this, { _rows: [], _log: [], _texts, _ended: null, _controlled: true, _counts: {}, _series: {} });
       this._soft = this._m.stops.map((s) => s.allowed);
-      this._given = { seed, parameters: JSON.parse(JSON.stringify(parameters)) };
+      this._given = { seed, parameters: JSON.parse(JSON.stringify(Object.fromEntries(Object.keys(parameters).map((path) => [path, values[path].length > 1 ? values[path] : values[path][0]])))) };
+      this._design();
       const at = this._point();
       this._refresh(at.t);
       this._ledger = null;
@@ -321,7 +323,13 @@ const HydroMechsEngine = (() => {
           throw new RangeError(`parameter ${quoted(path)} is ${x}, outside its range ${row.low} to ${row.high} ${row.unit}; choose a value inside`);
         }
       }
-      return numbers;
+      return row.designs ? [nearest(row.values, numbers[0])] : numbers;
+    }
+    // Numbers of controllers take effect through the design numbers of their block.
+    _design() {
+      for (const row of this.manifest.parameters) {
+        if (row.designs) this._array("design").set(row.designs[row.values.indexOf(this._parameters[row.path][0])], row.at);
+      }
     }
     _point() {
       return point(this.t, this._array("y"), this._s.nq);
@@ -372,7 +380,9 @@ const HydroMechsEngine = (() => {
         inputs.set(rows[k][1], places[name][0]);
         if (k + 1 < rows.length) until = Math.min(until, rows[k + 1][0]);
       }
-      for (const path in this._parameters) inputs.set(this._parameters[path], places[`parameter.${path}`][0]);
+      for (const path in this._parameters) {
+        if (`parameter.${path}` in places) inputs.set(this._parameters[path], places[`parameter.${path}`][0]);
+      }
       return until;
     }
     _refresh(t) {
@@ -419,7 +429,8 @@ const HydroMechsEngine = (() => {
     setParameter(path, value) {
       this._parameters[path] = this._checked(path, value);
       this._refresh(this.t);
-      this._noted("parameter", path, [value].flat().map(Number));
+      this._design();
+      this._noted("parameter", path, this._parameters[path]);
     }
     setControl(on) {
       if (this._controlled === on) return;

@@ -179,6 +179,10 @@ class TracedBlock(Controller):
         """Numbers of `design` in one array, shape (nd,)."""
         return np.concatenate([np.zeros(0), *(np.ravel(x) for x in self._design.values())])
 
+    @design_values.setter
+    def design_values(self, values: Array) -> None:
+        self._design = dict(self._numbers.views(np.array(values, dtype=float)))
+
     def evaluate(
         self, t: Scalar, q: Array, v: Array, inputs: Array, measured: Array, memory: Array, design: Array
     ) -> tuple[Array, Array, Array, Array]:

@@ -496,7 +496,8 @@
         Object.assign(input, { type: "range", min: row.low, max: row.high, step: "any" });
         input.value = value;
         const show = () => { out.textContent = `${number(values[k])} ${row.unit}`; };
-        input.oninput = () => { values[k] = Number(input.value); show(); apply(row.path, values); };
+        const near = (x) => row.values ? row.values.reduce((a, b) => (Math.abs(b - x) < Math.abs(a - x) ? b : a)) : x;
+        input.oninput = () => { values[k] = near(Number(input.value)); show(); apply(row.path, values); };
         input.ondblclick = () => { input.value = values[k] = [row.value].flat()[k]; show(); apply(row.path, values); };
         box.title = `${row.path}; double-click to restore the value of the scenario`;
         box.append(element("span", "", label), out, input);
