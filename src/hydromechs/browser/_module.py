@@ -80,9 +80,7 @@ def compile_scenario(
         warnings.simplefilter("ignore")  # warnings about the scenario; `hydromechs run` reports them
         gains = [path for path in ranges if is_gain(scenario, path)]
         if len({registry.located(scenario, path)[0][1] for path in gains}) < len(gains):
-            raise ValueError(
-                f"parameters {', '.join(map(repr, gains))}: a page can change one number of a controller; keep one"
-            )
+            raise ValueError(f"parameters {', '.join(map(repr, gains))}: a page changes one number of a controller; keep one")
         sim = Simulation(scenario, parameters=[path for path in ranges if path not in gains])
         mission = portable(sim)
         module = WasmModule(mission.routines, mission.programs, CAPACITY, ["bare"], progress)
