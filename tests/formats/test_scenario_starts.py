@@ -214,7 +214,7 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     assert "cannot be read as numbers: " in said(HEIGHTS.astype(object))
     assert "save real numbers" in said(HEIGHTS.astype(str))
     assert "contains complex128; save real numbers" in said(HEIGHTS * 1j)
-    assert "x is [0.0, 1.0, 2.0, 3.0], must be the 3 grid lines of" in said(HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]"))
+    assert "x is [0.0, 1.0, 2.0, 3.0], must contain the 3 grid lines of" in said(HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]"))
     assert "keep one of them" in said(HEIGHTS, ("file:", "heights: [[0, 0], [0, 0]], file:"))
     assert "heights, file or generate" in said(HEIGHTS, (", file: seabed.npy", ""))
     assert "must end in one of .npy, .csv, .png" in said(HEIGHTS, ("seabed.npy", "seabed.doc"))

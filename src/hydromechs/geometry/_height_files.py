@@ -98,7 +98,7 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
         if own is None and ends is None:
             raise ValueError(f"{file!r} does not specify its position; set the first and last grid line in {axis}")
         if ends is not None and len(ends) not in (2, n):
-            has = f"must be the {n} grid lines of {file!r}, or the first and the last; it has {len(ends)} numbers"
+            has = f"must contain the {n} grid lines of {file!r}, or only the first and the last"
             raise FieldError(axis, ends, has)
         line: Any = own if ends is None else np.linspace(ends[0], ends[-1], n) if len(ends) == 2 else np.array(ends)
         if own is not None and not np.allclose(line, own, rtol=0.0, atol=SAME * float(np.ptp(own))):
