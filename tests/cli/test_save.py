@@ -169,7 +169,7 @@ def test_a_part_of_a_recording(run, folder, tmp_path, monkeypatch, format):
         (("--format", "csv", "--select", "bodi=hull"), ("bodi", "did you mean 'body'")),
         (("--format", "csv", "--select", "body=hul"), ("hul", "did you mean 'hull'")),
         (("--format", "csv", "--select", "hull"), ("--select", "body=vehicle")),
-        (("--format", "csv", "--from", "5"), ("from 5 to 1 s", "from 0 to 1 s")),
+        (("--format", "csv", "--from", "5"), ("from 5 to 1 s", "choose 0 to 1 s")),
     ],
 )
 def test_mistakes_are_named(run, folder, tmp_path, monkeypatch, words, named):

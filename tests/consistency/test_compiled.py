@@ -680,7 +680,7 @@ def test_parameters_that_make_no_sense():
         ([f"{link}.end_coefficient"], KeyError, "is not set"),
         (["link1.joint.damping"], KeyError, "has no effect on the equations"),
         (["world.axes"], KeyError, "is not a number but a str"),
-        (["hull.inertia.mass"], KeyError, "no 'hull'"),
+        (["hull.inertia.mass"], KeyError, "unknown name 'hull'"),
         (["link1.inertia.com", "link1.inertia.com.0"], ValueError, "refer to the same number or overlap"),
     ):
         with pytest.raises(error) as raised:

@@ -273,7 +273,7 @@ def test_results_of_another_shape_than_said_are_rejected():
             return hm.Update(memory={"x": np.arange(3000.0) + tick.t})
 
     model = hm.load("sinking_chain")
-    with pytest.raises(ValueError, match=r"memory_after has shape \(3001,\), must have \(2,\)"):
+    with pytest.raises(ValueError, match=r"memory_after has shape \(3001,\); return an array of shape \(2,\)"):
         hm.Simulation(model, controller=Long())
 
     class Held(hm.Component):

@@ -486,7 +486,7 @@ def test_unknown_studies_and_executors(tmp_path, monkeypatch):
 
     with pytest.raises(SweepError, match="did you mean 'sinking_chains'"):
         sweeps.load_sweep("sinking_chain")
-    with pytest.raises(ValueError, match="executor is 'desk' \\(did you mean 'dask'\\?\\)"):
+    with pytest.raises(ValueError, match="unknown executor 'desk' \\(did you mean 'dask'\\?\\)"):
         named_executor("desk", None, "")
     with pytest.raises(ValueError, match="--address requires --executor dask"):
         named_executor("local", None, "tcp://127.0.0.1:1")

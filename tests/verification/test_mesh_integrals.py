@@ -129,7 +129,7 @@ def test_errors_of_meshes_are_named():
         "inward-facing triangles next to outward-facing ones (3 edges)": Triangles(
             good.vertices, np.concatenate([good.faces[:1, ::-1], good.faces[1:]]), "hull.stl"
         ),
-        "it is flat": Triangles(good.vertices * (1, 1, 0), good.faces, "hull.stl"),
+        "is flat": Triangles(good.vertices * (1, 1, 0), good.faces, "hull.stl"),
         "not finite": Triangles(good.vertices * (1, np.nan, 1), good.faces, "hull.stl"),
         "no triangles": Triangles(good.vertices, good.faces[:0], "hull.stl"),
     }
@@ -138,7 +138,7 @@ def test_errors_of_meshes_are_named():
         assert words in fault and fault.startswith("hull.stl")
     assert good.scaled(np.array([1.0, -1.0, 1.0])).problems() == []  # a mirrored mesh keeps its outside
     with pytest.raises(ValueError, match="hull.stl has no convex hull"):
-        cases["it is flat"].convex_hull()
+        cases["is flat"].convex_hull()
     hull = cases["is open: 3 edges"].convex_hull()
     assert hull.problems() == []
     assert hull.integrals().volume == pytest.approx(good.integrals().volume, rel=1e-12)
