@@ -107,7 +107,7 @@ def _bytes(worlds: hm.Worlds) -> int:
 
 
 def _set(worlds: hm.Worlds, model: Model) -> None:
-    """Set random states and forces, 1,024 different ones in repetition."""
+    """Set random states and forces, which repeat after 1,024 worlds."""
     n = len(worlds)
     q, v, tau = random_states(model, min(n, 1024))
     times = -(-n // len(q))

@@ -117,9 +117,9 @@ class Covariance:
         order = [k for name in names for k in range(18)[ERRORS[name]]]
         self.present[order] = np.arange(len(order))
         self.head = n = len(order)
-        """Number of present errors."""
+        """Number of errors at the present time, without clones and biases of aids."""
         self.moving = 12 if current else 9
-        """Number of present errors that change during propagation."""
+        """Number of errors at the present time that change during propagation."""
         self.clones: list[Clone] = []
         copy = 1
         for aid, (seen, count) in enumerate(zip(observed, slots, strict=True)):

@@ -73,7 +73,7 @@ class Gait(Described, abc.ABC):
 
     Args:
         period: Duration of a full cycle [s].
-        duty: Duty factor: fraction of the period in which each leg is in stance, above 0 and below 1 [-].
+        duty: Duty factor [-], the fraction of the period in which each leg is in stance; above 0 and below 1.
     """
 
     least_duty: ClassVar[float] = 0.0
@@ -122,7 +122,7 @@ class Tripod(Gait):
     """Alternating gait: two groups, each of every second leg around the body, swing alternately.
 
     Args:
-        duty: Duty factor: fraction of the period in which each leg is in stance, at least 1/2 [-].
+        duty: Duty factor [-], the fraction of the period in which each leg is in stance; at least 1/2.
     """
 
     least_duty = 0.5
@@ -141,7 +141,7 @@ class Wave(Gait):
     This is the slowest and most stable gait.
 
     Args:
-        duty: Duty factor: fraction of the period in which each leg is in stance, at least 5/6 for six legs [-].
+        duty: Duty factor [-], the fraction of the period in which each leg is in stance; at least 5/6 for six legs.
     """
 
     least_duty = 0.75
