@@ -175,9 +175,9 @@ def test_weights_report_what_matters():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((np.ones((6, 2)), [1.0, -1.0], [2.0, -2.0]), r"lower\[1\] is -1 N, must not be above upper\[1\], -2 N"),
-        ((np.ones(6), -1.0, 1.0), r"B has the shape \(6,\)"),
-        ((np.full((6, 2), np.nan), -1.0, 1.0), "B holds numbers that are not finite"),
+        ((np.ones((6, 2)), [1.0, -1.0], [2.0, -2.0]), r"lower\[1\] is -1 N, must be at most upper\[1\], -2 N"),
+        ((np.ones(6), -1.0, 1.0), r"B has shape \(6,\)"),
+        ((np.full((6, 2), np.nan), -1.0, 1.0), "B contains numbers that are not finite"),
         ((np.ones((6, 2)), -1.0, 1.0, [-1.0] * 6), "weights is .* must be at least 0"),
     ],
 )

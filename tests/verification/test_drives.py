@@ -43,7 +43,7 @@ def test_torque_with_a_speed_limit():
         1.0,
         0.0,
     ]
-    with pytest.raises(ValueError, match="Torque.speed is 2.*needs a torque limit"):
+    with pytest.raises(ValueError, match="Torque.speed is 2.*must be omitted without a torque limit"):
         Torque(joint="j", speed=2.0)
 
 

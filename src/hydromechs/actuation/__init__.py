@@ -44,4 +44,4 @@ TYPES: Mapping[str, type[Component]] = {
     "joint_rotor": JointRotor,
     "external_wrench": ExternalWrench,
 }
-"""Components by their names in files."""
+"""Component classes, keyed by their names in files."""

@@ -1,4 +1,4 @@
-"""Force curves: thrust at rest by command."""
+"""Force curves: bollard thrust as a function of the command."""
 
 import csv
 import itertools
@@ -19,12 +19,12 @@ STANDARD_GRAVITY = 9.80665
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ForceCurve:
-    """Steady force of a thruster at rest (bollard pull) by command: linear between points, constant outside (saturation)."""
+    """Bollard thrust as a function of the command: linear between points, constant beyond the first and last (saturation)."""
 
     commands: Row
-    """Commands, increasing [in the unit], shape (n,)."""
+    """Increasing commands, in the unit `unit`, shape (n,)."""
     forces: Row
-    """Force at each command [N], never decreasing, shape (n,)."""
+    """Non-decreasing force at each command [N], shape (n,)."""
     unit: str
     """Unit of the commands: "N", "throttle" (−1 to 1), "us" (pulse width in microseconds), or another text."""
 
@@ -37,7 +37,7 @@ class ForceCurve:
         n = len(self.commands)
         if n < 2 or len(self.forces) != n:
             raise ValueError(
-                f"ForceCurve has {n} commands and {len(self.forces)} forces, must have equal numbers, at least two"
+                f"ForceCurve has {n} commands and {len(self.forces)} forces, must have equal numbers of at least 2"
             )
         for k, (a, b) in enumerate(itertools.pairwise(self.commands)):
             if b <= a:
@@ -46,7 +46,7 @@ class ForceCurve:
             if b < a:
                 raise ValueError(
                     f"ForceCurve.forces[{k + 1}] is {b:.6g} N after {a:.6g} N, must not decrease; smooth the measurements, "
-                    "or reverse the thruster's frame if the force falls with the command"
+                    "or reverse the frame of the thruster if the force decreases with the command"
                 )
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class ForceCurve:
         return np.vectorize(self._traced, otypes=[object])(command)[()]
 
     def _traced(self, command: Scalar) -> Scalar:
-        """Return the force by scalar operations: a table if the points are evenly spaced, otherwise a sum over the segments."""
+        """Return the force by scalar operations: table lookup for evenly spaced points, otherwise a sum over segments."""
         c, f = self._points
         step = (c[-1] - c[0]) / (len(c) - 1)
         if len(c) > 8 and np.abs(np.diff(c) - step).max() < 1e-9 * step:
@@ -88,7 +88,7 @@ class ForceCurve:
     @overload
     def inverse(self, force: Array) -> Array: ...
     def inverse(self, force: Scalar | Array) -> Scalar | Array:
-        """Return the command in `unit` for a `force` [N]: the middle of a dead band, or the nearest limit."""
+        """Return the command in `unit` for a `force` [N]; in a dead band its middle, beyond the curve the nearest limit."""
         if isinstance(force, float):
             return self._inverse(force)
         if np.asarray(force).dtype == object:
@@ -105,7 +105,7 @@ class ForceCurve:
         return c[last] + part * (c[first] - c[last])
 
     def _traced_inverse(self, force: Scalar) -> Scalar:
-        """Return the command by scalar operations: bisection for the last point that is not above the force."""
+        """Return the command by scalar operations, with bisection for the last point whose force is not above `force`."""
         c, f = self._points
         levels = (len(f) - 1).bit_length()
         padded = [*f, *(2**levels - len(f)) * (np.inf,)]
@@ -121,7 +121,7 @@ class ForceCurve:
 
 
 def ideal_curve(forward: NotNegative, reverse: NotNegative) -> ForceCurve:
-    """Return the curve of a thruster commanded in newtons, within its limits.
+    """Return the curve of a thruster that is commanded in newtons.
 
     Args:
         forward: Maximum forward force [N].
@@ -134,12 +134,12 @@ def ideal_curve(forward: NotNegative, reverse: NotNegative) -> ForceCurve:
 def linear_curve(
     forward: NotNegative, reverse: NotNegative, dead_band: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0
 ) -> ForceCurve:
-    """Return a curve from throttle −1 to 1 to a force that is linear from the edge of the dead band to the limits.
+    """Return a curve from throttle (−1 to 1) to force, linear from the edge of the dead band to the limits.
 
     Args:
         forward: Force at throttle 1 [N].
         reverse: Reverse force at throttle −1, a positive number [N].
-        dead_band: Throttle in either direction below which there is no force [-].
+        dead_band: Throttle in either direction below which the force is 0.
     """
     forward, reverse = _extremes(forward, reverse)
     dead = number(dead_band, "dead_band")
@@ -157,11 +157,11 @@ def _extremes(forward: float, reverse: float) -> tuple[float, float]:
 
 
 def t200_curve(voltage: Annotated[float, Bound(least=10.0, most=20.0)] = 16.0) -> ForceCurve:
-    """Return the measured curve of the Blue Robotics T200: pulse width 1100 to 1900 µs to force, at rest in water.
+    """Return the measured bollard thrust of the Blue Robotics T200 as a function of pulse width, 1100 to 1900 µs.
 
-    Between two measured voltages (10, 12, ... 20 V) the forces are interpolated. At five points of the six sheets the measured
-    force falls by up to 0.14 N although it should rise; there the curve is the mean of the smallest non-decreasing curve above
-    the measurements and the largest one below them.
+    Forces are interpolated between the measured voltages (10, 12, ... 20 V). At five points of the six data sheets, the
+    measured force decreases by up to 0.14 N. At these points, the curve is the mean of the smallest non-decreasing curve above
+    the measurements and the largest non-decreasing curve below them.
 
     Args:
         voltage: Supply voltage [V], 10 to 20.
@@ -172,7 +172,9 @@ def t200_curve(voltage: Annotated[float, Bound(least=10.0, most=20.0)] = 16.0) -
     table = np.array([[float(x) for x in row] for row in rows])
     V = number(voltage, "voltage")
     if not voltages[0] <= V <= voltages[-1]:
-        raise ValueError(f"voltage is {V:.6g} V, must be {voltages[0]:g} to {voltages[-1]:g}: the measured range of the T200")
+        raise ValueError(
+            f"voltage is {V:.6g} V, must be in the measured range of the T200, {voltages[0]:g} to {voltages[-1]:g} V"
+        )
     kgf = np.array([np.interp(V, voltages, row) for row in table[:, 1:]])
     kgf = 0.5 * (np.maximum.accumulate(kgf) + np.minimum.accumulate(kgf[::-1])[::-1])
     return ForceCurve(commands=tuple(table[:, 0]), forces=tuple(STANDARD_GRAVITY * kgf), unit="us")

@@ -1,8 +1,7 @@
-"""Drives of a joint: the interface, and the two simplest drives.
+"""Joint drives: interface, and the two simplest drives. A class contains the data, equations and states of a drive.
 
-Data, equations and states of a drive are in one class. Units are those of a revolute joint; for a prismatic joint replace N·m
-by N and rad by m. A ball joint has three copies of a drive, one for each axis of the body that it carries; a servo's error is
-then the rotation vector to its target.
+Units apply to revolute joints; for prismatic joints, replace N·m by N and rad by m. A ball joint has three copies of a
+drive, one for each axis of the carried body; the error of a servo is then the rotation vector to the target.
 """
 
 import abc
@@ -26,25 +25,25 @@ FADE = 0.1
 
 
 def bounded(x: Scalar, lower: float, upper: float) -> Scalar:
-    """Clamp `x` between two constants, at no cost if they are infinite."""
+    """Return `x` clamped between two constants, without operations if they are infinite."""
     return clamp(x, lower, upper) if limits(lower) or limits(upper) else x
 
 
 def outside(x: Scalar, lower: float, upper: float) -> Scalar:
-    """Return 1 if `x` is at or beyond one of two constants, else 0."""
+    """Return 1 if `x` is at or beyond one of two constants, otherwise 0."""
     return where(x <= lower, 1.0, where(x >= upper, 1.0, 0.0)) if limits(lower) or limits(upper) else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drive(Component):
-    """A drive in a joint; in a ball joint, one for each axis of the body that it carries.
+    """Base class of joint drives; a ball joint has one copy for each axis of the carried body.
 
-    Derive a frozen dataclass from it for a custom drive and write `force` in NumPy operations, for one degree of freedom.
+    For a custom drive, derive a frozen dataclass and implement `force` in NumPy operations for one degree of freedom.
 
-    A drive that is commanded by positions follows a target that moves between two commands, r(t) = command + rate (t − at): the
-    held inputs "rate" and "at" give its speed, and the time at which it is at the commanded position; the rate defaults to 0.
-    In a ball joint the command is the rotation vector of a target at rest; its error is the rotation to the target. In a
-    custom joint with several velocities it is the target in the chart around the zero configuration.
+    The target of a position-commanded drive moves between two commands: r(t) = command + rate (t − at). The held input "rate"
+    is the speed of the target and defaults to 0; "at" is the time at which the target is at the commanded position. In a ball
+    joint, the command is the rotation vector of a fixed target, and the error is the rotation to the target. In a custom joint
+    with several velocities, the command is the target in the chart around the zero configuration.
     """
 
     kind = "actuator"
@@ -54,25 +53,25 @@ class Drive(Component):
     unit: ClassVar[str] = "N m"
     """Unit of the command."""
     commands_position: ClassVar[bool] = False
-    """True if the command is a position: its value at rest is the joint's position (otherwise 0), and `qd` is relative to the
-    target, which may move."""
+    """True if the command is a position. Its initial value is then the joint position (otherwise 0), and `qd` is relative
+    to the target, which may move."""
 
     joint: str
-    """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
+    """Name of the joint: the name of the carried body, or "body.2" for the second part of a composite joint."""
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """The name of the joint."""
+        """Name of the joint."""
         return self.joint
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the internal states, which start at 0; none by default."""
+        """Names of the internal states, which start at 0. Defaults to no states."""
         return ()
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Minimum and maximum command; commands beyond them have no further effect."""
+        """Minimum and maximum command; commands beyond these have no further effect."""
         return -math.inf, math.inf
 
     @property
@@ -82,18 +81,18 @@ class Drive(Component):
 
     @abc.abstractmethod
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """Return the torque on the joint [N·m] at position q [rad] and speed qd [rad/s]; x are the states in `state_names`."""
+        """Return the torque on the joint [N·m] at position q [rad] and speed qd [rad/s]; x contains the internal states."""
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Return the rates of the internal states in `state_names`; arguments as for `force`."""
+        """Return the rates of the internal states; the arguments are equal to the arguments of `force`."""
         return ()
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """Return 1 if the drive is at a limit of command or torque, else 0; arguments as for `force`."""
+        """Return 1 if the command or torque is at a limit, otherwise 0; the arguments are equal to the arguments of `force`."""
         return outside(command, *self.limits)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
-        """Return its fast modes, for advice on the step; the joint accelerates by `mobility` per torque [1/(kg·m²)]."""
+        """Return the fast modes of the drive, for advice on the step; `mobility` is acceleration per torque [1/(kg·m²)]."""
         return ()
 
     # -- the component ------------------------------------------------------------------------------------------------------
@@ -115,7 +114,7 @@ class Drive(Component):
         return [f"{self.name}.{axis}" if axis else self.name for axis in axes(model.joint_part(self.joint))]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """Return the command of each axis, at rest the joint's position for a servo; and rate and time of the target."""
+        """Return the command of each axis, and the rate and time of the target of a position-commanded drive."""
         part = model.joint_part(self.joint)
         out = []
         for k, axis in enumerate(axes(part)):
@@ -132,7 +131,7 @@ class Drive(Component):
         return self.commands_position and part.joint.nv == 1
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return the force, the rates of its states, and the rotor's inertia."""
+        """Return the joint force, the rates of the states, and the reflected rotor inertia."""
         joint = now.joint(self.joint)
         ways = axes(joint.part)
         commands = [u[axis] for axis in ways]
@@ -170,7 +169,7 @@ class Drive(Component):
 
 
 def _position(part: JointPart, k: int) -> Callable[[Now], float]:
-    """Return a function of the instant: the k-th command that holds a joint in place."""
+    """Return a function that computes the k-th command that holds a joint at its present position."""
     if part.joint.nv == 1:
         return lambda now: float(now.q[part.q][0])
     return lambda now: float(turned(part, now.q[part.q])[k])
@@ -178,64 +177,64 @@ def _position(part: JointPart, k: int) -> Callable[[Now], float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Torque(Drive):
-    """Source of torque; the command is the torque [N·m].
+    """Torque source; the command is the torque [N·m].
 
-    With a speed limit, the torque in the direction of motion decreases to 0 over the last tenth below the limit:
+    With a speed limit, the torque in the direction of motion decreases to 0 over the last tenth of the speed range:
 
-        τ ≤ limit · clamp((speed − q̇)/(speed/10), 0, 1),   and likewise in the other direction
+        τ ≤ limit · clamp((speed − q̇)/(speed/10), 0, 1),   and correspondingly in the other direction
 
-    It does not brake: a load can drive the joint faster. If the torque accelerates the joint by more than that tenth within one
-    step, the speed oscillates about its limit by the same amount.
+    The drive does not brake, so a load can move the joint faster. If the torque accelerates the joint by more than a tenth of
+    the limit within one step, the speed oscillates about the limit by the same amount.
     """
 
     limit: Limit = math.inf
     """Maximum torque in either direction [N·m]."""
     speed: Limit = math.inf
-    """Maximum speed to which it drives the joint, in either direction; needs a finite `limit` [rad/s]."""
+    """Maximum speed to which the drive accelerates the joint, in either direction [rad/s]; requires a finite `limit`."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         if math.isinf(self.limit) and math.isfinite(self.speed):
-            raise FieldError("Torque.speed", self.speed, "needs a torque limit, which decreases to zero there")
+            raise FieldError("Torque.speed", self.speed, "must be omitted without a torque limit; set Torque.limit")
 
     @property
     def limits(self) -> tuple[float, float]:
         return -self.limit, self.limit
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """Return τ: the command, within the torque and speed limits."""
+        """Return the torque τ: the command within the torque and speed limits."""
         if not limits(self.speed):
             return bounded(command, *self.limits)
         most, least = self._at(qd), -self._at(-qd)
         return minimum(maximum(command, least), most)
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """Return 1 at the torque limit at this speed."""
+        """Return 1 if the torque is at its limit for the present speed, otherwise 0."""
         if not limits(self.speed):
             return outside(command, *self.limits)
         return where(command >= self._at(qd), 1.0, where(command <= -self._at(-qd), 1.0, 0.0))
 
     def _at(self, qd: Scalar) -> Scalar:
-        """Return the maximum torque at a speed in its direction [N·m]."""
+        """Return the maximum torque in the direction of a speed [N·m]."""
         return self.limit * clamp((self.speed - qd) / (FADE * self.speed), 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servo(Checked, Drive):
-    """Position servo, a spring and damper to the target; the command is the target position [rad], and its rate [rad/s]."""
+    """Position servo: a spring and damper to the target; the command is the target position [rad]."""
 
     unit = "rad"
     commands_position = True
 
     stiffness: NotNegative
-    """Torque per position error [N·m/rad]."""
+    """Stiffness k: torque per position error [N·m/rad]."""
     damping: NotNegative
-    """Torque per velocity error [N·m·s/rad]."""
+    """Damping d: torque per velocity error [N·m·s/rad]."""
     limit: Limit = math.inf
     """Maximum torque in either direction [N·m]."""
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """τ = k (r − q) + d (ṙ − q̇), within the limit."""
+        """Return the torque τ = k (r − q) + d (ṙ − q̇), within the limit."""
         return bounded(self.stiffness * (command - q) - self.damping * qd, -self.limit, self.limit)
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:

@@ -1,4 +1,4 @@
-"""Wrenches on bodies that the caller sets."""
+"""External wrenches on bodies, set by callers and events."""
 
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,7 +13,7 @@ SIX = ("X", "Y", "Z", "K", "M", "N")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalWrench(Component):
-    """A wrench on a body, in its axes about its origin, that events and the caller set."""
+    """External wrench on a body, in body axes about the body origin, set by callers and events."""
 
     kind = "external"
     refers = MappingProxyType({"body": "body"})
@@ -23,7 +23,7 @@ class ExternalWrench(Component):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """Name of the body, with its kind."""
+        """Name of the component: "external." and the name of the body."""
         return f"external.{self.body}"
 
     @property

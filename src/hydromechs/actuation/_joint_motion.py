@@ -1,4 +1,4 @@
-"""A joint with prescribed motion; the required force is computed."""
+"""Prescribed motion of a joint; the required force is computed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from ._joints import InJoint
 from .motions import Motion
 
 FAR = 0.1
-"""Maximum initial deviation of a joint from its motion [rad or m]."""
+"""Maximum initial deviation of a joint position from its prescribed motion [rad or m]."""
 OTHER = 0.1
-"""Maximum initial deviation of a joint from the velocity of its motion [rad/s or m/s]."""
+"""Maximum initial deviation of a joint velocity from its prescribed motion [rad/s or m/s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointMotion(Checked, InJoint):
-    """Prescribed motion r(t) of a joint with one coordinate, by any force that this requires; the other bodies react.
+    """Prescribed motion r(t) of a joint with one coordinate; the required force is unlimited, and other bodies react to it.
 
         q̈ = r̈ + 2 α (ṙ − q̇) + α² (r − q)
 
-    The two terms remove deviations from integration errors and from the initial state.
+    The last two terms remove deviations due to integration errors and the initial state.
     """
 
     kind = "joint_motion"
@@ -34,15 +34,15 @@ class JointMotion(Checked, InJoint):
     suffix = "motion"
 
     joint: str
-    """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
+    """Name of the joint: the name of the carried body, or "body.2" for the second part of a composite joint."""
     motion: Motion
-    """Motion, such as `motions.Sine(...)`."""
+    """Motion as a function of time, such as `motions.Sine(...)`."""
     correction: NotNegative = 5.0
-    """α, rate at which it returns to its motion [1/s]."""
+    """Rate α at which the joint returns to its motion [1/s]."""
 
     @property
     def replaces(self) -> tuple[str, ...]:
-        """Components that it replaces: friction and stops of the model, which cannot change a prescribed motion."""
+        """Names of the replaced components: friction and stops, which cannot change a prescribed motion."""
         return f"{self.joint}.friction", f"{self.joint}.stops"
 
     def order(self, model: Model) -> tuple[int, int]:
@@ -61,7 +61,7 @@ class JointMotion(Checked, InJoint):
         part = model.joint_part(self.joint)
         if part.joint.nq != 1 or part.joint.nv != 1:
             raise ValueError(
-                f"motion of joint {self.joint!r}: it has {part.joint.nv} velocities, but a prescribed motion needs one; use a "
+                f"motion of joint {self.joint!r}: the joint has {part.joint.nv} velocities, but a motion requires one; use a "
                 "composite of joints with one velocity each, and prescribe all of their motions"
             )
         faults = self.motion.faults()
@@ -90,7 +90,7 @@ class JointMotion(Checked, InJoint):
         if not abs(speed - given.velocity) <= OTHER:
             raise ValueError(
                 f"joint {self.joint!r} starts with velocity {speed:.6g}, "
-                f"but that of its motion is {given.velocity:.6g} {remedy}"
+                f"but its prescribed velocity is {given.velocity:.6g} {remedy}"
             )
 
     def act(self, now: Now, z: Values, u: Values) -> Action:

@@ -1,4 +1,4 @@
-"""Friction of joints, viscous and Coulomb with a stick phase, and soft stops at the ends of their travel."""
+"""Joint friction, viscous and Coulomb with a stick phase, and soft stops at the ends of the travel."""
 
 import math
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from ._joints import TINY, InJoint, axes, checked_part, named, turned
 
 
 class FrictionForce(NamedTuple):
-    """Friction of a joint, with tau · q̇ = −loss − d(stored)/dt."""
+    """Friction of a joint, which satisfies tau · q̇ = −loss − d(stored)/dt."""
 
     tau: Scalar | Array
-    """Torque on the joint [N·m], shaped as the speed."""
+    """Torque on the joint [N·m], with the shape of the speed."""
     s_rate: Scalar | Array
-    """Rate of the deflection [rad/s], shaped as the speed."""
+    """Rate of the deflection [rad/s], with the shape of the speed."""
     loss: Scalar
     """Dissipated power, never negative [W]."""
     stored: Scalar
@@ -32,9 +32,9 @@ class FrictionForce(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointFriction(Checked, InJoint):
-    """Viscous friction of a joint, and Coulomb friction with a stick phase. In a ball joint it opposes the angular velocity.
+    """Viscous friction of a joint, and Coulomb friction with a stick phase; in a ball joint, friction opposes rotation.
 
-    Without friction, it removes the friction of the model.
+    If both coefficients are 0, this component removes the friction of the model.
     """
 
     kind = "joint_friction"
@@ -42,26 +42,26 @@ class JointFriction(Checked, InJoint):
     suffix = "friction"
 
     viscous: NotNegative = 0.0
-    """Torque per speed [N·m·s/rad]."""
+    """Viscous friction torque per speed [N·m·s/rad]."""
     coulomb: NotNegative = 0.0
-    """Torque at which it slips [N·m]; 0 for no Coulomb friction and no state."""
+    """Coulomb torque, at which the joint slips [N·m]; 0 for no Coulomb friction and no internal state."""
     stick_deflection: Positive = 1e-3
-    """Elastic deflection at which it slips [rad]: the stiffness of the stick phase is coulomb / stick_deflection."""
+    """Elastic deflection at which the joint slips [rad]; the stick phase has the stiffness coulomb / stick_deflection."""
     relaxation: Positive = 0.005
-    """Damping over stiffness of the stick phase [s]: the time in which the deflection settles while it slips."""
+    """Ratio of damping to stiffness of the stick phase: the time in which the deflection settles during slip [s]."""
 
     armature: NotNegative = 0.0
-    """Inertia of a rotor that rotates with the joint and belongs to neither body nor drive [kg·m² or kg]."""
+    """Inertia of an additional rotor that rotates with the joint [kg·m² or kg]."""
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Return the deflection of the stick phase [rad]; none without Coulomb friction."""
+        """Name of the deflection of the stick phase [rad]; empty without Coulomb friction."""
         return () if is_zero(self.coulomb) else ("deflection",)
 
     def force(self, qd: Scalar | Array, s: Scalar | Array) -> FrictionForce:
-        """Return viscous and Coulomb friction τ = −d q̇ − f for q̇ and the deflection s of the stick phase [rad], each (n,).
+        """Return the friction torque τ = −d q̇ − f at speed q̇ and deflection s of the stick phase [rad], shape (n,) each.
 
-        f is that of `spatial.stick_slip`: no creep below the Coulomb torque; above it, the joint slips with |f| equal to it.
+        The function `spatial.stick_slip` defines f: no creep below the Coulomb torque, and slip with |f| equal to it.
         """
         shape, w = np.shape(qd), np.atleast_1d(np.asarray(qd))
         viscous = self.viscous * w
@@ -87,12 +87,12 @@ class JointFriction(Checked, InJoint):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Return the inertia of the rotor, which is not part of the model."""
+        """Note about the assumed inertia of a rotor, which is not part of the model."""
         if not self.armature:
             return ()
         return (
-            f"joint {self.joint!r}: its friction would stop it within a step; a rotor of {self.armature:.3g} kg·m² is assumed "
-            "in it (docs/actuation.md); add a drive with an armature, or custom friction, to avoid this",
+            f"joint {self.joint!r}: friction would stop the joint within a step, so a rotor of {self.armature:.3g} kg·m² is "
+            "assumed (docs/actuation.md); add a drive with an armature, or custom friction, to avoid this",
         )
 
     def order(self, model: Model) -> tuple[int, int]:
@@ -130,8 +130,8 @@ class JointFriction(Checked, InJoint):
 class JointStops(InJoint):
     """Soft stops of a joint: a spring and a damper beyond each limit, which push back and never pull.
 
-    In a ball joint the position is its rotation angle θ, so only `upper` is used; it is pushed back about its
-    rotation vector φ, θ̇ = φ·ω/θ. Without limits, it removes the stops of the model.
+    In a ball joint, `upper` limits the rotation angle θ, and the stop pushes back about the rotation vector φ, with
+    θ̇ = φ·ω/θ. Without limits, this component removes the stops of the model.
     """
 
     kind = "joint_stops"
@@ -139,27 +139,27 @@ class JointStops(InJoint):
     suffix = "stops"
 
     lower: Number = -math.inf
-    """Minimum free position [rad]; −inf for none."""
+    """Minimum free position [rad]; −inf for no lower stop."""
     upper: Number = math.inf
-    """Maximum free position [rad]; inf for none."""
+    """Maximum free position [rad]; inf for no upper stop."""
     stiffness: Annotated[NotNegative, Required()] = 0.0
-    """Torque per angle beyond the limit, above 0 if there is one [N·m/rad]."""
+    """Torque per angle beyond a limit [N·m/rad]; must be > 0 if there is a limit."""
     damping: NotNegative = 0.0
-    """Torque per speed beyond the limit [N·m·s/rad]."""
+    """Torque per speed beyond a limit [N·m·s/rad]."""
     assumed: Annotated[bool, Hidden()] = False
-    """True if its values are defaults from the model's limits and inertia; error messages state this."""
+    """True if the values are defaults from limits and inertia in the model; error messages state this."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.lower < self.upper:
             raise ValueError(
-                f"JointStops.lower is {self.lower:.6g}, must be below JointStops.upper, {self.upper:.6g}: swap them"
+                f"JointStops.lower is {self.lower:.6g}, must be below JointStops.upper, {self.upper:.6g}; swap them"
             )
         if self.acts and not self.stiffness:
             raise FieldError("JointStops.stiffness", self.stiffness, "must be > 0")
 
     def _beyond(self, q: Scalar) -> list[tuple[Scalar, float]]:
-        """Return (depth beyond the limit, outward direction) of each stop."""
+        """Return the depth beyond the limit [rad] and the direction of the torque (1 or −1) for each stop."""
         out = []
         if limits(self.lower):
             out.append((maximum(self.lower - q, 0.0), 1.0))
@@ -168,21 +168,22 @@ class JointStops(InJoint):
         return out
 
     def _push(self, depth: Scalar, depth_rate: Scalar) -> Scalar:
-        """max(0, k d + c ḋ) while d > 0."""
+        """Return the torque of a stop, max(0, k d + c ḋ) while d > 0, otherwise 0 [N·m]."""
         return where(depth > 0.0, maximum(self.stiffness * depth + self.damping * depth_rate, 0.0), 0.0)
 
     def force(self, q: Scalar, qd: Scalar) -> Scalar:
-        """Return the torque on the joint [N·m]: max(0, k d + c ḋ) into the travel while the depth d > 0."""
+        """Return the torque of the stops on the joint [N·m]: max(0, k d + c ḋ) towards the free range while the depth d > 0."""
         return sum((sense * self._push(d, -sense * qd) for d, sense in self._beyond(q)), 0.0)
 
     def energy(self, q: Scalar) -> Scalar:
-        """Return the elastic energy ½ k d² at a joint position q [rad] [J]."""
+        """Return the elastic energy ½ k d² [J] at a joint position q [rad]."""
         return sum((0.5 * self.stiffness * d * d for d, _ in self._beyond(q)), 0.0)
 
     def loss(self, q: Scalar, qd: Scalar) -> Scalar:
-        """Return the dissipated power [W], never negative: (F − k d) ḋ, so that τ q̇ = −loss − d(energy)/dt.
+        """Return the dissipated power (F − k d) ḋ ≥ 0 [W], so that τ q̇ = −loss − d(energy)/dt.
 
-        It is c ḋ² while the stops push; if the joint separates faster than they follow, the spring's energy is dissipated.
+        The power is c ḋ² while a stop pushes. If the joint leaves the stop faster than the stop recovers, the energy of the
+        spring is dissipated.
         """
         return sum(((self._push(d, -sense * qd) - self.stiffness * d) * (-sense * qd) for d, sense in self._beyond(q)), 0.0)
 
@@ -199,12 +200,12 @@ class JointStops(InJoint):
         part = checked_part(model, self.joint, "stops need")
         if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
             raise ValueError(
-                f"stops of joint {self.joint!r}: it has {part.joint.nv} velocities, must have one, or be a ball joint"
+                f"stops of joint {self.joint!r}: the joint has {part.joint.nv} velocities, must have one, or be a ball joint"
             )
         if self.acts and isinstance(part.joint, joints.Ball) and not (0.0 < self.upper < math.pi and self.lower <= 0.0):
             raise ValueError(
-                f"stops of the ball joint {self.joint!r}: upper is {self.upper:.6g} rad, must be above 0 and below π: "
-                "it is the maximum rotation angle of the joint; remove lower"
+                f"stops of the ball joint {self.joint!r}: upper, the maximum rotation angle, is {self.upper:.6g} rad, must be "
+                "above 0 and below π; omit lower"
             )
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
@@ -222,5 +223,5 @@ class JointStops(InJoint):
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         moves = mobility.joint(model.joint_part(self.joint).v)
         found = mode_of(f"stops of joint {self.joint!r}", self.stiffness, self.damping, moves, meets=True)
-        advice = "give the joint softer stops than these defaults from the model's limits, or `stops: none`"
+        advice = "set softer stops of the joint than these defaults from the limits in the model, or `stops: none`"
         return (found._replace(remedy=advice) if self.assumed else found,)

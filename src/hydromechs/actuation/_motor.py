@@ -1,4 +1,4 @@
-"""Drives with states: a brushed direct-current motor with a gearbox, a hydraulic actuator behind a valve."""
+"""Drives with internal states: a brushed DC motor with a gearbox, and a hydraulic actuator with a valve."""
 
 import math
 from collections.abc import Sequence
@@ -16,28 +16,28 @@ from ._drive import Drive, bounded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Motor(Drive):
-    """Brushed direct-current motor with a gearbox; the command is the voltage [V]."""
+    """Brushed DC motor with a gearbox; the command is the voltage [V]."""
 
     unit = "V"
 
     resistance: Positive
-    """Resistance R of the winding and its driver [Ω]."""
+    """Resistance R of the winding and the motor driver [Ω]."""
     torque_constant: Positive
-    """Torque of the rotor per current K_t [N·m/A]."""
+    """Torque constant K_t: rotor torque per current [N·m/A]."""
     gear_ratio: Positive = 1.0
-    """Gear ratio N: turns of the rotor per turn of the joint [-], or per metre [rad/m]."""
+    """Gear ratio N: rotor angle per joint angle, or per displacement of a prismatic joint [rad/m]."""
     voltage_limit: Limit = math.inf
     """Maximum voltage in either direction [V]."""
     inductance: NotNegative = 0.0
-    """Inductance L of the winding [H]; 0 for a current without lag, which then is not a state."""
+    """Inductance L of the winding [H]; with 0, the current has no lag and is not a state."""
     back_emf: NotNegative | None = None
-    """Voltage per speed of the rotor K_e [V·s/rad]; if omitted, equal to the torque constant, as for a lossless motor."""
+    """Back-EMF constant K_e: voltage per rotor speed [V·s/rad]. Defaults to the torque constant, as for a lossless motor."""
     rotor_inertia: NotNegative = 0.0
-    """Inertia of the rotor and the gears on its shaft J [kg·m²]; the joint feels N² J."""
+    """Inertia J of the rotor and the gears on its shaft [kg·m²]; the inertia reflected to the joint is N² J."""
     efficiency: Annotated[float, Bound(above=0.0, most=1.0, hint="85 % is 0.85")] = 1.0
-    """Efficiency η of the gearbox [-], for power in both directions."""
+    """Efficiency η of the gearbox for power in both directions, above 0 and at most 1."""
     efficiency_speed: Positive = 0.02
-    """Joint speed over which the gearbox's loss changes sign [rad/s]; used only if the efficiency is below 1."""
+    """Joint speed over which the gearbox loss changes sign [rad/s]; used only if the efficiency is below 1."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -46,7 +46,7 @@ class Motor(Drive):
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """The current [A] for a nonzero inductance."""
+        """Name of the current [A] for nonzero inductance; otherwise empty."""
         return () if is_zero(self.inductance) else ("current",)
 
     @property
@@ -55,22 +55,22 @@ class Motor(Drive):
 
     @property
     def armature(self) -> float:
-        """N² J [kg·m²]."""
+        """Rotor inertia reflected to the joint, N² J [kg·m²]."""
         return self.gear_ratio * self.gear_ratio * self.rotor_inertia
 
     @property
     def _emf_constant(self) -> float:
-        """K_e [V·s/rad]."""
+        """Back-EMF constant K_e [V·s/rad]."""
         return self.torque_constant if self.back_emf is None else self.back_emf
 
     def _voltage_left(self, command: Scalar, qd: Scalar) -> Scalar:
-        """Voltage less the back e.m.f. V − K_e N q̇ [V]."""
+        """Return the voltage minus the back EMF, V − K_e N q̇ [V]."""
         return bounded(command, *self.limits) - self._emf_constant * self.gear_ratio * qd
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """τ = N K_t i η^σ, with i the state, or (V − K_e N q̇)/R without inductance.
+        """Return the torque τ = N K_t i η^σ, with the current i from the state, or i = (V − K_e N q̇)/R without inductance.
 
-        σ = 1 where the motor drives the joint and −1 where the joint drives the motor, so that the gearbox always dissipates
+        σ = 1 if the motor drives the joint and −1 if the joint drives the motor, so that the gearbox always dissipates
         power. Its sign changes smoothly, σ = sgn(i) tanh(q̇/v): at rest nothing is dissipated, as required for a passive and
         continuous force.
         """
@@ -82,7 +82,7 @@ class Motor(Drive):
         return tau * np.exp(math.log(self.efficiency) * sigma)
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """di/dt = (V − K_e N q̇ − R i) / L."""
+        """Return the rate of the current, di/dt = (V − K_e N q̇ − R i) / L [A/s]."""
         if is_zero(self.inductance):
             return ()
         return ((self._voltage_left(command, qd) - self.resistance * x[0]) / self.inductance,)
@@ -95,33 +95,33 @@ class Motor(Drive):
 
 
 LAMINAR = 1e-3
-"""Fraction of the supply pressure below which the flow through a valve is linear in the pressure."""
+"""Fraction of the supply pressure below which the flow through a valve is linear in the pressure (laminar)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hydraulic(Checked, Drive):
-    """Symmetric hydraulic actuator behind a four-way valve; the command is the valve opening, −1 to 1."""
+    """Symmetric hydraulic actuator with a four-way valve; the command is the valve opening, −1 to 1."""
 
     unit = "1"
 
     supply_pressure: Positive
-    """Pressure of the supply over the return p_s [Pa]."""
+    """Supply pressure p_s relative to the return pressure [Pa]."""
     displacement: Positive
-    """Volume per angle D [m³/rad], or the piston area of a prismatic joint [m²]."""
+    """Displacement D: volume per angle [m³/rad], or piston area of a prismatic joint [m²]."""
     flow_coefficient: Positive
-    """Flow of the open valve per root of the pressure C [m³/(s·√Pa)]: without load it passes C √p_s."""
+    """Flow coefficient C of the open valve [m³/(s·√Pa)]; the flow without load is C √p_s."""
     bulk_modulus: Positive
-    """Bulk modulus of the oil β, with its hoses [Pa]."""
+    """Effective bulk modulus β of the oil in its hoses [Pa]."""
     chamber_volume: Positive
-    """Volume of both chambers with their hoses together V [m³]."""
+    """Total volume V of both chambers with their hoses [m³]."""
     leakage: NotNegative = 0.0
-    """Flow from one chamber to the other per pressure c [m³/(s·Pa)]."""
+    """Leakage coefficient c between the chambers: flow per pressure [m³/(s·Pa)]."""
     spool_time_constant: NotNegative = 0.0
-    """Time constant of the valve's spool [s]; 0 for no lag."""
+    """Time constant of the valve spool [s]; 0 for no lag."""
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """The valve's opening, if its spool lags, and the load pressure [Pa]."""
+        """Names of the valve opening, if the spool has a lag, and of the load pressure [Pa]."""
         return ("pressure",) if is_zero(self.spool_time_constant) else ("opening", "pressure")
 
     @property
@@ -129,17 +129,16 @@ class Hydraulic(Checked, Drive):
         return -1.0, 1.0
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """τ = D p, with the load pressure p, the last state."""
+        """Return the torque τ = D p, with the load pressure p as the last state."""
         return self.displacement * x[-1]
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Oil that flows into one chamber and out of the other is compressed, unless the joint displaces it:
+        """Return the rates of the valve opening y and the load pressure p, from compression of the oil:
 
             dp/dt = 4β/V (Q − D q̇ − c p),     Q = C y r(p_s − sgn(y) p),     dy/dt = (command − y)/T
 
-        with the opening y of the valve. r(Δ) is sgn(Δ) √|Δ|, made linear (laminar) within a thousandth of p_s and exact at
-        Δ = p_s. A load that drives the pressure above the supply's pushes oil back through the open valve. The valve never
-        gives energy.
+        The function r(Δ) is sgn(Δ) √|Δ|, but linear (laminar) within a thousandth of p_s, and exact at Δ = p_s. A load that
+        raises the pressure above the supply pressure pushes oil back through the open valve. The valve never supplies energy.
         """
         y, p = (clamp(command, -1.0, 1.0), x[0]) if is_zero(self.spool_time_constant) else x
         ps = self.supply_pressure

@@ -1,4 +1,4 @@
-"""Springs in joints, and rotors that turn with joints."""
+"""Springs in joints, and rotors that rotate with joints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,19 +15,20 @@ from hydromechs.values import Array, Checked, Finite, Positive, check_fields
 from ._joints import InJoint
 
 SMALL = 1e-6
-"""θ² below which c of `JointSpring` equals 1/12 up to rounding."""
+"""Value of θ² below which c of `JointSpring` equals 1/12 up to rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointSpring(InJoints):
-    """Springs in joints. With `stiffness`, in joints with one coordinate: τ = −k (q − rest).
+    """Springs in joints. With `stiffness`, joints have one coordinate and the torque is τ = −k (q − rest).
 
-    Without it, the springs and dampers of the model's ball joints, relaxed in their zero orientation:
+    Without `stiffness`, ball joints have the springs and dampers of the model, relaxed at zero orientation:
 
         E = ½ φᵀ K φ,    τ = −J⁻ᵀ K φ − d ω,    J⁻ᵀ = 1 − ½ φ̃ + c φ̃²,    c = (1 − (θ/2) cot(θ/2))/θ²
 
-    with the rotation vector φ from zero, of length θ, and its rate φ̇ = J⁻¹ ω; K has the stiffness about each axis of the body,
-    d is the joint's damping. Angles beyond 180° are measured the shorter way. Also the modes of the model's flexible links:
+    Here φ is the rotation vector from zero, θ its length, and φ̇ = J⁻¹ ω its rate. K contains the stiffness about each body
+    axis, and d is the damping of the joint. Angles above 180° are measured in the shorter direction. The modes of flexible
+    links in the model have
 
         τ_j = −k_j q_j − d_j q̇_j
     """
@@ -39,11 +40,11 @@ class JointSpring(InJoints):
     joints: tuple[str, ...]
     """Names of the joints."""
     stiffness: Positive | None = None
-    """k [N·m/rad or N/m]. If omitted, the joints are ball joints with the stiffness and damping of the model."""
+    """Stiffness k [N·m/rad or N/m]. If omitted, the joints have the stiffness and damping of the model."""
     rest: Finite = 0.0
     """Relaxed position of joints with one coordinate [rad or m]."""
     name: str = ""
-    """Name in files and recordings. Defaults to the joint's name with ".spring", or to "springs" for several joints."""
+    """Name in files and recordings. Defaults to the joint name with ".spring", or to "springs" for several joints."""
 
     def __post_init__(self) -> None:
         if isinstance(self.joints, str) or not self.joints:
@@ -59,17 +60,20 @@ class JointSpring(InJoints):
         for name in self.joints:
             joint = model.joint_part(name).joint
             if self.stiffness is not None and (joint.nq != 1 or joint.nv != 1):
-                raise ValueError(f"spring of joint {name!r}: it has {joint.nv} velocities, a stiffness needs one")
+                raise ValueError(
+                    f"spring of joint {name!r}: it has {joint.nv} velocities, but a stiffness requires one; omit stiffness"
+                )
             if self.stiffness is None and not isinstance(joint, joints.Ball | joints.ModalJoint):
-                raise ValueError(f"spring of joint {name!r}: not a ball joint with a stiffness in the model; set stiffness")
+                raise ValueError(f"spring of joint {name!r}: the model has no stiffness for this joint; set stiffness")
 
     def joint_names(self, model: Model) -> Sequence[str]:
         return self.joints
 
     def numbers(self, model: Model) -> Array:
-        """Return stiffness and rest, shape (joints, 2); for ball joints stiffness about x, y, z and damping, (joints, 4).
+        """Return the parameters of the springs.
 
-        For flexible links it returns stiffness and damping of the modes, shape (joints, 2 n).
+        Rows contain stiffness and rest, shape (joints, 2); for ball joints stiffness about x, y, z and damping, shape
+        (joints, 4); for flexible links stiffness and damping of n modes, shape (joints, 2 n).
         """
         if self.stiffness is not None:
             return np.array([[self.stiffness, self.rest]] * len(self.joints))
@@ -112,10 +116,10 @@ class JointSpring(InJoints):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointRotor(Checked, InJoint):
-    """Additional inertia of a joint's velocities, such as that of geared rotors: a on the diagonal of the mass matrix.
+    """Additional inertia a of joint velocities, such as geared rotors, on the diagonal of the mass matrix.
 
-    In a free joint it resists the acceleration of the origin, a (v̇ + ω × v), and that of the rotation, a ω̇, and has
-    no weight.
+    In a free joint, the inertia resists the acceleration of the origin with a (v̇ + ω × v) and the angular acceleration with
+    a ω̇. It has no weight.
     """
 
     kind = "joint_rotor"
@@ -123,7 +127,7 @@ class JointRotor(Checked, InJoint):
     suffix = "rotor"
 
     inertia: Positive
-    """Inertia a reflected to the joint, N² J of a geared rotor [kg·m² or kg]."""
+    """Inertia a reflected to the joint, such as N² J of a geared rotor [kg·m² or kg]."""
 
     @property
     def rotors(self) -> dict[str, float]:
@@ -133,7 +137,7 @@ class JointRotor(Checked, InJoint):
         model.joint_part(self.joint)
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return the inertia; in a free joint also the workless force from the rotation of its axes."""
+        """Return the inertia; in a free joint, also return the workless force due to the rotation of the axes."""
         joint = now.joint(self.joint)
         forces = []
         if isinstance(joint.part.joint, joints.Free):

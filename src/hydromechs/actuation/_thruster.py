@@ -1,4 +1,4 @@
-"""Thrusters: force by command, lag, loss to axial inflow, and line of action."""
+"""Thrusters: force curve, lag, loss due to axial inflow, line of action."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ._drive import outside
 from ._joints import ACTUATOR_OUTPUTS
 
 BLEND = 1e-4
-"""Fraction of the maximum thrust below which shaft speed is linear in thrust, so that the loss has a finite slope."""
+"""Fraction of the maximum thrust below which shaft speed is linear in thrust, so that the loss has finite slope."""
 WIDE = 100.0
-"""Maximum thrust in the search, relative to the maximum at rest; actual limits depend on the inflow."""
+"""Maximum thrust in the search, relative to the maximum bollard thrust; actual limits depend on the inflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thruster(Component):
-    """A propeller on a named frame, pushing along the frame's x axis."""
+    """Propeller on a named frame, with thrust along the x axis of the frame."""
 
     kind = "actuator"
     cause = "thrusters"
@@ -35,17 +35,17 @@ class Thruster(Component):
     refers = MappingProxyType({"frame": "frame or body"})
 
     name: str
-    """Name, unique among the actuators."""
+    """Name, unique among actuators."""
     frame: str
-    """Frame or body of the model; positive thrust is along its x axis, at its origin."""
+    """Frame or body of the model; positive thrust acts at its origin, along its x axis."""
     curve: ForceCurve
-    """Steady force at rest by command, with saturation and dead band."""
+    """Bollard thrust as a function of the command, with saturation and dead band."""
     time_constant: NotNegative = 0.0
     """Time constant of the force after a change of the command [s]; 0 for no lag."""
     zero_thrust_speed: Positive | None = None
-    """Speed through the water along the thrust at which the full forward thrust vanishes [m/s]; None for no loss to inflow."""
+    """Speed through the water at which the maximum forward thrust is zero [m/s]. Defaults to no loss due to inflow."""
     radius: Positive = 0.1
-    """Radius of the propeller, over which its thrust falls to zero as it leaves the water [m]."""
+    """Radius of the propeller, over which the thrust decreases to zero when the propeller leaves the water [m]."""
 
     def __post_init__(self) -> None:
         for name in ("name", "frame"):
@@ -67,23 +67,23 @@ class Thruster(Component):
         self.place(model)
 
     def place(self, model: Model) -> Place:
-        """Return its position on a body of a model; positive thrust is along x of its axes."""
+        """Return the location of the thruster frame in a model; positive thrust is along the x axis."""
         try:
             return model.locate(self.frame)
         except KeyError as error:
             raise ValueError(f"thruster {self.name!r}: {error.args[0]}") from None
 
     def states(self, model: Model) -> list[Slot]:
-        """Return the lagged thrust at rest [N]; none without a lag."""
+        """Return the internal state: bollard thrust after the lag [N]; empty without lag."""
         return [] if is_zero(self.time_constant) else [Slot("thrust", unit="N")]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """Return the command, in the curve's unit; initially that for zero thrust."""
+        """Return the command, in the unit of the curve; the initial command gives zero thrust."""
         commands = self.curve.commands
         return [Slot("", self.curve.inverse(0.0), self.curve.unit, limits=(commands[0], commands[-1]))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return the thrust along x of the frame: the curve's force after the lag, less the loss to inflow; zero in air."""
+        """Return the thrust along x: force of the curve after the lag, minus the loss due to inflow; zero in air."""
         frame, command = now.frame(self.frame), u[""]
         d = frame.R_B[:, 0]
         speed = d @ frame.v_B
@@ -101,7 +101,7 @@ class Thruster(Component):
         )
 
     def as_force(self, given: bool) -> Thruster:
-        """Return thrust limits without lag: at rest for a given command, otherwise in the water."""
+        """Return the thrust without lag: bollard thrust for a given command, otherwise limits in the water."""
         low, high = self.curve.limits
         if given:
             return replace(self, curve=ideal_curve(max(high, 0.0), max(-low, 0.0)), time_constant=0.0)
@@ -109,7 +109,7 @@ class Thruster(Component):
         return replace(self, curve=ideal_curve(wide, wide), time_constant=0.0, zero_thrust_speed=None)
 
     def reach(self, speed: float) -> tuple[float, float]:
-        """Return minimum and maximum thrust [N] at a speed of advance [m/s], for rotation in the thrust direction."""
+        """Return the minimum and maximum thrust [N] at a speed of advance [m/s], for rotation in the direction of thrust."""
         low, high = self.curve.limits
         wide = WIDE * max(high, -low)
         least, most = float(self.thrust(low, speed)), float(self.thrust(high, speed))
@@ -122,33 +122,33 @@ class Thruster(Component):
 
     @staticmethod
     def advance(frame: FrameNow) -> Scalar:
-        """Return the speed of a thruster frame relative to the water, along positive thrust [m/s]."""
+        """Return the speed of the thruster frame relative to the water, in the direction of positive thrust [m/s]."""
         d = frame.R_B[:, 0]
         return d @ frame.v_B - d @ (frame.now.R_WB[frame.body].T @ frame.v_water)
 
     def rate(self, x: Scalar, target: Scalar) -> Scalar:
-        """Return the rate of the lagged thrust x [N] towards its target [N]: ẋ = (target − x) / T [N/s]."""
+        """Return the rate of the lagged thrust, ẋ = (target − x) / T [N/s]; x and target are in [N]."""
         if is_zero(self.time_constant):
-            raise ValueError(f"thruster {self.name!r} has no lag and therefore no state; its thrust at rest is its target")
+            raise ValueError(f"thruster {self.name!r} has no lag and therefore no state; use the target thrust")
         return (target - x) / self.time_constant
 
     def wet(self, depth: Scalar) -> Scalar:
-        """Return the fraction of thrust at a depth of the propeller below the free surface [m]: 0 in air, 1 below."""
+        """Return the fraction of thrust at a depth of the propeller below the free surface [m]: 0 in air, 1 in water."""
         x = clamp(0.5 + 0.5 * depth / self.radius, 0.0, 1.0)
         return x * x * (3.0 - 2.0 * x)
 
     def thrust(self, x: Scalar, axial_speed: Scalar) -> Scalar:
-        """Thrust [N] in moving water, linear in the speed of advance u as in the open-water diagram K_T = K_0 − K_1 J:
+        """Return the thrust in moving water [N], linear in the speed of advance u as in the diagram K_T = K_0 − K_1 J:
 
             T = x − √(|x| F) u / u_0
 
-        since thrust at rest goes with the shaft speed squared, x ∝ |n| n, and the loss with |n| u. F is the maximum forward
-        thrust, T = 0 at x = F and u = u_0. √|x| is written |x| √((F + εF) / (|x| + εF)) / √F with ε = 10⁻⁴: no loss and a
-        slope at x = 0.
+        Bollard thrust is proportional to the square of the shaft speed, x ∝ |n| n, and the loss is proportional to |n| u. F is
+        the maximum forward thrust, and T = 0 at x = F and u = u_0. √|x| is approximated by |x| √((F + εF) / (|x| + εF)) / √F
+        with ε = 10⁻⁴, so that the loss has a finite slope at x = 0.
 
         Args:
-            x: Thrust at rest, after the lag [N].
-            axial_speed: Speed u of the thruster relative to the water, along its positive thrust [m/s].
+            x: Bollard thrust after the lag [N].
+            axial_speed: Speed u of the thruster relative to the water, in the direction of positive thrust [m/s].
         """
         if self.zero_thrust_speed is None:
             return x
@@ -157,14 +157,14 @@ class Thruster(Component):
         return x - loss * axial_speed / self.zero_thrust_speed
 
     def at_rest(self, thrust: float, axial_speed: float) -> float:
-        """Return the thrust at rest x [N] that gives a thrust T in moving water, also beyond the curve's limits.
+        """Return the bollard thrust x [N] that gives a thrust T in moving water, also beyond the limits of the curve.
 
-        x has the sign of T. In opposing flow T(x) falls below 0 before it rises. The range T x < 0, where the flow drags a slow
-        propeller along, is excluded, because the opposite rotation needs less thrust at rest.
+        x has the sign of T. In opposing flow, T(x) decreases below 0 before it increases. The range T x < 0, in which the flow
+        drives a slow propeller, is excluded, because the opposite rotation requires less bollard thrust.
 
         Args:
             thrust: Thrust T [N].
-            axial_speed: Speed of the thruster relative to the water, along its positive thrust [m/s].
+            axial_speed: Speed of the thruster relative to the water, in the direction of positive thrust [m/s].
         """
         if self.zero_thrust_speed is None or thrust == 0.0:
             return thrust

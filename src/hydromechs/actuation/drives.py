@@ -9,4 +9,4 @@ from ._motor import Hydraulic, Motor
 __all__ = ["TYPES", "Drive", "FrictionForce", "Hydraulic", "JointFriction", "JointStops", "Motor", "Servo", "Torque"]
 
 TYPES: Mapping[str, type[Drive]] = {"torque": Torque, "servo": Servo, "motor": Motor, "hydraulic": Hydraulic}
-"""Drives by their names in files."""
+"""Drive classes, keyed by their names in files."""

@@ -1,6 +1,6 @@
-"""Prescribed joint motions as functions of time: the interface, sines, constant speed, and recorded signals.
+"""Prescribed joint motions as functions of time: interface, sines, constant speed, and recorded signals.
 
-Units are those of a revolute joint; for a prismatic joint replace rad by m.
+Units apply to revolute joints; for prismatic joints, replace rad by m.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ __all__ = ["TYPES", "Motion", "MotionNow", "Recorded", "Sine", "Steady", "record
 DIFFERENCE = 1e-4
 """Step of the finite differences that check a custom motion [s]."""
 AGREE = 1e-5
-"""Tolerance between its rates and those differences, relative to the largest of them and 1."""
+"""Tolerance between rates and finite differences, relative to the larger value, or absolute below 1."""
 
 
 class MotionNow(NamedTuple):
-    """A motion at one instant."""
+    """Motion at one instant."""
 
     position: Scalar
     """Position [rad]."""
     velocity: Scalar
-    """Rate of the value [rad/s]."""
+    """Velocity [rad/s]."""
     acceleration: Scalar
-    """Second derivative of the value [rad/s²]."""
+    """Acceleration [rad/s²]."""
 
 
 class Motion(abc.ABC):
-    """Base class of motions. Derive a frozen dataclass from it for a custom motion; write `at` in NumPy operations."""
+    """Base class of motions. For a custom motion, derive a frozen dataclass and implement `at` in NumPy operations."""
 
     __slots__ = ()
     timed: ClassVar[tuple[str, ...]] = ()
-    """Names of numbers that change at known times; empty for a formula."""
+    """Names of numbers that change at known times; empty for formulas."""
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
-        """Return the numbers in `timed` from a time on, and the time until which they hold [s]."""
+        """Return the numbers in `timed` at a time [s], and the time until which they are valid [s]."""
         return (), math.inf
 
     @abc.abstractmethod
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
-        """Return position, velocity and acceleration; x are the numbers in `timed`."""
+        """Return position, velocity and acceleration; x contains the numbers in `timed`."""
 
     def now(self, t: float) -> MotionNow:
-        """Return the motion at a time, as numbers."""
+        """Return the motion at a time [s] as numbers."""
         return MotionNow(*(float(x) for x in self.at(t, self.timed_values(t)[0])))
 
     def faults(self) -> list[str]:
@@ -69,13 +69,13 @@ class Motion(abc.ABC):
             ):
                 found = (high - low) / (2.0 * DIFFERENCE)
                 if not abs(rate - found) <= AGREE * max(1.0, abs(rate), abs(found)):
-                    out.append(f"at {t:g} s its {name} is {rate:.9g}, but the rate found by differences is {found:.9g}")
+                    out.append(f"at {t:g} s, the {name} is {rate:.9g}, but the finite difference is {found:.9g}")
         return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sine(Checked, Motion):
-    """q = offset + amplitude sin(2π t/period + phase)."""
+    """Sine: q = offset + amplitude sin(2π t/period + phase)."""
 
     amplitude: Finite
     """Amplitude [rad]."""
@@ -87,7 +87,7 @@ class Sine(Checked, Motion):
     """Mean position [rad]."""
 
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
-        """Return the sine and its rates."""
+        """Return the sine and its derivatives."""
         w = 2.0 * math.pi / self.period
         angle = w * t + self.phase
         s, c = np.sin(angle), np.cos(angle)
@@ -97,7 +97,7 @@ class Sine(Checked, Motion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steady(Checked, Motion):
-    """q = offset + speed t: a towing carriage, a turning drum, or, with speed 0, a locked joint."""
+    """Constant speed: q = offset + speed t, as for a towing carriage, a rotating drum, or, at speed 0, a locked joint."""
 
     speed: Finite = 0.0
     """Speed [rad/s]."""
@@ -111,18 +111,18 @@ class Steady(Checked, Motion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded(Motion):
-    """A recorded signal, as a spline of cubic pieces; at rest before the first and after the last piece.
+    """Recorded signal as a cubic spline; the joint is stationary before the first and after the last piece.
 
         q = q_k + v_k s + ½ a_k s² + ⅙ j_k s³,    s = t − t_k
 
-    `Recorded.of` builds it from measured positions. Its numbers are inputs of the compiled program: a different recording of
-    the same joint needs no compilation.
+    `Recorded.of` builds the spline from measured positions. The coefficients are inputs of the compiled program, so a different
+    recording of the same joint requires no compilation.
     """
 
     pieces: tuple[tuple[float, float, float, float, float], ...] = field(metadata=GIVEN)
-    """t_k [s], q_k [rad], v_k [rad/s], a_k [rad/s²] and j_k [rad/s³] of each piece, with increasing t_k."""
+    """Coefficients t_k [s], q_k [rad], v_k [rad/s], a_k [rad/s²] and j_k [rad/s³] of each piece, with increasing t_k."""
     end: Finite = field(metadata=GIVEN)
-    """Time at which the last piece ends [s]."""
+    """End time of the last piece [s]."""
 
     timed = ("since", "position", "velocity", "acceleration", "jerk")
 
@@ -132,7 +132,9 @@ class Recorded(Motion):
             raise ValueError("pieces must be rows of 5 finite numbers: time, position, velocity, acceleration, jerk")
         times = np.append(rows[:, 0], float(self.end))
         if not (np.diff(times) > 0.0).all():
-            raise ValueError(f"times of the pieces must increase, and end, which is {self.end!r}, must be after them")
+            raise ValueError(
+                f"times of the pieces, followed by end = {self.end!r} s, do not increase; sort the pieces or increase end"
+            )
         object.__setattr__(self, "pieces", tuple(tuple(float(x) for x in row) for row in rows))
         object.__setattr__(self, "end", float(self.end))
 
@@ -140,24 +142,26 @@ class Recorded(Motion):
     def of(cls, times: Any, positions: Any, *, smoothing: float = 0.0) -> Recorded:
         """Return the cubic spline through measured positions, or a smoothing spline.
 
-        The spline f minimises Σ (x_k − f(t_k))² + λ ∫ f̈² dt, with λ = n (T/2π)⁴ for n samples per second: the amplitude of a
-        sine with period T is halved, longer periods are kept, and shorter ones decrease with (period/T)⁴.
+        The spline f minimises Σ (x_k − f(t_k))² + λ ∫ f̈² dt, with λ = n (T/2π)⁴ for n samples per second. The amplitude of a
+        sine with period T is halved, longer periods are preserved, and shorter periods decrease with (period/T)⁴.
 
         Args:
             times: Increasing times of the samples [s], shape (n,), n at least 5.
             positions: Positions [rad], shape (n,).
-            smoothing: T [s]; 0 for a spline through all samples.
+            smoothing: Period T [s]; 0 for a spline through all samples.
         """
         from scipy.interpolate import PPoly, make_interp_spline, make_smoothing_spline
 
         t, x = np.asarray(times, dtype=float), np.asarray(positions, dtype=float)
         if t.ndim != 1 or t.shape != x.shape or len(t) < 5:
-            raise ValueError(f"times and positions must be rows of equal length, at least 5, got {t.shape} and {x.shape}")
+            raise ValueError(
+                f"times and positions have shapes {t.shape} and {x.shape}, must be rows of equal length, at least 5"
+            )
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
-            raise ValueError("times and positions must be finite; remove other samples first")
+            raise ValueError("times or positions are not finite; remove these samples first")
         if not (np.diff(t) > 0.0).all():
             raise ValueError(
-                f"times must increase; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after the previous one"
+                f"times do not increase at sample {int(np.argmin(np.diff(t) > 0.0)) + 1}; sort them and remove duplicates"
             )
         if not 0.0 <= smoothing < math.inf:
             raise ValueError(f"smoothing is {smoothing!r}, must be finite and at least 0")
@@ -173,7 +177,7 @@ class Recorded(Motion):
         return cls(pieces=tuple(map(tuple, rows)), end=float(t[-1]))
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
-        """Return the piece at a time."""
+        """Return the piece at a time [s], and its end time [s]."""
         if t < self.pieces[0][0]:
             return (self.pieces[0][0], self.pieces[0][1], 0.0, 0.0, 0.0), self.pieces[0][0]
         if t >= self.end:
@@ -183,11 +187,11 @@ class Recorded(Motion):
         return self.pieces[k], self.end if k + 1 == len(self.pieces) else self.pieces[k + 1][0]
 
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
-        """Return the cubic of the piece."""
+        """Return the cubic polynomial of the piece."""
         return _cubic(t - x[0], x[1:])
 
     def faults(self) -> list[str]:
-        """Return no errors, because rates are those of the spline."""
+        """Return an empty list, because all rates are derivatives of the spline."""
         return []
 
 
@@ -205,10 +209,9 @@ def recorded_file(
         file: Name of the file, which may be compressed (.gz).
         time: Name of the column with the times [s].
         position: Name of the column with the positions.
-        scale: Factor on the positions, such as 0.0174533 for degrees [-].
+        scale: Factor on the positions, such as 0.0174533 for degrees.
         offset: Offset added to the scaled positions [rad].
-        smoothing: Period at which a sine's amplitude is halved; longer periods are kept [s]; 0 for a spline through all
-        samples.
+        smoothing: Period of a sine whose amplitude is halved [s]; 0 for a spline through all samples.
     """
     import gzip
     import zlib
@@ -227,7 +230,9 @@ def recorded_file(
         raise FieldError("file", file, f"must be a file that can be read ({error})") from None
     # this may be any file: do not quote its column names
     if rows.shape[1] < len(names) or not np.isfinite(rows).all(axis=1).any():
-        raise FieldError("file", file, "must contain rows of comma-separated numbers, one for each name in its first line")
+        raise FieldError(
+            "file", file, "must contain rows of comma-separated numbers, one for each column name in the first line"
+        )
     for key, name in (("time", time), ("position", position)):
         if name not in names:
             raise FieldError(key, name, f"must be a column of {file}{nearest(name, names)}")
@@ -240,4 +245,4 @@ def recorded_file(
 
 
 TYPES: Mapping[str, Any] = {"sine": Sine, "steady": Steady, "recorded": Recorded, "recorded_file": recorded_file}
-"""Motions by their names in files."""
+"""Motion classes, keyed by their names in files."""
