@@ -537,7 +537,7 @@ def test_bad_input_is_named():
             "'leg' and 'leg' have no relative motion",
             lambda: contact_pairs(model, [BodyContact(bodies=("leg", "leg"), material=SOFT)]),
         ),
-        (ValueError, "two pieces of terrain are named 'floor'", lambda: contact_pairs(model, [floor, floor])),
+        (ValueError, "two terrains are named 'floor'", lambda: contact_pairs(model, [floor, floor])),
         (
             ValueError,
             r"plane.normal is \[0, 0, 0\], must not be zero",

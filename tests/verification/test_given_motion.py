@@ -252,8 +252,8 @@ class Wrong(motions.Motion):
     ("given", "said"),
     [
         ({"wrist": SHOULDER}, "no joint 'wrist'"),
-        ({"vehicle": SHOULDER}, "it has 6 velocities"),
-        ({"elbow": Wrong()}, r"motion of joint 'elbow' \(Wrong\): at 0.37 s its acceleration is 0.361"),
+        ({"vehicle": SHOULDER}, "the joint has 6 velocities"),
+        ({"elbow": Wrong()}, r"motion of joint 'elbow' \(Wrong\): at 0.37 s, the acceleration is 0.361"),
         ({"elbow": 3.0}, "must be a Motion"),
     ],
 )

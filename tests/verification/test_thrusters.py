@@ -53,7 +53,7 @@ def test_t200_follows_the_table_but_never_falls(column):
 
 def test_t200_between_voltages_is_the_mean():
     np.testing.assert_allclose(t200_curve(15.0).steady(1900), G * 0.5 * (4.5238242133 + 5.2450354933), atol=0.5e-6 * G)
-    with pytest.raises(ValueError, match="voltage is 24 V, must be 10 to 20"):
+    with pytest.raises(ValueError, match="voltage is 24 V, must be in the measured range of the T200, 10 to 20"):
         t200_curve(24.0)
 
 
@@ -156,7 +156,10 @@ def test_traced_equals_floats():
     ("make", "message"),
     [
         (lambda: ForceCurve(commands=(0, 1, 1), forces=(0, 1, 2), unit="N"), r"commands\[2\] is 1 after 1, must increase"),
-        (lambda: ForceCurve(commands=(0, 1), forces=(0, -1), unit="N"), r"forces\[1\] is -1 N after 0 N.*reverse the thruster"),
+        (
+            lambda: ForceCurve(commands=(0, 1), forces=(0, -1), unit="N"),
+            r"forces\[1\] is -1 N after 0 N.*reverse the frame of the thruster",
+        ),
         (lambda: ForceCurve(commands=(0, 1), forces=(0,), unit="N"), "2 commands and 1 forces"),
         (lambda: ForceCurve(commands=(0, np.inf), forces=(0, 1), unit="N"), "commands holds inf, must be finite"),
         (lambda: linear_curve(10, -5), "reverse -5 N, must be finite, at least 0"),

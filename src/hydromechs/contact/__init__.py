@@ -63,6 +63,6 @@ TYPES: Mapping[str, type[Component]] = {
     "grasp": Grasp,
     "grip": Grip,
 }
-"""Components by their names in files; terrain has those of its shapes."""
+"""Component classes, keyed by their names in files; terrain uses the names of its shapes."""
 LAWS: Mapping[str, type[ContactLaw]] = {"linear": LinearContact, "nonlinear": NonlinearContact}
-"""Contact laws by their names in files."""
+"""Contact laws, keyed by their names in files."""

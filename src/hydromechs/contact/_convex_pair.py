@@ -1,4 +1,4 @@
-"""Contact of two convex solids by all their features, with one patch of friction: a component of a plant."""
+"""Component for contact of two convex solids through all their features, with one friction patch."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ._patch import patch_friction
 from ._touching import Terrain
 
 TINY = 1e-30
-"""Normal force below which a patch has no centre [N]."""
+"""Normal force below which a friction patch has no centre [N]."""
 
 
 STATES = ("sx", "sy", "sz", "twist")
 """Names of the states of friction."""
 REACH = 2.0
-"""Distance over the radius of an edge up to which gaps are exact; beyond, they are bounds [-]."""
+"""Ratio of distance to edge radius up to which gaps are exact; larger gaps are bounds."""
 
 
 class Probe(NamedTuple):
@@ -39,28 +39,28 @@ class Probe(NamedTuple):
     force: Scalar
     """Normal force, at least 0 [N]."""
     normal: Array
-    """Direction of its force on the first body, in the frame of the second shape, shape (3,)."""
+    """Direction of the force on the first body, in the frame of the second shape, shape (3,)."""
     moment: Array
-    """Moment of that direction about the origin of the frame [m], shape (3,)."""
+    """Moment arm of the force direction about the origin of this frame [m], shape (3,)."""
     point: Array
-    """Deepest point of the feature's surface in that frame, where friction acts [m], shape (3,)."""
+    """Deepest point on the surface of the feature, at which friction acts, in this frame [m], shape (3,)."""
     gap: Scalar
     """Distance, negative in contact [m]."""
     loss: Scalar
-    """Power lost in the normal law [W]."""
+    """Power dissipated by the normal law [W]."""
     stored: Scalar
-    """Energy stored in the normal law [J]."""
+    """Energy stored by the normal law [J]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexPair(Pair):
-    """Two convex solids that touch anywhere on their surfaces: edges of each against the faces of the other."""
+    """Contact of two convex solids anywhere on their surfaces: edges of each solid against the faces of the other."""
 
     piece: Placed
-    """Shape of the body A."""
+    """Shape of body A."""
 
     def states(self, model: Model) -> list[Slot]:
-        """Deflection of the anchor of friction [m] in the axes of the second shape, and its twist [rad]."""
+        """Names of the deflection of the friction anchor in axes of the second shape [m], and of its twist [rad]."""
         if self.material.friction is None:
             return []
         return [Slot(name, unit="rad" if name == "twist" else "m") for name in STATES]
@@ -83,7 +83,7 @@ class ConvexPair(Pair):
 
     @cached_property
     def features(self) -> tuple[Features, Features]:
-        """Features of the first shape that touch the second, and of the second that touch the first."""
+        """Features of the first shape against the second, and features of the second shape against the first."""
         both = features_of(self.piece.shape), features_of(self.solid.shape)
         one, other = self.piece.shape, self.solid.shape
         if isinstance(one, Cylinder) and not isinstance(other, Cylinder):  # others meet its side with their edges
@@ -94,12 +94,12 @@ class ConvexPair(Pair):
 
     @cached_property
     def fields(self) -> tuple[tuple[Field, Field], tuple[Field, Field]]:
-        """Fields of the second shape for edges and rims of the first, and those of the first."""
+        """Fields of the second shape for edges and rims of the first, and fields of the first shape for the second."""
         return _fields(self.solid, self.piece), _fields(self.piece, self.solid)
 
     @cached_property
     def anchor(self) -> float:
-        """Radius of the anchor of twist: half the smallest size of both [m]."""
+        """Radius of the twist anchor: half the smallest dimension of both shapes [m]."""
         return min(float(np.min(piece.shape.half_size)) for piece in (self.piece, self.solid) if piece.shape.bounded)
 
     @cached_property
@@ -160,7 +160,7 @@ class ConvexPair(Pair):
         return _Touch(f, moment, normal, gap, loss + friction.loss, stored + friction.stored, rates)
 
     def _probes(self, now: Now, R: Array, p: Array, motion: _Motion) -> list[Probe]:
-        """Return the contacts of all features; the first shape has the axes R and the origin p in the frame of the second."""
+        """Return the contacts of all features; R (3, 3) and p (3,) [m] are the pose of the first shape in the second."""
         (mine, others), (fields_B, fields_A) = self.features, self.fields
         law = self.material.law
         back, away = R.T, -(R.T @ p)
@@ -195,7 +195,7 @@ class ConvexPair(Pair):
         return out
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return the modes of a flat face on four units of the law."""
+        """Return the fast modes of a flat face, on four times the contact law."""
         moves = max(mobility.point(self.body, np.array(self.probe.center)), 1e-300)
         if self.other is not None:
             moves += mobility.point(self.other, np.array(self.solid.origin.xyz))
@@ -246,7 +246,7 @@ class _Motion(NamedTuple):
     """Velocity of the first body relative to the second, in the frame of the second shape."""
 
     linear: Array
-    """At the origin of that frame [m/s], shape (3,)."""
+    """Linear velocity at the origin of the frame [m/s], shape (3,)."""
     angular: Array
     """Angular velocity [rad/s], shape (3,)."""
 
@@ -289,7 +289,7 @@ def _motion(R: Array, p: Array, V_A: Array, V_B: Array | None, R_o: Array, p_o: 
 
 
 def _fields(solid: Placed, other: Placed) -> tuple[Field, Field]:
-    """Return the fields of a solid that edges and rims of another touch: exact distances for axes with a radius."""
+    """Return the fields of a solid for the edges and rims of another solid; distances are exact for axes with a radius."""
     shape = solid.shape
     band = BAND * rounding_of(shape) if shape.bounded else 0.0
     axes = isinstance(other.shape, Capsule | Sphere) or (isinstance(other.shape, Cylinder) and isinstance(shape, Cylinder))
@@ -298,7 +298,7 @@ def _fields(solid: Placed, other: Placed) -> tuple[Field, Field]:
 
 
 def meet_as_convex(piece: Placed, solid: Placed) -> bool:
-    """True if two shapes meet by all their features, not by probes."""
+    """Return True if two shapes touch through all their features instead of probes."""
     a, b = piece.shape, solid.shape
     if isinstance(b, Plane):
         return isinstance(a, Cylinder)

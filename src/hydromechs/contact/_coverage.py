@@ -1,4 +1,4 @@
-"""Contacts that probes cannot represent: shapes on height fields, and the inaccurate motion."""
+"""Warnings about contacts that probes cannot represent: shapes on height fields, and motions that are inaccurate."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -15,17 +15,17 @@ from ._probes import probes
 from ._touching import Terrain
 
 LISTED = 6
-"""Maximum number of pairs that one message names; the others are counted."""
+"""Maximum number of pairs listed in one message; further pairs are counted."""
 CREST = 0.1
-"""Height of a crest between two probes above which it is reported, as a fraction of the shape's smallest dimension."""
+"""Height of a crest between two probes above which a warning is issued, relative to the smallest dimension of the shape."""
 ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
 
 
 def unrepresented_contacts(model: Model, components: Iterable[Component]) -> list[str]:
-    """Return warnings about contacts of a plant's components whose geometry the probes cannot represent, one for each defect.
+    """Return a warning for each kind of contact geometry that probes cannot represent.
 
-    Convex shapes meet each other, and planes, with their whole surface. On height fields they touch with probes, which may be
-    farther apart than its crests.
+    Convex shapes touch each other and planes with their whole surfaces. They touch height fields with probes, whose distance
+    may exceed the distance of crests.
     """
     pairs = [c for c in components if isinstance(c, Pair) and not isinstance(c, ConvexPair)]
     found: dict[str, list[str]] = {}
@@ -41,7 +41,7 @@ def unrepresented_contacts(model: Model, components: Iterable[Component]) -> lis
 
 
 def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
-    """Yield the names of a shape and the height field that it may touch, and what its probes cannot represent."""
+    """Yield the names of a shape and a height field that may touch, and a description of the inaccurate motion."""
     names = model.body_names
     met = {(pair.body, id(pair.solid)): pair.solid for pair in pairs if pair.frame is None}
     for (body, _), solid in met.items():
@@ -54,7 +54,7 @@ def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
 
 
 def _defect(piece: Placed, solid: Placed, ground: HeightField) -> str | None:
-    """Return the motion that the probes of a shape cannot represent on the ground, with the fix; None if they cover it."""
+    """Return a description of the motion that probes cannot represent on a height field, with a fix; None if there is none."""
     shape = piece.shape
     if isinstance(shape, Box | Convex):
         height = _crest(ground, 2.0 * float(max(shape.half_size)))
@@ -82,7 +82,7 @@ def _defect(piece: Placed, solid: Placed, ground: HeightField) -> str | None:
 
 
 def _between(piece: Placed, radius: float, solid: Placed, ground: HeightField) -> str:
-    """Return which crests pass between the spheres along an axis; "" if none does."""
+    """Return a description of crests that pass between the spheres along an axis, or an empty text if there are none."""
     places = [p.position for p in probes(piece, solid) if isinstance(p, PointProbe)]
     if len(places) < 2:
         return ""
@@ -94,9 +94,9 @@ def _between(piece: Placed, radius: float, solid: Placed, ground: HeightField) -
 
 
 def _crest(field: HeightField, span: float) -> float:
-    """Maximum height of the surface above the chord between two points `span` apart along x or y [m].
+    """Return the maximum height of the surface above the chord between two points at a distance `span` along x or y [m].
 
-    The chord's ends lie on grid lines; within a cell the surface is approximated by a parabola.
+    The ends of the chord are on grid lines. Within a cell, a parabola approximates the surface.
     """
     highest, heights = 0.0, np.array(field.heights)
     for h, cell in ((heights, field.spacing[0]), (heights.T, field.spacing[1])):

@@ -1,8 +1,8 @@
-"""Deepest points of features in convex fields: edges and discs, each drawn to an anchor.
+"""Deepest points of features in convex fields: edges and discs, each with a bias towards an anchor.
 
-Each search is a strictly convex problem, solved by Newton's method until it has converged. By the envelope theorem the
-gradient of the minimum by the pose is that of the field at the deepest point. One more step of Newton's method, from the result
-of the search, carries the derivative of that point, so that the search itself is not differentiated.
+Each search is a strictly convex problem, solved by Newton's method until convergence. By the envelope theorem, the
+gradient of the minimum with respect to the pose is the gradient of the field at the deepest point. One more Newton step
+from the result provides the derivative of this point, so that the search itself is not differentiated.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ from hydromechs.values import Array, Scalar
 from ._fields import Field
 
 STILL = (0.0, 0.0, 0.0)
-"""Direction where only the value and the gradient of a field are used."""
+"""Direction for evaluations in which only the value and the gradient of a field are used."""
 PASSES = 100
-"""Maximum number of passes; for discs in random poses, most of them deep inside, the median is 8 to 12, the maximum 60."""
+"""Maximum number of iterations; for discs in random poses, mostly deep inside, the median is 8 to 12, the maximum 60."""
 STEPS = 2
-"""Steps along every edge; more follow if it may touch and has not converged. Box on box is fastest with 2."""
+"""Number of steps along every edge; edges that may touch and have not converged continue. Boxes are fastest with 2."""
 CLOSE = 1e-8
-"""Step over the size of the feature below which a search ends with that step [-]."""
+"""Ratio of step to feature size below which a search ends."""
 LEFT = 0.3
-"""Part of the slope that may be left at the end of a step across a disc [-]."""
+"""Fraction of the slope that may remain at the end of a step across a disc."""
 DESCENT = 1e-4
-"""Part of the predicted descent that a step across a disc must reach [-]."""
+"""Fraction of the predicted descent that a step across a disc must reach."""
 ROUNDING = 1e-15
-"""Rounding error of a value over the radius of a disc [-]."""
+"""Rounding error of a value, relative to the radius of a disc."""
 SECULAR = 8
-"""Steps of Newton's method to the multiplier of a disc's rim; with 5, a few searches in a thousand do not converge."""
+"""Number of Newton steps for the multiplier of the rim of a disc; with 5, a few searches in 1,000 do not converge."""
 FAST = 256
-"""Programs of searches to keep."""
+"""Number of cached search programs."""
 
 
 class Deepest(NamedTuple):
     """Deepest point of a feature, in the frame of the field."""
 
     point: Array
-    """Its position x [m], shape (3,)."""
+    """Position x [m], shape (3,)."""
     value: Scalar
-    """Field there plus the anchor's term [m]."""
+    """Sum of the field and the bias term at x [m]."""
     gradient: Array
-    """Derivative of the value by a translation of the feature, shape (3,)."""
+    """Derivative of the value with respect to translation of the feature, shape (3,)."""
     moment: Array
-    """Derivative by a rotation about the origin of the frame, x × gradient for a fixed point [m], shape (3,)."""
+    """Derivative with respect to rotation about the frame origin, x × gradient for a fixed point [m], shape (3,)."""
 
 
 def on_edge(field: Field, edge: Sequence[Scalar | Array], R: Array, p: Array, reach: Scalar) -> Deepest:
-    """Return the point x = y + t u of an edge with the least φ(x) + ½ ρ (t − anchor)², t in 0..1.
+    """Return the point x = y + t u of an edge that minimises φ(x) + ½ ρ (t − anchor)², t from 0 to 1.
 
-    The sum is strictly convex in t, so the point is unique and moves continuously. The shape with the edge has the axes
-    R (3, 3) and origin p (3,) in the field's frame. Above `reach` [m] the value is an upper bound.
+    The sum is strictly convex in t, so the point is unique and moves continuously. R (3, 3) and p (3,) [m] are the pose of the
+    shape with the edge in the frame of the field. Above `reach` [m], the value is an upper bound.
     """
     start, along, anchor, rho = edge
     y, u = p + R @ np.asarray(start), R @ np.asarray(along)
@@ -71,18 +71,18 @@ def on_edge(field: Field, edge: Sequence[Scalar | Array], R: Array, p: Array, re
 
 
 def _if_small(x: Scalar, close: Scalar) -> Scalar:
-    """Return the last step of a search that has converged, 0 otherwise; it carries the derivative of the point."""
+    """Return the last Newton step of a converged search, which provides the derivative of the point, otherwise 0."""
     return where(abs(x) <= 10.0 * close, x, 0.0)
 
 
 def _along(field: Field, y: Array, u: Array, anchor: Scalar, rho: Scalar, t: Scalar) -> _End:
-    """Return the sum at t and its derivatives by t."""
+    """Return the sum at t and its derivatives with respect to t."""
     v, off = field((y + t * u).tolist(), u.tolist()), t - anchor
     return _End(t, v.value + 0.5 * rho * off * off, v.slope + rho * off, v.bend + rho)
 
 
 class _End(NamedTuple):
-    """An end of an interval of an edge, and the sum with its derivatives there."""
+    """End of an interval on an edge, with the sum and its derivatives."""
 
     t: Scalar
     value: Scalar
@@ -91,7 +91,7 @@ class _End(NamedTuple):
 
 
 def _cut(low: _End, high: _End) -> tuple[Scalar, Scalar]:
-    """Return where the tangents at both ends meet, and the value there, a lower bound."""
+    """Return the intersection t of the tangents at both ends, and the value there, a lower bound of the sum [m]."""
     width = high.t - low.t
     rise = high.value - low.value - high.slope * width
     along = clamp(rise / minimum(low.slope - high.slope, -1e-150), 0.0, width)
@@ -99,7 +99,7 @@ def _cut(low: _End, high: _End) -> tuple[Scalar, Scalar]:
 
 
 def _next(low: _End, high: _End, last: _End) -> tuple[Scalar, Scalar]:
-    """Return the next t, and its distance from the last one: Newton's method from there, or where tangents meet."""
+    """Return the next t from Newton's method or from the intersection of tangents, and its distance from the last t."""
     step = last.slope / last.bend
     to = last.t - step
     new = where(where(to > low.t, to < high.t, 0.0), to, where(abs(step) <= CLOSE, last.t, _cut(low, high)[0]))
@@ -107,7 +107,7 @@ def _next(low: _End, high: _End, last: _End) -> tuple[Scalar, Scalar]:
 
 
 def _narrowed(low: _End, high: _End, middle: _End) -> tuple[_End, _End]:
-    """Return the part of the interval that holds the deepest point."""
+    """Return the part of the interval that contains the deepest point."""
     below = middle.slope < 0.0
     left = _End(*(where(below, a, b) for a, b in zip(middle, low, strict=True)))
     return left, _End(*(where(below, b, a) for a, b in zip(middle, high, strict=True)))
@@ -115,7 +115,7 @@ def _narrowed(low: _End, high: _End, middle: _End) -> tuple[_End, _End]:
 
 @lru_cache(FAST)
 def _edge_search(field: Field) -> Program:
-    """Return the program that finds t: values at both ends, some steps, and more if it may touch and has not converged."""
+    """Return the program that finds t: values at both ends, fixed steps, then further steps if the edge may touch."""
 
     def of(y: Array, u: Array, anchor: Scalar, rho: Scalar, reach: Scalar) -> Scalar:
         first, last = _along(field, y, u, anchor, rho, 0.0), _along(field, y, u, anchor, rho, 1.0)
@@ -136,7 +136,7 @@ def _edge_search(field: Field) -> Program:
 
 @lru_cache(FAST)
 def _edge_rest(field: Field) -> Program:
-    """Return the program that continues a search until it has converged, with bisection where it is slow."""
+    """Return the program that continues a search until convergence, with bisection if convergence is slow."""
 
     def one(width: Scalar, t: Scalar, *others: Any) -> tuple[Scalar, ...]:
         low, high, (y, u, anchor, rho) = _End(*others[:4]), _End(*others[4:8]), others[8:]
@@ -154,12 +154,12 @@ def _edge_rest(field: Field) -> Program:
 
 
 def _traced(function: Callable[..., Any], **shapes: tuple[int, ...]) -> Program:
-    """Return the program of a function of arrays with these shapes, in order, and of scalars."""
+    """Return the traced program of a function of arrays with given shapes, in order, followed by scalars."""
     return compiler.trace(lambda **given: function(*(x[()] for x in given.values())), shapes, name="deepest")
 
 
 def on_rim_above_plane(field: Field, rim: Sequence[Scalar | Array], R: Array, p: Array) -> Deepest:
-    """Return the point x of a disc with the least φ(x) + ½ k |x − anchor|² above a plane: the projection of anchor − n_t/k."""
+    """Return the point x of a disc that minimises φ(x) + ½ k |x − anchor|² above a plane: anchor − n_t/k, projected."""
     height, radius, anchor, rho = rim
     k, a = rho / (8.0 * radius * radius), np.asarray(anchor)
     middle = p + R @ np.array([0.0, 0.0, height])
@@ -172,7 +172,7 @@ def on_rim_above_plane(field: Field, rim: Sequence[Scalar | Array], R: Array, p:
 
 
 def on_rim(field: Field, rim: Sequence[Scalar | Array], R: Array, p: Array) -> Deepest:
-    """Return the point x of a disc with the least φ(x) + ½ k |x − anchor|², which is strictly convex in x."""
+    """Return the point x of a disc that minimises φ(x) + ½ k |x − anchor|², which is strictly convex in x."""
     height, radius, anchor, rho = rim
     k, a = rho / (8.0 * radius * radius), np.asarray(anchor)
     middle, axes = p + R @ np.array([0.0, 0.0, height]), R[:, :2]
@@ -188,7 +188,7 @@ def on_rim(field: Field, rim: Sequence[Scalar | Array], R: Array, p: Array) -> D
 
 
 class _OnDisc(NamedTuple):
-    """The sum at a point of a disc."""
+    """Sum at a point of a disc, with its derivatives."""
 
     value: Scalar
     """Value [m]."""
@@ -199,7 +199,7 @@ class _OnDisc(NamedTuple):
     n: Array
     """Gradient of the field, shape (3,)."""
     turns: Array
-    """Derivative of that gradient by the point of the disc, shape (3, 2) [1/m]."""
+    """Derivative of the field gradient with respect to the point of the disc [1/m], shape (3, 2)."""
 
 
 def _on_disc(field: Field, middle: Array, axes: Array, a: Array, k: Scalar, y: Array) -> _OnDisc:
@@ -213,10 +213,10 @@ def _on_disc(field: Field, middle: Array, axes: Array, a: Array, k: Scalar, y: A
 
 @lru_cache(FAST)
 def _disc_pass(field: Field) -> Program:
-    """Return one step to the deepest point of a disc: Newton's method for a quadratic model on the disc, with line search.
+    """Return the state after one step towards the deepest point of a disc: Newton's method on the disc with line search.
 
-    State: the base point y₀, the step d from it, the slope there along d and the value, the part t of the step that is tried,
-    the interval of t, and the last change of t. A trial that descends enough becomes the base point.
+    The state contains the base point y₀, the step d from y₀, slope and value at y₀, the trial fraction t of the step, the
+    interval of t, and the last change of t. A trial with sufficient descent becomes the base point.
     """
 
     def one(y0: Array, d: Array, slope0: Scalar, value0: Scalar, t: Scalar, *others: Any) -> tuple[Any, ...]:
@@ -253,9 +253,9 @@ def _disc_pass(field: Field) -> Program:
 
 
 def _least_on_disc(here: _OnDisc, y: Array, radius: Scalar) -> Array:
-    """Return the least point of the quadratic model at y on the disc |x| ≤ radius, x = (H + λ)⁻¹ (H y − g), λ ≥ 0.
+    """Return the minimum of the quadratic model at y on the disc |x| ≤ radius, x = (H + λ)⁻¹ (H y − g), λ ≥ 0.
 
-    Newton's method for 1/|x(λ)| is monotonic from below λ. It starts from the multiplier at y, which is λ at the end.
+    Newton's method for 1/|x(λ)| is monotonic from below λ. It starts at the multiplier for y, which converges to λ.
     """
     a, b, c = here.H
     q = np.array([a * y[0] + b * y[1], b * y[0] + c * y[1]]) - here.g
@@ -277,7 +277,7 @@ def _least_on_disc(here: _OnDisc, y: Array, radius: Scalar) -> Array:
 
 
 def _last_step(here: _OnDisc, y: Array, radius: Scalar) -> Array:
-    """Return y after one more step: along the rim for a point of the rim from which the sum falls outwards, else inside."""
+    """Return y after one more step, along the rim if y is on the rim and the sum decreases outwards, otherwise inside."""
     a, b, c = here.H
     out = here.g @ y
     outer = where(out < 0.0, y @ y > (1.0 - 1e-9) * radius * radius, 0.0)

@@ -1,4 +1,4 @@
-"""Features of convex solids that touch fields of others: edges with anchors, and rims."""
+"""Features of convex solids that touch the fields of other solids: edges and rims, with anchors."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from hydromechs.geometry import Box, Capsule, Convex, Cylinder, Shape, Sphere
 from hydromechs.values import Array
 
 INSET = 0.03
-"""Radius of edges over the smallest size of a shape [-]."""
+"""Ratio of edge radius to the smallest dimension of a shape."""
 BAND = 1.17
-"""Band of blended faces over that radius: with it an edge of another body touches sharp edges where they are [-]."""
+"""Ratio of the blending band of faces to the edge radius; with this value, contact at sharp edges is at the true edge."""
 BIAS = 0.25
-"""ρ over the radius of an edge: an edge at an angle touches at an end, deeper than its middle by ρ/8 [-]."""
+"""Ratio of the bias ρ to the edge radius; an inclined edge whose end is deeper than its middle by ρ/8 touches at the end."""
 SIDES = 4
-"""Anchors of a rim; with three or more the energy of a rolling disc does not depend on its angle."""
+"""Number of anchors of a rim; with at least 3, the energy of a rolling disc does not depend on its angle."""
 
 
 class Edge(NamedTuple):
-    """A straight edge or axis with a radius, drawn to an anchor."""
+    """Straight edge or axis with a radius, and a bias towards an anchor."""
 
     start: tuple[float, float, float]
-    """One end in the frame of the shape [m]."""
+    """Start point in the frame of the shape [m]."""
     along: tuple[float, float, float]
-    """From there to the other end [m]."""
+    """Vector from the start to the end [m]."""
     anchor: float
-    """Place of the anchor, 0 at the start, 1 at the end [-]."""
+    """Position of the anchor along the edge, from 0 at the start to 1 at the end."""
     bias: float
-    """ρ: the depth decreases by ½ ρ (t − anchor)² [m]."""
+    """Bias ρ: the depth decreases by ½ ρ (t − anchor)² [m]."""
 
 
 class Rim(NamedTuple):
-    """A disc across z of a cylinder with a radius around it, drawn to an anchor on its rim."""
+    """Disc of a cylinder, perpendicular to z, with a rounding radius and a bias towards an anchor on the rim."""
 
     height: float
-    """Place along z [m]."""
+    """Position along z [m]."""
     radius: float
     """Radius of the disc [m]."""
     anchor: tuple[float, float]
     """Anchor on the rim [m]."""
     bias: float
-    """ρ: the depth decreases by ρ |x − anchor|²/(16 radius²), at most ρ/4 [m]."""
+    """Bias ρ: the depth decreases by ρ |x − anchor|²/(16 radius²), at most ρ/4 [m]."""
 
 
 class Features(NamedTuple):
@@ -53,11 +53,11 @@ class Features(NamedTuple):
     edges: tuple[Edge, ...]
     rims: tuple[Rim, ...]
     radius: float
-    """Radius around edges [m]."""
+    """Rounding radius of edges [m]."""
     rim_radius: float
-    """Radius around rims [m]."""
+    """Rounding radius of rims [m]."""
     weight: float
-    """Part of the material's law for each edge [-]: about four in all carry a flat face."""
+    """Fraction of the contact law for each edge; about four edges carry a flat face."""
 
 
 def rounding_of(shape: Shape) -> float:
@@ -68,7 +68,7 @@ def rounding_of(shape: Shape) -> float:
 
 
 def features_of(shape: Shape) -> Features:
-    """Return the features of a shape; other shapes have none."""
+    """Return the features of a convex shape; other shapes have no features."""
     match shape:
         case Capsule():
             ends = _edge((0.0, 0.0, -0.5 * shape.length), (0.0, 0.0, 0.5 * shape.length))

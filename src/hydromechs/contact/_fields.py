@@ -1,9 +1,9 @@
-"""Fields of convex solids: a convex function of a point that is negative inside, with its derivatives along a line.
+"""Fields of convex solids: convex functions of a point, negative inside the solid, with derivatives along a line.
 
-A contact force is the gradient of a stored energy only if the depth is a function without jumps. So the fields of boxes,
-cylinders and hulls are the largest of the distances from their faces, blended over a band ε where two are nearly equal, also
-deep inside: there is no surface at which one formula replaces another. Across the middle of a solid the force changes sign
-within the band.
+A contact force is the gradient of a stored energy only if the depth is continuous. Therefore the field of a box, cylinder
+or hull is the largest distance from its faces, blended over a band ε in which two distances are nearly equal, also deep
+inside: no formula is replaced by another at a surface. Across the middle of a solid, the force changes sign within the
+band.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from hydromechs.spatial import clamp, maximum, minimum, where
 from hydromechs.values import Array, Scalar
 
 TINY = 1e-36
-"""Added under roots [m²]."""
+"""Regularisation under square roots [m²]."""
 BLUNT = 0.05
-"""δ over the radius of a round shape: its field is smooth on its axis, and its gradient on its surface 1 − δ²/2 [-]."""
+"""Ratio of δ to the radius of a round shape; the field is smooth on the axis, with gradient 1 − δ²/2 on the surface."""
 THIN = 1e-9
-"""Distance below the largest part at which deep inside another part counts [m]."""
+"""Difference from the largest face distance within which other face distances count deep inside [m]."""
 
 
 class Value(NamedTuple):
-    """A field at a point y + t u of a line, and its derivatives."""
+    """Value of a field at a point y + t u of a line, with derivatives."""
 
     value: Scalar
     """Field [m]."""
     gradient: Sequence[Scalar]
     """Gradient, shape (3,)."""
     slope: Scalar
-    """Derivative by t, gradient · u [m]."""
+    """Derivative with respect to t, gradient · u [m]."""
     bend: Scalar
-    """Second derivative by t, at least 0 [m]."""
+    """Second derivative with respect to t, at least 0 [m]."""
     turn: Sequence[Scalar]
-    """Derivative of the gradient by t, shape (3,)."""
+    """Derivative of the gradient with respect to t, shape (3,)."""
 
 
 Field: TypeAlias = Callable[[Sequence[Scalar], Sequence[Scalar]], Value]
-"""Function of a point x and a direction u in the frame of the shape."""
+"""Function that evaluates a field at a point x with a direction u, in the frame of the shape."""
 
 
 @lru_cache(256)  # equal shapes share the programs that search in their field
@@ -72,11 +72,11 @@ def field_of(shape: Shape, band: float, exact: bool = False) -> Field:
         case Convex():
             normals, offsets = shape.planes
             return lambda x, u: combined([_plane(x, u, n, d) for n, d in zip(normals, offsets, strict=True)], band)
-    raise TypeError(f"a {shape.word} has no field")
+    raise TypeError(f"a {shape.word} has no field; use a box, cylinder, sphere, capsule or convex hull")
 
 
 def _round(x: Sequence[Scalar], u: Sequence[Scalar], radius: float) -> Value:
-    """Return √(|x|² + δ²) − √(R² + δ²), the distance from a sphere with its cone at the centre rounded; 0 on the sphere."""
+    """Return √(|x|² + δ²) − √(R² + δ²), the distance from a sphere, smooth at the centre and 0 on the sphere [m]."""
     small = (BLUNT * radius) ** 2
     size = np.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + small)
     n = [a / size for a in x]
@@ -87,13 +87,13 @@ def _round(x: Sequence[Scalar], u: Sequence[Scalar], radius: float) -> Value:
 
 
 def _around_axis(x: Sequence[Scalar], u: Sequence[Scalar], half: float, radius: float) -> Value:
-    """Return the distance from a capsule, by the nearest point of its axis, the piece |z| ≤ half of the z axis."""
+    """Return the distance from a capsule, from the nearest point of its axis |z| ≤ half [m]."""
     beyond = x[2] - clamp(x[2], -half, half)
     return _round((x[0], x[1], beyond), (u[0], u[1], u[2] * (beyond != 0.0)), radius)
 
 
 def _axis(x: Sequence[Scalar], u: Sequence[Scalar], k: int, half: float, band: float) -> Value:
-    """Return |x_k| − half, rounded within a band about 0."""
+    """Return |x_k| − half, rounded within a band about x_k = 0 [m]."""
     c = clamp(x[k], -band, band)
     w = c / band
     gradient: list[Scalar] = [0.0, 0.0, 0.0]
@@ -108,7 +108,7 @@ def _plane(x: Sequence[Scalar], u: Sequence[Scalar], n: Array, d: float) -> Valu
 
 
 def _largest(parts: Sequence[Value], band: float) -> Value:
-    """Return the largest of some fields; the larger of two is max(a, b) + (ε − |a − b|)₊²/(4 ε)."""
+    """Return the blended maximum of fields; for two fields it is max(a, b) + (ε − |a − b|)₊²/(4 ε)."""
     out = parts[0]
     for b in parts[1:]:
         difference = out.value - b.value
@@ -131,10 +131,10 @@ def _largest(parts: Sequence[Value], band: float) -> Value:
 
 
 def _exact(parts: Sequence[Value], band: float) -> Value:
-    """Return the larger of the blended field and the distance from the edges rounded by ε.
+    """Return the larger of the blended field and the distance from edges rounded by ε.
 
-    The distance is ‖(parts + ε)₊‖ − ε; deep inside it is the largest part, which is below the blended field. For faces that are
-    not orthogonal it is not Euclidean near their edge, which touches with its own feature.
+    The distance is ‖(parts + ε)₊‖ − ε. Deep inside, this is the largest part, which is below the blended field. The distance
+    from an edge between faces that are not orthogonal is not Euclidean, but such an edge touches through its own feature.
     """
     top = parts[0].value
     for part in parts[1:]:

@@ -1,7 +1,7 @@
-"""Grasps: two frames of a mechanism held together, in all or some of their six relative directions.
+"""Rigid grasps: two frames of a mechanism, held together in some or all of their six relative directions.
 
-They close without a jump in position. A grasp constrains accelerations (McMillan 1994, ch. 2, with the
-general contact joint for free directions). Drift from rounding and integration decays like a critically damped spring
+Positions are continuous when a grasp closes. A grasp constrains accelerations (McMillan 1994, ch. 2, with the general
+contact joint for free directions). Drift due to rounding and integration decays as in a critically damped oscillator
 (Baumgarte).
 """
 
@@ -28,7 +28,7 @@ HOLDING = MappingProxyType({"holder": "frame or body", "held": "frame or body"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grasp(Component):
-    """A rigid grasp: a frame of one body held to a frame of another."""
+    """Rigid grasp that holds a frame of one body at a frame of another body."""
 
     kind = "grasp"
     cause = "grasps"
@@ -40,22 +40,22 @@ class Grasp(Component):
     )
 
     name: str
-    """Name, unique among the grasps."""
+    """Name, unique among grasps."""
     holder: str
-    """Frame or body that holds; directions are along its axes."""
+    """Name of the holding frame or body, whose axes define the directions."""
     held: str
-    """Held frame or body; the two frames coincide except in the free directions."""
+    """Name of the held frame or body; both frames coincide except in free directions."""
     free: tuple[Direction, ...] = ()
     """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint, ("rx", "ry") a
     universal joint about x of the holder and y of what it holds."""
     stabilisation: NotNegative = 20.0
-    """Rate α at which drift decays [1/s]: error'' + 2 α error' + α² error = 0."""
+    """Decay rate α of drift [1/s]: error'' + 2 α error' + α² error = 0."""
     tolerance: NotNegative = 1e-3
-    """Distance and angle within which the frames must meet to be joined [m, rad]."""
+    """Maximum distance and angle between the frames at which the grasp can close [m, rad]."""
     closed: bool = True
-    """True if it is initially closed."""
+    """True if the grasp is initially closed."""
     maximum_force: Positive | None = None
-    """Force at which it opens [N]; unlimited if omitted."""
+    """Force at which the grasp opens [N]. Defaults to no limit."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "free", tuple(self.free))
@@ -64,7 +64,7 @@ class Grasp(Component):
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Held directions, as indices into x, y, z, rx, ry, rz."""
+        """Indices of held directions in x, y, z, rx, ry, rz."""
         return held_rows(self.free)
 
     @property
@@ -79,7 +79,7 @@ class Grasp(Component):
             row.check_closure(float(now.t), self)
 
     def apart(self, model: Model, kin: Any) -> float:
-        """Return the misfit of the two frames in units of the tolerance, for an observer at rest."""
+        """Return the misalignment of the frames, relative to the tolerance."""
         return float(max(dynamics.joined_misfit(dynamics.joined_rows(model, kin, self), self))) / max(self.tolerance, 1e-12)
 
     def inputs(self, model: Model) -> list[Slot]:
@@ -102,7 +102,7 @@ class Grasp(Component):
 
 
 def check_frames(model: Model, who: str, holder: str, held: str) -> None:
-    """Raise `KeyError` or `ValueError` unless two frames exist and can move apart; `who` owns them in messages."""
+    """Raise `KeyError` or `ValueError` unless two frames exist and can move apart; messages begin with `who`."""
     try:
         bodies = [model.locate(name).body for name in (holder, held)]
     except KeyError as e:
@@ -112,7 +112,7 @@ def check_frames(model: Model, who: str, holder: str, held: str) -> None:
 
 
 def joined_wrenches(now: Now, joined: dynamics.Joined, f: Array) -> list[Wrench]:
-    """Return a force (6,) on the held body at its frame; its opposite acts on the holder at the same point."""
+    """Return a wrench on the held body at its frame [N, N·m], shape (6,); the opposite acts on the holder at this point."""
     holder, held = now.frame(joined.holder), now.frame(joined.held)
     f_W, n_W = holder.R @ f[:3], holder.R @ f[3:]
     away = cross(held.p - now.p_WB[holder.body], f_W)

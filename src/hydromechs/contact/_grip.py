@@ -1,4 +1,4 @@
-"""A compliant grip: two frames held together by springs and dampers, like the padded jaws of a gripper.
+"""Compliant grips: two frames held together by springs and dampers, as by the padded jaws of a gripper.
 
     F = −s (k e + c ė),    M = −s (∂E_r/∂θ + c_r ω),    E_r = ½ Σ_k k_r,k θ_k² for small angles θ_k
 
@@ -22,14 +22,14 @@ from hydromechs.values import Array, Positive, Scalar, Vector3, check_fields
 from ._grasp import HOLDING, SIX, Grasp, check_frames
 
 HOLDS = 0.05
-"""Strength above which an object remains held, even out of reach."""
+"""Strength above which a held object remains held, even out of reach."""
 TOO_LATE = 0.5
-"""Fraction of closing after which the jaws grip no further object."""
+"""Strength above which closing jaws do not grip further objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grip(Component):
-    """A compliant grip between frames of two bodies, in which the held body can swing."""
+    """Compliant grip between frames of two bodies, in which the held body can swing."""
 
     kind = "grip"
     refers = HOLDING
@@ -40,32 +40,32 @@ class Grip(Component):
     )
 
     name: str
-    """Name, unique among the grasps and grips."""
+    """Name, unique among grasps and grips."""
     holder: str
-    """Frame or body that holds; directions are along its axes."""
+    """Name of the holding frame or body, whose axes define the directions."""
     held: str
-    """Held frame or body."""
+    """Name of the held frame or body."""
     stiffness: Vector3
-    """k along x, y, z [N/m]."""
+    """Stiffness k along x, y, z [N/m]."""
     damping: Vector3
-    """c along x, y, z [N·s/m]."""
+    """Damping c along x, y, z [N·s/m]."""
     turning_stiffness: Vector3 = (0.0, 0.0, 0.0)
-    """k_r about x, y, z [N·m/rad]; the held body swings freely about an axis with 0."""
+    """Rotational stiffness k_r about x, y, z [N·m/rad]; 0 lets the held body swing freely about an axis."""
     turning_damping: Vector3 = (0.0, 0.0, 0.0)
-    """c_r about x, y, z [N·m·s/rad]."""
+    """Rotational damping c_r about x, y, z [N·m·s/rad]."""
     reach: Positive = 0.1
-    """Maximum distance at which the jaws grip [m]; beyond it they close empty, until they open again."""
+    """Maximum distance at which the jaws grip [m]; beyond this distance they close empty, and stay empty until opened."""
     closing_time: Positive = 0.1
     """Time constant of closing and opening [s]."""
     closed: bool = False
-    """True if it initially holds an object within reach."""
+    """True if the grip initially holds an object within reach."""
 
     def __post_init__(self) -> None:
         check_fields(self, f"grip {self.name!r}: Grip")
         for key in ("stiffness", "damping", "turning_stiffness", "turning_damping"):
             value = getattr(self, key)
             if min(value) < 0.0:
-                raise ValueError(f"grip {self.name!r}: {key} is {list(value)}, must not be negative")
+                raise ValueError(f"grip {self.name!r}: {key} is {list(value)}, must be at least 0")
 
     def check(self, model: Model) -> None:
         check_frames(model, f"grip {self.name!r}", self.holder, self.held)
@@ -74,11 +74,11 @@ class Grip(Component):
         return [Slot("strength", self._start), Slot("jaws", 1.0 if self.closed else 0.0)]
 
     def _start(self, now: Now) -> float:
-        """Initial strength: 1 if it is closed with an object within reach."""
+        """Return the initial strength: 1 if the grip is closed with an object within reach, otherwise 0."""
         return 1.0 if self.closed and self.apart(now.model, now.kin) < 1.0 else 0.0
 
     def apart(self, model: Model, kin: Any) -> Scalar:
-        """Return the distance between the two frames, in units of its reach."""
+        """Return the distance between the frames, relative to the reach."""
         a, b = (kin.p_WB[i] + kin.R_WB[i] @ p if i >= 0 else p for i, p, _ in map(model.locate, (self.holder, self.held)))
         return norm(b - a) / self.reach
 
@@ -94,7 +94,7 @@ class Grip(Component):
         return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return forces of springs and dampers, equal and opposite; the jaws do the work of closing on a stretched spring."""
+        """Return equal and opposite forces of springs and dampers; closing on a stretched spring is work done by the jaws."""
         a, b, s = now.frame(self.holder), now.frame(self.held), z["strength"]
         e, T = a.R.T @ (b.p - a.p), a.R.T @ b.R
         e_rate = a.R.T @ (b.v - a.v - cross(a.w, b.p - a.p))
@@ -120,13 +120,13 @@ class Grip(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return the modes of the stiffest spring, with the lever arm of a misfit, and of the stiffest rotational spring."""
+        """Return the fast modes of the stiffest spring, with the lever arm of a misalignment, and of the rotational spring."""
         places = [p for p in map(model.locate, (self.holder, self.held)) if model.moves[p.body]]
         turns = sum(mobility.turn(p.body) for p in places)
         moves = sum(mobility.point(p.body, p.p) for p in places) + self.reach**2 * turns
         turning = (max(self.turning_stiffness), max(self.turning_damping), turns)
         out = [mode_of(f"grip {self.name!r}", max(self.stiffness), max(self.damping), moves)]
-        return [*out, mode_of(f"turning of grip {self.name!r}", *turning)] if any(turning[:2]) else out
+        return [*out, mode_of(f"rotation of grip {self.name!r}", *turning)] if any(turning[:2]) else out
 
 
 Holding: TypeAlias = Grasp | Grip
@@ -134,9 +134,9 @@ Holding: TypeAlias = Grasp | Grip
 
 
 def _spring(T: Array, k: tuple[float, float, float]) -> tuple[Array, Scalar]:
-    """Return ∂E/∂θ (3,) and E of a rotation T: E = tr(G (1 − T)) with diagonal G, so that Ė = ω·(∂E/∂θ) for Ṫ = ω × T.
+    """Return ∂E/∂θ [N·m], shape (3,), and E [J] for a rotation T: E = tr(G (1 − T)), so that Ė = ω·(∂E/∂θ) for Ṫ = ω × T.
 
-    For small angles E = ½ Σ (g_i + g_j) θ_k², which gives G.
+    The diagonal matrix G follows from E = ½ Σ (g_i + g_j) θ_k² for small angles.
     """
     G = 0.5 * np.array([k[1] + k[2] - k[0], k[0] + k[2] - k[1], k[0] + k[1] - k[2]])
     M = T * G

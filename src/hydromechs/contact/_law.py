@@ -1,4 +1,4 @@
-"""Materials of a contact: normal laws that only push, and dry friction (McMillan 1994, ch. 5 and 8; Marhefka and Orin 1999)."""
+"""Contact materials: normal laws that only push, and dry friction (McMillan 1994, ch. 5, 8; Marhefka and Orin 1999)."""
 
 import abc
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ from hydromechs.spatial import positive_part, stick_slip, where
 from hydromechs.values import Array, Bound, Checked, NotNegative, Positive, Scalar, check_fields, is_zero
 
 TINY = 1e-300
-"""Limits the slope of √ at 0."""
+"""Regularisation that limits the slope of √ at 0."""
 
 
 class NormalForce(NamedTuple):
     """Normal force of one contact."""
 
     force: Scalar
-    """N, at least 0 [N]."""
+    """Normal force N, at least 0 [N]."""
     elastic: Scalar
-    """Force of the spring alone, the derivative of `stored` with respect to depth [N]."""
+    """Force of the spring, the derivative of `stored` with respect to depth [N]."""
     stored: Scalar
     """Energy of the spring [J]."""
 
@@ -33,23 +33,23 @@ class ContactFriction(NamedTuple):
     force: Array
     """Friction force f; −f acts on the sliding body [N], shape (3,)."""
     rate: Array
-    """ṡ [m/s], shape (3,)."""
+    """Rate ṡ of the deflection [m/s], shape (3,)."""
     loss: Scalar
-    """Power lost, at least 0 [W]."""
+    """Dissipated power, at least 0 [W]."""
     stored: Scalar
     """Energy of the anchored spring [J]."""
 
 
 class ContactLaw(abc.ABC):
-    """Normal force as a function of depth and rate. For a custom law derive a frozen dataclass, with NumPy operations."""
+    """Normal force as a function of depth and rate. For a custom law, derive a frozen dataclass with NumPy operations."""
 
     __slots__ = ()
 
     @abc.abstractmethod
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
-        """Return normal force, spring force and spring energy at the overlap d [m] of the surfaces and its rate ḋ [m/s].
+        """Return the normal force, spring force and spring energy at the overlap d [m] of the surfaces and its rate ḋ [m/s].
 
-        The overlap is negative if they are apart. Its power −N ḋ on the bodies is −(N − elastic) ḋ − d(stored)/dt; the
+        The overlap is negative for separated surfaces. The power on the bodies is −N ḋ = −(N − elastic) ḋ − d(stored)/dt; the
         first part must always be dissipative.
         """
 
@@ -63,12 +63,12 @@ class LinearContact(Checked, ContactLaw):
     """Spring and damper that only push: N = max(0, k d + c ḋ) while d > 0."""
 
     stiffness: Positive
-    """Force per depth k [N/m]."""
+    """Stiffness k: force per depth [N/m]."""
     damping: NotNegative = 0.0
-    """Force per rate of the depth c [N·s/m]."""
+    """Damping c: force per rate of depth [N·s/m]."""
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
-        """The loss is c ḋ² while it pushes, −elastic ḋ > 0 where the damper would pull and the contact opens."""
+        """Return the forces and energy; the loss is c ḋ² while N > 0, and −elastic ḋ > 0 if the damper would pull."""
         d = positive_part(depth)
         elastic = self.stiffness * d
         force = elastic if is_zero(self.damping) else positive_part(elastic + self.damping * rate)
@@ -80,17 +80,17 @@ class LinearContact(Checked, ContactLaw):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NonlinearContact(Checked, ContactLaw):
-    """Spring whose damping grows with the depth: N = max(0, k dⁿ (1 + 3/2 α ḋ)); no jump at contact, no pull on release."""
+    """Spring with damping proportional to its force: N = max(0, k dⁿ (1 + 3/2 α ḋ)); continuous at contact, never pulls."""
 
     stiffness: Positive
-    """k, force over the depth to the power of the exponent [N/mⁿ]."""
+    """Stiffness k: force per depth to the power n [N/mⁿ]."""
     damping_factor: NotNegative = 0.0
     """Damping factor α [s/m]; the coefficient of restitution is about 1 − α v for slow impacts."""
     exponent: Annotated[float, Bound(least=1.0)] = 1.0
-    """Power n of the depth [-]; 1.5 for two spheres after Hertz."""
+    """Exponent n of the depth; 1.5 for two spheres (Hertz)."""
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
-        """The loss is 3/2 α elastic ḋ² while it pushes."""
+        """Return the forces and energy; the loss is 3/2 α elastic ḋ² while N > 0."""
         d = positive_part(depth)
         elastic = self.stiffness * _power(d, self.exponent)
         force = elastic if is_zero(self.damping_factor) else elastic * positive_part(1.0 + 1.5 * self.damping_factor * rate)
@@ -105,13 +105,13 @@ class DryFriction:
     """Coulomb friction with a stick phase, an anchored spring; μ decreases from static to kinetic with speed (Stribeck)."""
 
     static: NotNegative
-    """Static coefficient, at least `kinetic` [-]."""
+    """Static friction coefficient μ_s, at least `kinetic`."""
     kinetic: NotNegative
-    """Kinetic coefficient [-]."""
+    """Kinetic friction coefficient μ_k."""
     stiffness: Positive
-    """Force per deflection while it sticks k_t [N/m]."""
+    """Tangential stiffness k_t of the stick phase [N/m]."""
     damping: Positive
-    """Force per rate of the deflection c_t [N·s/m]; c_t/k_t is the settling time of a broken anchor."""
+    """Tangential damping c_t [N·s/m]; c_t/k_t is the settling time of a broken anchor."""
     stribeck_speed: Positive = 0.01
     """Stribeck speed v_s, at which μ is halfway from static to kinetic [m/s]."""
 
@@ -129,7 +129,7 @@ class DryFriction:
         c_t/k_t, like all of s when the surfaces separate. The loss is f · v − k_t s · ṡ.
 
         Args:
-            normal: N, at least 0 [N].
+            normal: Normal force N, at least 0 [N].
             n: Unit normal, shape (3,).
             s: Deflection of the anchored spring [m], shape (3,).
             v: Velocity along the tangent plane, n · v = 0 [m/s], shape (3,).
@@ -144,7 +144,7 @@ class DryFriction:
 
 
 SMOOTH = ContactFriction(np.zeros(3), np.zeros(3), 0.0, 0.0)
-"""No friction."""
+"""Friction of frictionless surfaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,9 +152,9 @@ class Material:
     """Contact of two surfaces: a normal law, and optional friction."""
 
     law: ContactLaw
-    """Normal force by depth and rate."""
+    """Normal force as a function of depth and rate."""
     friction: DryFriction | None = None
-    """Friction; frictionless if omitted."""
+    """Friction. Defaults to no friction."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.law, ContactLaw):
@@ -164,14 +164,14 @@ class Material:
 
 
 def _power(d: Scalar, exponent: float) -> Scalar:
-    """Return dⁿ of a nonnegative number, fast for common exponents."""
+    """Return dⁿ of a non-negative number; common exponents are fast."""
     if exponent.is_integer():
         return d ** int(exponent)
     return d ** int(exponent) * np.sqrt(d + TINY) if (2.0 * exponent).is_integer() else d**exponent
 
 
 def _material(static: float, kinetic: float, stiffness: float, damping_factor: float) -> Material:
-    """Return friction as stiff as the ground; a broken anchor settles within 10 ms."""
+    """Return friction with the stiffness of the ground; a broken anchor settles within 10 ms."""
     friction = DryFriction(static=static, kinetic=kinetic, stiffness=0.7 * stiffness, damping=0.007 * stiffness)
     return Material(law=NonlinearContact(stiffness=stiffness, damping_factor=damping_factor), friction=friction)
 
@@ -198,5 +198,5 @@ MATERIAL_SOURCES: Mapping[str, str] = MappingProxyType(
         "rubber": "estimated: rubber on a wet hard floor",
     }
 )
-"""Sources of the friction values. All stiffness and damping values are estimated: soft enough to integrate, millimetres to
-centimetres of sinking."""
+"""Sources of friction values. Stiffness and damping are estimates that permit integration, with millimetres to
+centimetres of penetration."""

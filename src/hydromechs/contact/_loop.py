@@ -1,4 +1,4 @@
-"""Loops of a model as components of its plant; their forces are solved together with those of grasps."""
+"""Kinematic loops of a model as components of a plant; their forces are solved together with the forces of grasps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._grasp import SIX, joined_wrenches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopClosure(Component):
-    """Forces that keep a loop of the model closed."""
+    """Component that keeps a kinematic loop of the model closed."""
 
     kind = "loop"
     cause = "loops"
@@ -26,7 +26,7 @@ class LoopClosure(Component):
     )
 
     loop: Loop
-    """The loop."""
+    """Loop of the model."""
 
     @property
     def name(self) -> str:  # type: ignore[override]  # that of the loop
@@ -49,7 +49,7 @@ class LoopClosure(Component):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouplingClosure(Component):
-    """Forces that keep a joint of the model coupled to another joint."""
+    """Component that keeps a joint of the model coupled to another joint."""
 
     kind = "coupling"
     cause = "loops"
@@ -59,7 +59,7 @@ class CouplingClosure(Component):
     )
 
     coupling: Coupling
-    """The coupling."""
+    """Coupling of the model."""
 
     @property
     def name(self) -> str:  # type: ignore[override]  # that of the coupling
@@ -84,7 +84,7 @@ def loop_closures(model: Model) -> list[Component]:
 
 
 def _check_closed(component: Component, loop: Loop | Coupling, now: Now) -> None:
-    """Raise `ValueError` if a run starts with a loop that is open, or that its velocities open."""
+    """Raise `ValueError` if a loop is open in the initial state, or if the initial velocities open it."""
     rows = dynamics.loop_constraint(now.model, now.kin, now.q, now.v, loop)
     distance, angle = (float(x) for x in rows.apart)
     rate = float(np.abs(rows.J @ now.v).max())

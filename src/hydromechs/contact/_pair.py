@@ -1,4 +1,4 @@
-"""One probe (contact point) of a body against one solid: a contact, its forces and energies, as a component of a plant."""
+"""Component for contact of one probe (contact point) of a body with one solid, with its forces and energies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._law import SMOOTH, Material
 
 
 class Contact(NamedTuple):
-    """Forces and energies of one pair. Wrenches are in body axes about the body origins."""
+    """Forces and energies of a contact pair; wrenches are about the body origins in body axes."""
 
     wrench_A: Array
     """Wrench on the body that carries the probe [N, N·m], shape (6,)."""
@@ -35,25 +35,29 @@ class Contact(NamedTuple):
     normal_force: Scalar
     """Normal force, at least 0 [N]."""
     gap: Scalar
-    """Distance of the surfaces, negative in contact [m]."""
+    """Distance between the surfaces, negative in contact [m]."""
     sliding_speed: Scalar
-    """Speed of the probe's deepest point along the surface, even without contact [m/s]."""
+    """Speed of the deepest point of the probe along the surface, even without contact [m/s]."""
 
 
 def contact_wrench(
     pair: Pair, X_A: tuple[Array, Array], V_A: Array, X_B: tuple[Array, Array] | None, V_B: Array | None, s: Array, down: Array
 ) -> Contact:
-    """Return the forces of one pair. C is the frame that carries the solid: the world for terrain, else body B.
+    """Return the forces of a contact pair. C is the frame of the solid: the world for terrain, otherwise body B.
 
-        d = r − φ(c),   ḋ = −∇φ · v,   f = N(d, ḋ) ∇φ − f_t(N, s, v_t)   at the probe's deepest point x = c − r n,
+        d = r − φ(c),   ḋ = −∇φ · v,   f = N(d, ḋ) ∇φ − f_t(N, s, v_t)   at the deepest point x = c − r n of the probe
 
-    v the velocity of x on A less that on B. Both bodies feel f at x, with opposite signs, so that
-    wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt holds exactly.
+    Here v is the velocity of x on A minus the velocity of x on B. The force f acts at x on both bodies with opposite signs, so
+    that wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt exactly.
 
-    `X` are poses of the bodies in the world, (R (3, 3), p (3,) [m]), and `V` their velocities in their axes at their origins
-    [m/s, rad/s], shape (6,); those of B are absent for terrain. `s` is the tangential deflection in axes of C [m], `down` a
-    constant unit vector in the
-    world, shape (3,) each.
+    Args:
+        pair: Probe, solid and material.
+        X_A: Pose of body A in the world: rotation matrix (3, 3) and origin (3,) [m].
+        V_A: Velocity of body A at its origin in body axes [m/s, rad/s], shape (6,).
+        X_B: Pose of body B; None for terrain.
+        V_B: Velocity of body B; None for terrain.
+        s: Tangential deflection in axes of C [m], shape (3,).
+        down: Constant unit vector down in world axes, shape (3,).
     """
     R, p = X_A if X_B is None else (X_B[0].T @ X_A[0], X_B[0].T @ (X_A[1] - X_B[1]))
     r = pair.probe.radius
@@ -90,12 +94,12 @@ def contact_wrench(
 
 
 PARALLEL = 1e-12
-"""Sine squared below which the axes of two capsules count as parallel."""
+"""Squared sine of the angle below which the axes of two capsules count as parallel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointProbe:
-    """A probe: a point of a body, or a sphere about a point."""
+    """Probe: a point of a body, or a sphere about a point."""
 
     position: tuple[float, float, float]
     """Position in body axes from the body origin [m], shape (3,)."""
@@ -104,29 +108,29 @@ class PointProbe:
 
     @property
     def center(self) -> tuple[float, float, float]:
-        """Its position [m], shape (3,)."""
+        """Position of the point in body axes [m], shape (3,)."""
         return self.position
 
     def nearest(self, other: Placed, R: Array, p: Array) -> Array:
         """Return the point of the probe nearest to a solid, in body axes [m], shape (3,).
 
-        The body has the axes R (3, 3) and the origin p (3,) [m] in the frame that carries the solid.
+        R (3, 3) and p (3,) [m] are the pose of the body in the frame of the solid.
         """
         return np.array(self.position)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """Probe: a capsule of a body that meets a sphere or another capsule at the point of its axis nearest to that one's."""
+    """Probe: a capsule of a body, which touches a sphere or capsule at the point of its axis nearest to the other axis."""
 
     center: tuple[float, float, float]
     """Middle of the axis in body axes [m], shape (3,)."""
     direction: tuple[float, float, float]
     """Unit vector along the axis in body axes, shape (3,)."""
     half_length: float
-    """Half the distance between the centres of the caps [m]."""
+    """Half the distance between the centres of the end caps [m]."""
     radius: float
-    """Radius [m]."""
+    """Radius of the capsule [m]."""
 
     def nearest(self, other: Placed, R: Array, p: Array) -> Array:
         """As in `PointProbe`: the t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
@@ -154,29 +158,29 @@ DEFLECTION = ("sx", "sy", "sz")
 
 @dataclass(frozen=True, kw_only=True)
 class Pair(Component):
-    """One probe against one solid: at most one contact."""
+    """Contact pair of one probe and one solid, with at most one contact."""
 
     kind = "contact"
     outputs = (Output("contact_force", "N", "normal force"), Output("contact_gap", "m", "distance, negative in contact"))
 
     name: str
-    """Name, such as "foot_1 on floor", unique among the pairs."""
+    """Name, such as "foot_1 on floor", unique among contact pairs."""
     body: int
     """Index of the body A that carries the probe."""
     probe: PointProbe | Segment
     frame: str | None = None
-    """Name of the frame whose origin is the probe; None for a shape's."""
+    """Name of the frame whose origin is the probe; None if the probe is part of a shape."""
     other: int | None = None
     """Index of the body B that carries the solid; None for terrain."""
     solid: Placed
-    """Touched solid: `Terrain`, or a shape of body B."""
+    """Solid that the probe touches: `Terrain`, or a shape of body B."""
     material: Material
 
     def order(self, model: Model) -> tuple[int, int]:
         return Order.CONTACT, 0
 
     def states(self, model: Model) -> list[Slot]:
-        """Deflection of the anchored spring of friction [m]; none on a smooth surface."""
+        """Return the internal state: deflection of the friction spring [m]; empty without friction."""
         return [] if self.material.friction is None else [Slot(x, unit="m") for x in DEFLECTION]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
@@ -206,7 +210,7 @@ class Pair(Component):
 
 
 def _numbers(pair: Pair, now: Now) -> tuple[Any, ...]:
-    """Return the values of the probe's fields; the pose of a frame may be an open parameter."""
+    """Return the values of the fields of the probe; the pose of a frame may be an open parameter."""
     if pair.frame is not None:
         return tuple(now.model.frames[pair.frame][1].origin.xyz), 0.0
     return tuple(getattr(pair.probe, f.name) for f in fields(pair.probe))
@@ -217,7 +221,7 @@ def _deflection(z: Values) -> Array:
 
 
 def _contact(pair: Pair, now: Now, probe: tuple[Any, ...], s: Array) -> Contact:
-    """Return the contact of a pair with the numbers of a probe and its deflection [m], shape (3,)."""
+    """Return the contact for given numbers of the probe and its tangential deflection [m], shape (3,)."""
     a, b = pair.body, pair.other
     X_B, V_B = (None, None) if b is None else ((now.R_WB[b], now.p_WB[b]), now.V[b])
     pair = replace(pair, probe=type(pair.probe)(**dict(zip([f.name for f in fields(pair.probe)], probe, strict=True))))

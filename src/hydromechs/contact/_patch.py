@@ -1,4 +1,4 @@
-"""Friction of a patch of contact: one stick-slip anchor for the slip of its centre and the twist about its normal."""
+"""Friction of a contact patch: one stick-slip anchor for slip of the centre and twist about the normal."""
 
 from typing import NamedTuple
 
@@ -10,26 +10,26 @@ from hydromechs.values import Array, Scalar
 from ._law import DryFriction
 
 NEWTON = 6
-"""Newton's steps onto the limit surface; the scaling after them makes the limit exact."""
+"""Number of Newton steps onto the limit surface; subsequent scaling makes the limit exact."""
 SMALL = 1e-12
-"""Smallest radius of a patch over that of its anchor [-]."""
+"""Ratio of the smallest patch radius to the anchor radius."""
 
 
 class PatchFriction(NamedTuple):
-    """Friction of one patch."""
+    """Friction of a contact patch."""
 
     force: Array
     """Friction force f; −f acts on the sliding body at the centre [N], shape (3,)."""
     torque: Scalar
-    """Friction torque τ; −τ acts on the turning body about the normal [N·m]."""
+    """Friction torque τ; −τ acts on the rotating body about the normal [N·m]."""
     s_rate: Array
-    """ṡ [m/s], shape (3,)."""
+    """Rate ṡ of the deflection [m/s], shape (3,)."""
     twist_rate: Scalar
     """Rate of the twist [rad/s]."""
     loss: Scalar
-    """Power lost, at least 0 [W]."""
+    """Dissipated power, at least 0 [W]."""
     stored: Scalar
-    """Energy of the anchor [J]."""
+    """Elastic energy of the anchor [J]."""
 
 
 def patch_friction(
@@ -45,11 +45,11 @@ def patch_friction(
     is monotonic. The loss (|f − k_t s|² + f·(f₀ − f))/c_t and its twin for the twist are not negative for any factors in 0..1.
 
     Args:
-        anchor: R [m].
-        n: Unit normal (3,).
-        s: Deflection (3,) [m].
+        anchor: Radius r of the anchor [m].
+        n: Unit normal, shape (3,).
+        s: Deflection of the anchor [m], shape (3,).
         twist: Elastic twist θ [rad].
-        v: Velocity of the centre along the tangent plane (3,) [m/s].
+        v: Velocity of the centre along the tangent plane [m/s], shape (3,).
         spin: Rate of rotation ω about n [rad/s].
     """
     k, c = law.stiffness, law.damping

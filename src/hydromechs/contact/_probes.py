@@ -1,4 +1,4 @@
-"""Probes on bodies, and pairs of a probe and a solid."""
+"""Probes on bodies, and contact pairs of a probe and a solid."""
 
 import itertools
 import math
@@ -20,22 +20,27 @@ from ._pair import Pair, PointProbe, Segment
 from ._touching import BodyContact, PointContact, Terrain
 
 MAX_CORNERS = 32
-"""Maximum number of corners of the hull of a mesh, besides the farthest ones along the axes."""
+"""Maximum number of corners of the hull of a mesh, in addition to the farthest corners along the axes."""
 MAX_POINTS = 5
 """Maximum number of points along a capsule or cylinder."""
 
 
 def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
-    """Return all contact pairs: of shapes of moving bodies and all terrain, and of the selected pairs of bodies.
+    """Return the contact pairs of moving bodies with terrain, and of the selected pairs of bodies.
 
-    Convex shapes meet each other, and cylinders meet planes, with their whole surface: one `ConvexPair`. Otherwise shapes with
-    the role contact have probes: a sphere is one; a box and a hull have their corners; a capsule has points with its radius
-    along its axis, the ends and others at most 4 radii apart (5 points at most), but only its ends against a plane and the
-    exact nearest point against a sphere or capsule; on a height field a cylinder is a capsule shortened to its length, or 4
-    points on the rim of each face if it is shorter than its diameter. A mesh counts as its convex hull, with at most
-    38 corners.
+    Convex shapes touch each other, and cylinders touch planes, with their whole surfaces: one `ConvexPair`. Other contacts of
+    shapes with the role contact use probes:
+
+    - A sphere is one probe.
+    - A box or hull has a probe at each corner.
+    - A capsule has probes with its radius along its axis: at the ends and at most 4 radii apart (at most 5 probes). Against a
+      plane, only the ends are used; against a sphere or capsule, the exact nearest point.
+    - A cylinder on a height field is a capsule of the same length, or 4 points on the rim of each face if it is shorter than
+      its diameter.
+    - A mesh is replaced by its convex hull with at most 38 corners.
 
     Args:
+        model: The model.
         parts: Parts of a plant; only terrain, `PointContact` and `BodyContact` are used.
     """
     parts = tuple(parts)
@@ -44,7 +49,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     bodies = [part for part in parts if isinstance(part, BodyContact)]
     for name, count in Counter(t.name for t in terrain).items():
         if count > 1:
-            raise ValueError(f"two pieces of terrain are named {name!r}; rename one")
+            raise ValueError(f"two terrains are named {name!r}; rename one of them")
     meeting = {model.body_index(name) for part in bodies for name in part.bodies}
     able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # other shapes can be of any kind
     touching = [
@@ -78,7 +83,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
 
 
 def _meetings(model: Model, touching: Sequence[Sequence[BodyShape]], a: int, b: int, material: Material) -> list[Pair]:
-    """Return the pairs between the shapes of two bodies."""
+    """Return the contact pairs between the shapes of two bodies."""
     names = model.body_names
     out = []
     for first, second in itertools.product(touching[a], touching[b]):
@@ -99,7 +104,7 @@ def _meetings(model: Model, touching: Sequence[Sequence[BodyShape]], a: int, b: 
 def _touches(
     at: int, name: str, touching: Sequence[BodyShape], other: int | None, others: str, solid: Placed, material: Material
 ) -> list[Pair]:
-    """Return the pairs of the shapes of a body with a solid, numbered from 1 if a shape has several."""
+    """Return the contact pairs of the shapes of a body with a solid, numbered from 1 if a shape has several pairs."""
     out: list[Pair] = []
     for number, shape in enumerate(touching, start=1):
         body = name if len(touching) == 1 else f"{name}.{number}"
@@ -117,7 +122,7 @@ def _touches(
 
 
 def probes(piece: Placed, solid: Placed) -> list[PointProbe | Segment]:
-    """Return the probes of a shape of a body against terrain or a shape of another body."""
+    """Return the probes of a shape against terrain or against a shape of another body."""
     match shape := piece.shape:
         case Sphere():
             return [PointProbe(position=piece.origin.xyz, radius=shape.radius)]
@@ -134,11 +139,11 @@ def probes(piece: Placed, solid: Placed) -> list[PointProbe | Segment]:
                 return _along(piece, r, shape.length - 2.0 * r, solid)
             rim = [(r, 0.0), (0.0, r), (-r, 0.0), (0.0, -r)]
             return [PointProbe(position=_place(piece, (x, y, z * shape.length))) for z in (-0.5, 0.5) for x, y in rim]
-    raise TypeError(f"a {shape.word} has no probes")
+    raise TypeError(f"a {shape.word} has no probes; use a sphere, capsule, cylinder, box or convex hull")
 
 
 def _along(piece: Placed, radius: float, length: float, solid: Placed) -> list[PointProbe | Segment]:
-    """Return probes along the axis of a capsule with this length between the centres of its caps."""
+    """Return probes along the axis of a capsule; `length` is the distance between the centres of its end caps [m]."""
     if isinstance(solid.shape, Sphere | Capsule):
         direction = tuple(piece.origin.R[:, 2].tolist())
         return [Segment(center=piece.origin.xyz, direction=direction, half_length=0.5 * length, radius=radius)]
@@ -150,14 +155,14 @@ def _along(piece: Placed, radius: float, length: float, solid: Placed) -> list[P
 
 
 def _place(piece: Placed, x: Sequence[float]) -> tuple[float, float, float]:
-    """Return a point of the shape's frame in body axes."""
+    """Return a point in the frame of a shape as a position in body axes [m]."""
     R = piece.origin.R
     along = R[:, 0] * x[0] + R[:, 1] * x[1] + R[:, 2] * x[2]  # not R @ x, which rounds differently on other processors
     return tuple((along + piece.origin.xyz).tolist())
 
 
 def _hull_corners(mesh: Mesh) -> Array:
-    """Return the corners of the convex hull of a mesh (n, 3) [m]; of a larger hull the farthest in evenly spread directions."""
+    """Return corners of the convex hull of a mesh [m], shape (n, 3); large hulls keep the farthest in uniform directions."""
     corners = mesh.surface.convex_hull().vertices
     if len(corners) <= MAX_CORNERS:
         return corners
@@ -170,7 +175,7 @@ def _hull_corners(mesh: Mesh) -> Array:
 
 
 def touching_shape(body: str, piece: BodyShape) -> BodyShape:
-    """Return a shape of a body as it touches: a mesh as its convex hull; `UnsupportedFeature` if it cannot touch."""
+    """Return the shape used for contact, for a mesh its convex hull; raise `UnsupportedFeature` for other shapes."""
     if isinstance(piece.shape, Mesh):
         return replace(piece, shape=Convex(points=tuple(map(tuple, _hull_corners(piece.shape).tolist()))))
     if not isinstance(piece.shape, Sphere | Box | Capsule | Cylinder | Convex):

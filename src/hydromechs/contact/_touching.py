@@ -1,4 +1,4 @@
-"""Parts from which contacts are derived: terrain, a frame that touches it, two bodies that touch each other."""
+"""Parts from which contact pairs are derived: terrain, frames that touch terrain, pairs of bodies."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from ._pair import Pair
 
 
 class Touching(Component):
-    """A part from which contacts are derived; it exerts no force itself."""
+    """Base class of parts from which contact pairs are derived; the parts exert no forces."""
 
     __slots__ = ()
 
@@ -34,14 +34,14 @@ class Touching(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Terrain(Placed, Touching):
-    """A shape fixed to the world, in world axes: a part from which contacts are derived."""
+    """Shape fixed to the world, in world axes, that bodies can touch."""
 
     kind = "terrain"
 
     name: str
-    """Name, unique in a scene."""
+    """Name, unique among terrains."""
     material: Annotated[Material, ByName()]
-    """Material of its surface."""
+    """Material of the surface."""
 
     def __post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name):
@@ -59,7 +59,7 @@ class Terrain(Placed, Touching):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointContact(Touching):
-    """A frame whose origin touches all terrain, such as a foot or the tip of a tool."""
+    """Frame whose origin can touch all terrain, such as a foot or the tip of a tool."""
 
     refers = MappingProxyType({"frame": "frame"})
 
@@ -68,7 +68,7 @@ class PointContact(Touching):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """The name of the frame, with its kind."""
+        """Name of the component, with the name of the frame."""
         return f"{self.frame}.contact"
 
     def check_beside(self, parts: Sequence[Component]) -> None:
@@ -78,12 +78,12 @@ class PointContact(Touching):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyContact(Touching):
-    """Two bodies whose shapes can touch each other."""
+    """Pair of bodies whose shapes can touch each other."""
 
     refers = MappingProxyType({"bodies": "body"})
 
     bodies: tuple[str, str]
-    """Names of the two bodies."""
+    """Names of both bodies."""
     material: Annotated[Material, ByName()]
     """Contact law and friction of the pair."""
 
@@ -118,7 +118,7 @@ class BodyContact(Touching):
 
 
 def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> Array:
-    """Return the height of the highest solid at x, y in the world [m], positive up; −inf if none. Accepts symbols."""
+    """Return the height of the highest solid at x, y in the world [m], positive upwards, or −inf without a solid."""
     x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     out = np.full(x.shape, -np.inf)
     for solid in solids:
