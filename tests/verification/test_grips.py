@@ -121,7 +121,7 @@ def test_jaws_out_of_reach_close_on_nothing():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match=r"grip 'grip': stiffness is \[-1.0, 0.0, 0.0\], must not be negative"):
+    with pytest.raises(ValueError, match=r"grip 'grip': stiffness is \[-1.0, 0.0, 0.0\], must be at least 0"):
         grip(stiffness=(-1.0, 0.0, 0.0))
     load = body("load", 8.0)
     with pytest.raises(KeyError, match="grip 'grip'.*jaw"):
