@@ -48,7 +48,7 @@ class PowerLaw:
     depth: Positive
     """Depth D of the bed [m]."""
     exponent: Positive = 1.0 / 7.0
-    """Exponent a."""
+    """Exponent a [-]."""
 
     def __post_init__(self) -> None:
         check_fields(self, "profile")
@@ -191,7 +191,7 @@ class JonswapSea(PiersonMoskowitzSea):
     """Long-crested wind sea with the JONSWAP spectrum, which has a higher peak than Pierson-Moskowitz at the same height."""
 
     gamma: Gamma = 3.3
-    """Peak enhancement factor; 1 gives the Pierson-Moskowitz spectrum."""
+    """Peak enhancement factor [-]; 1 gives the Pierson-Moskowitz spectrum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
