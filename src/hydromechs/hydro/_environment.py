@@ -74,7 +74,7 @@ class DepthTable:
     depths: Rising
     """Increasing depths [m], shape (n,)."""
     factors: Row
-    """Factor on the velocity at each depth, shape (n,)."""
+    """Factor on the velocity at each depth [-], shape (n,)."""
 
     def __post_init__(self) -> None:
         check_fields(self, "profile")
