@@ -98,7 +98,7 @@ def strange(path, kind):
 def test_only_regular_files_are_read(reader, kind):
     path, read = reader
     strange(path, kind)
-    with pytest.raises(ERRORS, match="folder|device, pipe|not a recording|cannot resume"):
+    with pytest.raises(ERRORS, match="folder|device, pipe|not a recording|not a Zarr store|cannot resume"):
         read(path)
 
 

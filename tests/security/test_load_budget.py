@@ -92,7 +92,7 @@ def test_a_vehicle_is_not_its_own_vehicle(tmp_path, kind):
         to = {"itself": k, "a circle": (k + 1) % 3, "deep": k + 1}[kind]
         models = ", ".join(f"m{j}: {{plant: ./p{to}.yaml}}" for j in range(1 if kind == "itself" else 2))
         (tmp_path / f"p{k}.yaml").write_text(f"{SCENARIO}models: {{{models}}}\n")
-    with pytest.raises(hm.ScenarioError, match="names itself"):
+    with pytest.raises(hm.ScenarioError, match="refers to the file itself"):
         load_scenario_file(tmp_path / "p0.yaml")
 
 
