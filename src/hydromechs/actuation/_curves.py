@@ -22,7 +22,7 @@ class ForceCurve:
     """Bollard thrust as a function of the command: linear between points, constant beyond the first and last (saturation)."""
 
     commands: Row
-    """Increasing commands, in the unit `unit`, shape (n,)."""
+    """Increasing commands [`unit`], shape (n,)."""
     forces: Row
     """Non-decreasing force at each command [N], shape (n,)."""
     unit: str
@@ -139,7 +139,7 @@ def linear_curve(
     Args:
         forward: Force at throttle 1 [N].
         reverse: Reverse force at throttle −1, a positive number [N].
-        dead_band: Throttle in either direction below which the force is 0.
+        dead_band: Throttle in either direction below which the force is 0 [-].
     """
     forward, reverse = _extremes(forward, reverse)
     dead = number(dead_band, "dead_band")

@@ -35,7 +35,7 @@ class Motor(Drive):
     rotor_inertia: NotNegative = 0.0
     """Inertia J of the rotor and the gears on its shaft [kg·m²]; the inertia reflected to the joint is N² J."""
     efficiency: Annotated[float, Bound(above=0.0, most=1.0, hint="85 % is 0.85")] = 1.0
-    """Efficiency η of the gearbox for power in both directions, above 0 and at most 1."""
+    """Efficiency η of the gearbox for power in both directions [-], above 0 and at most 1."""
     efficiency_speed: Positive = 0.02
     """Joint speed over which the gearbox loss changes sign [rad/s]; used only if the efficiency is below 1."""
 

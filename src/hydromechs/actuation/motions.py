@@ -209,7 +209,7 @@ def recorded_file(
         file: Name of the file, which may be compressed (.gz).
         time: Name of the column with the times [s].
         position: Name of the column with the positions.
-        scale: Factor on the positions, such as 0.0174533 for degrees.
+        scale: Factor on the positions [-], such as 0.0174533 for degrees.
         offset: Offset added to the scaled positions [rad].
         smoothing: Period of a sine whose amplitude is halved [s]; 0 for a spline through all samples.
     """

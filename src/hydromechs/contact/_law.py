@@ -87,7 +87,7 @@ class NonlinearContact(Checked, ContactLaw):
     damping_factor: NotNegative = 0.0
     """Damping factor α [s/m]; the coefficient of restitution is about 1 − α v for slow impacts."""
     exponent: Annotated[float, Bound(least=1.0)] = 1.0
-    """Exponent n of the depth; 1.5 for two spheres (Hertz)."""
+    """Exponent n of the depth [-]; 1.5 for two spheres (Hertz)."""
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
         """Return the forces and energy; the loss is 3/2 α elastic ḋ² while N > 0."""
@@ -105,9 +105,9 @@ class DryFriction:
     """Coulomb friction with a stick phase, an anchored spring; μ decreases from static to kinetic with speed (Stribeck)."""
 
     static: NotNegative
-    """Static friction coefficient μ_s, at least `kinetic`."""
+    """Static friction coefficient μ_s [-], at least `kinetic`."""
     kinetic: NotNegative
-    """Kinetic friction coefficient μ_k."""
+    """Kinetic friction coefficient μ_k [-]."""
     stiffness: Positive
     """Tangential stiffness k_t of the stick phase [N/m]."""
     damping: Positive
