@@ -112,6 +112,8 @@ BESIDE: tuple = (
     Terrain(name="floor", material=MATERIALS["sand"], shape=geometry.Plane.through((0.0, 0.0, 30.0), (0.0, 0.0, -1.0))),
 )
 """Parts that others need."""
+CROWD = contact.CollisionGroup(material=MATERIALS["steel"])
+"""Group of the bodies that an exclusion needs."""
 VALUES: dict[Any, dict[str, Any]] = {
     model.BodyShape: {"roles": ("wetting",)},
     geometry.Box: {"rounding": 0.05},
@@ -446,7 +448,8 @@ def test_a_part_comes_back_in_a_scenario_file(file, k, word, tmp_path):
     """In the shorthand of its section and in the plain form."""
     family, _ = _row(file, k, word)
     part = member(family, FILES[file][1], word)
-    made = scene(tmp_path, *BESIDE, part)
+    group = [CROWD] if isinstance(part, contact.ContactExclusion) else []
+    made = scene(tmp_path, *BESIDE, *group, part)
     ordered = dataclasses.replace(made, components=in_order(made.components))
     for thing, plain in ((made, True), (ordered, True), (ordered, False)):
         again = formats.loads_scenario(formats.dumps_scenario(thing, tmp_path, plain=plain), "x", tmp_path)

@@ -428,7 +428,7 @@ COMPONENTS = {
     "external wrench": dict(components=[hm.actuation.ExternalWrench(body="tool")]),
     "contact with terrain": dict(components=[WALL, hm.contact.PointContact(frame="keel"), hm.contact.PointContact(frame="hand")]),
     "contact of convex solids": dict(components=[hm.contact.BodyContact(bodies=("vehicle", "tool"), material=MATERIAL), Terrain(name="block", material=MATERIAL, shape=geometry.Box(size=(200.0, 200.0, 200.0)))]),
-    "contact of bodies": dict(components=[hm.contact.BodyContact(bodies=("vehicle", "crate"), material=MATERIAL), hm.contact.BodyContact(bodies=("tool", "crate"), material=MATERIAL)]),
+    "contact of bodies": dict(components=[hm.contact.CollisionGroup(bodies=("vehicle", "tool", "crate"), material=MATERIAL), hm.contact.ContactExclusion(bodies=("vehicle", "tool"))]),
     "grasp": dict(components=[contact.Grasp(name="hold", holder="hand", held="handle", tolerance=1e6)]),
     "hinge as a grasp": dict(components=[contact.Grasp(name="hold", holder="hand", held="handle", free=("rz",), tolerance=1e6)]),
     "loop": dict(loops=[hm.Loop(name="hold", holder="hand", held="handle", tolerance=1e6)]),

@@ -8,7 +8,18 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import compiler, dynamics, geometry
-from hydromechs.contact import BodyContact, ConvexPair, DryFriction, Material, NonlinearContact, Terrain, contact_pairs
+from hydromechs.contact import (
+    BodyContact,
+    CollisionGroup,
+    ContactExclusion,
+    ConvexPair,
+    DryFriction,
+    Material,
+    NonlinearContact,
+    Terrain,
+    contact_cost,
+    contact_pairs,
+)
 from hydromechs.contact._deepest import on_edge, on_rim
 from hydromechs.contact._features import Edge, Rim
 from hydromechs.contact._fields import field_of
@@ -138,6 +149,31 @@ def test_features_touch_at_their_deepest_points(name, feature):
     along = np.einsum("nij,ni->nj", R, point - p)
     out = along[:, :2] if feature == "edge" else along[:, 2:]
     assert np.abs(out).max() < 1e-12 and np.linalg.norm(along, axis=1).max() < radius + 1e-12
+
+
+def test_collision_groups():
+    """All bodies of a group touch, except neighbours in a chain, welded bodies and exclusions; a pair of its own wins."""
+    box, weld, hinge = SHAPES["box"], hm.joints.Fixed(), hm.joints.Revolute()
+    bodies = [body(name, box) for name in ("base", "crate", "stone")]
+    inertia = bodies[0].inertia
+    for name, parent, joint in (("case", "base", weld), ("arm", "case", hinge), ("hand", "arm", hinge)):
+        bodies.append(hm.Body(name=name, parent=parent, joint=joint, inertia=inertia, shapes=[box]))
+    bodies.append(hm.Body(name="bare", joint=hm.joints.Free(), inertia=inertia))
+    model = hm.Model(name="m", bodies=bodies)
+    group, own = CollisionGroup(material=ELASTIC), BodyContact(bodies=("stone", "crate"), material=material(0.5))
+    parts = [group, own, ContactExclusion(bodies=("hand", "stone"))]
+    pairs = contact_pairs(model, parts)
+    met = {frozenset((model.body_names[p.body], model.body_names[p.other])) for p in pairs}
+    beside = [("base", "case"), ("case", "arm"), ("base", "arm"), ("arm", "hand"), ("hand", "stone")]
+    names = ("base", "crate", "stone", "case", "arm", "hand")
+    assert met == {frozenset(x) for x in itertools.combinations(names, 2)} - {frozenset(x) for x in beside}
+    assert [p.name for p in pairs if p.material is own.material] == ["stone on crate"]
+    count, operations = contact_cost(model, pairs)
+    assert count == len(pairs) == 10 and 2_000 < operations / count < 20_000
+    with pytest.raises(ValueError, match="'bare' has no shape for contact"):
+        contact_pairs(model, [CollisionGroup(bodies=("bare", "hand"), material=ELASTIC)])
+    with pytest.raises(ValueError, match="at least two"):
+        CollisionGroup(bodies=("hand",), material=ELASTIC)
 
 
 def test_pairs_that_are_apart():

@@ -44,6 +44,7 @@ def check_file(
 
 def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: dict[str, Any]) -> str:
     """Return a one-line description of a valid file; raise an error that lists the problems of an invalid one."""
+    from hydromechs.contact import contact_cost
     from hydromechs.formats import FILE_KINDS, is_robot_file, is_scenario_file, located
     from hydromechs.library import load, load_scenario, scenario_names
     from hydromechs.scenario import buoyancy_mistakes, contact_warnings, trial_faults, unit_mistakes
@@ -78,4 +79,6 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
     unseen = [text for start in scenario.models for text in drawing_notes(start.model)]
     for text in (*unit_mistakes(scenario), *contact_warnings(scenario), *unseen):
         warnings.warn(text, stacklevel=2)
-    return f"{file}: no errors"
+    pairs, operations = contact_cost(scenario.plant.model, scenario.plant.components)
+    contacts = f"; {pairs} contact {'pair' if pairs == 1 else 'pairs'}, {operations:,} operations if all are close"
+    return f"{file}: no errors{contacts if pairs else ''}"

@@ -19,6 +19,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._cuda_march": ("CudaMarch",),
         "._cuda_routine": ("CudaRoutine", "DeviceState"),
         "._each": ("each",),
+        "._flow": ("typical_operations",),
         "._hoist": ("Hoisted", "evaluate_rows", "hoist", "merge"),
         "._llvm": ("native_lanes",),
         "._march": ("BoundMarch", "March", "MarchResult"),

@@ -125,6 +125,23 @@ class Iterate(Callee):
         ]
 
 
+TYPICAL = 8
+"""Passes of a repeated program that `typical_operations` counts."""
+
+
+def typical_operations(program: Program) -> int:
+    """Return the number of operations of a program in a typical call: conditional programs do not run."""
+    plain = {"input", "constant", "result", "call"}
+    own = sum(op.kind not in plain for op in program.operations)
+    for call in program.calls:
+        callee = call.callee
+        if isinstance(callee, Program):
+            own += typical_operations(callee)
+        elif isinstance(callee, Iterate):
+            own += TYPICAL * typical_operations(callee.program)
+    return own
+
+
 def _copied(source: str, to: str, size: int) -> str:
     return f"for (int i = 0; i < {size}; ++i) {to}[i] = {source}[i];"
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hydromechs.model.component import Component
 
 from ._convex_pair import ConvexPair
-from ._coverage import unrepresented_contacts
+from ._coverage import contact_cost, unrepresented_contacts
 from ._grasp import Grasp
 from ._grip import Grip, Holding
 from ._law import (
@@ -22,7 +22,7 @@ from ._law import (
 from ._loop import CouplingClosure, LoopClosure, loop_closures
 from ._pair import Contact, Pair, PointProbe, Segment, contact_wrench
 from ._probes import contact_pairs, touching_shape
-from ._touching import BodyContact, PointContact, Terrain, ground_height
+from ._touching import BodyContact, CollisionGroup, ContactExclusion, PointContact, Terrain, ground_height
 
 __all__ = [
     "LAWS",
@@ -30,7 +30,9 @@ __all__ = [
     "MATERIAL_SOURCES",
     "TYPES",
     "BodyContact",
+    "CollisionGroup",
     "Contact",
+    "ContactExclusion",
     "ContactFriction",
     "ContactLaw",
     "ConvexPair",
@@ -49,6 +51,7 @@ __all__ = [
     "PointProbe",
     "Segment",
     "Terrain",
+    "contact_cost",
     "contact_pairs",
     "contact_wrench",
     "ground_height",
@@ -60,6 +63,8 @@ __all__ = [
 TYPES: Mapping[str, type[Component]] = {
     "point_contact": PointContact,
     "body_contact": BodyContact,
+    "collision_group": CollisionGroup,
+    "contact_exclusion": ContactExclusion,
     "grasp": Grasp,
     "grip": Grip,
 }

@@ -2,12 +2,16 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
+from hydromechs import compiler
 from hydromechs.geometry import Box, Capsule, Convex, Cylinder, HeightField, Placed
 from hydromechs.model import Model
-from hydromechs.model.component import Component
+from hydromechs.model.component import Component, Now, StillWater
+from hydromechs.values import Array
 
 from ._convex_pair import ConvexPair
 from ._pair import Pair, PointProbe
@@ -38,6 +42,31 @@ def unrepresented_contacts(model: Model, components: Iterable[Component]) -> lis
         more = f" and {len(places) - LISTED} more pairs" if len(places) > LISTED else ""
         out.append(f"contact of {', '.join(places[:LISTED])}{more}: {defect}, or {ENGINE}")
     return out
+
+
+def contact_cost(model: Model, components: Iterable[Component]) -> tuple[int, int]:
+    """Return the number of contact pairs of a plant's components, and their operations in one evaluation if all are close."""
+    pairs = [c for c in components if isinstance(c, Pair)]
+    alike: dict[Any, list[Pair]] = {}
+    for pair in pairs:
+        alike.setdefault(pair.alike, []).append(pair)
+    return len(pairs), sum(len(group) * _operations(model, group[0]) for group in alike.values())
+
+
+def _operations(model: Model, pair: Pair) -> int:
+    slots = [slot.name for slot in pair.states(model)]
+
+    def of(R: Array, p: Array, V: Array, R_B: Array, p_B: Array, V_B: Array, s: Array) -> tuple[Any, ...]:
+        other = -1 if pair.other is None else pair.other
+        bodies = {pair.body: (R, p, V), other: (R_B, p_B, V_B)}
+        kin = SimpleNamespace(**{k: {at: x[i] for at, x in bodies.items()} for i, k in enumerate(("R_WB", "p_WB", "V"))})
+        now = Now(model, 0.0, np.zeros(model.nq), np.zeros(model.nv), kin, StillWater(None))
+        action = pair.act(now, dict(zip(slots, s, strict=True)), {})
+        results = [*(w.F_Bo_B for w in action.forces), *action.rates.values(), action.energy, action.power]
+        return tuple(np.asarray(x) for x in (*results, *action.record.values()))
+
+    shapes = {"R": (3, 3), "p": (3,), "V": (6,), "R_B": (3, 3), "p_B": (3,), "V_B": (6,), "s": (len(slots),)}
+    return compiler.typical_operations(compiler.trace(of, shapes, name="pair"))
 
 
 def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from hydromechs.values import Array
 from ._convex_pair import ConvexPair, meet_as_convex
 from ._law import Material
 from ._pair import Pair, PointProbe, Segment
-from ._touching import BodyContact, PointContact, Terrain
+from ._touching import BodyContact, CollisionGroup, ContactExclusion, PointContact, Terrain
 
 MAX_CORNERS = 32
 """Maximum number of corners of the hull of a mesh, in addition to the farthest corners along the axes."""
@@ -26,7 +26,7 @@ MAX_POINTS = 5
 
 
 def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
-    """Return the contact pairs of moving bodies with terrain, and of the selected pairs of bodies.
+    """Return the contact pairs of moving bodies with terrain, of the selected pairs of bodies, and of collision groups.
 
     Convex shapes touch each other, and cylinders touch planes, with their whole surfaces: one `ConvexPair`. Other contacts of
     shapes with the role contact use probes:
@@ -41,7 +41,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
 
     Args:
         model: The model.
-        parts: Parts of a plant; only terrain, `PointContact` and `BodyContact` are used.
+        parts: Parts of a plant; only terrain, `PointContact`, `BodyContact`, `CollisionGroup` and `ContactExclusion` are used.
     """
     parts = tuple(parts)
     terrain = [part for part in parts if isinstance(part, Terrain)]
@@ -50,7 +50,18 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     for name, count in Counter(t.name for t in terrain).items():
         if count > 1:
             raise ValueError(f"two terrains are named {name!r}; rename one of them")
-    meeting = {model.body_index(name) for part in bodies for name in part.bodies}
+    meetings: dict[frozenset[str], tuple[int, int, Material]] = {}
+    for part in bodies:
+        part.check(model)
+        a, b = map(model.body_index, part.bodies)
+        meetings[frozenset(part.bodies)] = a, b, part.material
+    excluded = {frozenset(part.bodies) for part in parts if isinstance(part, ContactExclusion)}
+    for group in (part for part in parts if isinstance(part, CollisionGroup)):
+        for a, b in group.pairs(model):
+            key = frozenset((model.body_names[a], model.body_names[b]))
+            if key not in excluded:
+                meetings.setdefault(key, (a, b, group.material))
+    meeting = {at for a, b, _ in meetings.values() for at in (a, b)}
     able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # other shapes can be of any kind
     touching = [
         [touching_shape(body.name, s) for s in body.shapes if s.contact] if able[at] else []
@@ -70,10 +81,8 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
         for at, body in enumerate(model.bodies):
             if model.moves[at]:
                 pairs += _touches(at, body.name, touching[at], None, solid.name, solid, rough)
-    for part in bodies:
-        part.check(model)
-        first, second = map(model.body_index, part.bodies)
-        pairs += _meetings(model, touching, first, second, part.material)
+    for first, second, material in meetings.values():
+        pairs += _meetings(model, touching, first, second, material)
     counts: dict[str, int] = {}
     for k, pair in enumerate(pairs):
         counts[pair.name] = counts.get(pair.name, 0) + 1

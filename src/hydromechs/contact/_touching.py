@@ -1,9 +1,10 @@
 """Parts from which contact pairs are derived: terrain, frames that touch terrain, pairs of bodies."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -88,13 +89,7 @@ class BodyContact(Touching):
     """Contact law and friction of the pair."""
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.bodies, tuple | list)
-            or len(self.bodies) != 2
-            or not all(isinstance(x, str) for x in self.bodies)
-        ):
-            raise FieldError("BodyContact.bodies", self.bodies, "must be two body names, such as ('hand', 'pipe')")
-        object.__setattr__(self, "bodies", tuple(self.bodies))
+        object.__setattr__(self, "bodies", _two("BodyContact.bodies", self.bodies))
         if not isinstance(self.material, Material):
             raise FieldError("BodyContact.material", self.material, "must be a contact.Material(...)")
 
@@ -115,6 +110,92 @@ class BodyContact(Touching):
         if not isinstance(component, Pair) or component.other is None:
             return component is self
         return {model.body_names[component.body], model.body_names[component.other]} == set(self.bodies)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollisionGroup(Touching):
+    """Bodies whose shapes can all touch each other, except bodies that a joint connects, and excluded pairs."""
+
+    refers = MappingProxyType({"bodies": "body"})
+
+    bodies: tuple[str, ...] = ()
+    """Names of the bodies; defaults to all bodies with shapes for contact."""
+    material: Annotated[Material, ByName()]
+    """Contact law and friction of all pairs."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.bodies, tuple | list) or not all(isinstance(x, str) for x in self.bodies):
+            raise FieldError("CollisionGroup.bodies", self.bodies, "must be body names, such as ('hand', 'pipe', 'panel')")
+        if len(set(self.bodies)) < len(self.bodies) or len(self.bodies) == 1:
+            raise FieldError("CollisionGroup.bodies", self.bodies, "must name at least two different bodies, or none for all")
+        object.__setattr__(self, "bodies", tuple(self.bodies))
+        if not isinstance(self.material, Material):
+            raise FieldError("CollisionGroup.material", self.material, "must be a contact.Material(...)")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """Names of the bodies, joined by "and"."""
+        return " and ".join(self.bodies) if self.bodies else "all bodies"
+
+    def pairs(self, model: Model) -> list[tuple[int, int]]:
+        """Return the pairs of bodies that can touch: with shapes, in relative motion, and not connected by one joint."""
+        names = self.bodies or model.body_names
+        able = [at for at in map(model.body_index, names) if any(shape.contact for shape in model.bodies[at].shapes)]
+        if self.bodies and len(able) < len(names):
+            bare = next(name for name in names if model.body_index(name) not in able)
+            raise ValueError(f"body {bare!r} has no shape for contact; add one, or remove it from the collision group")
+        rigid = _rigid_parts(model)
+        beside = {
+            frozenset((rigid[at], rigid[parent]))
+            for at, parent in enumerate(model.parent)
+            if parent >= 0 and model.bodies[at].joint.nv
+        }
+        return [
+            (a, b)
+            for a, b in itertools.combinations(able, 2)
+            if rigid[a] != rigid[b] and frozenset((rigid[a], rigid[b])) not in beside
+        ]
+
+    def owns(self, model: Model, component: Component) -> bool:
+        if not isinstance(component, Pair) or component.other is None:
+            return component is self
+        return self.material is component.material
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContactExclusion(Touching):
+    """Two bodies that do not touch each other, although both are in a collision group."""
+
+    refers = MappingProxyType({"bodies": "body"})
+
+    bodies: tuple[str, str]
+    """Names of the two bodies."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bodies", _two("ContactExclusion.bodies", self.bodies))
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """Names of the bodies, joined by "without"."""
+        return f"{self.bodies[0]} without {self.bodies[1]}"
+
+    def check_beside(self, parts: Sequence[Component]) -> None:
+        if not any(isinstance(part, CollisionGroup) for part in parts):
+            raise ValueError(f"contact exclusion of {self.bodies[0]!r} and {self.bodies[1]!r}: there is no collision group")
+
+
+def _two(field: str, bodies: Any) -> tuple[str, str]:
+    if not isinstance(bodies, tuple | list) or len(bodies) != 2 or not all(isinstance(x, str) for x in bodies):
+        raise FieldError(field, bodies, "must be two body names, such as ('hand', 'pipe')")
+    return bodies[0], bodies[1]
+
+
+def _rigid_parts(model: Model) -> list[int]:
+    """Return for each body the first one of those that do not move relative to it, −1 for the world."""
+    out: list[int] = []
+    for at, (body, parent) in enumerate(zip(model.bodies, model.parent, strict=True)):
+        out.append(at if body.joint.nv else (out[parent] if parent >= 0 else -1))
+    return out
 
 
 def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> Array:

@@ -11,7 +11,7 @@ from hydromechs import files
 from hydromechs.actuation import ExternalWrench, JointMotion, Thruster
 from hydromechs.actuation.drives import Drive
 from hydromechs.actuation.motions import recorded_file
-from hydromechs.contact import MATERIALS, BodyContact, Material, PointContact, Terrain
+from hydromechs.contact import MATERIALS, BodyContact, CollisionGroup, ContactExclusion, Material, PointContact, Terrain
 from hydromechs.control import Policy
 from hydromechs.errors import CodeNotAllowed, Fault, ModelError, ScenarioError
 from hydromechs.geometry import height_field
@@ -271,15 +271,19 @@ class _ScenarioReader(Reader):
         out: list[Any] = []
         for i, frame in enumerate(given.points):
             out.append(self.make(PointContact, {"frame": frame}, ("contact", "points", i)))
-        if bool(given.bodies) != (given.material is not None) and "contact" not in self.broken:
-            words = "contact.bodies and contact.material require each other"
-            self.add(("contact",), f"{words}; add the missing key")
-        for i, pair in enumerate(given.bodies if given.material is not None else ()):
-            path = ("contact", "bodies", i)
-            if isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, str) for x in pair):
-                out.append(self.make(BodyContact, {"bodies": tuple(pair), "material": given.material}, path))
-            else:
-                self.wrong(path, pair, "must be two body names, such as [a, b]")
+        if bool(given.bodies or given.groups) != (given.material is not None) and "contact" not in self.broken:
+            words = "contact.material goes with contact.bodies or contact.groups: pairs or groups of bodies, and their material"
+            self.add(("contact",), f"{words}; add the other key")
+        rough = {} if given.material is None else {"material": given.material}
+        pairs = [("bodies", BodyContact, rough, "two body names, such as [a, b]")] if rough else []
+        groups = [("groups", CollisionGroup, rough, "a list of body names, or all")] if rough else []
+        for key, kind, known, must in (*pairs, *groups, ("exclude", ContactExclusion, {}, "two body names, such as [a, b]")):
+            for i, names in enumerate(getattr(given, key)):
+                names = [] if names == "all" and key == "groups" else names
+                if isinstance(names, list) and all(isinstance(x, str) for x in names):
+                    out.append(self.make(kind, {"bodies": tuple(names), **known}, ("contact", key, i)))
+                else:
+                    self.wrong(("contact", key, i), names, f"must be {must}")
         return [part for part in out if part is not BROKEN]
 
     # -- the scenario ------------------------------------------------------------------------------------------------------

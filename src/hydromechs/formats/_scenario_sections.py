@@ -9,7 +9,16 @@ from typing import Annotated, Any
 from hydromechs.actuation import ExternalWrench, JointFriction, JointMotion, JointStops, Thruster
 from hydromechs.actuation.drives import Drive
 from hydromechs.actuation.motions import Motion
-from hydromechs.contact import MATERIALS, BodyContact, Holding, Material, PointContact, Terrain
+from hydromechs.contact import (
+    MATERIALS,
+    BodyContact,
+    CollisionGroup,
+    ContactExclusion,
+    Holding,
+    Material,
+    PointContact,
+    Terrain,
+)
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
@@ -28,7 +37,10 @@ from ._write import Block as Lines
 
 SCENARIO_KEY, SCENARIO_VERSION = FILE_KINDS["scenario"].key, FILE_KINDS["scenario"].version
 """First key of a scenario file, and the supported version."""
-SECTIONS = ("terrain", "points", "bodies", "thrusters", "joints", "external", "grasps", "tethers", "components")
+SECTIONS = (
+    *("terrain", "points", "bodies", "groups", "exclude", "thrusters", "joints", "external", "grasps", "tethers"),
+    "components",
+)
 """Component sections in the order of expansion, which determines the layout of a compiled program."""
 JOINT_KEYS: dict[str, type] = {"drive": Drive, "motion": Motion, "friction": JointFriction, "stops": JointStops}
 """Keys of a joint in the section `joints`, with their types."""
@@ -80,6 +92,11 @@ class ContactKeys:
     """Names of frames whose origins are contact points with terrain, such as feet."""
     bodies: tuple[Any, ...] = ()
     """Pairs of bodies with contact between them."""
+    groups: tuple[Any, ...] = ()
+    """Collision groups: lists of bodies that can all touch each other, or all for every body with shapes for contact. Bodies
+    that a joint connects do not touch."""
+    exclude: tuple[Any, ...] = ()
+    """Pairs of bodies of the groups that do not touch each other."""
     material: Annotated[Material | None, ByName()] = None
     """Material of contacts between bodies: one of materials, or concrete, rock, sand, mud, steel, rubber."""
 
@@ -194,6 +211,8 @@ def section_of(part: Any) -> str:
         Terrain: "terrain",
         PointContact: "points",
         BodyContact: "bodies",
+        CollisionGroup: "groups",
+        ContactExclusion: "exclude",
         Thruster: "thrusters",
         ExternalWrench: "external",
         Holding: "grasps",
@@ -234,7 +253,7 @@ def grouped(scenario: Scenario, writer: Writer, plain: bool) -> dict[str, Any]:
     out |= {"external": [], "components": Lines(), "sensors": Lines(), "blocks": Lines()}
     for part in scenario.components:
         section = "components" if plain else section_of(part)
-        if section == "bodies" and out["contact"].get("material", part.material) != part.material:  # type: ignore[attr-defined]
+        if section in ("bodies", "groups") and out["contact"].get("material", part.material) != part.material:  # type: ignore[attr-defined]
             section = "components"  # the section has one material
         _write_component(out, section, part, writer)
     for block in scenario.blocks:
@@ -252,6 +271,11 @@ def _write_component(out: dict[str, Any], section: str, part: Any, writer: Write
     elif section == "bodies":
         out["contact"].setdefault("bodies", []).append(list(part.bodies))
         out["contact"]["material"] = part.material
+    elif section == "groups":
+        out["contact"].setdefault("groups", []).append(list(part.bodies) or "all")
+        out["contact"]["material"] = part.material
+    elif section == "exclude":
+        out["contact"].setdefault("exclude", []).append(list(part.bodies))
     elif section == "thrusters":
         _write_thruster(out[section], part, writer)
     elif section == "joints":
@@ -298,6 +322,7 @@ def named_materials(scenario: Scenario) -> dict[str, Material]:
     """Return a name for each material: its predefined name, or the name of the first terrain that uses it."""
     used = [(solid.name, solid.material) for solid in scenario.parts(Terrain)]
     used += [("bodies", part.material) for part in scenario.parts(BodyContact)]
+    used += [("bodies", part.material) for part in scenario.parts(CollisionGroup)]
     out: dict[str, Material] = {}
     for name, material in used:
         if material not in out.values() and material not in MATERIALS.values():
