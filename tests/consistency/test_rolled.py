@@ -218,7 +218,7 @@ def test_rejected_by_name():
         hm.compile(chain, form="round")
     with pytest.raises(UnsupportedFeature, match=r"open parameters \(link1.inertia.mass\) are not available for form='rolled'"):
         hm.compile(chain, form="rolled", parameters=["link1.inertia.mass"])
-    with pytest.raises(UnsupportedFeature, match="a plant with a free surface cannot be rolled"):
+    with pytest.raises(UnsupportedFeature, match="form 'rolled' does not support a free surface"):
         hm.Plant(model=library.load("bluerov2_heavy_alpha5"), environment=hm.Environment(surface=FreeSurface()), form="rolled")
 
 

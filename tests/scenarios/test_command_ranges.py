@@ -59,7 +59,7 @@ def test_the_default_command_is_no_thrust():
     assert sim.observe()["actuator_force"].tolist() == [0.0, 0.0, 0.0]
 
 
-WORDS = r"'port' is 0 us, outside its range 1100 to 1900 us; at rest it is 1500 us"
+WORDS = r"'port' is 0 us, outside its range 1100 to 1900 us; its rest value is 1500 us"
 
 
 def test_commands_that_are_known_before_the_start_are_rejected():

@@ -63,7 +63,7 @@ def main(names):
         for method in METHODS:
             began, scenario = time.perf_counter(), replace(library.load_scenario(name), integrator=method)
             with tempfile.TemporaryDirectory() as folder:
-                while "needs a step below" in (words := resumed(scenario, folder)):  # rejected before the start
+                while "requires a step below" in (words := resumed(scenario, folder)):  # rejected before the start
                     scenario = replace(scenario, step=scenario.step / 2)
             words = words or f"step {scenario.step:g} s: resumed and reset to the last bit"
             before = set(os.listdir(cache))

@@ -67,7 +67,7 @@ def test_arguments_of_simulations_and_scenarios(given, words):
         (lambda: hm.Simulation(MODEL, parameters=[5]), r"parameters\[0\] is 5"),
         (lambda: hm.Plant(model="m"), "model must be a hydromechs.Model, got str"),
         (lambda: hm.Plant(model=MODEL, components=THRUSTER), "components is Thruster.*must be a list"),
-        (lambda: hm.Event(name="a", quantity=5, level=1.0), "Event.quantity is 5, must be a text"),
+        (lambda: hm.Event(name="a", quantity=5, level=1.0), "Event.quantity is 5, must be text"),
         (lambda: hm.Event(name="a", quantity="time", level=1.0, command=5), "Event.command is 5, must map names"),
         (lambda: hm.Event(name="a", quantity="time", level=1.0, command={"x": "y"}), "command of 'x' is 'y', must be a number"),
         (lambda: hm.rollout(MODEL, Q, V, V, 0.01, 3), "give a compiled model, hm.compile"),
@@ -97,8 +97,8 @@ def test_batches_that_do_not_fit():
 @pytest.mark.parametrize(
     ("action", "words"),
     [
-        (None, r"act returned None, must be an Action\(...\)"),
-        (Action(forces=Wrench(0, np.zeros(6))), "with forces Wrench.*must be a list of wrenches, as frame.force"),
+        (None, r"act returned None, must return an Action\(...\)"),
+        (Action(forces=Wrench(0, np.zeros(6))), "with forces Wrench.*must be a list of wrenches, such as frame.force"),
         (Action(forces=[np.zeros(6)]), "with forces .*must be a list of wrenches"),
         (Action(forces=[Wrench(9, np.zeros(6))]), "with a wrench on body 9, must be the index of a body, 0 to 1"),
         (Action(forces=[Wrench("hull", np.zeros(6))]), "with a wrench on body 'hull'"),
@@ -118,7 +118,7 @@ def test_what_act_returns(action, words):
 
 @pytest.mark.parametrize("name", ["", 5, None])
 def test_names_of_components(name):
-    with pytest.raises(ValueError, match=f"name of component Own is {name!r}, must be a text that is not empty"):
+    with pytest.raises(ValueError, match=f"name of component Own is {name!r}, must be text that is not empty"):
         hm.Simulation(MODEL, components=[Own(Action(), name)])
 
 

@@ -50,7 +50,7 @@ def test_an_event_turns_control_off_and_on_and_a_run_resumes_between(tmp_path):
     other = counted(off, on)
     other.state = hm.load_state(tmp_path / "s.json")
     assert other.state.control == 0.0 and other.run(0.5).state == run.state
-    with pytest.raises(ValueError, match="control is 'maybe', must be on or off"):
+    with pytest.raises(ValueError, match="control is 'maybe', must be 'on' or 'off'"):
         hm.Event(name="off", quantity="time", level=1, control="maybe")
 
 

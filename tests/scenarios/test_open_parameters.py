@@ -102,7 +102,7 @@ def test_a_state_without_parameters_starts_with_those_of_the_construction():
 
 def test_parameters_that_do_not_fit_are_rejected_by_name():
     plant = hm.Plant(model=vehicle(), parameters=(MASS,))
-    with pytest.raises(KeyError, match="no open parameter 'hull.inertia.mas' .*mass"):
+    with pytest.raises(KeyError, match="unknown open parameter 'hull.inertia.mas' .*mass"):
         hm.Simulation(plant, parameters={"hull.inertia.mas": 3.0})
     with pytest.raises(ValueError, match=r"parameter 'hull.inertia.mass' must have shape \(\), got \(2,\)"):
         hm.Simulation(plant, parameters={MASS: [3.0, 4.0]})
@@ -137,8 +137,8 @@ def linked(**options):
     [
         ("hull.shapes.sphere.shape.radius", "cannot stay open, because contacts"),
         ("arm.joint.limit", "has no effect on the equations"),
-        ("hull.frames.1.origin.xyz", "has no effect: no program of the plant reads it; replace the number"),
-        ("arm.joint.stiffness", "cannot stay open: the plant's programs need its value"),
+        ("hull.frames.1.origin.xyz", "has no effect on the programs of the plant; replace the number"),
+        ("arm.joint.stiffness", "cannot stay open, because the programs of the plant require its value"),
         ("hull.frames.0.origin.rpy", "has no effect"),
         ("arm.joint.placement.rpy", "cannot stay open"),
     ],

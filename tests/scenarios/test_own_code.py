@@ -251,10 +251,10 @@ def test_what_act_returns_is_checked():
 
     model = hm.load("puma560")
     for action, words in (
-        (None, "act returned None, must be an Action"),
-        (hm.Action(rates={"x": 1.0}), "act gives rates of \\['x'\\]"),
+        (None, "act returned None, must return an Action"),
+        (hm.Action(rates={"x": 1.0}), "act returned rates of \\['x'\\]"),
         (hm.Action(record={"y": 1.0}), "act records \\['y'\\]"),
-        (hm.Action(energy=2.0), "stores energy: its Action must have power"),
+        (hm.Action(energy=2.0), "stores energy, but its Action has no power"),
     ):
         with pytest.raises((TypeError, ValueError), match=f"component 'odd' \\(Odd\\).*{words}"):
             hm.Plant(model=model, components=[Odd(action)])
@@ -288,7 +288,7 @@ def test_results_of_another_shape_than_said_are_rejected():
         hm.Plant(model=model, parameters=["zz"])
     sim = hm.Simulation(model)
     sim.parameters["mass"] = 3.0
-    with pytest.raises(KeyError, match="no open parameter 'mass'"):
+    with pytest.raises(KeyError, match="unknown open parameter 'mass'"):
         sim.run(0.1)
 
 

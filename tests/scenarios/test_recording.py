@@ -323,7 +323,7 @@ def test_a_run_on_disk_takes_no_memory_for_its_samples(tmp_path):
 def test_a_recording_too_large_for_memory_is_said(monkeypatch):
     """Verify that the warning tells the size and the remedy, before the run."""
     monkeypatch.setattr(_recorder, "LARGE", 1e5)
-    with pytest.warns(UserWarning, match=r"GB of memory; run\(\.\.\., path="):
+    with pytest.warns(UserWarning, match=r"GB of memory; use run\(\.\.\., path="):
         Simulation(load("sinking_chain")).run(2.0)
 
 

@@ -330,7 +330,7 @@ def test_step_of_a_duration_that_is_no_multiple_ends_there():
 @pytest.mark.parametrize(
     ("commands", "error", "words"),
     [
-        ({"racket": 1.0}, KeyError, "controller Wrong: no actuator 'racket'.*did you mean 'rocket'"),
+        ({"racket": 1.0}, KeyError, "controller Wrong: unknown actuator 'racket'.*did you mean 'rocket'"),
         ({"rocket": math.nan}, ValueError, "controller Wrong: t = 0 s: .*'rocket' is nan"),
         ({"rocket": [1.0, 2.0]}, ValueError, r"controller Wrong: actuator 'rocket' is \[1.0, 2.0\]"),
     ],
@@ -360,17 +360,17 @@ def test_many_steps_equal_one_run():
 
 def test_command_errors():
     sim = stone()
-    with pytest.raises(KeyError, match="no actuator 1.0; .* rocket"):
+    with pytest.raises(KeyError, match="unknown actuator 1.0; .* rocket"):
         sim.command = {1.0: 2.0}
-    with pytest.raises(KeyError, match="no actuator 'racket' .*available: rocket"):
+    with pytest.raises(KeyError, match="unknown actuator 'racket' .*available: rocket"):
         sim.command = {"racket": 1.0}
     with pytest.raises(ValueError, match=r"values of the actuators must have shape \(1,\) \(rocket\), got \(2,\)"):
         sim.command = [1.0, 2.0]
-    with pytest.raises(ValueError, match="the value of actuator 'rocket' is nan; it must be finite"):
+    with pytest.raises(ValueError, match="the value of actuator 'rocket' is nan, must be finite"):
         sim.step([math.nan])
     sim.reset()
     assert np.isfinite(sim.step().q).all()
-    with pytest.raises(KeyError, match="no external wrench on 'stone'"):
+    with pytest.raises(KeyError, match="body 'stone' has no external wrench"):
         sim.set_wrench("stone", np.zeros(6))
 
 
@@ -474,7 +474,7 @@ def test_contact_too_stiff_for_the_step_is_rejected(monkeypatch):
         patch.setattr(sim, "compile", lambda: pytest.fail("compiled first"))
         with pytest.raises(ValueError, match="contact 'ball on rock' is too stiff for a step of 0.005 s with rk4") as caught:
             sim.run(0.05)
-    assert "needs a step below 0.0012 s; use a shorter step" in str(caught.value)
+    assert "requires a step below 0.0012 s; use a shorter step" in str(caught.value)
     start = model.initial()
     with pytest.raises(ValueError, match=re.escape(str(caught.value))):
         hm.rollout(sim.plant, start.q, start.v, {}, 5e-3, 2)
@@ -612,7 +612,9 @@ def test_events_check_themselves(fields, words):
 def test_events_at_times_that_never_come_are_rejected():
     """Time 0 is there at the start and is not crossed, unless the start is before it."""
     for level in (0.0, -1.0):
-        with pytest.raises(ValueError, match=f"event 'x': time never crosses {level:g} s in a run from 0 s on; .*'commands'"):
+        with pytest.raises(
+            ValueError, match=f"event 'x': time never crosses {level:g} s in a run that starts at 0 s; .*'commands'"
+        ):
             stone([hm.Event(name="x", quantity="time", level=level, stop=True)])
     with pytest.raises(ValueError, match="event 'x': direction is falling"):
         stone([hm.Event(name="x", quantity="time", level=1.0, direction="falling")])
@@ -646,7 +648,7 @@ def test_events_within_a_rounding_of_the_start_are_rejected():
 
 
 def test_events_of_unknown_actuators_are_rejected_at_once():
-    with pytest.raises(KeyError, match="event 'x': no actuator 'rudder'"):
+    with pytest.raises(KeyError, match="event 'x': unknown actuator 'rudder'"):
         stone([hm.Event(name="x", quantity="time", level=0.1, command={"rudder": 1.0})])
 
 
@@ -684,9 +686,7 @@ def test_late_start_keeps_every_tick(start, integrator):
 def test_start_too_late_for_the_step_is_rejected():
     """At 1e13 s neighbouring numbers are 2 ms apart."""
     model = hm.Model(name="ball", bodies=[hm.Body(name="ball", inertia=hm.Inertia(mass=5.0, tensor=(0.1,) * 3 + (0,) * 3))])
-    with pytest.raises(
-        ValueError, match=r"state\.t is 1e\+13 s.*too few digits for steps of 0\.001 s: start before 1\.1e\+09 s"
-    ):
+    with pytest.raises(ValueError, match=r"state\.t is 1e\+13 s.*too coarse for steps of 0\.001 s; start before 1\.1e\+09 s"):
         hm.Simulation(model, state=hm.State(t=1e13, q=np.array([0, 0, 0, 1.0, 0, 0, 0]), v=np.zeros(6)))
 
 

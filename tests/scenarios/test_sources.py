@@ -75,5 +75,5 @@ def test_what_does_not_go_together_is_named():
     with pytest.raises(TypeError, match=r"Model, a Plant or a Scenario, got str"):
         hm.Simulation("bluerov2")
     pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
-    with pytest.raises(TypeError, match="integrator is given with engine 'mujoco'"):
+    with pytest.raises(TypeError, match="integrator is given, but the engine 'mujoco'"):
         hm.Simulation(replace(scenario, engine=hm.hybrid.Hybrid(engine="mujoco")), integrator="rk4")

@@ -310,7 +310,7 @@ def test_parts_of_a_composite_are_given_together():
         ],
     ).plant
     assert isinstance(plant, Plant) and plant.given_dofs == (0, 1)
-    with pytest.raises(ValueError, match="only part of its motion is prescribed, without"):
+    with pytest.raises(ValueError, match="the prescribed motion lacks"):
         hm.Simulation(model, components=[hm.actuation.JointMotion(joint=names[0], motion=heave)])
 
 

@@ -226,7 +226,7 @@ def test_a_run_says_once_when_forces_were_free():
     sim = harbour([post(), SHIP, HAND, block("load", 1.0, 0.02)], [DOCK, again, HOLD], events=events)
     run = sim.run(0.4)
     said = [m for m in run.messages if "set to 0" in m]
-    assert len(said) == 1 and said[0].startswith("t = 0.1 s to 0.2 s: directions held by the constraints dock + again")
+    assert len(said) == 1 and said[0].startswith("t = 0.1 s to 0.2 s: the constraints dock + again")
     assert "up to 6 of their force components" in said[0] and said[0] in structured(run.recording, "messages")
     free = run.recording.constraint_free.sel(constraint_group="dock + again")
     np.testing.assert_array_equal(free, [0, 0, 6, 6, 0, 0, 0, 0, 0])
@@ -238,7 +238,7 @@ def test_free_forces_over_several_intervals():
     free.look(np.array([0.0, 1.0, 2.0]), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
     free.look(np.array([3.0, 4.0]), np.array([[2.0, 0.0], [2.0, 0.0]]))
     (text,) = free.messages()
-    assert text.startswith("t = 1 s to 2 s, 2 times, the last 3 s to 4 s: directions held by the constraints a")
+    assert text.startswith("t = 1 s to 2 s, 2 times, the last 3 s to 4 s: the constraints a")
 
 
 # -- rollouts ---------------------------------------------------------------------------------------------------------------------

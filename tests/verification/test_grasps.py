@@ -460,7 +460,7 @@ def test_frames_that_face_the_wrong_way_do_not_meet(free, half):
 def test_unknown_names():
     sim, _ = two_bodies()
     for act in (sim.grasp, sim.release):
-        with pytest.raises(KeyError, match="no grasp 'cath' .*available: catch"):
+        with pytest.raises(KeyError, match="unknown grasp 'cath' .*available: catch"):
             act("cath")
     with pytest.raises(KeyError, match="grasp 'catch': .* has no frame or body 'claw'"):
         two_bodies(grasp={"holder": "claw"})

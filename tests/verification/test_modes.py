@@ -226,7 +226,7 @@ def test_friction_about_to_slip_is_a_corner():
     state.internal[0] = 1e-3
     sim.reset(state)
     sim.command = {"block": 5.0}
-    with pytest.warns(UserWarning, match=r"two sides of .*block.friction.deflection.* differ"):
+    with pytest.warns(UserWarning, match=r"one-sided slopes of .*block.friction.deflection.* differ"):
         hm.modes(sim, tolerance=1e-9)
 
 

@@ -115,7 +115,7 @@ def test_gradient_of_a_falling_mass():
     t = 0.1 * np.arange(10)
     assert found.value == pytest.approx(0.75) and found.delta == pytest.approx([1.0]) and found.v == pytest.approx([1.0])
     assert found.commands[:, 0] == pytest.approx(0.1 * (1.0 - t - 0.05) / 2.0, rel=1e-12)
-    with pytest.raises(ValueError, match=r"commands have shape \(10, 2\), must have \(steps, 1\): block"):
+    with pytest.raises(ValueError, match=r"commands have shape \(10, 2\), must have shape \(steps, 1\) for block"):
         cost.gradient(model.initial(), np.zeros((10, 2)), 0.1)
 
 

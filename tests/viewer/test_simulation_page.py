@@ -227,7 +227,7 @@ def test_scenarios_that_cannot_become_a_page_are_named(tmp_path):
         assert result.exit_code
         return " ".join(f"{result.exception} {result.output}".replace("│", " ").split())
 
-    assert "'dormand_prince' takes adaptive steps" in page("free_decay")
+    assert "'dormand_prince' is adaptive" in page("free_decay")
     assert "has no 'mas'" in page(str(LITTLE), "--parameter", f"{MASS[:-1]}")
     assert "is not of the form PATH or PATH=LOW:HIGH" in page(str(LITTLE), "--parameter", f"{MASS}=3")
     assert "HTML files" in page(str(LITTLE), "--out", str(tmp_path / "a.txt"))

@@ -481,7 +481,7 @@ const HydroMechsEngine = (() => {
       if (value >= (row.low ?? -Infinity) - spread(row.low) && value <= (row.high ?? Infinity) + spread(row.high)) return;
       if (!(row.name in this._counts)) {
         const unit = row.unit === "1" ? "" : ` ${row.unit}`;
-        const rest = row.rest === null ? "" : `; at rest it is ${formatted(row.rest)}${unit}`;
+        const rest = row.rest === null ? "" : `; its rest value is ${formatted(row.rest)}${unit}`;
         const [low, high] = [row.low ?? -Infinity, row.high ?? Infinity].map((x) => formatted(x));
         this._say(this.t, `the command of ${quoted(row.name)} is ${formatted(value)}${unit}, outside its range ${low} to ${high}${unit}${rest}`);
       }
@@ -606,8 +606,8 @@ const HydroMechsEngine = (() => {
         const stiff = `${formatted(s.stiffness, ".3g")} ${s.unit === "rad" ? "N m" : "N"}/${s.unit}`;
         this._say(
           t,
-          `joint ${quoted(s.joint)} is ${formatted(beyond, ".3g")} ${s.unit} beyond its limit of ${formatted(limit, ".4g")} ${s.unit}: ` +
-            `the default stop, ${stiff}, is too soft; give it stops`,
+          `joint ${quoted(s.joint)} is ${formatted(beyond, ".3g")} ${s.unit} beyond its limit of ${formatted(limit, ".4g")} ${s.unit}, ` +
+            `because the default stop of ${stiff} is too soft; define stops for the joint`,
         );
       });
     }

@@ -23,7 +23,7 @@ from ._stored import check_store, checked_texts, structured
 from ._summary import DESIGN, STORED_ENERGIES, WARNING_KINDS, RunWarning, Summary, real_time_factor, summarise
 
 open = load_recording
-"""`hm.recording.open(path)` is the same function as `load_recording`."""
+"""Alias of `load_recording`, used as `hm.recording.open(path)`."""
 
 __all__ = [
     "ATTITUDE",

@@ -1,4 +1,4 @@
-"""Checks of a recording."""
+"""Checks of recordings: limits for statistics of quantities."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Check:
             if not start < end:
                 raise ValueError(f"{label}: mean_of starts at {start:g} s and ends at {end:g} s; swap them")
         if self.before is not None and not self.after < self.before:
-            raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before ({self.before:g} s)")
+            raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before ({self.before:g} s); swap them")
 
     def judge(self, dataset: xarray.Dataset) -> CheckResult:
         """Evaluate the check on a recording."""

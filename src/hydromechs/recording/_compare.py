@@ -20,9 +20,9 @@ class VariableDifference(NamedTuple):
     time: float
     """Time of the maximum [s]."""
     maximum: float
-    """Maximum |second − first|, in the variable's unit."""
+    """Maximum |second − first| [unit of the variable]."""
     scale: float
-    """Maximum |first| over all entries, in the variable's unit."""
+    """Maximum |first| over all entries [unit of the variable]."""
 
     @property
     def relative(self) -> float:
@@ -115,7 +115,9 @@ def _common(
     names = [n for n in variables[0] if n in variables[1] and n not in unlike]
     if not names:
         has = "; the second has ".join(", ".join(v) or "none" for v in variables)
-        raise ValueError(f"the two recordings have no variable in common: the first has {has}")
+        raise ValueError(
+            f"the recordings have no variable in common: the first has {has}; compare recordings of the same model"
+        )
     labels = [
         {str(d): [str(x) for x in ds[d].values] for d in ds.dims if d != "time" and d in ds.coords} for ds in (first, second)
     ]
@@ -138,9 +140,7 @@ def _unlike(first: xarray.Dataset, second: xarray.Dataset) -> dict[str, str]:
         units = [str(x.attrs.get("units", "")) for x in (a, b)]
         if a.dims != b.dims:
             out[name] = name
-        elif not set(units[0].split(", ")) & set(
-            units[1].split(", ")
-        ):  # only if there are several kinds of entries, they are listed
+        elif not set(units[0].split(", ")) & set(units[1].split(", ")):  # several units are separated by commas
             out[name] = f"{name} [{', '.join(units)}]"
     return out
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import xarray
 
 MARK = "hydromechs_recording"
-"""Attribute that marks a store as a HydroMechs recording; its value is the version of the layout."""
+"""Attribute that identifies a store as a HydroMechs recording; its value is the version of the layout."""
 VERSION = 2
 """Supported version of the layout."""
 FOLDER_NAME = "recording.zarr"
@@ -92,7 +92,7 @@ def _shapes(schema: Sequence[Variable], coords: Mapping[str, Sequence[str]]) -> 
 
 
 def _checked(block: Mapping[str, np.ndarray], schema: Sequence[Variable], shapes: Mapping) -> tuple[int, dict[str, np.ndarray]]:
-    """Return the number of samples of a block and its arrays in the types of the schema, `time` last."""
+    """Return the number of samples in a block, and its arrays in the data types of the schema with `time` last."""
     names = [*shapes, "time"]
     if set(block) != set(names):
         missing, unknown = sorted(set(names) - set(block)), sorted(set(block) - set(names))
@@ -187,7 +187,7 @@ class RecordingWriter:
         files.write_json(self.path / ".zattrs", {**self.attrs, ORDER: [v.name for v in self._schema]})
 
     def _consolidate(self) -> None:
-        """Collect all metadata in the file that `xarray.open_zarr` expects; the lengths no longer change."""
+        """Collect all metadata in the file that `xarray.open_zarr` expects; the recording must be complete."""
         names = (".zgroup", ".zattrs", ".zarray")
         found = [file for name in names for file in (*self.path.glob(name), *self.path.glob(f"*/{name}"))]
         metadata = {file.relative_to(self.path).as_posix(): files.read_json(file) for file in found}
@@ -303,7 +303,7 @@ def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
         return _checked_dataset(_load_zarr(inner if inner.is_dir() else path), path)
     if path.suffix == ".nc":
         return _checked_dataset(_load_netcdf(path), path)
-    raise RecordingError(f"{path} is not a recording: give a Zarr folder, a NetCDF file (.nc), or a folder with {FOLDER_NAME}")
+    raise RecordingError(f"{path} is not a recording; give a Zarr folder, a NetCDF file (.nc), or a folder with {FOLDER_NAME}")
 
 
 def _checked_dataset(ds: xarray.Dataset, path: Path) -> xarray.Dataset:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def structured(ds: xarray.Dataset, name: str) -> Any:
-    """Return an attribute of a recording: a list of texts, such as "messages", or a table of units; None if it is missing."""
+    """Return an attribute of a recording: a list of strings, such as "messages", or a table of units; None if it is missing."""
     value = ds.attrs.get(name)
     try:
         value = json.loads(value) if isinstance(value, str) else value  # early recordings store lists and tables directly
@@ -36,7 +36,7 @@ def structured(ds: xarray.Dataset, name: str) -> Any:
 
 
 def plain_attributes(attrs: Mapping[str, Any]) -> dict[str, str | int | float]:
-    """Return attributes as texts and numbers; lists and tables become JSON text, which `structured` reads."""
+    """Return attributes as strings and numbers; lists and tables become JSON text, which `structured` reads."""
     text = json.dumps(dict(attrs), default=lambda x: x.tolist() if isinstance(x, np.generic | np.ndarray) else str(x))
     return {
         key: value if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
@@ -47,7 +47,7 @@ def plain_attributes(attrs: Mapping[str, Any]) -> dict[str, str | int | float]:
 CODECS = ("blosc", "zstd")
 """Compressors that this package uses in stores."""
 KINDS = "fiubU"
-"""NumPy kinds of numbers, booleans and fixed-length texts; no Python objects."""
+"""NumPy kinds of numbers, booleans and fixed-length strings, excluding Python objects."""
 HEADER = 2**20
 """Maximum size of array metadata [bytes]."""
 SMALL = 2**30
@@ -55,11 +55,11 @@ SMALL = 2**30
 RATIO = 1000
 """Maximum compression ratio of larger stores [-]; the ratio of recorded motions is below 100."""
 CHUNKS = 1_000_000
-"""Maximum number of chunks in a store, including missing chunks, because zarr visits each of them."""
+"""Maximum number of chunks in a store, including missing chunks, all of which zarr visits."""
 
 
 def check_store(path: Path) -> None:
-    """Raise `files.UnreadableFile` for a Zarr store that this package cannot have written."""
+    """Raise `files.UnreadableFile` unless a Zarr store has the format of this package."""
     declared = held = chunks = 0
     packed: list[tuple[Path, int, str | None]] = []
     for name in (".zgroup", ".zattrs"):
@@ -147,7 +147,7 @@ def _array_size(header: Path) -> tuple[int, int, int, str | None]:
 
     def refuse(key: str, must: str) -> files.UnreadableFile:
         return files.UnreadableFile(
-            f"{header}: {key} {must}; recordings contain numbers and texts, compressed by {', '.join(CODECS)}"
+            f"{header}: {key} {must}; recordings contain numbers and strings, compressed by {', '.join(CODECS)}"
         )
 
     if not isinstance(meta, dict) or meta.get("zarr_format") != 2:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WARNING_KINDS = {
     "capsized": "a vehicle capsized",
     "saturated": "an actuator was at its limit for a long time",
-    "joint_stop": "a joint was at a stop",
+    "joint_stop": "a joint reached a stop",
     "line_slack": "a line went slack",
     "line_taut": "a line snapped tight",
     "deep_contact": "a contact was deeper than half the thickness of its shape",
@@ -43,7 +43,7 @@ class RunWarning(NamedTuple):
     time: float
     """Time at which the limit was first exceeded [s]."""
     value: float
-    """Worst value of the run [in `unit`]."""
+    """Worst value in the run [in `unit`]."""
     limit: float
     """Limit that the value exceeded [in `unit`]."""
     unit: str
@@ -92,7 +92,7 @@ class Summary:
     stopped: str | None = None
     """Event that ended the run early, or None."""
     diverged: str | None = None
-    """Reason of divergence, or None."""
+    """Reason for divergence, or None."""
     checks: tuple[CheckResult, ...] = ()
     warnings: tuple[RunWarning, ...] = ()
     """Conditions that make the result doubtful even if the checks pass."""
@@ -203,7 +203,7 @@ def summarise(
     if recorded and "energy_residual" in dataset:
         left = dataset["energy_residual"].values
         residual = float(np.abs(left - left[0]).max())
-        before = (float(left[0]) or None) if time[0] > 0.0 else None  # at the start it is rounding
+        before = (float(left[0]) or None) if time[0] > 0.0 else None  # at the start it is rounding error
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
     over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a resumed run

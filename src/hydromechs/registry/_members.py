@@ -175,7 +175,7 @@ def _member(name: str, hint: Any, default: Any, text: str) -> Member:
 
 
 def unmarked(hint: Any) -> tuple[Any, tuple]:
-    """Return an annotation without its marks and None, and the marks. Bounds remain attached to their numbers."""
+    """Return an annotation without marks and without None, and a tuple of the marks. Bounds remain part of the annotation."""
     found: tuple = ()
     if get_origin(hint) is Annotated and not any(isinstance(m, Bound) for m in hint.__metadata__):
         inner, marks = unmarked(hint.__origin__)
@@ -199,7 +199,7 @@ def options(hint: Any) -> tuple:
 
 
 def bounds_of(hint: Any) -> tuple[Bound, ...]:
-    """Return the bounds of numbers, one for each permitted form: number, row, table. Empty for other types."""
+    """Return the bounds of each permitted form of numbers (number, row, table); empty for other types."""
     out = []
     for option in options(hint):
         if option is float:

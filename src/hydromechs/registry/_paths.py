@@ -128,7 +128,7 @@ def value(thing: Any, path: str) -> Array:
     """Return the number or array of numbers at a path, shape () for one number; raise `KeyError` for any other object."""
     found = part(thing, path)
     if found is None:
-        raise KeyError(f"{path!r} is not set; give it a number first")
+        raise KeyError(f"{path!r} is not set; set it to a number first")
     if not _is_numeric(found):
         parts = ", ".join(_shown(_steps(found)))
         raise KeyError(
@@ -228,7 +228,7 @@ def edited(thing: Any, edits: Mapping[Keys, Any], *, checked: bool = True) -> An
 
 
 def _section(path: str) -> tuple[str, str]:
-    """Return the section of a path and the rest; two empty texts if the path has no section."""
+    """Return the section of a path and the rest; two empty strings if the path has no section."""
     head, _, rest = path.partition(".")
     return (head, rest) if head in SECTIONS and rest else ("", "")
 

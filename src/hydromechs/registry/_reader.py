@@ -44,7 +44,7 @@ class _Broken:
 
 BROKEN: Any = _Broken()
 """Placeholder for an unreadable value, so that the rest of the file is still read and checked."""
-PLAIN = {str: "a text; put it in quotes", bool: "true or false", int: "an integer"}
+PLAIN = {str: "text; put it in quotes", bool: "true or false", int: "an integer"}
 """Types of single values, with their descriptions in messages."""
 NUMBERS = {int, float}
 """Number types in plain data; a Boolean is not a number."""
@@ -480,7 +480,7 @@ class Reader:
 
 
 def _option(data: Any, hints: tuple) -> Any:
-    """Return the member of a union that matches the data (number, text or list); the first if none does."""
+    """Return the member of a union that matches the data (number, text or list), or the first member."""
 
     def fits(hint: Any) -> bool:
         bounds = bounds_of(hint)

@@ -131,7 +131,7 @@ class Writer:
         return next(name for name in numbered if name not in taken)
 
     def plain(self, value: Any, path: Place) -> Any:
-        """Return the plain data of a value without an annotation: numbers, texts, lists and mappings."""
+        """Return the plain data of a value without an annotation: numbers, strings, lists and mappings."""
         if isinstance(value, tuple | list):
             return [self.plain(x, path) for x in value]
         if isinstance(value, Mapping):
@@ -141,7 +141,7 @@ class Writer:
         if value is None or isinstance(value, bool | int | float | str):
             return value
         raise UnsupportedFeature(
-            f"{self.label(path)} is {value!r}, which a file cannot represent; use numbers, texts, lists or mappings"
+            f"{self.label(path)} is {value!r}, which a file cannot represent; use numbers, strings, lists or mappings"
         )
 
 

@@ -134,7 +134,7 @@ def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
         raise ValueError(f"{name} is {value!r}, must map names to values") from None
     keys = [key for key, _ in out]
     if not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
-        raise ValueError(f"{name} has the names {keys}; names must be unique texts")
+        raise ValueError(f"{name} has the names {keys}; names must be unique strings")
     return out
 
 
@@ -183,7 +183,7 @@ def _mount_problems(i: int, starts: Sequence[ModelStart], names: Sequence[str]) 
     if frame not in known:
         out.append(("mount", f"but {names[carrier]!r} has no frame or body {frame!r}{nearest(frame, known)}"))
     if mount_problem(start.model):
-        out.append(("mount", f"but {mount_problem(start.model)}; mount each as a model"))
+        out.append(("mount", f"but {mount_problem(start.model)}; mount each root as a separate model"))
     seen = [i]
     while carrier not in seen:
         seen.append(carrier)

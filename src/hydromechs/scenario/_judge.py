@@ -64,7 +64,7 @@ def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
 
 
 def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
-    """Return the problems in an error of the model, the plant or a controller, with their paths in the scenario."""
+    """Return the problems reported by an error of the model, the plant or a controller, with paths in the scenario."""
 
     def moved(fault: Fault) -> Fault:
         match fault.path:

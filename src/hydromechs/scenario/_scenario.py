@@ -204,7 +204,7 @@ class Scenario(SimulationSource):
 
     @property
     def model(self) -> Model:
-        """The models assembled into one."""
+        """Single model assembled from all models."""
         return self._assembled[0]
 
     @property
@@ -227,7 +227,7 @@ class Scenario(SimulationSource):
 
     @cached_property
     def plant(self) -> Plant:
-        """The simulated plant."""
+        """Plant to simulate."""
         return Plant(model=self.model, environment=self.environment, components=self.plant_components, seed=self.seed)
 
     def simulation(self, *, parameters: Mapping[str, Any] | None = None, **how: Any) -> Simulation:

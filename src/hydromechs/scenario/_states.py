@@ -71,7 +71,7 @@ class SavedState:
         content = files.read_json(file)
         run = content.get("run") or {}
         if not isinstance(run, dict) or not all(type(value) in (str, int, float) for value in run.values()):
-            raise ValueError(f"{file} is not a valid simulation state: 'run' must map names to texts or numbers")
+            raise ValueError(f"{file} is not a valid simulation state: 'run' must map names to strings or numbers")
         return cls(path=file, state=state, layout=str(content.get("layout") or ""), run=run)
 
     def others(self, sim: Simulation) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Simulation in time: the plant, its components, the evaluation of one instant, simulations, events."""
+"""Simulation in time: plant, components, evaluation of one instant, simulations, events."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

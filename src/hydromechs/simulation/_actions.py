@@ -1,4 +1,4 @@
-"""Checks of a component's actions against its declaration; errors name the component."""
+"""Checks of the actions of a component against its declaration; error messages name the component."""
 
 from __future__ import annotations
 
@@ -22,29 +22,28 @@ if TYPE_CHECKING:
 
 
 MANY = 16
-"""Minimum number of components with the same key for a shared program: for fewer, copies cost less than calls."""
+"""Minimum number of similar components for a shared program; for fewer components, copies cost less than calls."""
 COPIED = 8000
-"""Maximum total operations of all copies of a function up to which a program with one world per lane uses copies, not calls.
-"""
+"""Maximum operations in all copies of a function for which programs with one world per lane use copies instead of calls."""
 
 
 Each: TypeAlias = Callable[..., list[Any]]
-"""Evaluates a function at several points, like `compiler.each`."""
+"""Function that evaluates another function at several points, like `compiler.each`."""
 
 
 def each_on(lanes: int) -> Each:
-    """Return `compiler.each` for a number of lanes: on one lane calls put several points on lanes."""
+    """Return `compiler.each` for a number of lanes. With one lane, calls evaluate several points on lanes."""
     return partial(compiler.each, least=0 if lanes == 1 else COPIED)
 
 
 def acting(component: Component, now: Now, z: Values, u: Values) -> Action:
-    """Actions of a component in one instant; errors in it get a note that names it."""
+    """Return the actions of a component at one instant; errors receive a note with the name of the component."""
     with noted(f"in act of the component {component.name!r} ({type(component).__name__})"):
         return component.act(now, z, u)
 
 
 def acting_together(components: Sequence[Component], now: Now, given: Sequence[tuple[Values, Values]]) -> list[Action]:
-    """Return the actions of components, with their states and inputs, at one instant; similar ones act together."""
+    """Return the actions of components with their states and inputs at one instant; similar components act together."""
     groups: dict[Hashable, list[int]] = {}
     for k, c in enumerate(components):
         groups.setdefault(k if c.alike is None else (c.alike,), []).append(k)
@@ -61,18 +60,18 @@ def acting_together(components: Sequence[Component], now: Now, given: Sequence[t
 
 
 def check_action(component: Component, model: Model, action: object, z: Mapping[str, float]) -> None:
-    """Raise an error that names the component unless `action`, which its `act` returned for floats, is an action."""
+    """Raise an error that names the component unless `action`, the result of `act` for floats, is a valid action."""
     who = f"component {component.name!r} ({type(component).__name__})"
     if not isinstance(action, Action):
-        raise TypeError(f"{who}: act returned {_short(action)}, must be an Action(...)")
+        raise TypeError(f"{who}: act returned {_short(action)}, must return an Action(...)")
 
     def require(good: bool, what: str, value: object, must: str) -> None:
         if not good:
             raise ValueError(f"{who}: act returned an Action with {what} {_short(value)}, must be {must}")
 
     for name, kind, make in (
-        ("forces", Wrench, "wrenches, as frame.force(...) gives them"),
-        ("joint_forces", JointForce, "joint forces, as joint.force(...) gives them"),
+        ("forces", Wrench, "wrenches, such as frame.force(...)"),
+        ("joint_forces", JointForce, "joint forces, such as joint.force(...)"),
         ("constraints", Constraint, "constraints"),
         ("motions", MovedJoint, "joints with prescribed motion"),
     ):
@@ -97,9 +96,11 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
         pair = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], slice) and _is_number(item[1])
         require(pair, "the armature", item, "pairs of a slice of the velocities and an inertia")
         if not np.all(np.isfinite(item[1]) & (np.asarray(item[1]) >= 0.0)):
-            raise ValueError(f"{who}: its armature is {item[1]}, must be finite and at least 0")
+            raise ValueError(f"{who}: the armature is {item[1]}, must be finite and at least 0")
     if set(action.rates) != set(z):
-        raise ValueError(f"{who}: act gives rates of {sorted(action.rates)}, must give the rates of its states {sorted(z)}")
+        raise ValueError(
+            f"{who}: act returned rates of {sorted(action.rates)}, must return the rates of its states {sorted(z)}"
+        )
     declared = {o.name for o in component.outputs}
     recorded = {*action.record, *(name for c in action.constraints for name in c.record(np.zeros(len(c.bias))))}
     recorded |= {name for m in action.motions for name in m.record(np.zeros(len(m.vdot)))}
@@ -108,7 +109,9 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
     for name, value in (("energy", action.energy), ("power", action.power), *action.rates.items()):
         require(value is None or _is_number(value), f"{name} =", value, "a number")
     if action.energy is not None and action.power is None:
-        raise ValueError(f"{who} stores energy: its Action must have power, Σ F·V + d(energy)/dt, for the energy audit")
+        raise ValueError(
+            f"{who} stores energy, but its Action has no power; set power to Σ F·V + d(energy)/dt for the energy audit"
+        )
 
 
 def _is_number(x: object) -> bool:
@@ -121,7 +124,7 @@ def _short(value: object) -> str:
 
 
 def plant_items(model: Model, components: Sequence[Component], environment: Environment) -> list[Item]:
-    """List the items at the start of paths to numbers of a plant; terrain belongs to the components that touch it."""
+    """Return the items at which parameter paths of a plant start; terrain is located in the components that touch it."""
     out = [Item(i.section, i.name, tuple(("model", *keys) for keys in i.places)) for i in model.path_items()]
     terrain: dict[str, list[Keys]] = {}
     for k, c in enumerate(components):
@@ -141,7 +144,7 @@ def plant_items(model: Model, components: Sequence[Component], environment: Envi
 
 
 def check_edits(plant: Plant, edits: Mapping[Keys, Any]) -> None:
-    """Raise `ValueError` if a body, component or environment rejects the new numbers; each is built once."""
+    """Raise `ValueError` if a body, a component or the environment rejects new numbers; each object is built once."""
     objects: dict[Keys, dict[Keys, Any]] = {}
     for keys, x in edits.items():
         depth = {"model": 3 if keys[1] == "bodies" else 2, "components": 2}.get(str(keys[0]), 1)
@@ -156,6 +159,6 @@ def check_edits(plant: Plant, edits: Mapping[Keys, Any]) -> None:
             slots = [[s.name for s in (*c.states(plant.model), *c.inputs(plant.model))] for c in (before, thing)]
             if slots[0] != slots[1] or not thing.acts:
                 raise ValueError(
-                    f"component {thing.name!r} would have different states or inputs; replace the number before the plant "
-                    f"is built"
+                    f"component {thing.name!r} would have different states or inputs; replace the number before building "
+                    "the plant"
                 )

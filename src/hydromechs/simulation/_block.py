@@ -1,4 +1,4 @@
-"""Blocks: parts of a mission that run at their own ticks."""
+"""Blocks: parts of a mission that run at separate ticks."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Phase:
     """Time interval in which a block runs."""
 
     start: Finite = 0.0
-    """Time from which it runs [s]."""
+    """Time from which the block runs [s]."""
     end: Number = math.inf
-    """Time from which it no longer runs [s]; inf for none."""
+    """Time at which the block stops running [s]; inf for no end."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.start < self.end:
-            raise FieldError("Phase.start", self.start, f"must be before end, {self.end:g} s")
+            raise FieldError("Phase.start", self.start, f"must be before end ({self.end:g} s)")
 
 
 class Block(abc.ABC):
-    """A part of a mission that runs at its own ticks: a sensor, a navigation filter or a controller."""
+    """Part of a mission that runs at separate ticks: a sensor, a navigation filter or a controller."""
 
     __slots__ = ()
     name: str
@@ -44,32 +44,32 @@ class Block(abc.ABC):
     def sensing(
         self, source: SensingSource | None, blocks: Sequence[Block], components: Sequence[Component]
     ) -> SensingSource | None:
-        """Return what controllers read, with this block; by default, `source` itself.
+        """Return the source of controller readings that includes this block; by default, `source` itself.
 
         Args:
-            source: Sensors and filter of the blocks before this one, if any.
+            source: Sensors and filter of the preceding blocks, or None.
             blocks: All blocks.
-            components: Components of the simulation, among them terrain.
+            components: Components of the simulation, including terrain.
         """
         return source
 
 
 BLOCKS = "blocks: sensors, Navigation(...), PythonBlock(controller=...)"
-"""Return the contents of a list of blocks, for messages."""
+"""Description of the contents of a list of blocks, for messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PythonBlock(Block):
-    """A controller in Python, which sets commands."""
+    """Controller in Python, which sets commands."""
 
     name: str = "controller"
-    """Name, unique among the blocks; prefix of its signals if there are several controllers."""
+    """Name, unique among the blocks; it prefixes signals if there are several controllers."""
     controller: Controller | Callable[[State], Commands]
-    """A `Controller`, or a function of the state."""
+    """`Controller`, or function of the state that returns commands."""
     period: float | None = None
-    """Time between two calls of a function [s]; a controller has its own."""
+    """Time between two calls of a function [s]; omit it for a `Controller`, which defines its own period."""
     phase: Phase = field(default_factory=Phase)
-    """Time interval in which it runs."""
+    """Time interval in which the controller runs."""
 
     def __post_init__(self) -> None:
         if self.controller is None:

@@ -1,4 +1,4 @@
-"""Forces, powers and energies of the water on one body at one instant, by cause."""
+"""Hydrodynamic forces, powers and energies of one body at one instant, separated by cause."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 class BodyWater(NamedTuple):
-    """Forces of the water on one body in its axes about its origin [N, N·m], shape (6,) each, and their powers."""
+    """Hydrodynamic wrenches on one body in body axes about its origin [N, N·m], shape (6,) each, and their powers."""
 
     drag: Array
-    """Drag, damping and lift; the total of custom hydrodynamics."""
+    """Drag, damping and lift; for custom hydrodynamics, the total force."""
     added_mass: Array
-    """Force of the added mass."""
+    """Added-mass force."""
     buoyancy: Array
-    """Buoyancy in water without acceleration."""
+    """Buoyancy in unaccelerated water."""
     fluid_acceleration: Array
-    """Force of the displaced water's acceleration in waves and gusts (Froude-Krylov force)."""
+    """Froude-Krylov force due to the acceleration of the displaced water in waves and gusts."""
     power: dict[str, Scalar]
-    """By cause: "drag", "water", "surface" [W]."""
+    """Power [W], keyed by cause: "drag", "water", "surface"."""
 
 
 def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.WetMotion, V: Array, a: Array) -> BodyWater:
-    """Return forces and powers of the water on a body.
+    """Return hydrodynamic forces on a body, and their powers.
 
-    `body`: the body, with its `hydro`; `V`: its velocity in the world in its axes, shape (6,); `a`: a' of the body as in the
-    recursions, shape (6,).
+    `body`: body with its `hydro`. `V`: velocity of the body in body axes [m/s, rad/s], shape (6,). `a`: acceleration a' of the
+    body as in the recursions [m/s², rad/s²], shape (6,).
     """
     drag = hydro.viscous_wrench(body, motion)
     still = moved = np.zeros(6)
@@ -69,11 +69,11 @@ def energies_of(
     R: Array,
     p: Array,
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """Return kinetic energy of a body, kinetic energy of its water, potential energy [J].
+    """Return the kinetic energy of a body, the kinetic energy of its added mass, and the potential energy [J].
 
-    `body`: the body, with its `hydro`; `rigid`: its inertia with that of bodies fixed to it, or None; `motion`: its motion in
-    the water; None if it is dry or cannot move; `V`: its velocity in the world in its axes, shape (6,); `R`: its axes in the
-    world, shape (3, 3); `p`: its origin in the world [m], shape (3,).
+    `body`: body with its `hydro`. `rigid`: inertia of the body and of bodies fixed to it, or None. `motion`: motion of the
+    body in water; None if the body is dry or cannot move. `V`: velocity of the body in body axes [m/s, rad/s], shape (6,).
+    `R`: rotation matrix from body to world, shape (3, 3). `p`: origin of the body in the world [m], shape (3,).
     """
     kinetic: Scalar = 0.0
     fluid: Scalar = 0.0
@@ -90,19 +90,19 @@ def energies_of(
 
 
 def weight_of(mass: Scalar, com: Array, gravity_B: Array) -> Array:
-    """Return the weight of a body in its axes about its origin [N, N·m], shape (6,).
+    """Return the weight of a body in body axes about its origin [N, N·m], shape (6,).
 
-    `mass`: its mass [kg]; `com`: its centre of mass [m], shape (3,); `gravity_B`: acceleration of gravity in its axes [m/s²],
-    shape (3,).
+    `mass`: mass of the body [kg]. `com`: centre of mass in body axes [m], shape (3,). `gravity_B`: acceleration of gravity in
+    body axes [m/s²], shape (3,).
     """
     f = mass * gravity_B
     return np.concatenate([f, cross(com, f)])
 
 
 def _added_mass_force(M_A: Array, a: Array, motion: hydro.WetMotion) -> Array:
-    """Return −M_A V̇_r − V_r ×* (M_A V_r) in uniform water, shape (6,).
+    """Return −M_A V̇_r − V_r ×* (M_A V_r) in uniform water [N, N·m], shape (6,).
 
-    a is V̇ − g of the components of V_r for an observer who drifts with the water, so V̇_r = a − (a_f − g).
+    For an observer drifting with the water, a is V̇ − g of the components of V_r, so that V̇_r = a − (a_f − g).
     """
     relative = a - np.concatenate([motion.a_fg, np.zeros(3)])
     return -(M_A @ relative) + dynamics.velocity_force(M_A, motion.velocity)

@@ -1,4 +1,4 @@
-"""Components of a plant, from listed parts and from the model."""
+"""Components of a plant, derived from listed parts and the model."""
 
 import math
 import warnings
@@ -18,22 +18,23 @@ from hydromechs.values import Array, instances
 from ._plant import COMPONENTS
 
 STOP_FREQUENCY = 2.0 * math.pi * 5.0
-"""Natural frequency of stops whose stiffness the model omits, with all other joints locked [rad/s]."""
+"""Natural frequency of stops without a stiffness in the model, with all other joints locked [rad/s]."""
 STOP_HIGHEST = 2.0 * math.pi * 72.0
-"""Maximum natural frequency of these stops with all other joints free [rad/s]; the default step resolves many at once."""
+"""Maximum natural frequency of these stops with all other joints free [rad/s]; the default step can resolve many stops."""
 STOP_DAMPING = 0.7
-"""Their damping ratio."""
+"""Damping ratio of these stops [-]."""
 STICK_FREQUENCY = 2.0 * math.pi * 40.0
-"""Maximum natural frequency of the stick phase of joints with only Coulomb friction in the model [rad/s]."""
+"""Maximum natural frequency in the stick phase of joints whose model has only Coulomb friction [rad/s]."""
 FRICTION_RATE = 800.0
-"""Maximum rate at which the model's viscous friction alone stops a joint [1/s]; a rotor is added if it would be higher."""
+"""Maximum rate at which viscous friction alone stops a joint [1/s]; a rotor is added if the rate would be higher."""
 
 
 def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, ...]:
-    """Return the components of a plant: active parts, and those that follow from them and from the model.
+    """Return the components of a plant: active parts, and components derived from the parts and the model.
 
-    Contacts follow from terrain, `contact.PointContact` and `contact.BodyContact`. Friction, springs and stops follow from the
-    model's joints; a part with the same name, such as "elbow.stops", replaces them. The model's loops are closed.
+    Contacts are derived from terrain, `contact.PointContact` and `contact.BodyContact`. Friction, springs and stops are
+    derived from the joints of the model; a part with the same name, such as "elbow.stops", replaces a derived component. Loop
+    closures are derived from the loops of the model.
 
     `parts`: components in any order; a plant sorts them by `Component.order`.
     """
@@ -61,7 +62,7 @@ def _warn_untouched(parts: Sequence[Component], pairs: Sequence[Component]) -> N
     for part in parts:
         if isinstance(part, Terrain) and part not in laid and id(part) not in touched:
             warnings.warn(
-                f"nothing can touch terrain {part.name!r}: give a body a shape with contact, or add a PointContact",
+                f"nothing can touch terrain {part.name!r}; add a contact shape to a body, or add a PointContact",
                 stacklevel=4,
             )
 
@@ -78,19 +79,19 @@ def _elastic(part: JointPart) -> bool:
 
 
 def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> list[JointFriction]:
-    """Return the friction of the model's joints.
+    """Return the friction of the joints in the model.
 
-    A model has two numbers for a joint's friction. The stick phase is chosen so that the default step can follow: it
-    deflects by that of `JointFriction`, or by more where its natural frequency would be above `STICK_FREQUENCY` otherwise.
-    Where viscous friction would stop a joint faster than `FRICTION_RATE`, the friction is that of a motor whose rotor the
-    description omits; the minimum inertia for that rate is added. All values come from the description, at its initial
-    configuration.
+    A model has two friction parameters per joint. The stiffness of the stick phase is chosen so that the default step resolves
+    it: the stick deflection is the default of `JointFriction`, or more if the natural frequency would exceed
+    `STICK_FREQUENCY`. If viscous friction would stop a joint faster than `FRICTION_RATE`, the friction is attributed to a
+    motor whose rotor the model omits, and the minimum rotor inertia for this rate is added. All values are derived from the
+    model at its initial configuration.
     """
     out, m = [], None
     for name, part in model.joint_parts.items():
         if isinstance(part.joint, joints.Free):
             continue
-        viscous = 0.0 if _elastic(part) else part.joint.damping  # with its spring
+        viscous = 0.0 if _elastic(part) else part.joint.damping  # part of its spring
         if (viscous or part.joint.friction) and f"{name}.friction" not in replaced:
             m = _felt_inertia(model, rotors) if m is None else m
             out.append(_model_friction(name, viscous, part.joint.friction, m[name]))
@@ -98,7 +99,7 @@ def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> 
 
 
 def _model_friction(joint: str, viscous: float, coulomb: float, inertia: float) -> JointFriction:
-    """Return the friction of a joint with this inertia [kg·m²], and its required rotor."""
+    """Return the friction of a joint with an inertia [kg·m²], including the required rotor."""
     rotor = max(0.0, viscous / FRICTION_RATE - inertia)
     found = JointFriction(joint=joint, viscous=viscous, coulomb=coulomb, armature=float(f"{rotor:.3g}"))
     deflection = coulomb / ((inertia + rotor) * STICK_FREQUENCY**2)
@@ -108,7 +109,7 @@ def _model_friction(joint: str, viscous: float, coulomb: float, inertia: float) 
 
 
 def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
-    """Mass matrix at the initial configuration, added mass and rotors included [kg, kg·m, kg·m²], shape (nv, nv)."""
+    """Return the mass matrix with added mass and rotors at the initial configuration [kg, kg·m, kg·m²], shape (nv, nv)."""
     M = np.array(equations.mass_matrix(model, model.initial().q), dtype=float)
     for name, rotor in rotors.items():
         at = model.joint_parts[name].v
@@ -117,9 +118,9 @@ def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
 
 
 def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]:
-    """Minimum inertia felt by a torque in each joint with all others free, added mass and rotors included [kg·m²].
+    """Return the minimum effective inertia of each joint with all other joints free [kg·m²], keyed by joint.
 
-    It is rejected if it is within the rounding error of other inertias, or of lengths.
+    Added mass and rotors are included. An inertia within the rounding error of other inertias or lengths is rejected.
     """
     M = _geared_mass_matrix(model, rotors)
     try:
@@ -134,16 +135,14 @@ def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]
     if not found or not all(inertia > 0.0 for inertia in found.values()):
         diagonal = np.diag(M)
         ends = [f"{diagonal[k]:.6g} ({model.coordinate_names[1][k]})" for k in (np.argmin(diagonal), np.argmax(diagonal))]
-        words = (
-            f"the inertias of the velocities range from {ends[0]} to {ends[1]}, too far apart to compute those of the joints"
-        )
+        words = f"the diagonal of the mass matrix ranges from {ends[0]} to {ends[1]}, too widely to compute inertias of joints"
         with placed(*_extreme_place(model, rotors, diagonal)):
-            raise ValueError(f"{words}; is a mass, a tensor or a length mistyped?")
+            raise ValueError(f"{words}; correct masses, inertia tensors and lengths")
     return found
 
 
 def _extreme_place(model: Model, rotors: Mapping[str, float], diagonal: Array) -> tuple[str, int | str]:
-    """Return the path of the inertia that is farthest from the others: the rotor of a joint, or a body."""
+    """Return the path of the most extreme inertia: the rotor of a joint, or a body."""
     size = np.log(np.clip(diagonal, 1e-320, 1e308))
     k = int(np.argmax(np.abs(size - np.median(size))))
     for name, rotor in rotors.items():
@@ -153,14 +152,14 @@ def _extreme_place(model: Model, rotors: Mapping[str, float], diagonal: Array) -
 
 
 def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> list[JointStops]:
-    """Return soft stops at the model's limits, from the description at its initial configuration.
+    """Return soft stops at the joint limits of the model, with parameters derived from its initial configuration.
 
-    With an inertia J_l with all other joints locked, as for an arm that swings against its stop, and J_f with these free, which
-    is the immediate response of the joint, J_f ≤ J_l:
+    J_l is the inertia with all other joints locked, as for an arm that swings against its stop. J_f ≤ J_l is the inertia with
+    all other joints free, which determines the immediate response of the joint:
 
         k = min(J_l ω², J_f Ω²),    c = 2 ζ min(J_l ω, J_f Ω),    ω = 2π 5 Hz, Ω = 2π 72 Hz
 
-    In a chain J_l can be thousands of times J_f. Then Ω sets the stiffness, so that the default step can follow.
+    In a chain, J_l can be thousands of times J_f. In this case Ω limits the stiffness, so that the default step resolves it.
     """
     out: list[JointStops] = []
     locked, free = None, {}
@@ -185,7 +184,7 @@ def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> lis
 
 
 def _limits(part: JointPart) -> tuple[float, float] | None:
-    """Return the limits of the model's travel; None without limits."""
+    """Return the limits of the travel of a joint in the model; None without limits."""
     if isinstance(part.joint, joints.Ball):
         return None if part.joint.limit is None else (-math.inf, part.joint.limit)
     limits = None if isinstance(part.joint, joints.Free) else part.joint.limits

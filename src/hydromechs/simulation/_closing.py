@@ -1,4 +1,4 @@
-"""Constraints that close during a run: their frames must meet, and an impulse makes velocities agree."""
+"""Constraints that close during a run: their frames must coincide, and an impulse equalises velocities."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ from ._water import Water, fluid_at
 def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tuple[Point, float]:
     """Return the state after a change of inputs that may close constraints, and the energy lost [J].
 
-    `before`: inputs so far, shape (nu,); `after`: inputs from now on, shape (nu,).
+    `before`: inputs before the change, shape (nu,). `after`: inputs after the change, shape (nu,).
     """
     if not constraints_change(plant, before, after):
         return at, 0.0
@@ -38,19 +38,19 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
 
 
 def constraints_change(plant: Plant, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """True where inputs of constraints differ, from inputs of shape (..., nu)."""
+    """Return True where inputs of constraints differ, shape (...), from inputs of shape (..., nu)."""
     u = [i for k in plant.constraining for i in plant.layout.u[k].values()]
     return np.any(before[..., u] != after[..., u], axis=-1)
 
 
 def active_rows(plant: Plant, at: Point, inputs: np.ndarray) -> np.ndarray:
-    """Stacked J of all closed constraints, shape (c, nv)."""
+    """Return the stacked Jacobian of all closed constraints, shape (c, nv)."""
     rows = [np.array(row.J, dtype=float) for _, row in _constraints(plant, at, inputs) if row.active]
     return np.vstack([np.zeros((0, plant.model.nv)), *rows])
 
 
 def switched_off(plant: Plant, inputs: np.ndarray) -> np.ndarray:
-    """Return inputs (..., nu) with all switches of constraints at 0."""
+    """Return inputs with all constraints opened, shape (..., nu)."""
     out, first = inputs.copy(), len(plant.layout.commands)
     out[..., [i for k in plant.constraining for i in plant.layout.u[k].values() if i >= first]] = 0.0
     return out
@@ -69,7 +69,7 @@ def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Comp
 
 
 def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Constraint], cause: str) -> tuple[Point, float]:
-    """The state after an impulse that makes velocities agree with constraints, with its energy loss accounted for [J]."""
+    """Return the state after an impulse that makes velocities satisfy constraints, and the energy lost [J]."""
     x, lost = _impulse(plant, at.t, at.q, at.x, inputs, rows, {cause: 1.0})
     return Point(at.t, at.q, np.asarray(x, dtype=float)), float(lost)
 
@@ -77,13 +77,14 @@ def _after_impulse(plant: Plant, at: Point, inputs: np.ndarray, rows: list[Const
 def _impulse(
     plant: Plant, t: Scalar, q: Array, x: Array, inputs: Array, rows: list[Constraint], causes: Mapping[str, Scalar]
 ) -> tuple[Array, Scalar]:
-    """Return velocity and states after an impulse, and the energy lost [J], for numbers or symbols.
+    """Return velocities and internal states after an impulse, and the energy lost [J], for numbers or symbols.
 
         v⁺ = v − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v
 
-    The impulses of a constraint between two bodies are equal and opposite: momentum is conserved; kinetic energy falls.
+    The impulses of a constraint on two bodies are equal and opposite, so that momentum is conserved and kinetic energy
+    decreases.
 
-    `causes`: fraction of the loss by cause, one of them 1 and the others 0.
+    `causes`: fraction of the loss, keyed by cause; 1 for one cause and 0 for all others.
     """
     nv, layout = plant.model.nv, plant.layout
     M = inertia_matrix(plant, t, q, x[:nv], inputs)
@@ -104,9 +105,10 @@ def _impulse(
 
 
 def closing_recipe(plant: Plant) -> Recipe:
-    """Return `closed` as a program of (t, q, x, before, after).
+    """Return `closed` as a program with the arguments (t, q, x, before, after).
 
-    Its results: x; the energy lost [J]; for each constraint 1 if it closes, and the distance of its frames [m] and angle [rad].
+    The results are x, the energy lost [J], 1 for each constraint that closes, and the distance [m] and angle [rad] between
+    the frames of each constraint.
     """
     sizes = {"t": (), "q": (plant.model.nq,), "x": (plant.model.nv + plant.layout.nz,)}
     sizes |= dict.fromkeys(("before", "after"), (plant.layout.size,))
@@ -121,7 +123,7 @@ def closing_recipe(plant: Plant) -> Recipe:
         rows = [row._replace(active=where(touched[k] != 0.0, row.active, 0.0)) for k, (_, row) in enumerate(new)]
         causes: dict[str, Scalar] = {}
         none: Scalar = 1.0
-        for (c, _), closes in zip(new, closing, strict=True):  # the loss is assigned to the first that closes
+        for (c, _), closes in zip(new, closing, strict=True):  # the loss is assigned to the first closing constraint
             causes[c.cause] = causes.get(c.cause, 0.0) + none * closes
             none = none * (1.0 - closes)
         moved, lost = _impulse(plant, at.t, q, x, after, rows, causes)

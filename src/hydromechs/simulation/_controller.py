@@ -1,4 +1,4 @@
-"""Controllers: set commands at their own rate."""
+"""Controllers, which set commands at individual rates."""
 
 from __future__ import annotations
 
@@ -20,64 +20,64 @@ if TYPE_CHECKING:
 
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
-"""Commands and held inputs by name (others stay), or all commands in order, or None for no change."""
+"""Commands and held inputs keyed by name (others do not change), all commands in order, or None for no change."""
 
 
 class Measured(NamedTuple):
     """Last reading of a sensor."""
 
     frame: str
-    """Name of the frame or body that carries it; empty if there is none."""
+    """Name of the frame or body that carries the sensor; empty if the sensor has no frame."""
     values: np.ndarray
-    """Its values, in the order of its channels, shape (n,); NaN before a run begins."""
+    """Values in the order of the channels, shape (n,); NaN before a run begins."""
     labels: tuple[str, ...] = ()
-    """Names of its channels."""
+    """Names of the channels."""
 
 
 class Controller(Described, abc.ABC):
-    """Base class of controllers. Their whole memory must be in `memory`, so that a run can be resumed.
+    """Base class of controllers. All memory of a controller must be in `memory`, so that a run can be resumed.
 
-    Arguments of its constructor are keys in scenario files; their annotations are checked.
+    Arguments of the constructor are keys in scenario files; their annotations are checked.
     """
 
     period: float
-    """Time between two of its calls [s]."""
+    """Time between two calls [s]."""
     batched: ClassVar[bool] = False
-    """True if each call is for all n worlds: arrays of the state, memory, measured and signal values are of shape (n, ...),
-    commands and messages of each world. A simulation is one world."""
+    """True if one call serves all n worlds: arrays of the state, memory, measurements and signals have shape (n, ...), and
+    commands and messages are given for each world. A simulation has one world."""
     memory: np.ndarray = np.zeros(0)
-    """Memory, shape (nm,), available once started; part of the state of a simulation."""
+    """Memory, shape (nm,), available after `start`; part of the state of a simulation."""
     signals: Mapping[str, str] = MappingProxyType({})
-    """Recorded variables besides its commands, name to unit, such as {"reference.x": "m"}; fixed once it has started."""
+    """Units of recorded signals, keyed by name, such as {"reference.x": "m"}; constant after `start`."""
     signal_values: np.ndarray = np.zeros(0)
-    """Values of its signals at its last call, in order, shape (ns,); NaN before the first call."""
+    """Values of the signals at the last call, in order, shape (ns,); NaN before the first call."""
     measured: Mapping[str, Measured] = MappingProxyType({})
-    """Sensors by name, set before `start` and each call; sensors without a reading yet are absent during calls."""
+    """Readings keyed by sensor, set before `start` and each call; calls omit sensors without a reading."""
     notes: Sequence[str] = ()
-    """Facts known after its start, such as its margins, for the summary of a run."""
+    """Properties known after `start`, such as stability margins, for the summary of a run."""
     messages: Sequence[Any] = ()
-    """Messages of its last call, for the messages of the run: texts, or if it is batched, a sequence of them for each world."""
+    """Messages of the last call, which are added to those of the run; a batched controller gives one sequence per world."""
 
     def start(self, simulation: Simulation) -> None:
-        """Look up names and compile; called once per simulation, before the first call.
+        """Prepare the controller, for example look up names and compile; called once per simulation, before the first call.
 
-        Do not use the simulation's current state: a resumed run starts elsewhere.
+        Do not use the current state of the simulation, because a resumed run starts at a different state.
 
         Args:
-            simulation: The simulation that it will control.
+            simulation: Simulation to control.
         """
 
     @abc.abstractmethod
     def __call__(self, state: State) -> Commands:
-        """Return the commands at a state."""
+        """Return the commands for a state."""
 
     def idle(self, state: State) -> None:
-        """Advance while control is off: measurements continue, nothing is commanded, and signals are NaN."""
+        """Advance while control is off: measurements continue, no commands are set, and signals are NaN."""
         self.signal_values, self.messages = np.full((*np.shape(state.t), len(self.signals)), np.nan), ()
 
 
 class FunctionController(Controller):
-    """A function of the state as a controller. It must have no memory. `function`: from the state to commands."""
+    """Controller that calls a function without memory. `function`: function of the state that returns commands."""
 
     def __init__(self, function: Callable[[State], Commands], period: float) -> None:
         self.function, self.period = function, positive(period, "period")
@@ -90,13 +90,13 @@ class FunctionController(Controller):
 
 
 def as_controller(controller: Any, period: float | None) -> Controller | None:
-    """Convert a caller's controller: a `Controller`, or a function and a period.
+    """Return a controller for an argument, which is a `Controller`, a function with a period, or None.
 
-    `controller`: the given controller, or None; `period`: time between two calls [s], for a function.
+    `controller`: argument to convert. `period`: time between two calls of a function [s].
     """
     if controller is None:
         if period is not None:
-            raise ValueError(f"period is {period!r}, but there is no controller; omit it, or give a controller")
+            raise ValueError(f"period is {period!r}, but there is no controller; omit period, or give a controller")
         return None
     if isinstance(controller, type):
         name = controller.__name__
@@ -104,8 +104,8 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
     if isinstance(controller, Controller):
         if not hasattr(controller, "period"):
             raise TypeError(
-                f"controller {type(controller).__name__} has no period: set the time between two of its calls [s], "
-                "period = 0.02 in its class, or self.period"
+                f"controller {type(controller).__name__} has no period; set the time between two calls [s] with "
+                "period = 0.02 in the class, or self.period"
             )
         if period is not None and positive(period, "period") != float(controller.period):
             raise ValueError(
@@ -118,18 +118,18 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
     remembers = [name for name in ("memory", "start", "period") if hasattr(controller, name)]
     if remembers and not isinstance(controller, type(as_controller)):
         raise TypeError(
-            f"controller {type(controller).__name__} has {', '.join(remembers)}: derive its class from hydromechs.Controller, "
+            f"controller {type(controller).__name__} has {', '.join(remembers)}; derive its class from hydromechs.Controller, "
             "so that a run can be resumed"
         )
     if period is None:
-        raise ValueError("the controller has no period: set the time between two of its calls, period=0.02")
+        raise ValueError("the controller has no period; set the time between two calls [s], such as period=0.02")
     return FunctionController(controller, period)
 
 
 def own_controller(controller: Controller) -> Controller:
-    """Return a copy of a controller for one simulation, so that others with the same object do not interfere.
+    """Return a copy of a controller for one simulation, so that simulations with the same controller do not interfere.
 
-    `controller`: result of `as_controller`; a function has no memory and is not copied.
+    `controller`: result of `as_controller`. A function has no memory and is not copied.
     """
     if isinstance(controller, FunctionController):
         return controller
@@ -138,12 +138,12 @@ def own_controller(controller: Controller) -> Controller:
     except Exception as error:
         raise TypeError(
             f"controller {type(controller).__name__} cannot be copied for the simulation: {error}; "
-            "open files and devices in its start, which runs on the copy"
+            "open files and devices in start, which runs on the copy"
         ) from error
 
 
 def signals_of(controller: Controller, signals: Mapping[str, str], *worlds: int) -> np.ndarray:
-    """Return values of a controller's signals, a copy, shape (*worlds, ns); `signals` are those at its start."""
+    """Return a copy of the signal values of a controller, shape (*worlds, ns); `signals` are its signals after `start`."""
     values, shape = np.array(controller.signal_values, dtype=float), (*worlds, len(signals))
     if values.shape != shape:
         raise ValueError(f"signal_values must have shape {shape} ({', '.join(signals)}), got {values.shape}")
@@ -151,14 +151,14 @@ def signals_of(controller: Controller, signals: Mapping[str, str], *worlds: int)
 
 
 def check_free_in_world(model: Model, body: int) -> None:
-    """Raise `ValueError` unless position and orientation of a body's free joint are those of the body in the world.
+    """Raise `ValueError` unless the coordinates of the free joint of a body are its pose in the world.
 
-    They differ if the joint has an offset origin, or is on a body that can move or is not at the world's origin.
+    They differ if the joint has an offset origin, or if its parent moves or is not at the origin of the world.
     """
     name, parent = model.body_names[body], model.parent[body]
     if parent >= 0 and model.moves[parent]:
         text = f"the free joint of {name!r} is on {model.body_names[parent]!r}, which moves"
-        raise ValueError(f"{text}; control needs its pose in the world: remove the parent")
+        raise ValueError(f"{text}; remove the parent, because control requires the pose in the world")
     q = model.initial().q.copy()
     q[model.q_slices[body]] = (0, 0, 0, 1, 0, 0, 0)
     kin = kinematics(model, q, np.zeros(model.nv))
@@ -166,6 +166,6 @@ def check_free_in_world(model: Model, body: int) -> None:
     if np.abs(p).max() > 1e-9 or np.abs(R - np.eye(3)).max() > 1e-9:
         xyz = ", ".join(f"{x:.3g}" for x in p)
         raise ValueError(
-            f"the free joint of {name!r} has an offset origin, ({xyz}) m; control needs its pose in the world: remove the "
-            "origin, and give the joint's position and orientation"
+            f"the free joint of {name!r} has an offset origin, ({xyz}) m, but control requires the pose in the world; "
+            "remove the origin, and set position and orientation of the joint"
         )

@@ -1,4 +1,4 @@
-"""Energy ledger of a run: stored and accounted energy at its start, and changes since then."""
+"""Energy ledger of a run: stored energies and work at the start, and their changes since then."""
 
 from collections.abc import Mapping
 
@@ -10,36 +10,37 @@ from ._layout import Layout
 
 
 def size(layout: Layout) -> int:
-    """Length of `State.energy_ledger`."""
+    """Return the length of `State.energy_ledger`."""
     return len(STORED_ENERGIES) + len(layout.causes)
 
 
 def accounted(layout: Layout, x: np.ndarray) -> np.ndarray:
-    """Work of each cause, integrated in velocities and internal states [J], shape (..., nc)."""
+    """Return the integrated work of each cause from velocities and internal states `x` [J], shape (..., nc)."""
     return x[..., x.shape[-1] - len(layout.causes) :]
 
 
 def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return a ledger that starts at an instant, as in `State.energy_ledger`.
+    """Return the ledger of a run that starts at an instant, as in `State.energy_ledger`.
 
-    `x`: velocities and internal states there, shape (nv + nz,); `observed`: stored energies there, by name [J].
+    `x`: velocities and internal states at the start, shape (nv + nz,). `observed`: stored energies at the start [J], keyed by
+    name.
     """
     return np.concatenate([*(np.atleast_1d(observed[name]) for name in STORED_ENERGIES), accounted(layout, x)])
 
 
 def unknown(layout: Layout) -> np.ndarray:
-    """Return the ledger of a state without a recording: stored energies are unknown, and no work is done."""
+    """Return the ledger of a state without a recording, with unknown stored energies and zero work."""
     return np.concatenate([np.full(len(STORED_ENERGIES), np.nan), np.zeros(len(layout.causes))])
 
 
 def audited(
     layout: Layout, ledger: np.ndarray, x: np.ndarray, observed: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the work of each cause and the energy residual since the ledger's start [J], shapes (..., nc) and (...).
+    """Return the work of each cause and the energy residual since the start of the ledger [J], shapes (..., nc) and (...).
 
         residual = Σ (E − E_0) − Σ (W − W_0)   over stored energies E and causes of work W
 
-    `ledger`: as in `State.energy_ledger`; `observed`: stored energies, by name [J], shape (...) each.
+    `ledger`: start values, as in `State.energy_ledger`. `observed`: stored energies [J], keyed by name, shape (...) each.
     """
     stored, before = np.split(ledger, [len(STORED_ENERGIES)])
     work = accounted(layout, x) - before

@@ -1,6 +1,6 @@
 """Quantities at one instant: forces by cause, accelerations, rates of internal states, powers and energies.
 
-They are one function of plant, time, state and inputs; the trace keeps only the needed parts.
+One function of plant, time, state and inputs computes all of them; a trace keeps only the required parts.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,33 +23,36 @@ from ._water import MotionAt, Water, fluid_at
 
 
 class Evaluation(NamedTuple):
-    """Quantities at one instant."""
+    """Quantities of a plant at one instant."""
 
     vdot: Array
-    """v̇, shape (nv,)."""
+    """Acceleration v̇ [m/s², rad/s², ...], shape (nv,)."""
     zdot: Array
-    """Rates of the internal states and powers of the causes, shape (nz,)."""
+    """Rates of the internal states, and powers of the causes [W], shape (nz,)."""
     tau: Array
-    """Joint forces of drives, friction, stops and prescribed motions, shape (nv,)."""
+    """Joint forces of drives, friction, stops and prescribed motions [N, N·m], shape (nv,)."""
     forces: dict[str, Array]
-    """Wrench on each body in its axes about its origin by label [N, N·m], shape (nb, 6): "drag" (drag, damping and lift; all of
-    custom hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r (at a free surface with the force of the change of
-    M_A), "buoyancy" (in water at rest), "fluid_acceleration" (force of the displaced water's acceleration in waves and gusts),
-    "weight", and those of components."""
+    """Wrench on each body in body axes about its origin [N, N·m], shape (nb, 6), keyed by label.
+
+    The labels are "drag" (drag, damping and lift; all of custom hydrodynamics), "added_mass" (−M_A V̇_r − V_r ×* M_A V_r; at a
+    free surface, plus the force due to the change of M_A), "buoyancy" (in still water), "fluid_acceleration" (Froude-Krylov
+    force in waves and gusts), "weight", and the labels of components.
+    """
     added_mass: Array
-    """M_A of each body about its origin in its axes, linear first [kg, kg·m, kg·m²], shape (nb, 6, 6)."""
+    """Added inertia M_A of each body in body axes about its origin, linear first [kg, kg·m, kg·m²], shape (nb, 6, 6)."""
     outputs: tuple[dict[str, Scalar | Array], ...]
     """Recorded values of each component."""
     now: Now
-    """Poses, velocities and water that are passed to components."""
+    """Poses, velocities and water passed to components."""
     acceleration: Array
-    """Rates of the components in the velocity of each body [m/s², rad/s²], shape (nb, 6)."""
+    """Time derivatives of the velocity components of each body in body axes [m/s², rad/s²], shape (nb, 6)."""
     constraint_wrench: Array
-    """Wrench of all constraints on each body in its axes about its origin [N, N·m], shape (nb, 6)."""
+    """Wrench of all constraints on each body in body axes about its origin [N, N·m], shape (nb, 6)."""
     constraint_free: Array
-    """Number of undetermined constraint forces of each group, which are set to 0, shape (ng,)."""
+    """Number of undetermined constraint forces in each group, which are set to 0, shape (ng,)."""
     constraint_pivot: Array
-    """Smallest pivot over the largest of each group's scaled system, about its inverse condition number, shape (ng,)."""
+    """Ratio of the smallest to the largest pivot in the scaled system of each group, approximately its inverse condition
+    number [-], shape (ng,)."""
     fluid_velocity: Array
     """Velocity of the undisturbed water at each body, in world axes [m/s], shape (nb, 3)."""
     elastic_energy: Scalar
@@ -57,22 +60,23 @@ class Evaluation(NamedTuple):
     kinetic_energy_body: Scalar
     """Kinetic energy of the bodies and geared rotors [J]."""
     kinetic_energy_fluid: Scalar
-    """½ Σ V_rᵀ M_A V_r of the water that moves with the bodies [J]."""
+    """Kinetic energy ½ Σ V_rᵀ M_A V_r of the water that moves with the bodies [J]."""
     potential_energy: Scalar
-    """Potential energy of weight and buoyancy, zero at the world's origin; of weight alone if waves move the surface [J]."""
+    """Potential energy of weight and buoyancy, zero at the origin of the world [J]; of weight only if waves move the surface.
+    """
 
 
 class Acted(NamedTuple):
     """Actions of components at one instant."""
 
     actions: list[Action]
-    """Kind and units of each component's custom records."""
+    """Action of each component."""
     power: dict[str, Scalar]
-    """Power by cause [W]; entries of the water are still 0."""
+    """Power [W], keyed by cause; the entries of the water are still 0."""
     pushed: dict[str, list[Array]]
-    """Wrenches on bodies by label, shape (6,) each."""
+    """Wrenches on bodies in body axes [N, N·m], keyed by label, shape (6,) each."""
     joint: list[Scalar]
-    """Joint forces, one for each degree of freedom."""
+    """Joint force of each degree of freedom [N, N·m]."""
     rates: list[Scalar]
     """Rates of the internal states."""
     elastic: Scalar
@@ -80,7 +84,7 @@ class Acted(NamedTuple):
 
 
 def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int] | None = None) -> Acted:
-    """Return the actions of components at one instant: of those with the indices `which`, by default of all."""
+    """Return the actions of components at one instant. `which`: indices of the components; defaults to all."""
     layout, nv = plant.layout, now.model.nv
     numbers = range(len(plant.components)) if which is None else which
     given = [layout.of_component(k, z, inputs) for k in numbers]
@@ -120,9 +124,9 @@ def derivative(
     motion: MotionAt = fluid_at,
     each: Each | None = None,
 ) -> Array:
-    """ẏ of y = (u, v, z) in the chart around q, shape (2 nv + nz,).
+    """Return ẏ of y = (u, v, z) in the chart around q, shape (2 nv + nz,).
 
-    `q`: configuration at the centre of the chart, shape (nq,); `u`: coordinates in the chart, shape (nv,).
+    `q`: configuration at the centre of the chart, shape (nq,). `u`: coordinates in the chart, shape (nv,).
     """
     here = dynamics.retract(plant.model, q, u)
     e = evaluate(plant, t, here, v, z, inputs, motion, each)
@@ -165,9 +169,9 @@ def _mechanics(
     wrench: Array,
     power: dict[str, Scalar],
 ) -> dict[str, Any]:
-    """Return the fields of an `Evaluation` that follow from the given forces; the forces are those of the water.
+    """Return the mechanical fields of an `Evaluation`; its `forces` are only those of water and weight.
 
-    Powers are added to `power`, forces of constraints to `outputs`.
+    Powers are added to `power`, and forces of constraints and motions to `outputs`.
     """
     q, v, kin, nb = now.q, now.v, now.kin, model.nb
     nonuniform = water.motions(model)
@@ -206,7 +210,7 @@ def _mechanics(
             out |= joint.record(own)
             power[c.cause] = power[c.cause] + own @ v[joint.dofs]
 
-    # the water's forces by cause
+    # hydrodynamic forces by cause
     of_water = _water_forces(plant, model, kin, b, motions, vdot, power)
     kinetic, fluid, potential = _energies(plant, model, kin, motions, v)
     return dict(
@@ -233,7 +237,7 @@ def _seen_by(motion: hydro.WetMotion) -> Array:
 def _accelerations(
     plant: Plant, model: Model, b: dynamics.Balance, actions: Sequence[Action], tau: Array
 ) -> tuple[Array, Array]:
-    """Return v̇ without constraints, shape (nv,), and all joint forces, including those of prescribed motions, shape (nv,)."""
+    """Return v̇ without constraints, and all joint forces, including those of prescribed motions, shape (nv,) each."""
     if not plant.given_motion:
         return dynamics.articulated_body(model, b, tau, plant.armature), tau
     known: dict[int, Scalar] = {}
@@ -244,26 +248,26 @@ def _accelerations(
 
 
 def _added_masses(model: Model, motions: Sequence[hydro.WetMotion] | None) -> list[Array]:
-    """Return M_A of each body, shape (6, 6) each; zero for a dry one."""
+    """Return the added inertia of each body [kg, kg·m, kg·m²], shape (6, 6) each; zero for a dry body."""
     if motions is None:
         return [np.zeros((6, 6)) for _ in model.bodies]
     return [hydro.added_mass(body, motion) for body, motion in zip(model.bodies, motions, strict=True)]
 
 
 def _check_armature(plant: Plant, numbers: Collection[int], actions: Sequence[Action]) -> None:
-    """Check that rotor inertias are constant: effects of their change are not in the equations."""
+    """Raise `ValueError` unless rotor inertias are constant, because the equations do not include their changes."""
     for k, action in zip(numbers, actions, strict=True):
         c, first = plant.components[k], plant.first_actions[k]
         now, then = ([np.asarray(inertia) for _, inertia in a.armature] for a in (action, first))
         if len(now) != len(then) or any(x.dtype == object or x != y for x, y in zip(now, then, strict=True)):
             raise ValueError(
-                f"component {c.name!r} ({type(c).__name__}): its armature changes with time, state, inputs or open parameters; "
-                "it must be a constant"
+                f"component {c.name!r} ({type(c).__name__}): the armature changes with time, state, inputs or open "
+                "parameters; return a constant armature"
             )
 
 
 def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
-    """Power of a component in the energy balance [W]."""
+    """Return the power of a component in the energy balance [W]."""
     if action.power is not None:
         return action.power
     total: Scalar = 0.0
@@ -275,7 +279,7 @@ def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
 
 
 def inertia_matrix(plant: Plant, t: Scalar, q: Array, v: Array, inputs: Array) -> Array:
-    """Return the joint-space inertia with geared rotors and the added mass of wet parts, shape (nv, nv)."""
+    """Return the joint-space inertia with added mass of wet parts and geared rotors, shape (nv, nv)."""
     plant = plant.opened(inputs)
     model = plant.model
     kin = dynamics.kinematics(model, q, v)
@@ -299,7 +303,7 @@ def _water_forces(
     vdot: Array,
     power: dict[str, Scalar],
 ) -> dict[str, Array]:
-    """Return forces of water and weight on each body by label, shape (6,) each; add their powers to `power`."""
+    """Return forces of water and weight on each body [N, N·m], keyed by label, shape (nb, 6); add their powers to `power`."""
     drag, added, buoyancy, moved = ([np.zeros(6) for _ in range(model.nb)] for _ in range(4))
     if motions is not None:
         world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
@@ -321,7 +325,7 @@ def _water_forces(
 def _energies(
     plant: Plant, model: Model, kin: dynamics.Kinematics, motions: Sequence[hydro.WetMotion] | None, v: Array
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """Return kinetic energy of bodies and rotors, kinetic energy of the water, potential energy [J]."""
+    """Return the kinetic energy of bodies and rotors, the kinetic energy of the water, and the potential energy [J]."""
     kinetic: Scalar = 0.0
     fluid: Scalar = 0.0
     potential: Scalar = 0.0

@@ -1,4 +1,4 @@
-"""Events: level crossings of quantities or time, their actions and messages."""
+"""Events: level crossings of quantities or time, with actions and messages."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from ._observe import body_poses, coordinates, quantities
 from ._plant import Plant
 
 SWITCH = "closed"
-"""Held input of components that open and close."""
+"""Name of the held input of components that open and close."""
 
 
 def wrench_places(plant: Plant) -> dict[str, list[int]]:
-    """Return, for each body with an external wrench, the indices of its six numbers among the held inputs."""
+    """Return the indices of external wrenches in the held inputs, 6 per body, keyed by body."""
     na = len(plant.layout.commands)
     pairs = zip(plant.components, plant.layout.u, strict=True)
     return {body: [i - na for i in u.values()] for c, u in pairs if (body := c.external_body) is not None}
 
 
 def switch_places(plant: Plant) -> dict[str, int]:
-    """Return, for each component that opens and closes, the index of its switch among the held inputs."""
+    """Return the indices of switches in the held inputs, keyed by the component that opens and closes."""
     na = len(plant.layout.commands)
     pairs = zip(plant.components, plant.layout.u, strict=True)
     return {c.name: u[SWITCH] - na for c, u in pairs if u.get(SWITCH, -1) >= na}
@@ -43,11 +43,11 @@ def settled_targets(
 ) -> dict[str, float]:
     """Return commands that stop moving servo targets at their current values.
 
-    A controller sets a servo's target and the target's rate until the next call. Without a further call the target would move
+    A controller sets a target and a target rate for a servo until its next call. Without another call, the target would move
     past the stops.
 
-    `layout`: layout of the plant's inputs; `command`: current commands, shape (na,); `held`: current held inputs, shape (nh,);
-    `joints`: names of the joints; all if None.
+    `layout`: layout of the inputs of the plant. `command`: current commands, shape (na,). `held`: current held inputs, shape
+    (nh,). `joints`: names of the joints; None for all joints.
     """
     out: dict[str, float] = {}
     places = {name: k for k, name in enumerate(layout.held)}
@@ -61,34 +61,34 @@ def settled_targets(
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Actions taken when a quantity crosses a level (use the quantity "time" for an instant)."""
+    """Actions taken when a quantity crosses a level; the quantity "time" defines an instant."""
 
     name: str
-    """Label."""
+    """Name of the event."""
     quantity: str
-    """A recorded quantity such as "depth.vehicle", "tilt_deg.vehicle", "contact_force.foot_1 on floor" or "time"."""
+    """Recorded quantity, such as "depth.vehicle", "tilt_deg.vehicle", "contact_force.foot_1 on floor" or "time"."""
     level: Finite
-    """Level to cross [in the quantity's unit]."""
+    """Level to cross [unit of the quantity]."""
     direction: Literal["rising", "falling", "either"] = "either"
-    """Direction of the crossing: rising, falling or either."""
+    """Direction of the crossing: "rising", "falling" or "either"."""
     stop: bool = False
     """True if the run ends at the event."""
     command: tuple[tuple[str, float], ...] = ()
-    """Commands to set when it happens, by actuator [in its unit]."""
+    """Commands to set at the event [unit of the actuator], keyed by actuator."""
     wrench: tuple[tuple[str, Vector6], ...] = ()
-    """Wrenches to apply to external bodies when it happens, in body axes, by body [N, N·m]."""
+    """External wrenches to apply at the event, in body axes [N, N·m], keyed by body."""
     grasp: tuple[str, ...] = ()
-    """Names of grasps that close when it happens."""
+    """Names of grasps that close at the event."""
     release: tuple[str, ...] = ()
-    """Names of grasps that open when it happens."""
+    """Names of grasps that open at the event."""
     control: Literal["on", "off"] | None = None
-    """Turns the controller "off" or "on"; unchanged if omitted."""
+    """State of the controller after the event, "on" or "off"; unchanged if omitted."""
 
     def __post_init__(self) -> None:
         check_fields(self, f"event {self.name!r}: Event")
         for key in ("name", "quantity"):
             if not isinstance(getattr(self, key), str):
-                raise FieldError(f"Event.{key}", getattr(self, key), "must be a text")
+                raise FieldError(f"Event.{key}", getattr(self, key), "must be text")
         for key in ("command", "wrench", "grasp", "release"):
             value = getattr(self, key)
             if not isinstance(value, Iterable):
@@ -110,33 +110,33 @@ class Event:
             value = getattr(self, key)
             object.__setattr__(self, key, (value,) if isinstance(value, str) else tuple(value))
         if self.direction not in ("rising", "falling", "either"):
-            raise ValueError(f"event {self.name!r}: direction is {self.direction!r}, must be rising, falling or either")
+            raise ValueError(f"event {self.name!r}: direction is {self.direction!r}, must be 'rising', 'falling' or 'either'")
         if self.control not in ("on", "off", None):
-            raise ValueError(f"event {self.name!r}: control is {self.control!r}, must be on or off, or omitted")
+            raise ValueError(f"event {self.name!r}: control is {self.control!r}, must be 'on' or 'off'; omit it for no change")
 
     @property
     def acts(self) -> bool:
-        """True if it changes anything."""
+        """True if the event changes the simulation."""
         return bool(self.stop or self.command or self.wrench or self.switches or self.control)
 
     @property
     def switches(self) -> dict[str, float]:
-        """Grasps that open (0) and close (1), by name."""
+        """Switches of grasps, keyed by name: 0 to open, 1 to close."""
         return dict.fromkeys(self.release, 0.0) | dict.fromkeys(self.grasp, 1.0)
 
     @property
     def message(self) -> str:
-        """Message about the event, without the time."""
+        """Message about the event without the time."""
         return f"{self.name} ({self.quantity} crosses {self.level:g})"
 
     def closing(self, lost: np.ndarray, plant: Plant, q: np.ndarray, before: np.ndarray) -> list[list[str]]:
-        """Return the messages about grasps that it closes in each world.
+        """Return the messages about grasps that the event closes, one list per world.
 
         Args:
             lost: Energy lost in the impact [J], shape (worlds,).
-            plant: The simulated plant.
-            q: Its configuration, shape (worlds, nq).
-            before: Its inputs until then, shape (worlds, nu).
+            plant: Simulated plant.
+            q: Configurations, shape (worlds, nq).
+            before: Inputs before the event, shape (worlds, nu).
         """
         out: list[list[str]] = [[] for _ in lost]
         switches, na = switch_places(plant), len(plant.layout.commands)
@@ -157,7 +157,7 @@ class Event:
 
 
 def opening_events(components: Iterable[Component]) -> tuple[Event, ...]:
-    """Return the events at which components open on their own, such as grasps at their maximum force."""
+    """Return the events at which components open automatically, such as grasps at their maximum force."""
     limits = ((c.name, c.opens_at) for c in components)
     return tuple(
         Event(name=f"{name} opens", quantity=at[0], level=at[1], direction="rising", release=(name,))
@@ -167,7 +167,7 @@ def opening_events(components: Iterable[Component]) -> tuple[Event, ...]:
 
 
 def inputs_after(event: Event, plant: Plant, inputs: np.ndarray, t: ArrayLike) -> np.ndarray:
-    """Return inputs with the commands, wrenches and switches of an event, shape (..., nu), at times [s], shape (...)."""
+    """Return inputs with the commands, wrenches and switches of an event at times `t` [s], shape (...); shape (..., nu)."""
     layout, after = plant.layout, inputs.copy()
     na, names = len(layout.commands), [*layout.commands, *layout.held]
     if event.control == "off":
@@ -184,20 +184,20 @@ def inputs_after(event: Event, plant: Plant, inputs: np.ndarray, t: ArrayLike) -
 
 
 def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the dimensions of the quantities available to events: all that are independent of the start of the run.
+    """Return the dimensions of the quantities that events can watch, keyed by name.
 
-    See `quantities`.
+    These are all `quantities` that do not depend on the start of the run.
     """
     return {name: dims for name, dims in quantities(plant, signals).items() if name != "energy_residual"}
 
 
 def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, str], start: float, step: float) -> None:
-    """Raise `KeyError` for an event with an unknown quantity or component, `ValueError` for one that can never happen.
+    """Raise `KeyError` for events with unknown quantities or components, and `ValueError` for events that cannot occur.
 
-    Time only increases, and a time must exceed the start, and 0, by more than a millionth of a step.
+    Time only increases, so the time of an event must exceed the start by more than a millionth of a step. A resumed run may
+    start after the event.
 
-    `signals`: signals of its controller, name to unit; `start`: time at the start [s]; a resumed run starts after events that
-    have happened; `step`: step [s].
+    `signals`: units of the controller signals, keyed by signal. `start`: initial time [s]. `step`: step [s].
     """
     variables, labels = watchable(plant, signals), coordinates(plant, signals)
     wrenches, switches = wrench_places(plant), switch_places(plant)
@@ -209,33 +209,33 @@ def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, st
         if event.quantity == "time" and event.direction == "falling":
             raise ValueError(f"event {event.name!r}: direction is falling, but time only increases; remove direction")
         if event.quantity == "time" and not event.level > min(start, 0.0) + slack(min(start, 0.0), step):
-            text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from {min(start, 0.0):g} s on"
-            raise ValueError(f"{text}; for initial commands use 'commands'")
+            text = f"event {event.name!r}: time never crosses {event.level:g} s in a run that starts at {min(start, 0.0):g} s"
+            raise ValueError(f"{text}; set initial commands with 'commands'")
         named: tuple[tuple[str, Iterable[str], Collection[str]], ...] = (
             ("actuator", dict(event.command), plant.layout.commands),
-            ("external wrench on", dict(event.wrench), wrenches),
+            ("external body", dict(event.wrench), wrenches),
             ("grasp", event.switches, switches),
         )
         for what, names, known in named:
             for name in names:
                 if name not in known:
-                    raise KeyError(f"event {event.name!r}: no {what} {name!r}{nearest(name, known)}")
+                    raise KeyError(f"event {event.name!r}: unknown {what} {name!r}{nearest(name, known)}")
 
 
 class Crossing(NamedTuple):
-    """Event that occurred."""
+    """Occurrence of an event."""
 
     at: Point
-    """Point of the trajectory."""
+    """Point of the trajectory at the event."""
     watched: Watched
-    """Message."""
+    """Watched event that occurred."""
 
 
 class Watched:
-    """An event of a running simulation: detects changes of its sign at checks, and locates the instant.
+    """Event in a running simulation, which detects sign changes between checks and locates the instant.
 
-    `value`: the quantity at a point of the trajectory; `step`: step of the simulation [s]; times within a millionth of it count
-    as one instant.
+    `value`: function that returns the quantity at a point of the trajectory. `step`: step of the simulation [s]; times within
+    a millionth of a step count as one instant.
     """
 
     def __init__(self, event: Event, value: Callable[[Point], float], at: Point, step: float) -> None:
@@ -252,9 +252,9 @@ class Watched:
         self.last = self._off(at)
 
     def crossing(self, before: Point, after: Point, advance: Callable[[Point, float], Point]) -> Crossing | None:
-        """Return the point at which it happened between two points, or None.
+        """Return the occurrence of the event between two points, or None.
 
-        `before`: the point of the previous check; `advance`: function that integrates from a point to a time.
+        `before`: point of the previous check. `advance`: function that integrates from a point to a time.
         """
         now, last = self._off(after), self.last
         if self.event.quantity == "time" and now == 0.0:
@@ -283,9 +283,9 @@ class Watched:
 def first_crossings(
     watch: Sequence[Watched], before: Point, after: Point, advance: Callable[[Point, float], Point]
 ) -> tuple[list[Crossing], Point]:
-    """Return the events between two points up to the first one with an action, in order, and the point from which to continue.
+    """Return the events between two points up to the first event with an action, and the point from which to continue.
 
-    `before`: the point of the previous check; `advance`: function that integrates from a point to a time.
+    `before`: point of the previous check. `advance`: function that integrates from a point to a time.
     """
     found = [c for c in (w.crossing(before, after, advance) for w in watch) if c is not None]
     acting = [c.at for c in found if c.watched.event.acts]

@@ -1,4 +1,4 @@
-"""External forces on a mechanism of rigid bodies: all effects of a plant that another physics engine lacks."""
+"""External forces on a mechanism of rigid bodies: all effects of a plant that a third-party physics engine lacks."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from ._water import MotionAt, fluid_at
 
 
 class ExternalTerms(NamedTuple):
-    """Remaining terms of the equations of motion M_RB v̇ + c_RB = τ' − M_A v̇, of which an engine computes only the left side."""
+    """Terms of M_RB v̇ + c_RB = τ' − M_A v̇ for a third-party engine, which computes only the left side."""
 
     force: Array
-    """τ', all forces but those of acceleration: of joints, and Σ Jᵀ F of the bodies, weight included, shape (nv,)."""
+    """Generalised force τ' of joints and bodies (Σ Jᵀ F), including weight, without acceleration forces [N, N·m], shape (nv,).
+    """
     added: Array
-    """M_A, joint-space added inertia, shape (nv, nv)."""
+    """Joint-space added inertia M_A, shape (nv, nv)."""
     rigid: Array
-    """M_RB, joint-space inertia of the rigid bodies, shape (nv, nv)."""
+    """Joint-space inertia M_RB of the rigid bodies, shape (nv, nv)."""
     carried_bias: Array
-    """c of the inertias that the engine has in addition to those of the rigid bodies, shape (nv,)."""
+    """Bias force c of the inertias that the engine adds to the rigid bodies [N, N·m], shape (nv,)."""
     carried: Array
-    """Their joint-space inertia, shape (nv, nv)."""
+    """Joint-space inertia of the inertias that the engine adds, shape (nv, nv)."""
     zdot: Array
     """Rates of the internal states, shape (nz,)."""
 
@@ -47,11 +48,11 @@ def external_terms(
 ) -> ExternalTerms:
     """Return forces and added inertia at one instant.
 
-    The force of added mass on a body is −M_A V̇ and a remainder that depends on pose and velocities; Σ Jᵀ M_A J v̇ is added
-    back, and the remainder stays. Constraints are solved here, with the added mass and the engine's contact forces of the last
-    step.
+    The added-mass force on a body is −M_A V̇ plus a remainder that depends on pose and velocities. Σ Jᵀ M_A J v̇ is added, so
+    that only the remainder is part of the forces. Constraints are solved with the added mass and the contact forces of the
+    engine in the last step.
 
-    `carried`: inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6); `inside`: labels of forces
+    `carried`: inertia that the engine adds to each rigid body [kg, kg·m, kg·m²], shape (nb, 6, 6). `inside`: labels of forces
     that the engine itself applies.
     """
     model = plant.opened(inputs).model
@@ -74,9 +75,9 @@ def external_terms(
 
 
 def external_program(programs: PlantPrograms, inside: Collection[str]) -> Compiled:
-    """`external_terms` compiled: (t, q, x, inputs, carried) to the fields of `ExternalTerms`.
+    """Return `external_terms` as a compiled program from (t, q, x, inputs, carried) to the fields of `ExternalTerms`.
 
-    `programs`: of what is simulated; `inside`: labels of forces that the engine itself applies.
+    `programs`: programs of the simulated plant. `inside`: labels of forces that the engine itself applies.
     """
     plant = programs.plant
     model, layout = plant.model, plant.layout

@@ -1,4 +1,4 @@
-"""Initial instant of a run, as components see it."""
+"""Initial instant of a run, which is passed to components."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -19,10 +19,10 @@ from ._water import Water, fluid_at
 class InitialInstant(Now):
     """Initial instant of a run.
 
-    Open parameters, bodies and water are computed on demand: most components need none of them, and a rollout
-    starts in thousands of worlds.
+    Open parameters, bodies and water are computed on demand, because most components need none of them and a rollout starts
+    in thousands of worlds.
 
-    `parameters`: values of open parameters by name; defaults to those of the model.
+    `parameters`: values of open parameters, keyed by name; omitted parameters have their values in the model.
     """
 
     def __init__(self, plant: Plant, t: float, q: Array, v: Array, parameters: Mapping[str, Any]) -> None:
@@ -31,44 +31,44 @@ class InitialInstant(Now):
 
     @cached_property
     def _inputs(self) -> Array:
-        """Inputs of the plant with the run's data; commands and held inputs, which are set later, are 0."""
+        """Inputs of the plant with run data; commands and held inputs, which are set later, are 0."""
         plant = self._plant
         data, _ = plant.data(plant.flow(), self.t, self._parameters)
         return np.concatenate([np.zeros(plant.layout.size - len(data)), data])
 
     @cached_property
     def plant(self) -> Plant:
-        """The plant with the values of its open parameters."""
+        """Plant with the values of its open parameters."""
         return self._plant.opened(self._inputs)
 
     @cached_property
-    def model(self) -> Model:  # type: ignore[override]  # found when asked for
-        """The mechanism with its open parameters."""
+    def model(self) -> Model:  # type: ignore[override]  # computed on request
+        """Model with the values of its open parameters."""
         return self.plant.model
 
     @cached_property
     def kin(self) -> dynamics.Kinematics:
-        """Kinematics."""
+        """Kinematics of the bodies."""
         return dynamics.kinematics(self.model, self.q, self.v)
 
     @cached_property
     def water(self) -> WaterNow:  # type: ignore[override]  # as above
-        """The undisturbed water."""
+        """Undisturbed water."""
         return Water(self.plant, self.t, self.kin, self._inputs, fluid_at)
 
     @cached_property
     def _layout(self) -> Layout:
-        """The layout with the values of open parameters of components, from which their states start."""
+        """Layout whose initial states use the values of open parameters of components."""
         return self.plant.laid_out() if self._plant.opens_components else self._plant.layout
 
     def states(self) -> Array:
-        """Initial internal states of the components, shape (n,)."""
+        """Return the initial internal states of the components, shape (n,)."""
         return self._layout.start(self._layout.state_slots, self)
 
     def inputs(self) -> Array:
-        """Initial commands and held inputs, shape (n,)."""
+        """Return the initial commands and held inputs, shape (n,)."""
         return self._layout.start(self._layout.input_slots, self)
 
     def check(self) -> None:
-        """Raise `ValueError` if a run cannot start here."""
+        """Raise `ValueError` if a run cannot start at this instant."""
         (self.plant if self._plant.opens_components else self._plant).check_start(self)

@@ -1,4 +1,4 @@
-"""Layout of the components' states and inputs in the arrays of programs, addressed by name."""
+"""Layout of the states and inputs of components in the arrays of programs, addressed by name."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,66 +14,66 @@ from hydromechs.values import Array, Scalar
 
 
 class Data(NamedTuple):
-    """Array of a run's numbers that programs take as input: the current, waves, open parameters."""
+    """Array of run data that programs receive as input: current, waves, open parameters."""
 
     name: str
-    """Meaning."""
+    """Name of the array, such as "current"."""
     shape: tuple[int, ...]
-    """Its shape."""
+    """Shape of the array."""
 
 
 class Layout(NamedTuple):
-    """The order of z, the internal states and work integrals, and of u: commands, held inputs, data of the run."""
+    """Order of z (internal states, work integrals) and of u (commands, held inputs, run data)."""
 
     states: tuple[str, ...]
-    """Names of the internal states, then "work.CAUSE" of each cause."""
+    """Names of the internal states, then "work.CAUSE" for each cause."""
     causes: tuple[str, ...]
-    """Sources of work on the mechanism; their work integrals are at the end of z."""
+    """Causes of work on the mechanism; their work integrals are at the end of z."""
     commands: tuple[str, ...]
-    """Names of the commands, the first inputs."""
+    """Names of the commands, which are the first inputs."""
     held: tuple[str, ...]
-    """Names of the inputs that events and the caller set, after the commands."""
+    """Names of the held inputs, which events and callers set; they follow the commands."""
     state_slots: tuple[Slot, ...]
-    """Descriptions of the components' states, in order."""
+    """Descriptions of the component states, in order."""
     input_slots: tuple[Slot, ...]
-    """Descriptions of the components' inputs, commands first."""
+    """Descriptions of the component inputs, commands first."""
     z: tuple[dict[str, int], ...]
-    """For each component, the index in z of each of its states."""
+    """Indices of states in z, one mapping per component."""
     u: tuple[dict[str, int], ...]
-    """For each component, the index in u of each of its inputs."""
+    """Indices of inputs in u, one mapping per component."""
     timed: tuple[dict[str, int], ...]
-    """For each component, the index in u of each number that changes at known times."""
+    """Indices in u of numbers that change at known times, one mapping per component."""
     data: dict[str, tuple[slice, tuple[int, ...]]]
-    """Slice of u and shape of each array of the run's data."""
+    """Slice of u and shape of each array of run data, keyed by name."""
     size: int
-    """Number of inputs, data included."""
+    """Number of inputs, including run data."""
 
     @property
     def nz(self) -> int:
-        """Number of internal states, work integrals included."""
+        """Number of internal states, including work integrals."""
         return len(self.states)
 
     def of_component(self, k: int, z: Array, u: Array) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
-        """Return states and inputs of component k, by their names in the component."""
+        """Return the states and the inputs of component `k`, keyed by their names in the component."""
         inputs = {name: u[i] for name, i in self.u[k].items()}
         inputs |= {name: u[i] for name, i in self.timed[k].items()}
         return {name: z[i] for name, i in self.z[k].items()}, inputs
 
     def array(self, name: str, u: Array) -> Array:
-        """Return an array of the run's data."""
+        """Return the array `name` of the run data."""
         at, shape = self.data[name]
         return np.reshape(u[at], shape)
 
     def start(self, slots: Sequence[Slot], now: Now) -> Array:
         """Return initial values, shape (n,).
 
-        `slots`: some of `state_slots` or `input_slots`; `now`: the instant of the start, see `InitialInstant`.
+        `slots`: entries of `state_slots` or `input_slots`. `now`: initial instant; see `InitialInstant`.
         """
         return np.array([s.value_at(now) for s in slots], dtype=float)
 
 
 def layout_of(model: Model, components: Sequence[Component], causes: Sequence[str], data: Sequence[Data]) -> Layout:
-    """Return the layout of a plant."""
+    """Return the layout of a plant with these components, causes of work and run data."""
     states: list[str] = []
     state_slots: list[Slot] = []
     z: list[dict[str, int]] = []
@@ -91,7 +91,7 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
     for what, listed in (("states", states), ("inputs", names)):
         twice = [name for name, n in Counter(listed).items() if n > 1]
         if twice:
-            raise ValueError(f"two {what} of components are named {twice[0]!r}; names must differ")
+            raise ValueError(f"two {what} of components are named {twice[0]!r}; rename one of them")
     places, at = {}, len(names)
     for d in data:
         n = int(np.prod(d.shape))
@@ -117,12 +117,13 @@ ONE = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class Orientations:
-    """Unit quaternions (w, x, y, z) of rotation matrices R_WB.
+    """Conversion of rotation matrices R_WB to unit quaternions (w, x, y, z) with continuous signs.
 
-    q and −q are the same rotation. The sign is that of the product of the joints' quaternions from the world to the body: those
-    in the configuration, and (cos θ/2, a sin θ/2) of an angle θ. So it is a smooth function of the configuration. For a body on
-    the world with a free or ball joint it is the sign in the configuration; for others, w ≥ 0 with all joints at zero. The
-    rotation of a joint without `MovingStep.turn` is unknown: its quaternion has w ≥ 0 and jumps at 180°.
+    q and −q are the same rotation. The sign is taken from the product of the joint quaternions from the world to the body:
+    quaternions in the configuration, and (cos θ/2, a sin θ/2) for an angle θ about an axis a. The sign is therefore a smooth
+    function of the configuration. A body on the world with a free or ball joint has the sign in the configuration; other
+    bodies have w ≥ 0 with all joints at zero. The rotation of a joint without `MovingStep.turn` is unknown; its quaternion has
+    w ≥ 0 and jumps at 180°.
     """
 
     def __init__(self, model: Model) -> None:
@@ -134,22 +135,22 @@ class Orientations:
         self._first = np.where(self._product(R[None], q[None])[0, :, 0] < -1e-9, -1.0, 1.0)
 
     def __call__(self, R: Array, q: Array) -> Array:
-        """Quaternions (n, nb, 4) of the rotations R_WB of each body (n, nb, 3, 3) at configurations (n, nq)."""
+        """Return quaternions, shape (n, nb, 4), of rotations R_WB, shape (n, nb, 3, 3), at configurations, shape (n, nq)."""
         found = quaternion_from_matrix(R)
         side = np.sum(found * self.signed(R, q), axis=-1)
         return np.where(side < 0.0, -1.0, 1.0)[..., None] * found
 
     @property
     def smooth(self) -> bool:
-        """True if all joints give their quaternions, so that configurations suffice."""
+        """True if the quaternions of all joints are known, so that configurations determine all orientations."""
         return None not in self._parts
 
     def signed(self, R: Array, q: Array) -> Array:
-        """Return the quaternions that have the sign, as calls do; only joints without a quaternion use R."""
+        """Return quaternions with these signs, shape (n, nb, 4); `R` is used only for joints without a known quaternion."""
         return self._first[:, None] * self._product(R, q)
 
     def _product(self, R: Array, q: Array) -> Array:
-        """The joints' quaternions multiplied from the world to each body, shape (n, nb, 4)."""
+        """Return the product of joint quaternions from the world to each body, shape (n, nb, 4)."""
         out: list[Array] = []
         for k, (i, parts) in enumerate(zip(self._parent, self._parts, strict=True)):
             here = np.broadcast_to(ONE[:, None], (4, len(q))) if i < 0 else out[i]
@@ -165,7 +166,7 @@ class Orientations:
 
 
 def _parts(steps: tuple, q: Array) -> list | None:
-    """The rotations among the steps of a joint: those that move, and constant quaternions, shape (4, 1); None if unknown."""
+    """Return the rotations of a joint: moving steps, and constant quaternions, shape (4, 1); None if a rotation is unknown."""
     out: list = []
     for step in steps:
         if not isinstance(step, MovingStep):

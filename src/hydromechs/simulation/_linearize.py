@@ -1,4 +1,4 @@
-"""Linear system of the motion of a plant near an operating point: drives, friction, contacts, water, internal states."""
+"""Linearization of a plant about an operating point, including drives, friction, contacts, water and internal states."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -19,21 +19,21 @@ from ._plant import Plant
 from ._simulation import Simulation
 
 APART = 6e-6
-"""Relative step of central differences, the third root of the rounding error."""
+"""Relative step of central differences, the cube root of the rounding error [-]."""
 NEAR = 1e-7
-"""Distance on both sides of a state within which a corner counts [SI]."""
+"""Distance on both sides of a state within which a corner is detected [SI]."""
 CORNER = 1e-3
-"""Difference of the slopes there, over the largest slope of all, that counts as a corner."""
+"""Minimum difference of the slopes at a corner, relative to the largest slope [-]."""
 DEPENDENT = 1e-9
-"""Singular value, relative to the largest, below which a row of a constraint depends on the others."""
+"""Singular value, relative to the largest singular value, below which constraint rows are linearly dependent [-]."""
 
 
 KEPT = ("command", "held", "parameters")
-"""Fields of the simulation's state that complete a given state."""
+"""Fields of `State` that the simulation supplies if they are missing from a state argument."""
 
 
 class Linearization(NamedTuple):
-    """d/dt x = A x + B w of deviations x = (δ, δv, δz) and w from an operating point, at which x changes by `rates`.
+    """Linear system d/dt x = A x + B w of deviations x = (δ, δv, δz) and w from an operating point with rates `rates`.
 
     δ displaces the configuration on its manifold, q ⊕ δ = integrate(q, δ, 1), so that a quaternion has three coordinates.
     """
@@ -41,27 +41,30 @@ class Linearization(NamedTuple):
     A: np.ndarray
     """System matrix, shape (n, n)."""
     B: np.ndarray
-    """Effect of the commands, shape (n, na)."""
+    """Input matrix of the commands, shape (n, na)."""
     states: tuple[str, ...]
-    """Names of x: "delta.NAME" and "rate.NAME" of each degree of freedom, then the internal states; length n."""
+    """Names of x, length n: "delta.NAME" and "rate.NAME" for each degree of freedom, then the internal states."""
     commands: tuple[str, ...]
-    """Names of the commands; length na."""
+    """Names of the commands, length na."""
     rates: np.ndarray
-    """v̇ and ż at the operating point, 0 at an equilibrium [m/s², rad/s², ...], shape (n − nv,)."""
+    """Rates v̇ and ż at the operating point [m/s², rad/s², ...], 0 at an equilibrium, shape (n − nv,)."""
     corners: tuple[str, ...]
-    """States and commands with different slopes on their two sides, for example where friction starts to slip, contacts touch,
-    or at a point of a thruster's table: no single linear system exists."""
+    """States and commands whose slopes differ between both sides of the operating point, so that no unique linear system
+    exists.
+
+    Examples are the onset of slip or contact, and a point of a thruster table.
+    """
     basis: np.ndarray
-    """Directions of x that closed constraints and prescribed motions allow, orthonormal, shape (n, m); m = n without these."""
+    """Orthonormal basis of x within closed constraints and prescribed motions, shape (n, m); m = n without these."""
     model: Model
-    """The mechanism."""
+    """Model of the mechanism."""
     state: State
-    """The operating point."""
+    """State at the operating point."""
 
     def place(self, name: str) -> int:
-        """Return the index in x of a state, one of `states`."""
+        """Return the index in x of a state named in `states`."""
         if name not in self.states:
-            raise KeyError(f"no state {name!r}{nearest(name, self.states)}")
+            raise KeyError(f"unknown state {name!r}{nearest(name, self.states)}")
         return self.states.index(name)
 
     def __repr__(self) -> str:
@@ -71,23 +74,22 @@ class Linearization(NamedTuple):
 
 
 def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -> Linearization:
-    """Return A and B of the whole plant about a state, with its commands held.
+    """Return the linear system of a complete plant about a state, with constant commands.
 
         d/dt (δ, δv, δz) = A (δ, δv, δz) + B δu,        A = [[K, 1, 0], [∂v̇/∂(δ, v, z)], [∂ż/∂(δ, v, z)]]
 
-    with internal states z of drives, friction, contacts and lines, K δ = −v × δ of a moving frame, and derivatives from the
-    compiled equations; parts without closed-form derivatives (closed grasps, tables of heights) use central
-    differences. The water is that of the state's time. Controllers are not included: their commands are held.
-    Equilibrium is not assumed; `hm.trim` finds one.
+    Here z are the internal states of drives, friction, contacts and lines, and K δ = −v × δ is the effect of a moving frame.
+    Derivatives are computed from the compiled equations; parts without closed-form derivatives (closed grasps, height tables)
+    use central differences. Water properties are evaluated at the time of the state. Controllers are not included; their
+    commands are constant. The state need not be an equilibrium; `hm.trim` computes an equilibrium.
 
     Args:
-        what: A simulation, with its current state, commands and parameters; or a plant, or a model with its own friction and
-            stops.
-        state: The state, with its commands; defaults to that of the simulation, or the model's initial one. Missing
-            commands, held inputs and parameters are those of the simulation.
+        what: A simulation with its current state, commands and parameters; a plant; or a model with its friction and stops.
+        state: Operating point with its commands. Defaults to the state of the simulation, or the initial state of the model.
+            Missing commands, held inputs and parameters are taken from the simulation.
 
     Raises:
-        FieldError: `what` is none of these.
+        FieldError: `what` has another type.
     """
     sim = simulation_at(what, state)
     return _Slopes(sim.plant).at(sim.state, sim.inputs)
@@ -107,7 +109,7 @@ def simulation_at(what: Simulation | Plant | Model, state: State | None) -> Simu
 
 
 class _Slopes:
-    """Rates of a plant's velocities and internal states, and their derivatives."""
+    """Rates of the velocities and internal states of a plant, and their derivatives."""
 
     def __init__(self, plant: Plant) -> None:
         self.plant = plant
@@ -126,7 +128,7 @@ class _Slopes:
         self.program = compiler.trace(rates, shapes, name="linearize", outputs=("rates",))
 
     def at(self, state: State, inputs: np.ndarray) -> Linearization:
-        """Return the linear system at a state, with the inputs of the plant there, shape (nu,)."""
+        """Return the linear system at a state with the inputs of the plant, shape (nu,)."""
         model, layout, nv = self.plant.model, self.plant.layout, self.plant.model.nv
         given = [np.array(state.t), state.q, np.zeros(nv), state.v, state.internal[: self.nz]]
         given += [inputs[: self.na], inputs[self.na :]]
@@ -161,11 +163,14 @@ class _Slopes:
         return compiler.Compiled(compiler.Recipe.of(program, rarely_called=True), 1, 1, program)
 
     def _exact(self, given: list[np.ndarray]) -> list[np.ndarray]:
-        """Return derivatives with respect to δ, v, z and u by differentiation of the program, shape (nv + nz, ...) each."""
+        """Return derivatives with respect to δ, v, z and u by algorithmic differentiation, shape (nv + nz, ...) each."""
         return self._compiled(compiler.jacobian_program(self.program, ("delta", "v", "z", "u")))(given)
 
     def _differences(self, given: list[np.ndarray]) -> list[np.ndarray]:
-        """The same by central differences, extrapolated from two lengths: those of |v| v at rest grow with the length."""
+        """Return the derivatives of `_exact` by central differences, extrapolated from two steps.
+
+        The extrapolation removes errors proportional to the step, such as those of |v| v at rest.
+        """
         out = []
         for k in range(2, 6):
             columns = []
@@ -177,7 +182,7 @@ class _Slopes:
         return out
 
     def _sides(self, given: list[np.ndarray], k: int, i: int, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return slopes of the rates on both sides of entry i of argument k, over a step h, shape (nv + nz,) each."""
+        """Return one-sided slopes of the rates at entry i of argument k with the step h, shape (nv + nz,) each."""
         ends = []
         for side in (h, 0.0, -h):
             moved = [np.array(x, dtype=float) for x in given]
@@ -186,7 +191,7 @@ class _Slopes:
         return (ends[0] - ends[1]) / h, (ends[1] - ends[2]) / h
 
     def _corners(self, given: list[np.ndarray], slopes: list[np.ndarray]) -> tuple[str, ...]:
-        """Return states and commands with different slopes on their two sides."""
+        """Return the states and commands with different one-sided slopes."""
         places = [(k, i) for k in range(2, 6) for i in range(given[k].size)]
         of_states, of_commands = (max(np.abs(x).max(initial=0.0) for x in blocks) for blocks in (slopes[:3], slopes[3:]))
         out = []
@@ -198,7 +203,7 @@ class _Slopes:
         return tuple(out)
 
     def _basis(self, state: State, inputs: np.ndarray) -> np.ndarray:
-        """Return directions of (δ, δv, δz) that constraints and prescribed motions allow: J δ = 0, J δv = 0, shape (n, m)."""
+        """Return an orthonormal basis of (δ, δv, δz) with J δ = 0 and J δv = 0 for all constraints, shape (n, m)."""
         nv = self.plant.model.nv
         J = active_rows(self.plant, Point(state.t, state.q, np.concatenate([state.v, state.internal])), inputs)
         J = np.vstack([J, np.eye(nv)[list(self.plant.given_dofs)]])

@@ -1,4 +1,4 @@
-"""Run in progress: from one stop to the next, with controller, events and recording, until it is closed."""
+"""Run in progress, which advances between stops with controllers, events and recording until it is closed."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ if TYPE_CHECKING:
 
 
 PACE = 0.01
-"""Time between two checks of the wall clock of a run in real time [s]."""
+"""Time between two checks of the wall clock in a real-time run [s]."""
 PROGRESS = 0.1
-"""Seconds between two reports of progress."""
+"""Wall time between two reports of progress [s]."""
 MISSED = 1e-3
-"""Delay above which a deadline counts as missed [s]."""
+"""Delay above which a deadline is reported as missed [s]."""
 MOST_SAMPLES = 1e9
 """Maximum number of samples of a recording."""
 
 
 def size_faults(duration: float, step: float, record: float) -> list[tuple[str, str]]:
-    """Return the settings that make a run too long, with the reason.
+    """Return the settings that cause too many steps or samples, each with a message.
 
-    `duration`: how long to simulate [s]; `record`: time between two samples [s].
+    `duration`: duration of the run [s]. `record`: time between two samples [s].
     """
     out = []
     for key, value, what, most, remedy in (
-        ("step", step, "steps", MOST_STEPS, "take longer steps"),
-        ("record", record, "samples", MOST_SAMPLES, "record less often"),
+        ("step", step, "steps", MOST_STEPS, "increase the step"),
+        ("record", record, "samples", MOST_SAMPLES, "increase record"),
     ):
         if duration > most * value:
-            each = f"{key} is {value:g} s: a run of {duration:g} s has more than {most:g} {what}"
-            out.append((key, f"{each}; {remedy}, or simulate a shorter time"))
+            each = f"{key} is {value:g} s, so a run of {duration:g} s has more than {most:g} {what}"
+            out.append((key, f"{each}; {remedy}, or reduce the duration"))
     return out
 
 
 class Clock:
     """Stop times of one run.
 
-    `t`: time at the start [s]; `periods`: times between stops of controller, events and recording [s]; `progress`: called
-    regularly with the time reached [s]; None for no calls; `real_time`: pace of a run in real time, 1 for the speed of the wall
-    clock; None for maximum speed.
+    `t`: initial time [s]. `periods`: times between stops of controllers, events and recording [s]. `progress`: function called
+    regularly with the current time [s], or None. `real_time`: simulated time per wall time in a real-time run [-]; None for
+    maximum speed.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Clock:
         self.t_start, self.step, self.progress = t, step, progress
         self.pace = None if real_time is None else positive(real_time, "real_time")
         self.late = 0
-        """Missed deadlines of a run in real time."""
+        """Number of missed deadlines of a real-time run."""
         self.periods = list(periods)
         if self.pace:
             self.periods.append(max(1, round(PACE / step)) * step)  # complete steps, so that results do not depend on the stops
@@ -79,15 +79,15 @@ class Clock:
 
     @property
     def wall_time(self) -> float:
-        """Seconds since the start."""
+        """Wall time since the start [s]."""
         return time.perf_counter() - self.started
 
     def next(self, t: float, until: float) -> float:
-        """Return the time of the next stop after a time, limited to another time [s]."""
+        """Return the time of the next stop after `t`, at most `until` [s]."""
         return min(until, *(next_multiple(t, period, self.step) for period in self.periods))
 
     def look(self, t: float) -> None:
-        """Report the time reached, `t` [s]; wait for the wall clock."""
+        """Report the current time `t` [s], and wait for the wall clock in a real-time run."""
         now = time.perf_counter()
         if self.pace is not None:
             ahead = self.started + (t - self.t_start) / self.pace - now
@@ -101,15 +101,15 @@ class Clock:
 
 
 STRETCH = 16.0
-"""Initial number of samples of the compiled loop of a mission before it returns."""
+"""Initial number of samples per call of the compiled loop of a mission."""
 MAX_SAMPLES = 256.0
-"""Maximum of these samples."""
+"""Maximum number of samples per call of the compiled loop."""
 PATIENCE = 0.1
-"""Maximum time before the compiled loop returns, so that Ctrl-C acts and progress shows [s]."""
+"""Maximum wall time per call of the compiled loop [s], so that Ctrl-C takes effect and progress is reported."""
 
 
 class LiveRun:
-    """Run in progress, from `Simulation.begin`. Its result up to a time does not depend on earlier stops.
+    """Run in progress, from `Simulation.begin`. Results do not depend on the times at which the run stops.
 
         live = sim.begin(path="run.zarr")
         live.advance(1.0)
@@ -117,11 +117,12 @@ class LiveRun:
         live.advance(2.0)
         run = live.close()
 
-    The controller is called at the start of an advance, not at its end, so that it sees inputs set in between. With
-    integrators that restart at each stop (dormand_prince, block methods), stop at multiples of the controller's period.
+    Controllers are called at the start of an advance, not at its end, so that they receive inputs set between two advances.
+    With integrators that restart at each stop (dormand_prince, block methods), stop at multiples of the controller period.
 
-    `progress`: called regularly with the time reached [s]; None for no calls; `saved`: called with the state when the samples
-    up to it are recorded; `real_time`: pace of a run in real time; None for maximum speed; `notes`: messages from the start.
+    `progress`: function called regularly with the current time [s], or None. `saved`: function called with a state after all
+    samples up to this state are recorded. `real_time`: simulated time per wall time in a real-time run [-]; None for maximum
+    speed. `notes`: initial messages.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class LiveRun:
     ) -> None:
         self.simulation, self.recorder, self._saved = simulation, recorder, saved
         self.log = RunLog()
-        """Messages of the run."""
+        """Log of the messages of the run."""
         self.stopped: str | None = None
         """Reason for an early end, or None."""
         sim = simulation
@@ -145,27 +146,27 @@ class LiveRun:
         often = self._watch or sim.method.restarts_at_stops  # so that a run can be resumed at every sample
         periods = [x for x in (sim.period, sim.record if often else None) if x] or [100.0 * sim.record]
         self.clock = Clock(sim._at.t, sim.step_size, periods, progress, real_time)
-        """Stops in compiled code."""
+        """Stop times of the run."""
         self._stops = SoftStops(sim.plant)
         self._mission = OneWorld(sim, sim.march)
         self._stretch = STRETCH * sim.record
-        """Time that the compiled loop runs without returning [s]."""
+        """Simulated time per call of the compiled loop [s]."""
         self._finished: tuple[float, float] | None = None
 
     @property
     def t(self) -> float:
-        """Time reached [s]."""
+        """Current time of the run [s]."""
         return self.simulation._at.t
 
     def advance(self, until: float) -> str | None:
-        """Run up to a time. Return the reason for an early stop, or None. Errors close the recording and are raised.
+        """Advance the run to a time; return the reason for an early stop, or None. Errors close the recording.
 
-        Ctrl-C in the main thread stops it at the next sample with `SimulationInterrupted`.
+        Ctrl-C in the main thread raises `SimulationInterrupted` at the next sample.
 
         `until`: time at which to stop [s].
         """
         if self._finished is not None:
-            raise ValueError(f"the run is closed at t = {self.t:g} s; start another one")
+            raise ValueError(f"the run is closed at t = {self.t:g} s; start another run")
         if self.stopped:
             return self.stopped
         try:
@@ -185,14 +186,14 @@ class LiveRun:
         return self.stopped
 
     def _interrupted(self, signal: Signals) -> SimulationInterrupted:
-        """Record the last sample of a run that a signal has stopped; return the error to raise."""
+        """Record the last sample of a run that a signal stopped; return the error to raise."""
         self._sample_end()
         error = SimulationInterrupted(f"interrupted at t = {self.t:.12g} s")
         error.state, error.signal = self.simulation.state, signal
         return error
 
     def _advance(self, until: float, interrupt: Interrupt) -> str | None:
-        """Run up to a time; return the reason of an earlier stop, or None. An interrupt ends it at the next sample."""
+        """Advance to a time; return the reason for an early stop, or None. An interrupt stops at the next sample."""
         sim, mission = self.simulation, self._mission
         guards = mission.march.guards
         compiled = [] if guards is None else [w for w in self._watch if w.event in guards.events]
@@ -237,12 +238,12 @@ class LiveRun:
                 return stopped
 
     def _instants(self, t: float) -> list[float]:
-        """Times of events after a time [s]."""
+        """Return the times of timed events after `t` [s]."""
         levels = (event.level for event in self.simulation.events if event.quantity == "time")
         return [level for level in levels if level > t + slack(t, self.simulation.step_size)]
 
     def _handle_events(self, before: Point) -> str | None:
-        """Find events since a point and execute their actions; return the reason of a stop, or None."""
+        """Find events since a point and execute their actions; return the reason for a stop, or None."""
         sim, watch, log = self.simulation, self._watch, self.log
         if not watch:
             return None
@@ -265,7 +266,7 @@ class LiveRun:
         return stopped
 
     def _sample_end(self) -> None:
-        """Record the last sample; controllers are not called, but sensors that are due measure."""
+        """Record the last sample. Sensors that are due measure, but controllers are not called."""
         sim, recording = self.simulation, self.recorder
         recording.sample(sim._at, sim.inputs)
         if sim.mission is not None:
@@ -273,7 +274,7 @@ class LiveRun:
             recording.renew(self.t, sim.inputs)
 
     def close(self) -> Run:
-        """End the run and its recording. Does nothing if already closed."""
+        """End the run and its recording, and return the result; repeated calls return the same result."""
         if self._finished is None:
             self._sample_end()
             self._finish(finished=1)
@@ -282,7 +283,7 @@ class LiveRun:
         return Run(self.recorder.sink, self.simulation.state, self.stopped, self.log.messages, wall, factor, self.clock.late)
 
     def _finish(self, finished: int) -> None:
-        """Close the recording; store the computing time of the run and the real-time factor."""
+        """Close the recording, and store the wall time and the real-time factor of the run."""
         wall = self.clock.wall_time
         factor = real_time_factor(self.t - self.clock.t_start, wall)
         self._finished = wall, factor
@@ -306,20 +307,20 @@ class LiveRun:
 
 
 class Interrupt:
-    """Defers the first Ctrl-C until the run checks for it. A second one interrupts at once.
+    """Context that defers the first Ctrl-C until the run checks for it; a second Ctrl-C interrupts immediately.
 
-    It handles every signal that raises `KeyboardInterrupt`: SIGINT, unless the program handles or ignores it, and SIGTERM
-    within `sigterm_interrupts`. Outside the main thread it changes nothing.
+    The context handles every signal that raises `KeyboardInterrupt`: SIGINT, unless the program handles or ignores it, and
+    SIGTERM within `sigterm_interrupts`. Outside the main thread, the context has no effect.
     """
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
-        """Signal that was received, or None."""
+        """Received signal, or None."""
         self._taken: dict[signal.Signals, Any] = {}
 
     @property
     def asked(self) -> bool:
-        """True if the run should stop."""
+        """True if a signal requested a stop."""
         return self.signal is not None
 
     def __enter__(self) -> Interrupt:
@@ -350,9 +351,9 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def sigterm_interrupts() -> Iterator[None]:
-    """Make SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does, with the attribute `signal`.
+    """Make SIGTERM raise `KeyboardInterrupt`, like Ctrl-C, with the attribute `signal`.
 
-    A program that handles or ignores SIGTERM keeps its own setting. Outside the main thread nothing changes.
+    A program that handles or ignores SIGTERM keeps its handler. Outside the main thread, this context has no effect.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:

@@ -1,8 +1,7 @@
-"""A large plant as loops: the derivative for an integrator and recorded quantities, by calls on whole arrays.
+"""Large plants as loops: derivative and recorded quantities, computed by calls on whole arrays.
 
-There are loops over the bodies (`RolledPlant`), over the joints (chart, laws shared by many joints) and over the
-entries of states, and one straight-line program of single components. The code is as long for a hundred bodies as for
-thousands.
+Loops run over bodies (`RolledPlant`), over joints (chart, laws shared by many joints) and over entries of states. One
+straight-line program evaluates all other components. The length of the code does not depend on the number of bodies.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from ._rolled_plant import WATER_FORCES, RolledPlant
 from ._water import MotionAt, Water
 
 _Acting: TypeAlias = tuple[Program, dict[str, list[int]]]
-"""Program of components, and the positions of the forces among its results."""
+"""Program of components, and indices of its nonzero forces, keyed by force."""
 POSES = ("R_WB", "p_WB", "V")
-"""Arguments of the program of components that are loops over the bodies."""
+"""Arguments of the program of components that loops over the bodies compute."""
 
 
 def _loops(component: InJoints, model: Model) -> bool:
-    """True if a component is only a loop over its joints: each joint is named once, all are of one size."""
+    """True if a component is a loop over its joints, all of which are distinct and have the same size."""
     if any(getattr(type(component), name) is not getattr(InJoints, name) for name in ("act", "states", "inputs", "outputs")):
         return False
     names = component.joint_names(model)
@@ -43,7 +42,7 @@ def _loops(component: InJoints, model: Model) -> bool:
 
 
 class LoopedPlant:
-    """Combined loops of a plant. `water`: program of the water at a point; `motion`: the water at a point, as a call."""
+    """Combined loops of a plant. `water`: function that returns the program of the water at a point. `motion`: its call."""
 
     def __init__(self, plant: Plant, rolled: RolledPlant, water: Callable[[], Program], motion: MotionAt) -> None:
         self.plant, self.rolled, self.water, self.motion = plant, rolled, water, motion
@@ -52,7 +51,7 @@ class LoopedPlant:
         self._causes = [cause for cause in plant.layout.causes if cause not in rolled.work_causes]
 
     def derivative(self) -> Rolled:
-        """Return ẏ of (t, q, y, inputs), as `derivative`."""
+        """Return the function (t, q, y, inputs) → ẏ of `derivative` as loops."""
         plant, nv = self.plant, self.plant.model.nv
         n = 2 * nv + plant.layout.nz
         retract, chart = retract_loop(plant.model), chart_rate_loop(plant.model)
@@ -71,9 +70,9 @@ class LoopedPlant:
         return compiler.trace_whole(ydot, given, (Argument("ydot", (n,)),), name="plant_derivative")
 
     def observed(self, inputs: Sequence[Argument], outputs: Sequence[Argument]) -> Rolled:
-        """Return all recorded quantities of (t, q, x, inputs), as `observed`.
+        """Return the function (t, q, x, inputs) → recorded quantities of `observed` as loops.
 
-        `outputs`: results, by the names of the recording.
+        `outputs`: results, named as in the recording.
         """
         plant, nv, nb = self.plant, self.plant.model.nv, self.plant.model.nb
 
@@ -102,7 +101,7 @@ class LoopedPlant:
     # -- one instant -----------------------------------------------------------------------------------------------------------
 
     def _moved(self, acting: _Acting, t: Any, q: Any, v: Any, z: Any, inputs: Any) -> dict[str, Any]:
-        """Return accelerations, powers and rates, and effects of components, by name."""
+        """Return accelerations, powers, rates and effects of components, keyed by name."""
         plant, rolled, nv = self.plant, self.rolled, self.plant.model.nv
         program, entries = acting
         given = {"t": t, "q": q, "v": v, "z": z, "inputs": inputs}
@@ -141,7 +140,7 @@ class LoopedPlant:
         return out.reshape(shape)
 
     def _fluid(self, R_WB: Any, p_WB: Any, t: Any, found: dict[str, Any], inputs: Any) -> dict[str, Any]:
-        """Return the water at the points of all bodies, in world axes."""
+        """Return the motion of the water at the points of all bodies in world axes, keyed by quantity."""
         nb, n, _ = self.rolled.points.shape
         (points,) = compiler.call(self._sampled, R_WB, p_WB)
         given = [points.reshape((nb * n, 3)), t, found["fluid_velocity"], found["fluid_acceleration"]]
@@ -172,7 +171,7 @@ class LoopedPlant:
 
     @cached_property
     def _acting(self) -> _Acting:
-        """Effects of components on the motion: nonzero forces, rates and powers; and the positions of these forces."""
+        """Program of the nonzero forces, rates and powers of components, and the indices of these forces."""
         return self._components(recorded=())
 
     @cached_property
@@ -217,7 +216,7 @@ class LoopedPlant:
 
     @cached_property
     def _laws(self) -> dict[int, Rolled]:
-        """Loops over the joints of a component, by its index: joint forces, and energy and power."""
+        """Loops over the joints of components, keyed by index of the component: joint forces, energy and power."""
         return {k: self._law(self.plant.components[k]) for k in self._alike}
 
     def _law(self, component: Any) -> Rolled:
@@ -256,7 +255,7 @@ class LoopedPlant:
 
     @cached_property
     def _sampled(self) -> Rolled:
-        """Program for the points of all bodies in the world, from their axes and origins."""
+        """Loop that computes the points of all bodies in world axes from poses of the bodies."""
         points = self.rolled.points
         nb, n, _ = points.shape
 

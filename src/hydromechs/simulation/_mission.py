@@ -1,4 +1,4 @@
-"""Mission: sensors and a filter, then blocks in their order, each at its own period and in its own phase."""
+"""Missions: sensors and a filter, followed by blocks in order, each with a separate period and phase."""
 
 from __future__ import annotations
 
@@ -28,51 +28,51 @@ if TYPE_CHECKING:
     from ._simulation import Simulation
 
 TIMES = 1e-6
-"""Fraction of a period within which times count as equal."""
+"""Fraction of a period within which times are equal [-]."""
 LARGEST = 1e300
-"""Upper bound of commands; NaN fails the comparison with it."""
+"""Maximum magnitude of commands; a comparison with this value is false for NaN."""
 
 
 class SensingPlaces(NamedTuple):
-    """Entries of the state of a world that sensors and filter read."""
+    """Entries in the state of a world that sensors and filter read."""
 
     t: Entries
     """Time [s]."""
     tick: Entries
-    """Tick number of the fastest sensor, counted from t = 0."""
+    """Tick number of the fastest sensor, starting at t = 0."""
     q: Entries
-    """Configuration."""
+    """Configuration of the mechanism."""
     x: Entries
     """Velocity and internal states."""
     inputs: Entries
     """Inputs of the plant."""
     seed: Entries
-    """Seed of the errors."""
+    """Seed of sensor errors."""
     world: Entries
-    """Index of the world among those of the same seed."""
+    """Index of the world among worlds with the same seed."""
 
 
 class Sensing(Protocol):
-    """Sensors and a filter ahead of the blocks of a mission, as nodes of a routine."""
+    """Sensors and a filter that run before the blocks of a mission, as nodes of a routine."""
 
     period: float
     """Time between two ticks [s]."""
     state: dict[str, Array]
-    """State arrays, with their initial values."""
+    """Initial values of state arrays, keyed by name."""
     inputs: dict[str, Array]
-    """Arrays for a run, with their values."""
+    """Values of constant arrays of a run, keyed by name."""
     signals: dict[str, str]
-    """Signals, name to unit."""
+    """Units of the signals, keyed by name."""
     texts: list[Callable[..., str]]
-    """Texts of messages from four numbers."""
+    """Functions that return message texts from four numbers."""
     measured: dict[str, Measured]
-    """Sensors by name, with values that are NaN."""
+    """Sensors, keyed by name, with NaN values."""
 
     def check(self, lanes: int) -> None:
-        """Raise an error if a sensor does not fit this plant. `lanes`: worlds per vector operation of the run."""
+        """Raise an error if a sensor is incompatible with the plant. `lanes`: worlds per vector operation."""
 
     def add(self, routine: Routine, at: SensingPlaces) -> Any:
-        """Append the operations of a tick; see `sensors.PlainSensing`."""
+        """Append the operations of a tick to a routine; see `sensors.PlainSensing`."""
 
 
 class SensingSource(Protocol):
@@ -84,15 +84,15 @@ class SensingSource(Protocol):
 
     @property
     def description(self) -> str:
-        """Inputs of controllers, and the sensors."""
+        """Description of the inputs of controllers and of the sensors."""
 
     def check(self, controller: Controller) -> None:
-        """Raise `ValueError` if the period of a controller does not fit."""
+        """Raise `ValueError` if the period of a controller is incompatible with the sensors."""
 
     def on(self, plant: Plant, step: float, *, controlled: bool) -> Sensing:
-        """Return sensors and filter for a plant.
+        """Return sensors and filter that are prepared for a plant.
 
-        `step`: step of the integrator [s]; `controlled`: True if a controller reads the sensors.
+        `step`: step of the integrator [s]. `controlled`: True if a controller reads the sensors.
         """
 
 
@@ -100,61 +100,61 @@ class BlockPart(NamedTuple):
     """Controller of a mission."""
 
     block: Controller
-    """The controller; all but traced blocks run in Python."""
+    """Controller; only traced blocks are compiled, others run in Python."""
     name: str = ""
-    """Prefix of its signals; none if empty."""
+    """Prefix of the signals, or empty."""
     phase: Phase = Phase()
-    """Time in which it runs."""
+    """Time interval in which the controller runs."""
 
     @property
     def traced(self) -> TracedBlock | None:
-        """The block, if it is compiled."""
+        """Controller as a traced block if it is compiled, or None."""
         return self.block if isinstance(self.block, TracedBlock) and self.block.compiled else None
 
 
 class TickPlaces(NamedTuple):
-    """Entries of a tick's shared data."""
+    """Entries of the data shared by the parts in a tick."""
 
     t: Entries
     """Time [s]."""
     tick: Entries
-    """Tick number, counted from time 0."""
+    """Tick number, starting at t = 0."""
     q: Entries
     """Configuration."""
     v: Entries
-    """Velocity."""
+    """Velocity of the mechanism."""
     inputs: Entries
-    """Commands and settings."""
+    """Commands and held inputs."""
     control: Entries
-    """Nonzero while control is on."""
+    """Control switch, nonzero while control is on."""
     measured: Entries | None = None
     """Last received values of all sensors; None without sensors."""
     signals: Entries | None = None
-    """Destination of the signals; None for the array of that name."""
+    """Destination of the signals; None for the array "signals"."""
     reports: Entries | None = None
-    """Destination of the reports; None for the array of that name."""
+    """Destination of the reports; None for the array "reports"."""
 
 
 class Mission:
-    """Sensors and a filter, and controllers side by side or one after the other; traced ones are compiled.
+    """Sensors and a filter, and controllers that run in parallel or sequentially; traced controllers are compiled.
 
-    A part runs in its phase; afterwards its commands persist, and its servo targets stop. If two parts set the same
-    command, the later one in the list counts. Signals are those of all parts: NaN before a part runs and while control is off,
-    and kept after its phase. Parts in Python see the state before the tick.
+    A part runs in its phase. Afterwards, its commands persist and its servo targets stop. If two parts set the same command,
+    the later part in the list has priority. Signals of a part are NaN before it runs and while control is off, and persist
+    after its phase. Parts in Python read the state before the tick.
 
-    `parts`: the parts, in their order; `source`: sensors and filter; None if parts read the truth.
+    `parts`: controllers in order. `source`: sensors and filter; None if the parts read the true state.
     """
 
     def __init__(self, parts: Sequence[BlockPart], source: SensingSource | None = None) -> None:
         self.parts, self.source = tuple(parts), source
         self.sensing: Sensing | None = None
-        """Sensors and filter, after preparation."""
+        """Sensors and filter after preparation, or None."""
         self.signals: dict[str, str] = {}
-        """Signals of sensors, filter and parts, name to unit, after preparation."""
+        """Units of the signals of sensors, filter and parts, keyed by signal, after preparation."""
         self.notes: list[str] = []
-        """Notes of the parts, after preparation."""
+        """Notes of the parts after preparation."""
         self.period = min((part.block.period for part in self.parts), default=0.0)
-        """Time between two ticks of the parts [s]; 0 without."""
+        """Time between two ticks of the parts [s]; 0 without parts."""
         for part in self.parts:
             if source is not None:
                 source.check(part.block)
@@ -162,7 +162,7 @@ class Mission:
             whole_steps(part.block.period, self.period, "period of a part")
 
     def own(self) -> Mission:
-        """Return a mission with copies of the parts, for one simulation."""
+        """Return a mission with copies of the parts for one simulation."""
         return Mission([BlockPart(own_controller(block), name, phase) for block, name, phase in self.parts], self.source)
 
     @property
@@ -172,7 +172,7 @@ class Mission:
 
     @property
     def description(self) -> str:
-        """The controllers and their inputs."""
+        """Description of the controllers and their inputs."""
         said = "; ".join(f"{type(part.block).__name__}, every {part.block.period:g} s" for part in self.parts) or "none"
         return said if self.source is None else f"{said}{self.source.description}"
 
@@ -183,7 +183,7 @@ class Mission:
 
     @property
     def asking(self) -> list[int]:
-        """Ticks of the mission between two of each part in Python; 1 for those that end."""
+        """Number of mission ticks between two calls of each part in Python; 1 for parts with a final time."""
         return [1 if np.isfinite(p.phase.end) else k for p, k in zip(self.parts, self._every, strict=True) if p.traced is None]
 
     def prepare(self, simulation: Any) -> None:
@@ -217,7 +217,7 @@ class Mission:
             before = f"{part.name}." if part.name else ""
             for name, unit in part.block.signals.items():
                 if before + name in self.signals:
-                    raise ValueError(f"two parts have the signal {before + name!r}; give one of them a name, such as name: arm")
+                    raise ValueError(f"two parts have the signal {before + name!r}; name one of the parts, such as name: arm")
                 self.signals[before + name] = unit
         first = 0 if self.sensing is None else len(self.sensing.signals)
         self._shown = _slices([len(part.block.signals) for part in self.parts], first)
@@ -226,18 +226,18 @@ class Mission:
         self._sizes = [int(np.prod(shape)) for shape in self._shapes]
         kept: Mapping[str, Array] = {} if self.sensing is None else self.sensing.state
         self._kept = np.concatenate([np.zeros(0), *(np.ravel(x) for x in kept.values())])
-        ending = sum(bool(np.isfinite(part.phase.end)) for part in self.python)  # stores which actuators these moved
+        ending = sum(bool(np.isfinite(part.phase.end)) for part in self.python)  # flags of the actuators that these parts moved
         self._flags = np.zeros(len(self._ending) + ending * len(self._plant.layout.commands))
         self._programs = [None if part.traced is None else _traced(part.traced) for part in self.parts]
 
     @property
     def block_memory(self) -> Array:
-        """Memory of the parts, in one array."""
+        """Memory of the parts in one array, shape (n,)."""
         return np.concatenate([*(np.ravel(np.asarray(part.block.memory, dtype=float)) for part in self.parts), self._flags])
 
     @property
     def memory(self) -> Array:
-        """Memory of sensors, filter and parts, in one array."""
+        """Memory of sensors, filter and parts in one array, shape (nm,)."""
         return np.concatenate([self._kept, self.block_memory])
 
     @memory.setter
@@ -248,13 +248,13 @@ class Mission:
             part.block.memory = x.reshape(shape)
 
     def show(self, signals: Array) -> None:
-        """Pass each part the values of its signals, from those of all parts, shape (ns,)."""
+        """Pass each part the values of its signals. `signals`: signals of all parts, shape (ns,)."""
         for part, at in zip(self.parts, self._shown, strict=True):
             part.block.signal_values = signals[at].copy()
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the arrays of the parts."""
+        """Sizes of the arrays of the parts, keyed by name."""
         plant = self._plant
         shown = sum(len(part.block.signals) for part in self.parts)
         reports = sum(part.traced.report_size for part in self.parts if part.traced)
@@ -268,7 +268,7 @@ class Mission:
 
     @property
     def given(self) -> dict[str, Array]:
-        """Arrays for a run, shape (1, n) each."""
+        """Constant arrays of a run, keyed by name, shape (1, n) each."""
         traced = [part.traced for part in self.parts if part.traced]
         design = np.concatenate([np.zeros(0), *(block.design_values for block in traced)])
         unset = np.full(max((len(block.signals) for block in traced), default=0), np.nan)
@@ -277,10 +277,10 @@ class Mission:
     # -- parts in Python -------------------------------------------------------------------------------------------------------
 
     def call_batched(self, state: Mapping[str, Array], step: float, worlds: Array) -> tuple[Array, list[tuple[int, str]]]:
-        """Call each batched part that is due in some worlds of a loop, and put its memory and signals into the state.
+        """Call each batched part that is due in some worlds of a loop, and write its memory and signals to the state.
 
-        `state`: arrays of the loop, shape (n, ...) each; `worlds`: numbers of the worlds. Returns commands and settings of
-        each part in Python, NaN where it sets none, shape (len(worlds), parts, n), and messages by number of the world.
+        `state`: arrays of the loop, shape (n, ...) each. `worlds`: indices of the worlds. Returns commands and held inputs of
+        each part in Python, NaN for values that are not set, shape (len(worlds), parts, n), and messages with world indices.
         """
         layout, said = self._plant.layout, list[tuple[int, str]]()
         names = (*layout.commands, *layout.held)
@@ -314,7 +314,7 @@ class Mission:
         return given, said
 
     def _states(self, state: Mapping[str, Array], t: Array, worlds: Array) -> State:
-        """Return the states of some worlds as sensors and filter report them, shape (worlds, ...) each."""
+        """Return the states of the worlds as reported by sensors and filter, shape (worlds, ...) each."""
         plant, inputs = self._plant, state["inputs"][worlds]
         nq, nv, na = plant.model.nq, plant.model.nv, len(plant.layout.commands)
         y, told = state["y"][worlds], na + len(plant.layout.held)
@@ -337,9 +337,9 @@ class Mission:
         return inside and is_multiple(t, part.block.period, self.period)
 
     def asks_alone(self, given: Array) -> Array:
-        """Return the worlds in which `ask` has work to do after `call_batched`, booleans of shape (worlds,).
+        """Return True for worlds that require a call of `ask` after `call_batched`, shape (worlds,).
 
-        `given`: commands and settings from `call_batched`; settings may close a grasp.
+        `given`: commands and held inputs from `call_batched`; held inputs may close a grasp.
         """
         if not all(part.block.batched and np.isinf(part.phase.end) for part in self.python):
             return np.ones(len(given), dtype=bool)
@@ -348,11 +348,11 @@ class Mission:
     def ask(
         self, simulation: Simulation, seen: tuple[Array, Array] | None, measured: Array, batched: Array
     ) -> tuple[Array, list[str]]:
-        """Call the parts in Python that are due in one world; while control is off, they are idle.
+        """Call the parts in Python that are due in one world; while control is off, the parts are idle.
 
-        `seen`: configuration and velocity as reported by sensors and filter; None for the true ones; `measured`: last received
-        values of all sensors; `batched`: commands and settings of batched parts, shape (parts, n). Returns commands and
-        settings of each, NaN where it sets none, shape (parts, n), and messages.
+        `seen`: configuration and velocity as reported by sensors and filter; None for true values. `measured`: last received
+        values of all sensors. `batched`: commands and held inputs of batched parts, shape (parts, n). Returns commands and
+        held inputs of each part, NaN for values that are not set, shape (parts, n), and messages.
         """
         layout, true = self._plant.layout, simulation.state
         t, near, na = true.t, TIMES * self.period, len(layout.commands)
@@ -377,7 +377,7 @@ class Mission:
                     error.add_note(f"in the controller {type(block).__name__} at t = {t:g} s")
                     raise
                 said += block.messages
-            elif t >= part.phase.end - near and led.any():  # nothing updates its servo targets from now on
+            elif t >= part.phase.end - near and led.any():  # its servo targets are no longer updated
                 names = {name for name, on in zip(layout.commands, led, strict=True) if on}
                 commands = settled_targets(layout, state.command, state.held, t, names)
             try:
@@ -396,11 +396,13 @@ class Mission:
         given = block(state)
         if len(self.parts) > 1 and given is not None and not isinstance(given, Mapping):
             name = type(block).__name__
-            raise ValueError(f"part {k} ({name}) sets its commands in order; of several parts, each must set them by name")
+            raise ValueError(
+                f"part {k} ({name}) returned commands in order; if there are several parts, return a mapping of commands"
+            )
         return given
 
     def _received(self, values: Array) -> dict[str, Measured]:
-        """Return the last values of sensors from which something was received, in one world or many."""
+        """Return the last values of sensors with at least one received reading, in one world or in many worlds."""
         measured = {} if self.sensing is None else self.sensing.measured
         places = _slices([len(m.values) for m in measured.values()])
         got = {name: m._replace(values=values[..., at].copy()) for (name, m), at in zip(measured.items(), places, strict=True)}
@@ -409,7 +411,7 @@ class Mission:
     # -- routine ---------------------------------------------------------------------------------------------------------------
 
     def add(self, r: Routine, at: TickPlaces) -> None:
-        """Add the operations of a tick to a routine with the arrays of `sizes` and `given`."""
+        """Append the operations of a tick to a routine with the arrays of `sizes` and `given`."""
         n, m = len(self.parts), len(self._ending)
         runs, idle, ends = (r.scratch(name, size) for name, size in (("runs", n), ("idle", n), ("ends", m)))
         settled = r.part("memory", sum(self._sizes), m)
@@ -480,10 +482,10 @@ class Mission:
         return Recipe("schedule", schedule, inputs, outputs, f"{self.period} {identity}", rarely_called=True)
 
     def _settle(self, k: int, servos: Sequence[str]) -> Recipe:
-        """Stop servo targets that part k moved, unless a part that runs now commands them.
+        """Return a program that stops servo targets moved by part k, unless a running part commands them.
 
-        A controller sets the target of a servo and its rate until the next tick. Without a next tick the target would move past
-        the stops.
+        A controller sets the target of a servo and its rate until the next tick. Without a next tick, the target would move
+        past the stops.
         """
         traced = [(i, p.traced) for i, p in enumerate(self.parts) if i != k and p.traced]
         others = {x: [i for i, block in traced if x in block.commanded] for x in servos}
@@ -512,7 +514,7 @@ class Mission:
         return Recipe("take", take, arguments[:2], arguments[2:], str(n), rarely_called=True)
 
     def texts(self, t: float, reports: Array) -> list[str]:
-        """Return the texts of reports (n,) made at a time [s]; raise the error of the first stop."""
+        """Return the texts of reports, shape (n,), made at time `t` [s]; raise the error of the first stop."""
         said, at = [], 0
         for block in (part.traced for part in self.parts if part.traced):
             own = reports[at : at + block.report_size]
@@ -525,7 +527,7 @@ class Mission:
 
 
 def _traced(block: TracedBlock) -> Recipe:
-    """Return the recipe of a block, traced now, so that errors are reported before a run and all lanes share the trace."""
+    """Return the recipe of a block after tracing, so that errors are reported before a run and all lanes share the trace."""
     recipe = block.program().recipe
     program = recipe.program()
     return recipe._replace(rolled=lambda: program)

@@ -1,4 +1,4 @@
-"""Whole missions in compiled code: steps of a plant, ticks of its blocks and samples, for one world or many."""
+"""Complete missions in compiled code: steps of a plant, ticks of its blocks and samples, for one or many worlds."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from ._programs import PlantPrograms
 from ._reduction import Guards, Reduction
 
 SNAP = 1e-10
-"""Distance from the grid within which a time counts as on it [s]; a tenth of the accuracy of events."""
+"""Maximum distance of a time on the grid from a grid point [s]; a tenth of the accuracy of events."""
 REPORT = 5
-"""Number of values in a report: a condition and four numbers for its text."""
+"""Number of values in a report: a condition and four numbers for the text."""
 ASKS = 1.0
-"""Stage of a tick whose parts in Python are due; 0 before and after."""
+"""Stage of a tick whose parts in Python are due; the stage is 0 before and after this."""
 ANSWERED = 2.0
-"""Stage of a tick whose parts in Python are done."""
+"""Stage of a tick whose parts in Python have finished."""
 SAMPLED = ("n", "part", "y", "applied", "signals")
-"""Arrays of a row of the records."""
+"""Names of the arrays in a recorded row."""
 
 
 class GridTime(NamedTuple):
-    """A time on the grid of multiples of a step: t = n h + part."""
+    """Time relative to the grid of multiples of a step: t = n h + part."""
 
     n: float
-    """Index of the last multiple."""
+    """Index of the preceding grid point."""
     part: float
-    """Time since then [s]; 0 on the grid."""
+    """Time since the preceding grid point [s]; 0 on the grid."""
 
     @classmethod
     def of(cls, t: float, step: float) -> GridTime:
-        """Return a time [s] on the grid; times within rounding of a multiple are that multiple."""
+        """Return the grid time of `t` [s]; times within rounding error of a grid point are on this point."""
         n = round(t / step)
         if abs(t - n * step) <= max(min(1e-6 * step, SNAP), rounding(t)):
             return cls(float(n), 0.0)
@@ -64,14 +64,14 @@ class GridTime(NamedTuple):
 
 
 def rows_of(state: Mapping[str, Array], worlds: Any) -> Mapping[str, Array]:
-    """Return a copy of the state of some worlds, by indices or a slice; that of a GPU stays there."""
+    """Return a copy of the state of worlds, given by indices or a slice; the copy of a GPU state remains on the GPU."""
     if isinstance(state, DeviceState):
         return state.rows(worlds)
     return {name: np.array(x[worlds]) for name, x in state.items()}
 
 
 def put_rows(state: Mapping[str, Array], worlds: Array, rows: Mapping[str, Array]) -> None:
-    """Replace the state of some worlds by rows of `rows_of`."""
+    """Replace the state of worlds by rows from `rows_of`."""
     if isinstance(state, DeviceState) and isinstance(rows, DeviceState):
         state.put(worlds, rows)
         return
@@ -80,43 +80,43 @@ def put_rows(state: Mapping[str, Array], worlds: Array, rows: Mapping[str, Array
 
 
 class Ticks(NamedTuple):
-    """Entries of a tick's conditions."""
+    """Entries of the conditions of a tick."""
 
     active: Entries
-    """Nonzero in worlds that are at a tick and not waiting."""
+    """Condition, nonzero in worlds that are at a tick and not waiting."""
     t: Entries
     """Time [s]."""
     ticks: Entries
-    """Nonzero if blocks are due."""
+    """Condition, nonzero if blocks are due."""
     tick: Entries
-    """Their tick number, counted from t = 0."""
+    """Tick number of the blocks, starting at t = 0."""
     senses: Entries
-    """Nonzero if sensors are due."""
+    """Condition, nonzero if sensors are due."""
     sense: Entries
-    """Their tick number, counted from t = 0."""
+    """Tick number of the sensors, starting at t = 0."""
 
 
 class MissionMarch:
     """Compiled loop of a mission.
 
-    One pass goes from one instant to the next: blocks that are due, a sample if one is due, then steps up to the next tick or
-    sample. A world leaves the loop, and waits, where it reaches its end, where a block reports something, where its next step
-    is not finite, and between sensors and blocks where a part of the mission in Python is due (see `OneWorld`).
+    One pass advances from one instant to the next: it runs blocks that are due, records a sample if one is due, and takes
+    steps to the next tick or sample. A world leaves the loop and waits if it reaches its end, if a block sends a report, if
+    its next step is not finite, or, between sensors and blocks, if a part in Python is due (see `OneWorld`).
 
     Args:
-        mission: Sensors, filter and blocks; None for a plant without.
-        guards: Guards of events: a world leaves the loop where one crosses its level.
+        mission: Sensors, filter and blocks; None for a plant without them.
+        guards: Guards of events; a world leaves the loop if a guard crosses its level.
         record: Time between two samples [s].
         lanes: Worlds per vector operation.
-        threads: Threads that share worlds.
-        target: Machine on which worlds run, one of `compiler.TARGETS`.
-        reduction: Statistics that are accumulated at samples, instead of records.
+        threads: Number of threads that share the worlds.
+        target: Device that runs the worlds, one of `compiler.TARGETS`.
+        reduction: Statistics that are accumulated at samples instead of records.
     """
 
     guards: Guards | None = None
-    """Guards of events that are compiled."""
+    """Compiled guards of events, or None."""
     reduction: Reduction | None = None
-    """Statistics in place of samples."""
+    """Statistics that replace samples, or None."""
 
     def __init__(
         self,
@@ -135,34 +135,34 @@ class MissionMarch:
         self.guards = guards if guards is not None and guards.events else None
         self.reduction = reduction
         self.every = whole_steps(record, step, "record")
-        """Steps per sample."""
+        """Number of steps per sample."""
         self.ticking = 0 if self.mission is None else whole_steps(self.mission.period, step, "period")
-        """Steps per tick of the blocks; 0 without blocks."""
+        """Number of steps per tick of the blocks; 0 without blocks."""
         self.sensing_every = (
             0 if self.sensing is None else whole_steps(self.sensing.period, step, "period of the fastest sensor")
         )
-        """Steps per tick of the fastest sensor; 0 without sensors."""
+        """Number of steps per tick of the fastest sensor; 0 without sensors."""
         self._step = programs.stepper.march.recipe
         self.code = self._coded(self._routine)
 
     def _set(self, programs: PlantPrograms, mission: Mission | None, step: float) -> None:
         self.plant, self.step, self._programs = programs.plant, step, programs
         self.sensing = None if mission is None else mission.sensing
-        """Sensors and filter that the blocks read; None if they read the truth."""
+        """Sensors and filter that the blocks read; None if they read the true state."""
         self.mission = mission if mission is not None and mission.parts else None
         self.python = [] if self.mission is None else self.mission.python
         """Parts of the mission that run in Python."""
         self._lanes, self._threads, self._target = 1, 1, NATIVE.target
         self._codes: dict[object, PackedCode] = {}
         self.reason = "the next step is not finite"
-        """Return why a world has stopped."""
+        """Reason why a world stopped."""
 
     def compile(self) -> None:
-        """Compile the machine code now."""
+        """Compile the machine code before the first run."""
         self.code.compile()
 
     def grid(self, t: float) -> GridTime:
-        """Return a time [s] in the form of a world's state."""
+        """Return the grid time of `t` [s], as in the state of a world."""
         return GridTime.of(t, self.step)
 
     def ticked(self, state: Mapping[str, Array]) -> float:
@@ -173,7 +173,7 @@ class MissionMarch:
         return float(before * every * self.step)
 
     def _coded(self, routine: Routine) -> RoutineCode | CudaRoutine:
-        """Return a routine in code of the target; machine code of programs is shared."""
+        """Return compiled code of a routine for the target; routines share the machine code of programs."""
         if self._target != NATIVE.target:
             return CudaRoutine(routine, own=("until", "now"))
         return RoutineCode(routine, self._lanes, self._threads, self._codes)
@@ -195,7 +195,7 @@ class MissionMarch:
 
     @cached_property
     def given(self) -> dict[str, Array]:
-        """Arrays that do not change, shape (1, n)."""
+        """Constant arrays, keyed by name, shape (1, n) each."""
         sensing = {} if self.sensing is None else {name: np.reshape(x, (1, -1)) for name, x in self.sensing.inputs.items()}
         return {"h": np.array([[self.step]]), **({} if self.mission is None else self.mission.given), **sensing}
 
@@ -235,7 +235,7 @@ class MissionMarch:
         return parts | {"signal": r["signals"]}
 
     def _stages(self, r: Routine, active: Entries, ticks: Entries, senses: Entries, tick: Entries) -> Entries:
-        """Add the operations that let a world wait for parts in Python. Return the condition of worlds that do not."""
+        """Append operations that make worlds wait for parts in Python; return the condition of worlds that do not wait."""
         if not self.python:
             return active
         every = [float(k) for k in self.mission.asking] if self.mission is not None else []
@@ -261,7 +261,7 @@ class MissionMarch:
         return goes
 
     def _look_and_control(self, r: Routine, at: Ticks) -> None:
-        """Add a tick of sensors and filter, then of the blocks; a world pauses if something is reported."""
+        """Append a tick of sensors and filter, then of the blocks; a world pauses if it has a report."""
         nq, nv, nu = self.plant.model.nq, self.plant.model.nv, self._sizes["applied"]
         q, v, measured = r.part("y", 0, nq), r.part("y", nq, nv), None
         inputs, shown, said = r.part("inputs", 0, nu), None, None
@@ -290,7 +290,7 @@ class MissionMarch:
                 r.call(self._pause, [r["reports"], r["paused"]], [r["paused"]])
 
     def _sense(self, r: Routine, t: Entries, tick: Entries) -> Any:
-        """Add a tick of sensors and filter. Return the entries of its results."""
+        """Append a tick of sensors and filter; return the entries of its results."""
         assert self.sensing is not None
         nq, n = self.plant.model.nq, len(self.sensing.signals)
         x = r.part("y", nq, self._sizes["y"] - nq)
@@ -302,7 +302,7 @@ class MissionMarch:
         return got
 
     def _control(self, r: Routine, at: TickPlaces) -> None:
-        """Add a tick of the blocks, and check the ranges of their commands."""
+        """Append a tick of the blocks, and checks of the ranges of their commands."""
         assert self.mission is not None
         self.mission.add(r, at)
         if self._sizes["outside"]:
@@ -313,7 +313,7 @@ class MissionMarch:
     # -- a tick alone ----------------------------------------------------------------------------------------------------------
 
     def _tick_routine(self, controlled: bool) -> Routine:
-        """A tick of sensors, filter and, if `controlled`, blocks, without motion. Its input `now` is that of `Ticks`."""
+        """Return a tick of sensors, filter and, if `controlled`, blocks, without motion; its input `now` contains `Ticks`."""
         given = {name: x.shape[1] for name, x in self.given.items()}
         r = Routine("tick", self._sizes, {"now": len(Ticks._fields), **given})
         at = Ticks(*(r.scratch(name, 1) for name in Ticks._fields))
@@ -336,12 +336,12 @@ class MissionMarch:
         return self._coded(self._tick_routine(False))
 
     def routines(self) -> dict[str, Routine]:
-        """Return the routines of a run: mission, steps alone (bare), and sensors alone (look), if there are any."""
+        """Return the routines of a run: "mission", "bare" (only steps) and, with sensors, "look" (only sensors)."""
         out = {"mission": self._routine, "bare": self.bare._routine}
         return out if self.sensing is None else {**out, "look": self._tick_routine(False)}
 
     def _run_tick(self, code: RoutineCode | CudaRoutine, state: Mapping[str, Array], t: Array) -> bool:
-        """Run a tick in the worlds where one is due at their times (worlds,) [s]. Return True if there is one."""
+        """Run a tick in worlds that are due at times `t` [s], shape (worlds,); return True if any world is due."""
         now = [np.ones(len(t)), t]
         for period in (0.0 if x is None else x.period for x in (self.mission, self.sensing)):
             number = np.rint(t / period) if period else np.zeros(len(t))
@@ -352,11 +352,11 @@ class MissionMarch:
         return due
 
     def tick(self, state: Mapping[str, Array], t: float) -> bool:
-        """Run sensors, filter and blocks of one world at a time [s], if they are due. Return True if so."""
+        """Run sensors, filter and blocks of one world if they are due at time `t` [s]; return True in this case."""
         return self._run_tick(self._tick, state, np.array([t]))
 
     def look_last(self, state: Mapping[str, Array]) -> Array:
-        """Return the signals at the end of a run, where no block runs, shape (worlds, ns); `state` does not change."""
+        """Return the signals at the end of a run, when no block runs, shape (worlds, ns); `state` does not change."""
         if self.sensing is None:
             return state["signals"].copy()
         copied = rows_of(state, slice(None))
@@ -373,7 +373,7 @@ class MissionMarch:
         return self._coded(r)
 
     def reduce_last(self, state: Mapping[str, Array], worlds: Array) -> None:
-        """Add the end of a run to the statistics of some worlds."""
+        """Add the samples at the end of a run to the statistics of worlds."""
         some = rows_of(state, worlds)
         some["signals"][:] = self.look_last(state)[worlds]
         self._last_sample.run(some, {"h": self.given["h"]}, 1)
@@ -386,7 +386,7 @@ class MissionMarch:
 
     @cached_property
     def bare(self) -> MissionMarch:
-        """The same loop without blocks and guards, from the same machine code."""
+        """Loop without blocks and guards, which shares the machine code of this loop."""
         out = MissionMarch(
             self._programs, None, self.step, self.every * self.step, self._lanes, self._threads, target=self._target
         )
@@ -425,7 +425,7 @@ class MissionMarch:
 
     @cached_property
     def _ranges(self) -> Recipe:
-        """Count commands outside of their ranges; pause at the first occurrence."""
+        """Program that counts commands outside their ranges and pauses worlds at the first occurrence."""
         slots = self.plant.layout.input_slots[: len(self.plant.layout.commands)]
         limits = np.array([s.limits for s in slots], dtype=float)
         room = 1e-9 * np.abs(np.where(np.isfinite(limits), limits, 0.0))
@@ -460,9 +460,9 @@ class MissionMarch:
         return Recipe("pause", pause, inputs, (Argument("paused", ()),), f"{size} {conditions}", rarely_called=True)
 
     def new(self, worlds: int) -> Mapping[str, Array]:
-        """Return arrays of the state of some worlds, shape (worlds, n) each.
+        """Return state arrays of worlds, keyed by name, shape (worlds, n) each.
 
-        Look up those of a GPU by name before each use: `state["y"]`.
+        Look up GPU arrays by name before each use, as in `state["y"]`.
         """
         out = {name: np.zeros((worlds, size)) for name, size in self._sizes.items()}
         out["alive"][:] = 1.0
@@ -473,12 +473,12 @@ class MissionMarch:
 
     @property
     def first_memory(self) -> Array:
-        """Initial memory of sensors, filter and blocks, in one array."""
+        """Initial memory of sensors, filter and blocks in one array, shape (nm,)."""
         sensing = [] if self.sensing is None else [np.ravel(x) for x in self.sensing.state.values()]
         return np.concatenate([*sensing, np.zeros(0) if self.mission is None else self.mission.block_memory])
 
     def remember(self, state: Mapping[str, Array], worlds: Any, memory: Array) -> None:
-        """Put the memory of sensors, filter and blocks, in one array (..., nm), into given worlds."""
+        """Write the memory of sensors, filter and blocks, in one array of shape (..., nm), to the state of worlds."""
         at = 0
         for name in self._remembered:
             size = state[name].shape[1]
@@ -486,7 +486,7 @@ class MissionMarch:
             at += size
 
     def memory(self, state: Mapping[str, Array], world: int) -> Array:
-        """Return the memory of sensors, filter and blocks of a world in one array."""
+        """Return the memory of sensors, filter and blocks of a world in one array, shape (nm,)."""
         return np.concatenate([state[name][world] for name in self._remembered])
 
     @property
@@ -494,27 +494,27 @@ class MissionMarch:
         return [*([] if self.sensing is None else self.sensing.state), "memory"]
 
     def texts(self, t: float, reports: Array) -> list[str]:
-        """Return the texts of reports (n,) made at a time [s]; raise the error of the first stop."""
+        """Return the texts of reports, shape (n,), made at time `t` [s]; raise the error of the first stop."""
         own = [] if self.sensing is None else self.sensing.texts
         rows = np.reshape(reports, (-1, REPORT))
         said = [text(*row[1:]) for text, row in zip(own, rows, strict=False) if row[0] != 0.0]
         return said + ([] if self.mission is None else self.mission.texts(t, reports[REPORT * len(own) :]))
 
     def passes(self, at: GridTime, until: GridTime) -> int:
-        """Return a sufficient number of passes from a time to another."""
+        """Return an upper bound of the number of passes between two times."""
         steps = until.n - at.n + 1.0
         return int(sum(steps // k for k in (self.every, self.ticking, self.sensing_every) if k)) + 3
 
     def run(self, state: Mapping[str, Array], until: Array, passes: int, records: Mapping[str, Array] | None = None) -> Array:
-        """Run worlds in place up to a time. Return the number of rows recorded in each, shape (worlds,).
+        """Run worlds in place to a time; return the number of recorded rows in each world, shape (worlds,).
 
-        `state`: see `new`; `until`: n and part of the time, shape (worlds or 1, 2); `passes`: maximum number of passes;
-        `records`: rows of the records, by name of `SAMPLED`, shape (worlds, rows, n).
+        `state`: see `new`. `until`: n and part of the time, shape (worlds or 1, 2). `passes`: maximum number of passes.
+        `records`: arrays for recorded rows, keyed by `SAMPLED`, shape (worlds, rows, n) each.
         """
         return self.code.run(state, {"until": until, **self.given}, passes, records)
 
     def advanced(self, at: Point, inputs: Array, t_end: float) -> Point:
-        """Return the point at a time [s], with held inputs (nu,); raise `NotFinite`. No blocks run."""
+        """Return the point at `t_end` [s] with constant inputs, shape (nu,), without running blocks; may raise `NotFinite`."""
         state, nq = self.new(1), len(at.q)
         now, end = GridTime.of(at.t, self.step), GridTime.of(t_end, self.step)
         state["n"][0], state["part"][0], state["inputs"][0] = *now, inputs

@@ -1,4 +1,4 @@
-"""Modes of a plant about an equilibrium: frequencies, damping ratios, shapes."""
+"""Modes of a plant about an equilibrium: frequencies, damping ratios and mode shapes."""
 
 import math
 import warnings
@@ -16,54 +16,56 @@ from ._simulation import Simulation
 from ._vortices import FlowNumbers, flow_numbers, lock_in
 
 NEUTRAL = 1e-7
-"""Eigenvalue over the largest below which it counts as 0: a double eigenvalue has an error of the square root of rounding."""
+"""Eigenvalue, relative to the largest, that is treated as 0 [-]; double eigenvalues have errors of √(rounding error)."""
 UNDAMPED = 1e-6
-"""Damping ratio within which a mode counts as undamped: the uncertainty of differences of rates."""
+"""Magnitude of the damping ratio below which a mode is undamped, given the uncertainty of finite differences [-]."""
 SHARE = 0.1
-"""Participation in a mode above which a name is listed."""
+"""Minimum participation of listed coordinates [-]."""
 
 
 class Mode(NamedTuple):
-    """A motion x(t) = Re(shape e^{λ t})."""
+    """Mode with the motion x(t) = Re(shape e^{λ t})."""
 
     eigenvalue: complex
-    """λ [1/s]; of a complex pair, the one with Im λ ≥ 0."""
+    """Eigenvalue λ [1/s], with Im λ ≥ 0 for a complex pair."""
     shape: np.ndarray
-    """Deviations of all states, complex; the largest displacement is 1, shape (n,)."""
+    """Complex deviations of all states, normalised to a largest displacement of 1, shape (n,)."""
     share: dict[str, float]
-    """Participation of each degree of freedom and internal state, by name, their sum 1: |left · right eigenvector|, whatever
-    the units."""
+    """Participation factors of degrees of freedom and internal states [-], keyed by name.
+
+    They are products |left · right eigenvector| with the sum 1, which do not depend on units.
+    """
     neutral: bool
-    """True if λ is 0 within rounding: neither a restoring nor a destabilising force."""
+    """True if λ is 0 within rounding error, so that there is neither a restoring nor a destabilising force."""
 
     @property
     def natural_frequency(self) -> float:
-        """|λ| / 2π [Hz]."""
+        """Natural frequency |λ| / 2π [Hz]."""
         return 0.0 if self.neutral else abs(self.eigenvalue) / (2.0 * math.pi)
 
     @property
     def frequency(self) -> float:
-        """Im λ / 2π, of the damped oscillation [Hz]; 0 for one that does not oscillate."""
+        """Frequency Im λ / 2π of the damped oscillation [Hz]; 0 for a mode that does not oscillate."""
         return 0.0 if self.neutral else self.eigenvalue.imag / (2.0 * math.pi)
 
     @property
     def damping_ratio(self) -> float:
-        """−Re λ / |λ|: 1 without oscillation, below 0 if it grows; nan for a neutral one."""
+        """Damping ratio −Re λ / |λ| [-]: 1 without oscillation, negative for a growing mode, NaN for a neutral mode."""
         return math.nan if self.neutral else -self.eigenvalue.real / abs(self.eigenvalue)
 
     @property
     def time_constant(self) -> float:
-        """−1 / Re λ, the time to decay to 1/e [s]; negative if it grows, infinite for a neutral one."""
+        """Time constant −1 / Re λ of the decay to 1/e [s]; negative for a growing mode, infinite for a neutral mode."""
         return math.inf if self.neutral or self.eigenvalue.real == 0.0 else -1.0 / self.eigenvalue.real
 
     @property
     def grows(self) -> bool:
-        """True if it leads away from the equilibrium, by more than rounding."""
+        """True if the mode grows by more than rounding error."""
         return self.damping_ratio < -UNDAMPED
 
     @property
     def who(self) -> tuple[str, ...]:
-        """Names of coordinates with a tenth or more, the largest first; at least one."""
+        """Names of coordinates with a participation of at least 0.1, or the largest one, in descending order."""
         ordered = sorted(self.share, key=lambda name: -self.share[name])
         return tuple(name for k, name in enumerate(ordered) if k == 0 or self.share[name] >= SHARE)
 
@@ -77,42 +79,42 @@ class Mode(NamedTuple):
 
 
 class Modes(NamedTuple):
-    """All modes of a linear system."""
+    """Set of all modes of a linear system."""
 
     modes: tuple[Mode, ...]
-    """The modes, slowest first; one for each complex pair."""
+    """Modes in ascending order of frequency; one mode for each complex pair."""
     linearization: Linearization
-    """The linear system."""
+    """Linear system of the modes."""
 
     @property
     def oscillating(self) -> tuple[Mode, ...]:
-        """Oscillatory modes."""
+        """Modes that oscillate."""
         return tuple(mode for mode in self.modes if mode.frequency > 0.0)
 
     def lock_in(self, flow: Sequence[FlowNumbers]) -> tuple[str, ...]:
-        """Return warnings about modes on which vortex shedding could lock in, in a flow from `simulation.flow_numbers`."""
+        """Return warnings about modes that may lock in with vortex shedding. `flow`: result of `simulation.flow_numbers`."""
         return lock_in(self.linearization.model, self.modes, flow)
 
     @property
     def stable(self) -> bool:
-        """True if no mode grows; neutral ones are allowed."""
+        """True if no mode grows; neutral modes are permitted."""
         return not any(mode.grows for mode in self.modes)
 
 
 def modes(what: Simulation | Plant | Model | Linearization, *, state: State | None = None, tolerance: float = 1e-6) -> Modes:
-    """Return the modes of a plant about an equilibrium: A shape = λ shape, with A of `linearize`.
+    """Return the modes of a plant about an equilibrium: A shape = λ shape, with A from `linearize`.
 
-    They hold for small deviations with the commands held: quadratic drag has no slope at rest, sticking friction is a
-    spring, a contact is as stiff as on its touching side. With closed grasps and prescribed motions of joints
-    the modes are those of the remaining freedom.
+    The modes are valid for small deviations with constant commands: quadratic drag has zero slope at rest, sticking friction
+    is a spring, and a contact has the stiffness of its touching side. Closed grasps and prescribed joint motions restrict the
+    modes to the remaining degrees of freedom.
 
     Args:
-        what: A simulation, with its current state; a plant or a model; or the result of `linearize`.
-        state: As for `linearize`.
-        tolerance: Maximum rate of a velocity or an internal state at which the state counts as an equilibrium [SI/s].
+        what: A simulation with its current state, a plant, a model, or a result of `linearize`.
+        state: Operating point, as for `linearize`.
+        tolerance: Maximum rate of velocities and internal states at an equilibrium [SI/s].
 
     Raises:
-        ValueError: The state is not an equilibrium; or grasps are closed or motions prescribed while it moves.
+        ValueError: The state is not an equilibrium, or it moves while grasps are closed or motions are prescribed.
     """
     sim = None
     if isinstance(what, Linearization):
@@ -124,9 +126,8 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
     corners = [name for name in system.corners if name not in system.commands]
     if corners:
         warnings.warn(
-            f"modes: the slopes on the two sides of {', '.join(corners)} differ, for example where friction starts to slip "
-            f"or a "
-            "contact to touch; the modes are those of one side, and may differ at a nearby state",
+            f"modes: the one-sided slopes of {', '.join(corners)} differ, for example at the onset of slip or contact; the "
+            "modes apply to one side, so check them at nearby states",
             stacklevel=2,
         )
     T = system.basis
@@ -143,25 +144,25 @@ def modes(what: Simulation | Plant | Model | Linearization, *, state: State | No
 
 
 def _check(system: Linearization, tolerance: float) -> None:
-    """Raise `ValueError` for a state that is not an equilibrium."""
+    """Raise `ValueError` if the operating point is not an equilibrium."""
     names, nv = system.states[system.model.nv :], system.model.nv
     off = np.flatnonzero(~(np.abs(system.rates) <= tolerance))
     if off.size:
         worst = off[np.argsort(-np.abs(system.rates[off]), kind="stable")][:4]
         shown = ", ".join(f"{names[k].removeprefix('rate.')} ({system.rates[k]:.3g})" for k in worst)
         raise ValueError(
-            f"modes: the state at t = {system.state.t:g} s is not an equilibrium: {len(off)} rates are above {tolerance:g}, "
-            f"the largest of {shown}; find one with hm.trim (on the command line, --trim), or simulate until it settles"
+            f"modes: the state at t = {system.state.t:g} s is not an equilibrium: {len(off)} rates exceed {tolerance:g}, "
+            f"the largest being {shown}; use hm.trim (on the command line, --trim), or simulate until the plant settles"
         )
     if system.basis.shape[1] < len(system.A) and np.abs(system.state.v).max(initial=0.0) > tolerance:
         fastest = system.model.coordinate_names[1][int(np.argmax(np.abs(system.state.v[:nv])))]
         raise ValueError(
-            f"modes: {fastest} moves, and grasps are closed or motions prescribed; then modes need a state at rest"
+            f"modes: {fastest} moves while grasps are closed or motions are prescribed; use a state without motion"
         )
 
 
 def _mode(system: Linearization, value: complex, left: np.ndarray, right: np.ndarray, neutral: bool) -> Mode:
-    """Return a mode from its eigenvalue and eigenvectors, shape (n,) each."""
+    """Return the mode of an eigenvalue with its left and right eigenvectors, shape (n,) each."""
     nv = system.model.nv
     displaced = right[:nv] if np.abs(right[:nv]).max(initial=0.0) > 0.0 else right
     shape = right / displaced[int(np.argmax(np.abs(displaced)))]

@@ -1,4 +1,4 @@
-"""Recorded quantities of a run: the variables with their units, and the compiled function that computes them from states."""
+"""Recorded quantities of a run: variables with units, and the compiled function that computes them from states."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ AXES: dict[str, tuple[str, ...]] = {
     "six": ("X", "Y", "Z", "K", "M", "N"),
     "nu": tuple("uvwpqr"),
 }
-"""Dimensions that have the same names in every recording; components may record along them."""
+"""Labels of dimensions that are the same in every recording; components may record along these dimensions."""
 WORDS = {
     "drag": "drag, damping and lift of the water",
-    "added_mass": "force of the added mass",
+    "added_mass": "added-mass force",
     "buoyancy": "buoyancy",
-    "fluid_acceleration": "force of the displaced water's acceleration in waves and gusts",
+    "fluid_acceleration": "Froude-Krylov force in waves and gusts",
     "weight": "weight",
     "contact": "contact force",
-    "thrust": "force of the thrusters",
+    "thrust": "thruster force",
     "external": "external force",
 }
-"""Descriptions of forces, by label."""
+"""Descriptions of forces, keyed by label."""
 
 
 def _labels(plant: Plant) -> list[str]:
@@ -52,12 +52,14 @@ def _outputs(plant: Plant) -> dict[str, tuple[str, Output]]:
     for c in plant.components:
         for o in c.outputs:
             if out.setdefault(o.name, (c.kind, o)) != (c.kind, o):
-                raise ValueError(f"component {c.name!r} ({type(c).__name__}): another kind also records {o.name!r}; rename it")
+                raise ValueError(
+                    f"component {c.name!r} ({type(c).__name__}): another kind also records {o.name!r}; rename the output"
+                )
     return out
 
 
 def _entries(plant: Plant) -> dict[str, list[str]]:
-    """Names along the dimension of each kind with records; actuators are all components with commands."""
+    """Return the names along the dimension of each kind with outputs; actuators are all components with commands."""
     out: dict[str, dict[str, None]] = {"actuator": dict.fromkeys(plant.layout.commands)}
     for c in plant.components:
         if c.outputs:
@@ -66,7 +68,7 @@ def _entries(plant: Plant) -> dict[str, list[str]]:
 
 
 def coordinates(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, list[str]]:
-    """Return the names along each dimension of a recording; `signals` are those of its controller, name to unit."""
+    """Return the names along each dimension of a recording. `signals`: units of the signals of blocks, keyed by signal."""
     names_q, names_v = plant.model.coordinate_names
     return {
         "body": list(plant.model.body_names),
@@ -84,7 +86,7 @@ def coordinates(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[
 
 
 def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Variable]:
-    """Return the variables of a recording of this plant; `signals` are those of its controller, name to unit."""
+    """Return the variables of a recording of a plant. `signals`: units of the signals of blocks, keyed by signal."""
 
     def variable(name: str, dims: Sequence[str], units: str, long_name: str, dtype: str = "float64") -> Variable:
         return Variable(name=name, dims=("time", *dims), units=units, long_name=long_name, dtype=dtype)
@@ -95,29 +97,31 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         variable("tau", ("dof",), "N, N m", "joint force of drives, friction, stops and prescribed motions"),
         variable("position", ("body", "xyz"), "m", "position of the body origin in world axes"),
         variable("orientation", ("body", "wxyz"), "1", "orientation, quaternion body to world"),
-        variable("velocity", ("body", "nu"), "m/s, rad/s", "velocity of the body in its axes"),
-        variable("acceleration", ("body", "nu"), "m/s^2, rad/s^2", "rate of change of the numbers in velocity"),
+        variable("velocity", ("body", "nu"), "m/s, rad/s", "velocity of the body in body axes"),
+        variable("acceleration", ("body", "nu"), "m/s^2, rad/s^2", "time derivative of the velocity components"),
         variable("depth", ("body",), "m", "depth of the body origin below the mean surface"),
     ]
     if plant.wet:
-        words = "velocity of the undisturbed water, mean over the body, world axes"
+        words = "mean velocity of the undisturbed water over the body, in world axes"
         out.append(variable("fluid_velocity", ("body", "xyz"), "m/s", words))
     for label in _labels(plant):
         what = WORDS.get(label, f"force of components of the kind {label}")
-        words = f"{what} on the body, in its axes about its origin"
+        words = f"{what} on the body, in body axes about its origin"
         out.append(variable(f"force_{label}", ("body", "six"), "N, N m", words))
     if plant.layout.commands:
         units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if not s.setting))
-        out.append(variable("command", ("actuator",), units, "command of the actuator, in its unit"))
+        out.append(variable("command", ("actuator",), units, "command, in the unit of the actuator"))
     of_components = len(out)
     if plant.constrained:
         out += [
-            variable("constraint_free", ("constraint_group",), "1", "constraint forces that could have any value, set to 0"),
+            variable(
+                "constraint_free", ("constraint_group",), "1", "number of undetermined constraint forces, which are set to 0"
+            ),
             variable(
                 "constraint_pivot",
                 ("constraint_group",),
                 "1",
-                "smallest over largest pivot of the group: small is ill-conditioned",
+                "ratio of the smallest to the largest pivot of the group; small if ill-conditioned",
             ),
         ]
     out += [
@@ -125,7 +129,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         variable("kinetic_energy_fluid", (), "J", "kinetic energy of the water moved by the bodies"),
         variable("potential_energy", (), "J", "potential energy of weight and buoyancy"),
         variable("elastic_energy", (), "J", "energy stored in contacts, stops and sticking friction"),
-        variable("energy_residual", (), "J", "change of all energy minus all work: the integration error"),
+        variable("energy_residual", (), "J", "change of all energies minus all work, which is the integration error"),
     ]
     if plant.layout.causes:
         out.append(variable("work", ("cause",), "J", "work done on the mechanism since the start"))
@@ -133,7 +137,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         out.append(variable("internal_state", ("internal",), "N, A, Pa, m, J", "internal states of components, and work"))
     if plant.layout.held:
         units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if s.setting))
-        out.append(variable("held_input", ("held",), units, "inputs that hold their value until changed"))
+        out.append(variable("held_input", ("held",), units, "held inputs, which keep their values until changed"))
     if signals:
         out.append(variable("signal", ("channel",), ", ".join(dict.fromkeys(signals.values())), "signal of the controller"))
     _check_outputs(plant, {v.name for v in out})
@@ -145,36 +149,36 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
 
 
 def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Return dimensions, without time, of all quantities for `recording.find_quantity`: `schema`, attitude, time."""
+    """Return the dimensions without time of all quantities: variables of `schema`, attitude angles and time."""
     return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}, **ATTITUDE}
 
 
 def _check_outputs(plant: Plant, recorded: set[str]) -> None:
-    """Reject component records with a reserved name, or with labels along a reserved dimension."""
+    """Reject component outputs with a reserved name, or with labels along a reserved dimension."""
     own = {*recorded, *FROM_STATE, *ATTITUDE, *DIMENSIONS, "R_WB", "actuator", *(c.kind for c in plant.components)}
     outputs = {o.name for c in plant.components for o in c.outputs}
     along = dict(AXES)
     for c in plant.components:
         for o in c.outputs:
-            who = f"component {c.name!r} ({type(c).__name__}): its output {o.name!r}"
+            who = f"component {c.name!r} ({type(c).__name__}): the output {o.name!r}"
             if o.name in own:
-                raise ValueError(f"{who} is reserved for recordings; rename it, for example {o.name + '_2'!r}")
+                raise ValueError(f"{who} is reserved for recordings; rename the output, for example to {o.name + '_2'!r}")
             taken = o.dimension in {"", *own, *outputs} - {*AXES}
             if o.labels and (taken or along.setdefault(o.dimension, o.labels) != o.labels):
                 raise ValueError(
-                    f"{who} has labels along the dimension {o.dimension!r}, which is empty or already in use; choose another, "
-                    f"such as {o.name + '_entry'!r}"
+                    f"{who} has labels along the dimension {o.dimension!r}, which is empty or already in use; "
+                    f"choose another dimension, such as {o.name + '_entry'!r}"
                 )
 
 
 FROM_STATE = {"q", "v", "orientation", "command", "internal_state", "work", "energy_residual", "held_input"}
-"""Variables that `observed` does not compute: parts of the state, and values relative to the start of the run."""
+"""Variables that `observed` does not compute: parts of the state, and values relative to the start of a run."""
 
 
 def observed(
     plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at, each: Each | None = None
 ) -> dict[str, Array]:
-    """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
+    """Return poses (R_WB instead of orientation), velocities, forces, energies and outputs at one instant, keyed by name."""
     model = plant.model
     e = evaluate(plant, t, q, v, z, inputs, motion, each)
     kin = e.now.kin
@@ -195,7 +199,7 @@ def observed(
 
 
 def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapping[str, Scalar | Array]]) -> dict[str, Array]:
-    """Records of components, by name, as in the recording."""
+    """Return the outputs of components as arrays of the recording, keyed by name."""
     out: dict[str, Array] = {}
     entries = _entries(plant)
     for name, (kind, o) in _outputs(plant).items():
@@ -219,10 +223,10 @@ def observer(
     lanes: int = 1,
     threads: int = 1,
 ) -> Compiled:
-    """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants.
+    """Return `observed` as a compiled function from (t, q, x, inputs) to arrays, for a batch of instants.
 
-    `loops`: builds it from (inputs, outputs) as loops, for a large tree; None to trace `observed`; `only`: names of the
-    required arrays; all if None; `lanes`: instants per vector operation.
+    `loops`: function of inputs and outputs that builds loops for a large tree; None to trace `observed`. `only`: names of the
+    required arrays; None for all. `lanes`: instants per vector operation.
     """
     model, layout = plant.model, plant.layout
     nv, names = model.nv, coordinates(plant)
@@ -246,7 +250,7 @@ def observer(
 
 @lru_cache(maxsize=16)
 def body_poses(model: Model) -> Compiled:
-    """Return the origins p_WB and axes R_WB of all bodies as a compiled function of configurations."""
+    """Return the origins p_WB and rotation matrices R_WB of all bodies as a compiled function of configurations."""
 
     def poses(q: Array) -> tuple[Array, Array]:
         found = dynamics.kinematics(model, q, np.zeros(model.nv))

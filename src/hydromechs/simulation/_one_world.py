@@ -1,4 +1,4 @@
-"""One world of a mission: adapter from a simulation to the arrays of its loop."""
+"""One world of a mission: adapter between a simulation and the arrays of its compiled loop."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 SEEDS = 2**53
-"""Number of different seeds of random numbers in compiled code."""
+"""Number of distinct seeds of random numbers in compiled code."""
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
 
 
 class OneWorld:
-    """A simulation in the loop of its mission."""
+    """Adapter that runs a simulation in the compiled loop of its mission."""
 
     def __init__(self, simulation: Simulation, march: MissionMarch) -> None:
         self.simulation, self.march = simulation, march
         self.state = march.new(1)
         self.seen: list[tuple[float, np.ndarray]] = []
-        """Times [s] and configurations of the samples of the last stretch, and its end."""
+        """Times [s] and configurations of the samples and the end of the last call of `advance`."""
         self.said: list[tuple[float, str]] = []
-        """Messages of the last stretch, and their times."""
+        """Times [s] and texts of messages in the last call of `advance`."""
         self._began, self._until = simulation._at, np.zeros((1, 2))
         self._records = {"n": np.empty((1, 0, 1))}
 
@@ -83,7 +83,7 @@ class OneWorld:
         self.said += [(self.simulation._at.t, text) for _, text in said]
 
     def answer(self, batched: Array) -> None:
-        """Run the parts in Python that are due and not batched. `batched`: results of those that are; see `Mission.ask`."""
+        """Run the parts in Python that are due and not batched. `batched`: results of batched parts; see `Mission.ask`."""
         self._store()
         sim, state, nq = self.simulation, self.state, self.simulation.model.nq
         assert sim.mission is not None
@@ -96,9 +96,9 @@ class OneWorld:
     # -- running ---------------------------------------------------------------------------------------------------------------
 
     def advance(self, until: float, recorder: Recorder, hurry: Callable[[], bool]) -> None:
-        """Run up to a time at which inputs may change [s], or to a report; raise the error that stops the mission. See `said`.
+        """Advance to a time at which inputs may change [s], or to a report; raise the error that stops the mission.
 
-        `hurry`: called after each call of Python: True ends this stretch at the next sample.
+        Messages are appended to `said`. `hurry`: function called after each call of Python; True stops at the next sample.
         """
         sim, march, state = self.simulation, self.march, self.state
         self._begin()
@@ -132,7 +132,7 @@ class OneWorld:
         self.seen += zip(times.tolist(), got["y"][:, :nq], strict=True)
 
     def tick(self) -> list[str]:
-        """Run sensors, filter and parts now, if they are due. Return messages; raise the error that stops the mission."""
+        """Run sensors, filter and parts that are due; return messages, and raise the error that stops the mission."""
         sim, march = self.simulation, self.march
         self._begin()
         if not march.tick(self.state, sim._at.t):
@@ -145,12 +145,12 @@ class OneWorld:
         return [text for _, text in self.said]
 
     def last_signals(self) -> Array:
-        """Return the signals at the end of a run: sensors that are due measure, and nothing else changes."""
+        """Return the signals at the end of a run. Only sensors that are due measure; the state does not change."""
         self._begin()
         return self.march.look_last(self.state)[0].copy()
 
     def start(self) -> Point:
-        """Return the point at the start of the last steps."""
+        """Return the point before the last steps."""
         if self.march.guards is None:
             return self._began
         n, part, *y = self.state["start"][0]
@@ -163,7 +163,7 @@ class OneWorld:
         return self.state["alive"][0, 0] == 0.0
 
     def _hear(self, t: float | None = None) -> None:
-        """Add the reports of the last tick, before the messages of parts in Python then."""
+        """Add reports of the last tick to `said`, before messages of parts in Python at the same time."""
         out = self.simulation._ranges.found(self.state["outside"][0], self.state["extreme"][0])
         if self.state["paused"][0, 0] and (self.march.mission is not None or self.march.sensing is not None):
             t = self.march.ticked(self.state) if t is None else t
@@ -172,9 +172,9 @@ class OneWorld:
 
 
 class PropagatedMarch(MissionMarch):
-    """The loop of a mission of one world: compiled ticks, and between two of them or samples the steps of a propagator.
+    """Loop of a mission in one world with compiled ticks; a propagator takes the steps between ticks and samples.
 
-    `mission`: see `MissionMarch`; `record`: time between two samples [s].
+    `mission`: see `MissionMarch`. `record`: time between two samples [s].
     """
 
     def __init__(self, programs: PlantPrograms, mission: Mission | None, step: float, record: float) -> None:
@@ -223,7 +223,7 @@ class PropagatedMarch(MissionMarch):
         return np.array([rows])
 
     def _propagate(self, state: Mapping[str, Array], t: float, stop: float) -> None:
-        """Take the steps of the world to a time [s]."""
+        """Take steps from time `t` to time `stop` [s]."""
         nq = self.plant.model.nq
         y, inputs = state["y"][0], state["inputs"][0]
         try:

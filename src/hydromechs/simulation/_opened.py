@@ -1,4 +1,4 @@
-"""Checks of open parameters: the programs of a plant must read them, and must not need their values when they are built."""
+"""Checks of open parameters: the programs of a plant must depend on them, but must not need their values to be built."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ._initial_instant import InitialInstant
 from ._plant import Plant
 
 NEEDED = (TypeError, ValueError, AttributeError, UnsupportedFeature)
-"""Errors of equations that need the value of a symbol."""
+"""Exceptions raised by equations that need the value of a symbol."""
 TIME = 0.37
 """Time of the examined instant [s]."""
 
 
 def opened_faults(plant: Plant) -> dict[str, str]:
-    """Return problems of open parameters of a plant, by name: they are unused, or they cannot be symbols."""
+    """Return messages about open parameters of a plant that are unused or cannot be symbols, keyed by parameter."""
     read: dict[str, bool]
     out: dict[str, str]
     try:
@@ -41,7 +41,7 @@ def opened_faults(plant: Plant) -> dict[str, str]:
         whole = _read(plant, unread, state=True)  # other instants than the examined one
     except NEEDED:
         return out  # as above
-    words = "has no effect: no program of the plant reads it; replace the number before the plant is built, or remove the path"
+    words = "has no effect on the programs of the plant; replace the number before building the plant, or remove the path"
     return out | {name: f"parameter {name!r} {words}" for name in unread if not whole[name]}
 
 
@@ -55,21 +55,21 @@ def _evaluates(plant: Plant) -> bool:
 
 
 def _alone(plant: Plant, name: str) -> bool | str:
-    """True if a parameter is read when it is the only symbol; a message if it cannot be a symbol."""
+    """Return True if a parameter has an effect when it is the only symbol, or a message if it cannot be a symbol."""
     try:
         return _read(plant, [name])[name]
     except NEEDED:
         return (
-            f"parameter {name!r} cannot stay open: the plant's programs need its value when they are built; replace the "
-            "number before the plant is built"
+            f"parameter {name!r} cannot stay open, because the programs of the plant require its value; replace the "
+            "number before building the plant"
         )
 
 
 def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[str, bool]:
-    """True if open parameters, one or all of them, affect any quantity at one instant.
+    """Return True for each open parameter that affects any quantity at one instant, keyed by name.
 
-    `names`: which parameters; others have the model's values; `state`: True if time, state and all other inputs are also
-    symbols: slow but complete.
+    `names`: parameters to check; other parameters have their values in the model. `state`: True to make time, state and all
+    other inputs symbols as well, which is slow but complete.
     """
     plant = _with_open(plant, names)
     start, layout, nv = plant.start, plant.layout, plant.model.nv

@@ -1,4 +1,4 @@
-"""Plant: a mechanism in water with all its components, which it accesses only through their interface."""
+"""The class `Plant`: a mechanism in water with components, which are used only through their interface."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from ._layout import Data, Layout, Orientations, layout_of
 from ._rolled_plant import RolledPlant, rolled_plant
 
 Waves: TypeAlias = tuple[WaveComponents, Array]
-"""Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
+"""Sinusoidal waves, and the velocity at which a steady current carries them [m/s], shape (3,)."""
 
 COMPONENTS = "components; derive a custom class from hydromechs.Component"
-"""Required interface of components."""
+"""Description of the permitted components, for messages."""
 DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
 DIMENSIONS |= {"constraint_group", "channel"}
-"""Dimensions of every recording."""
+"""Dimensions that occur in every recording."""
 CAUSES = {"drag", "water", "surface"}
-"""Causes of work that are not components."""
+"""Causes of work other than components."""
 LABELS = {"drag", "added_mass", "buoyancy", "fluid_acceleration", "weight"}
-"""Labels of forces that do not come from components."""
+"""Labels of forces that are not caused by components."""
 WAVE_ROWS = 7
-"""Values of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
+"""Number of values per wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
 SURFACE_HEIGHT = "surface_height"
-"""Name of the input that holds the height of the mean surface above the world's origin [m]."""
+"""Name of the input with the height of the mean surface above the origin of the world [m]."""
 STEADY = ("environment", "current", "velocity")
 """Path of the velocity of a steady current."""
 
@@ -56,23 +56,23 @@ STEADY = ("environment", "current", "velocity")
 class Plant:
     """Complete system to simulate.
 
-    Numbers of a run (seed, currents, waves, commands, open parameters) are inputs of its programs: changing them compiles
-    nothing.
+    Run data (seed, currents, waves, commands, open parameters) are inputs of the compiled programs, so that changes of these
+    data require no compilation.
     """
 
     model: Model
-    """The mechanism."""
+    """Model of the mechanism."""
     environment: Environment = field(default_factory=Environment)
-    """The water."""
+    """Water around the mechanism."""
     components: tuple[Component, ...] = ()
     """Forces and actuators on the mechanism."""
     seed: int = 0
-    """Seed of the waves' phases and of the gusts."""
+    """Seed of wave phases and gusts."""
     parameters: tuple[str, ...] = ()
-    """Paths of numbers that stay open: of the model, components, terrain and environment, such as "vehicle.inertia.mass"."""
+    """Paths of open parameters of the model, components, terrain and environment, such as "vehicle.inertia.mass"."""
     form: Form | None = None
-    """Compiled form: "specialised" for straight-line code of all bodies, "rolled" for loops over them; by default
-    by the number of bodies."""
+    """Form of the compiled code: "specialised" for straight-line code of all bodies, "rolled" for loops over bodies. The
+    default depends on the number of bodies."""
 
     def __post_init__(self) -> None:
         model_of(self.model)
@@ -85,14 +85,14 @@ class Plant:
         _ = self._open_values  # a KeyError that lists the known names
         if "world.gravity" in named and self.environment.waves:
             raise ValueError(
-                "parameter 'world.gravity' cannot stay open with waves: it determines their lengths; set it in the model, or "
+                "parameter 'world.gravity' cannot stay open with waves, whose lengths depend on it; set it in the model, or "
                 "remove the waves"
             )
         shaping = [name for name in named if self._shapes_wet_part(name)]
         if shaping and self.environment.surface is not None:
             raise ValueError(
-                f"parameter {shaping[0]!r} cannot stay open with a free surface: the wet geometry depends on it; set "
-                "it in the model, or remove the surface (a volume can stay open if the body has shapes)"
+                f"parameter {shaping[0]!r} cannot stay open with a free surface, because the wet geometry depends on "
+                "it; set it in the model, or remove the surface (a volume can stay open if the body has shapes)"
             )
         faults = [] if self.environment.surface is None else dry_faults(self.model)
         if faults:
@@ -108,40 +108,40 @@ class Plant:
         check_each(self.components, check)
         for loop in (loop for loop in self.model.loops if loop.name not in seen):
             raise ValueError(
-                f"loop {loop.name!r} of {self.model.name} is not closed in this plant; take its components from "
-                "components_of(model, parts)"
+                f"loop {loop.name!r} of {self.model.name} is not closed in this plant; create the components "
+                "with components_of(model, parts)"
             )
         self.__dict__["first_actions"] = tuple(actions)
         _ = self.given_motion
         _ = self.rolled
         if named:
-            from ._opened import opened_faults  # looks at whole plants
+            from ._opened import opened_faults  # circular import
 
             for text in opened_faults(self).values():
                 raise ValueError(text)
 
     def _check_part(self, c: Component, seen: set[str]) -> None:
-        """Raise an error if a component does not fit the model or the names `seen` before it."""
+        """Raise an error if a component is incompatible with the model or with preceding components, whose names are `seen`."""
         if not isinstance(c.name, str) or not c.name:
-            raise FieldError(f"name of component {type(c).__name__}", c.name, "must be a text that is not empty")
+            raise FieldError(f"name of component {type(c).__name__}", c.name, "must be text that is not empty")
         if not c.acts:
             raise ValueError(
                 f"component {c.name!r} ({type(c).__name__}) exerts no force itself; pass the list to Simulation or Scenario, "
-                "or take the components of the plant from components_of(model, parts)"
+                "or create the components of the plant with components_of(model, parts)"
             )
         c.check(self.model)
         if c.name in seen:
-            raise ValueError(f"two components are named {c.name!r} ({c.kind}); names must differ")
+            raise ValueError(f"two components are named {c.name!r} ({c.kind}); rename one of them")
         seen.add(c.name)
         for what, word, taken in (("kind", c.kind, DIMENSIONS), ("cause", c.cause, CAUSES), ("label", c.label, LABELS)):
             if word in taken:
                 raise ValueError(
-                    f"component {c.name!r} ({type(c).__name__}): its {what} {word!r} is reserved for recordings; "
-                    f"choose another in the class, such as {what} = {word + '_of_mine'!r}"
+                    f"component {c.name!r} ({type(c).__name__}): the {what} {word!r} is reserved for recordings; "
+                    f"change it in the class, for example to {what} = {word + '_of_mine'!r}"
                 )
 
     def _shapes_wet_part(self, name: str) -> bool:
-        """True if the geometry that a free surface cuts depends on a parameter; with shapes, a volume only scales it."""
+        """True if the wet geometry at a free surface depends on a parameter; with shapes, a volume only scales the forces."""
         for keys in self._open_places[name]:
             if keys[:2] != ("model", "bodies") or keys[3:4] != ("hydro",):
                 continue
@@ -153,12 +153,12 @@ class Plant:
     # -- open numbers ---------------------------------------------------------------------------------------------------------
 
     def path_items(self) -> list[Item]:
-        """Items at the start of paths to numbers: bodies, the world, components, terrain, and fields of the environment."""
+        """Return the items at which parameter paths start: bodies, world, components, terrain, fields of the environment."""
         return plant_items(self.model, self.components, self.environment)
 
     @cached_property
     def _open_places(self) -> dict[str, tuple[Keys, ...]]:
-        registry.edits_of(self, dict.fromkeys(self.parameters, 1.0))  # raises an error if two name the same number
+        registry.edits_of(self, dict.fromkeys(self.parameters, 1.0))  # raises an error if paths overlap
         return {name: registry.located(self, name) for name in self.parameters}
 
     @cached_property
@@ -176,12 +176,12 @@ class Plant:
 
     @property
     def opens_profile(self) -> bool:
-        """True if numbers of the current's profile over depth are open."""
+        """True if numbers of the depth profile of the current are open."""
         return any(keys[:3] == (*STEADY[:2], "profile") for places in self._open_places.values() for keys in places)
 
     @property
     def opens_components(self) -> bool:
-        """True if numbers of components are open."""
+        """True if any number of a component is an open parameter."""
         return any(map(self.is_of_component, self.parameters))
 
     def is_of_component(self, name: str) -> bool:
@@ -189,10 +189,10 @@ class Plant:
         return any(keys[0] == "components" for keys in self._open_places[name])
 
     def flow(self, seed: int | None = None) -> UniformFlow:
-        """Return current and gusts over time, without the parts that are open parameters.
+        """Return current and gusts over time, without components that are open parameters.
 
         Args:
-            seed: Seed of the gusts; defaults to the plant's.
+            seed: Seed of the gusts. Defaults to the seed of the plant.
         """
         still: dict[Keys, float] = {(*STEADY[1:], k): 0.0 for k in self._steady_axes}
         return UniformFlow(registry.edited(self.environment, still), self.seed if seed is None else seed)
@@ -204,12 +204,12 @@ class Plant:
         return np.array([x if k in self._steady_axes else 0.0 for k, x in enumerate(current)])
 
     def carried(self, u: Array) -> Array:
-        """Return the velocity with which a steady current carries waves [m/s], shape (3,). `u`: inputs, shape (nu,)."""
+        """Return the velocity at which a steady current carries waves [m/s], shape (3,). `u`: inputs, shape (nu,)."""
         own = self.layout.array("carried", u)
         return own + self.open_current if self._steady_axes else own
 
     def opened(self, u: Array) -> Plant:
-        """Return the plant with its open parameters taken from the inputs, numbers or symbols; its layout is the same.
+        """Return a plant whose open parameters are numbers or symbols from the inputs; the layout does not change.
 
         Args:
             u: Inputs, shape (nu,).
@@ -217,7 +217,7 @@ class Plant:
         return self._with({name: self.layout.array(f"parameter.{name}", u) for name in self.parameters})
 
     def with_values(self, values: Array) -> Plant:
-        """Return the plant with values of its open parameters, one after another, shape (np,); they are not checked."""
+        """Return a plant with new values of its open parameters, concatenated, shape (np,); the values are not checked."""
         return self._with(self.named_parameters(values))
 
     def _with(self, values: Mapping[str, Any]) -> Plant:
@@ -233,7 +233,7 @@ class Plant:
         return new
 
     def _edits(self, values: Mapping[str, Any]) -> dict[Keys, Any]:
-        """New values by path; a path with "*" scales the plant's value."""
+        """Return new values, keyed by location; a path with "*" scales the values of the plant."""
         pairs = [(name, keys, x) for name, x in values.items() for keys in self._open_places[name]]
         return {
             keys: registry.scaled(registry.follow(self.closed, keys), x) if registry.is_factor(name) else x
@@ -242,34 +242,33 @@ class Plant:
 
     @cached_property
     def closed(self) -> Plant:
-        """The plant with its original numbers, if this one has symbols or other values."""
+        """Plant with the original numbers, if this plant has symbols or other values."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles contain only the description; programs are compiled again or read from the cache."""
+        """Return the description without programs, which copies and unpickled plants compile again or read from the cache."""
         return _plant, (self.model, self.environment, self.components, self.seed, self.parameters, self.form)
 
     @cached_property
     def orientations(self) -> Orientations:
-        """Recorded quaternions of the bodies."""
+        """Converter to the recorded quaternions of the bodies."""
         return Orientations(self.model)
 
     @cached_property
     def compiled(self) -> dict[Any, Any]:
-        """Compiled rollout programs, by method, lanes and threads."""
+        """Compiled rollout programs, keyed by method, lanes and threads."""
         return {}
 
     @cached_property
     def rolled(self) -> RolledPlant | None:
-        """Loops over the bodies, for a plant that is compiled as loops."""
+        """Loops over the bodies; None for a plant compiled as straight-line code."""
         return rolled_plant(self)
 
-    # -- actions of components, evaluated once
-    # ----------------------------------------------------------------------------------------
+    # -- actions of components, evaluated once --------------------------------------------------------------------------------
 
     @cached_property
     def first_actions(self) -> tuple[Action, ...]:
-        """Actions of components at the model's start, in still water with inputs at rest; they show which forces exist."""
+        """Actions of components at the initial state of the model, in still water with rest inputs; used to detect forces."""
         now = self._first_instant()
         return tuple(self._first_action(c, now) for c in self.components)
 
@@ -286,7 +285,7 @@ class Plant:
         return action
 
     def on_motions(self, state: State) -> State:
-        """Return a state with prescribed joints at their motion and loops closed. `state`: positions of the other joints."""
+        """Return a state with joints on their prescribed motions and closed loops. `state`: positions of the other joints."""
         q, v = state.q.copy(), state.v.copy()
         for c in self.components:
             for part, q_joint, v_joint in c.initial(self.model, float(state.t)):
@@ -295,20 +294,20 @@ class Plant:
 
     @property
     def start(self) -> State:
-        """Initial state of the model, with prescribed joints at their motion."""
+        """Initial state of the model with joints on their prescribed motions."""
         return self.on_motions(self.model.initial())
 
     def check_start(self, now: Now) -> None:
         """Raise an error if a run cannot start at an instant, for example with a tether that is too short.
 
         Args:
-            now: The instant, see `InitialInstant`.
+            now: Initial instant; see `InitialInstant`.
         """
         check_each(self.components, lambda c: c.check_start(now))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Labels of components that put wrenches on bodies, for the recording."""
+        """Labels of components that exert wrenches on bodies, for the recording."""
         pairs = zip(self.components, self.first_actions, strict=True)
         return tuple(dict.fromkeys(c.label for c, a in pairs if a.forces))
 
@@ -319,23 +318,23 @@ class Plant:
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Constraints that are solved together, as indices of components."""
+        """Groups of constraints that are solved together, as indices of constraints."""
         return constraint_groups(self.model, [row for action in self.first_actions for row in action.constraints])
 
     @cached_property
     def group_names(self) -> tuple[str, ...]:
-        """Names of each group's components, such as "left_hand + right_hand"."""
+        """Names of the constraint groups, such as "left_hand + right_hand"."""
         owners = [self.components[k].name for k in self.constraining for _ in self.first_actions[k].constraints]
         return tuple(" + ".join(dict.fromkeys(owners[i] for i in group)) for group in self.groups)
 
     @property
     def constrained(self) -> bool:
-        """True if there are constraints."""
+        """True if the plant has constraints."""
         return bool(self.constraining)
 
     @cached_property
     def armature(self) -> np.ndarray | None:
-        """Reflected inertia of rotors that each degree of freedom feels [kg·m²], shape (nv,); None for none."""
+        """Reflected rotor inertia of each degree of freedom [kg·m²], shape (nv,); None without rotors."""
         out = np.zeros(self.model.nv)
         for action in self.first_actions:
             for dofs, inertia in action.armature:
@@ -353,7 +352,7 @@ class Plant:
                     with placed("components", k):
                         raise ValueError(
                             f"components {names[0]!r} and {names[1]!r} both prescribe the motion of "
-                            f"{self.model.coordinate_names[1][dof]!r}; keep one"
+                            f"{self.model.coordinate_names[1][dof]!r}; keep one of them"
                         )
                 owners[dof] = k
         out = []
@@ -364,8 +363,8 @@ class Plant:
                 if lacking:
                     with placed("components", next(owners[dof] for dof in dofs if dof in owners)):
                         raise ValueError(
-                            f"joint of body {self.model.body_names[i]!r}: only part of its motion is prescribed, without "
-                            f"{', '.join(lacking)}; prescribe all of it, or split the joint with a massless body"
+                            f"joint of body {self.model.body_names[i]!r}: the prescribed motion lacks "
+                            f"{', '.join(lacking)}; prescribe these too, or split the joint with a massless body"
                         )
                 out.append(i)
         return tuple(out)
@@ -379,7 +378,7 @@ class Plant:
 
     @cached_property
     def layout(self) -> Layout:
-        """Layout of states and inputs."""
+        """Layout of the states and inputs."""
         return self.laid_out()
 
     def laid_out(self) -> Layout:
@@ -415,13 +414,13 @@ class Plant:
         waves: WaveComponents | None = None,
         replaced: Collection[str] = (),
     ) -> tuple[Array, float]:
-        """Return the run's data from a time on, shape (n,), and the time until which they are valid [s].
+        """Return the run data that are valid from time `t`, shape (n,), and the end of their validity [s].
 
         Args:
             flow: Current and gusts over time.
             t: Time [s].
-            parameters: Values of open parameters by name; the model's for those not named.
-            waves: Waves of another seed; defaults to the plant's waves.
+            parameters: Values of open parameters, keyed by name; omitted parameters have their values in the model.
+            waves: Waves of another seed. Defaults to the waves of the plant.
             replaced: Names of components whose numbers the caller replaces whenever they change.
         """
         parts, until = [], np.inf
@@ -449,12 +448,12 @@ class Plant:
         """Return the values of all open parameters in order, concatenated, shape (np,).
 
         Args:
-            given: Values by name; the model's for those not named.
+            given: Values, keyed by name; omitted parameters have their values in the model.
         """
         for name in given:
             if name not in self.parameters:
                 hint = nearest(name, self.parameters)
-                raise KeyError(f"no open parameter {name!r}{hint}; name it in parameters=[...] of the plant or simulation")
+                raise KeyError(f"unknown open parameter {name!r}{hint}; list it in parameters=[...] of the plant or simulation")
         out = []
         for name in self.parameters:
             own = self._open_values[name]
@@ -467,10 +466,10 @@ class Plant:
         return np.concatenate([np.zeros(0), *out])
 
     def check_values(self, given: Mapping[str, Any]) -> None:
-        """Raise `ValueError` if an object could not have the value of an open parameter, such as a mass below 0.
+        """Raise `ValueError` if the value of an open parameter is invalid, such as a negative mass.
 
         Args:
-            given: Values by name.
+            given: Values, keyed by name.
         """
         for name, value in given.items():
             try:
@@ -479,7 +478,7 @@ class Plant:
                 raise ValueError(f"parameter {name!r} is {np.asarray(value).tolist()}: {message_of(error)}") from error
 
     def named_parameters(self, values: Array) -> dict[str, Any]:
-        """Return open parameters by name, from their concatenated values, shape (np,)."""
+        """Return open parameters, keyed by name, from their concatenated values, shape (np,)."""
         at = self.layout.size - len(values)  # they are the last of the inputs
         places = {name: self.layout.data[f"parameter.{name}"] for name in self.parameters}
         parts = {name: np.reshape(values[s.start - at : s.stop - at], shape) for name, (s, shape) in places.items()}
@@ -487,21 +486,21 @@ class Plant:
 
     @property
     def current_places(self) -> tuple[slice, ...]:
-        """Indices of a steady current among the inputs, three each: in the flow, and in the velocity that carries the waves."""
+        """Slices of the inputs that contain a steady current, three entries each: the flow, and the velocity of the waves."""
         places = [self.layout.data[name][0].start for name in ("flow", "carried") if name in self.layout.data]
         return tuple(slice(at, at + 3) for at in places) if self.streams else ()
 
     @property
     def surface_place(self) -> int | None:
-        """Index of the surface height among the inputs; None for water without a free surface."""
+        """Index of the surface height in the inputs; None without a free surface."""
         return None if self.environment.surface is None else self.layout.data[SURFACE_HEIGHT][0].start
 
     def waves_of(self, rows: Array | None, carried: Array | None) -> Waves:
-        """Return the waves from their rows among the inputs, shape (7, n); none if None.
+        """Return the waves from their rows in the inputs; no waves if `rows` is None.
 
         Args:
-            rows: Amplitude, frequency, wavenumber, direction (2), phase and scale of each wave.
-            carried: Velocity with which a steady current carries them [m/s], shape (3,).
+            rows: Amplitude, frequency, wavenumber, direction (2), phase and scale of each wave, shape (7, n).
+            carried: Velocity at which a steady current carries the waves [m/s], shape (3,).
         """
         if rows is None or carried is None or self.waves is None:
             return wave_components(Environment(), self.model.world.gravity, 0), np.zeros(3)
@@ -510,9 +509,9 @@ class Plant:
 
     @cached_property
     def identity(self) -> str | None:
-        """Text that, with the package's source, identifies the plant's programs; None with custom code.
+        """Text that identifies the programs of the plant, together with the source of the package; None with custom code.
 
-        It omits the numbers that are inputs.
+        Numbers that are inputs are omitted.
         """
         masked = {
             name: OPEN for name in self.parameters if not registry.is_factor(name)
@@ -536,31 +535,31 @@ class Plant:
 
     @cached_property
     def waves(self) -> WaveComponents | None:
-        """The sine waves of the environment."""
+        """Sinusoidal waves of the environment, or None."""
         if not self.environment.waves:
             return None
         return wave_components(self.environment, self.model.world.gravity, self.seed)
 
     @property
     def streams(self) -> bool:
-        """True if there is a current or gusts."""
+        """True if the environment has a current or gusts."""
         return self.environment.current is not None or self.environment.gusts is not None
 
     @property
     def flows(self) -> bool:
-        """True if the undisturbed water moves at all."""
+        """True if the undisturbed water moves."""
         return bool(self.environment.waves) or self.streams
 
     @property
     def uniform(self) -> bool:
-        """True if the water moves uniformly at all bodies."""
+        """True if the velocity of the water is the same at all bodies."""
         return not self.environment.waves and isinstance(self.environment.profile, Uniform)
 
     def samplings(self, model: Model) -> tuple[WetSampling | None, ...]:
-        """Return the points at which non-uniform water acts on each body; None for a dry body.
+        """Return the points at which nonuniform water is evaluated on each body; None for a dry body.
 
         Args:
-            model: The mechanism with its open parameters.
+            model: Model with its open parameters.
         """
         surface = self.environment.surface is not None
         own = self.closed
@@ -573,12 +572,12 @@ class Plant:
 
     @property
     def waves_move_surface(self) -> bool:
-        """True if there are a free surface and waves on it."""
+        """True if the environment has a free surface and waves."""
         return self.environment.surface is not None and bool(self.environment.waves)
 
     @cached_property
     def wet(self) -> bool:
-        """True if the water touches any body."""
+        """True if any body has hydrodynamics."""
         return any(b.hydro is not None for b in self.model.bodies)
 
 

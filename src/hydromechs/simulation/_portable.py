@@ -1,6 +1,6 @@
-"""A mission for a runner in another language: its routines and programs, and everything else as plain data.
+"""Missions for a runner in another language: routines, programs, and plain data.
 
-The runner (`browser/engine.js`) follows `LiveRun`, `OneWorld` and `Watched` step by step, with the same numbers.
+The runner (`browser/engine.js`) reproduces `LiveRun`, `OneWorld` and `Watched` step by step, with identical results.
 """
 
 from __future__ import annotations
@@ -30,27 +30,29 @@ from ._simulation import Simulation
 from ._watches import SoftStops
 
 HORIZON = 3600.0
-"""Time up to which time-dependent inputs are written [s]."""
+"""Time to which time-dependent inputs are written [s]."""
 SEAS = 32
 """Number of seeds whose random waves are written."""
 
 
 @dataclass(frozen=True)
 class Portable:
-    """A mission for another runner."""
+    """Mission for another runner."""
 
     routines: Mapping[str, Routine]
-    """`mission`: the loop; `bare`: steps alone, with a separate state; `look`: sensors at the end of a run, if any."""
+    """Routines, keyed by name: `mission` is the loop, `bare` only takes steps with a separate state, and `look` runs only
+    sensors at the end of a run."""
     programs: Mapping[str, Recipe]
-    """`observe`: recorded quantities; `turns`: orientations; `closing`, `apart`: constraints and grips that close, if any."""
+    """Programs, keyed by name: `observe` computes recorded quantities, `turns` orientations, and `closing` and `apart` are for
+    constraints and grips that close."""
     values: Mapping[str, Array]
-    """Initial values of the arrays of the routines."""
+    """Initial values of the arrays of the routines, keyed by name."""
     data: Mapping[str, Any]
-    """Everything else, as plain data."""
+    """All other data, as plain data."""
 
 
 def portable(simulation: Simulation) -> Portable:
-    """Return the mission of a simulation in its initial state; raises `UnsupportedFeature` if a runner cannot execute it."""
+    """Return the mission of a simulation in its initial state; raise `UnsupportedFeature` if a runner cannot execute it."""
     sim, plant = simulation, simulation.plant
     _check(sim)
     world = OneWorld(sim, sim.march)
@@ -98,14 +100,14 @@ def _check(sim: Simulation) -> None:
     """Raise `UnsupportedFeature` for features that a compiled loop does not support."""
     if not isinstance(sim.method, FixedStep):
         raise UnsupportedFeature(
-            f"integrator {sim.method.name!r} takes adaptive steps, or those of a third-party engine; a compiled mission "
-            f"needs fixed "
-            "ones: set integrator: rk4 and a step"
+            f"integrator {sim.method.name!r} is adaptive or a third-party engine, but a compiled mission requires fixed steps; "
+            "set 'integrator: rk4' and a step"
         )
     for part in () if sim.mission is None else sim.mission.python:
         name = f"{part.name!r} ({type(part.block).__name__})" if part.name else type(part.block).__name__
         raise UnsupportedFeature(
-            f"block {name} runs in Python; a compiled mission needs traced blocks: derive it from TracedBlock, or remove it"
+            f"block {name} runs in Python, but a compiled mission requires traced blocks; derive it from TracedBlock, "
+            "or remove it"
         )
 
 
@@ -152,7 +154,7 @@ def _variables(sim: Simulation) -> list[dict[str, Any]]:
 
 
 def _data(sim: Simulation) -> dict[str, Any]:
-    """Return the inputs after commands and settings: their positions, and values over time."""
+    """Return the run data among the inputs: locations, and values over time."""
     plant, layout = sim.plant, sim.plant.layout
     places = {name: [at.start, at.stop - at.start] for name, (at, _) in layout.data.items()}
     timed = []
@@ -206,14 +208,14 @@ def _event(sim: Simulation, e: Event) -> dict[str, Any]:
 
 
 def _servos(sim: Simulation) -> list[list[int]]:
-    """Return the positions of target, rate and time of each servo among the inputs."""
+    """Return the indices of target, rate and time of each servo in the inputs."""
     layout, na = sim.plant.layout, len(sim.plant.layout.commands)
     held = {name: na + k for k, name in enumerate(layout.held)}
     return [[k, held[f"{name}.rate"], held[f"{name}.at"]] for k, name in enumerate(layout.commands) if f"{name}.rate" in held]
 
 
 class _Number(float):
-    """A number in a text, formatted as its position in the template."""
+    """Number in a text, which is formatted as a field of the template."""
 
     place: int
 
@@ -233,7 +235,7 @@ def template(text: Callable[..., str]) -> str:
 
 
 def _texts(sim: Simulation) -> list[dict[str, Any]]:
-    """Return the texts of reports, in their order."""
+    """Return the texts of reports in order."""
     mission = sim.mission
     if mission is None:
         return []
@@ -250,7 +252,7 @@ def _stops(sim: Simulation) -> list[dict[str, Any]]:
 
 
 def _turns(sim: Simulation) -> Recipe | None:
-    """Return the orientations of the bodies as a program of q; None if a joint does not give its quaternion."""
+    """Return the orientations of the bodies as a program of q; None if the quaternion of a joint is unknown."""
     model, orientations = sim.model, sim.plant.orientations
     if not orientations.smooth:
         return None

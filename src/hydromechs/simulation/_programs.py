@@ -1,4 +1,4 @@
-"""A plant in machine code: its derivative for an integrator, the water at a point, and what is recorded."""
+"""Compiled programs of a plant: derivative for an integrator, water at a point, and recorded variables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._water import PointMotion, fluid_at, point_motion
 
 
 class PlantPrograms:
-    """Programs compiled for a plant."""
+    """Compiled programs of a plant."""
 
     def __init__(self, plant: Plant, method: Integrator, *, lanes: int = 1, threads: int = 1) -> None:
         check_length(plant, method)
@@ -45,7 +45,7 @@ class PlantPrograms:
         return compiler.trace(water, shapes, name="water")
 
     def motion(self, plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Array, rate: Array) -> list[PointMotion]:
-        """Return the water at points, see `fluid_at`; in parallel lanes if one world is simulated."""
+        """Return the water at points, as in `fluid_at`; points are evaluated on lanes if one world is simulated."""
         if plant.opens_profile:  # its numbers are not inputs of the shared program
             return fluid_at(plant, u, points, t, U, rate)
         given = [np.asarray(t), np.asarray(U), np.asarray(rate)]
@@ -58,13 +58,13 @@ class PlantPrograms:
 
     @cached_property
     def looped(self) -> LoopedPlant | None:
-        """The plant as loops, if it is compiled that way."""
+        """Loops of the plant; None for a plant compiled as straight-line code."""
         rolled = self.plant.rolled
         return None if rolled is None else LoopedPlant(self.plant, rolled, lambda: self._water, self.motion)
 
     @cached_property
     def stepper(self) -> Stepper:
-        """The plant's derivative with the integrator."""
+        """Stepper of the integrator with the derivative of the plant."""
         plant, nv, on_lanes = self.plant, self.plant.model.nv, each_on(self.lanes)
 
         def ydot(t: Scalar, q: Array, y: Array, inputs: Array, each: Each | None = on_lanes) -> Array:
@@ -93,7 +93,7 @@ class PlantPrograms:
         return observer(self.plant, self.motion, None if self.looped is None else self.looped.observed)
 
     def observing(self, names: Iterable[str]) -> Compiled:
-        """Program of recorded variables, or R_WB, from (t, q, x, inputs), bit-identical for any number of worlds."""
+        """Return a program of recorded variables or R_WB from (t, q, x, inputs), bitwise identical for any number of worlds."""
         wanted = frozenset(names)
         if wanted not in self._observing:
             loops = None if self.looped is None else self.looped.observed

@@ -1,4 +1,4 @@
-"""Quantities of a recording in compiled code, at the current instant of a mission."""
+"""Recorded quantities at the current instant of a mission, in compiled code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ._observe import coordinates, quantities
 from ._programs import PlantPrograms
 
 DIRECT = ("q", "v", "internal_state", "work", "command", "held_input", "signal")
-"""Variables of the recording that exist in the arrays of a mission."""
+"""Recorded variables that are part of the arrays of a mission."""
 
 
 class QuantitiesNow:
-    """Quantities by name, as functions of the arrays of a mission. `energy_residual` is not reduced by its initial value.
+    """Named quantities as functions of the arrays of a mission; `energy_residual` includes its initial value.
 
-    `names`: names as in `find_terms`, or "time", but not the orientation; `signals`: signals of the controllers, name to unit;
-    `upright`: bodies whose vertical in body axes, the last row of R_WB, follows the values of the names.
+    `names`: names as in `find_terms`, or "time", but not the orientation. `signals`: units of the signals of blocks, keyed by
+    signal. `upright`: bodies for which the vertical in body axes, the last row of R_WB, is appended to the values.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class QuantitiesNow:
         self._direct = [name for name in DIRECT if name in used]
         self._computed = sorted(used - {*DIRECT, "time"})
         self.identity = repr((self._terms, self._direct, self._computed))
-        """Text that identifies the quantities."""
+        """Identifier of the quantities."""
 
     def call(
         self,
@@ -51,10 +51,10 @@ class QuantitiesNow:
         name: str,
         identity: str,
     ) -> None:
-        """Call a function of (t, values, kept) that returns the new `kept`.
+        """Append a call of a function of (t, values, kept) that returns new values of `kept`.
 
-        `t`: entry of the time; `parts`: entries of q, x, inputs, command, held_input and signal; `kept`: arrays that the
-                function reads and changes, in the order of its arguments; `identity`: text that identifies the function.
+        `t`: entry of the time. `parts`: entries of q, x, inputs, command, held_input and signal. `kept`: arrays that the
+        function reads and updates, in the order of its arguments. `identity`: identifier of the function.
         """
         given, arguments = [t], [Argument("t", ())]
         if self._computed:
@@ -92,7 +92,7 @@ class QuantitiesNow:
 
 
 def _angle(name: str, R: Array) -> Scalar:
-    """Return one of the angles `ATTITUDE` of a rotation R_WB."""
+    """Return the angle `name` of `ATTITUDE` for a rotation R_WB."""
     angle, degrees = name.removesuffix("_deg"), name.endswith("_deg")
     if angle == "roll":
         out = np.arctan2(R[2, 1], R[2, 2])

@@ -1,4 +1,4 @@
-"""Recorder of states: it collects samples, computes the other recorded variables, and passes them on in blocks."""
+"""Recorder of a run, which collects states, computes the other recorded variables and writes samples in blocks."""
 
 import math
 import os
@@ -20,17 +20,17 @@ from ._watches import EnergyWatch, FreeForces
 BLOCK = 1024
 """Number of samples per block."""
 LARGE = 1e9
-"""Size of a recording in memory above which a run warns [bytes]."""
+"""Size of a recording in memory above which a warning is issued [bytes]."""
 FLUSH = 1.0
-"""Time after which samples are passed on even if the block is not full [s]."""
+"""Wall time after which samples are written even if the block is not full [s]."""
 
 
 class Recorder:
-    """The recording of one run.
+    """Recorder of one run.
 
-    `observer`: program of all recorded variables from (t, q, x, inputs); `every`: time between two samples [s]; `path`: folder
-    on disk; in memory if None; `attrs`: attributes of the recording; `signals`: signals of the controller, name to unit;
-    `energy_ledger`: initial energy ledger, as in `State`.
+    `observer`: program of all recorded variables from (t, q, x, inputs). `every`: time between two samples [s]. `path`: folder
+    on disk; None to record in memory. `attrs`: attributes of the recording. `signals`: units of the signals of blocks, keyed
+    by signal. `energy_ledger`: initial energy ledger, as in `State`.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Recorder:
         self.variables = schema(plant, signals)
         contents = (self.variables, coordinates(plant, signals), own | dict(attrs))
         self.sink = MemoryRecorder(*contents) if path is None else RecordingWriter(path, *contents)
-        """Receives the samples, block by block."""
+        """Destination of the samples, which receives blocks."""
         self.in_memory = path is None
-        """True if the samples are kept in memory."""
+        """True if the samples are stored in memory."""
         self._size = 0 if path else 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
         self.free_forces = FreeForces(plant.group_names)
-        """Constraint forces that were set to 0, in the samples passed on."""
+        """Monitor of constraint forces that were set to 0 in the samples."""
         self.energy = EnergyWatch(plant.layout.causes)
         """Monitor of unexplained energy in the samples."""
         self.signal = np.full(len(signals), np.nan)
@@ -68,46 +68,46 @@ class Recorder:
         self._newest: float | None = None
 
     def size_warning(self, duration: float) -> list[str]:
-        """Return a warning if a recording of a `duration` [s] takes much memory."""
+        """Return a warning if a recording of `duration` [s] needs much memory."""
         size = self._size * duration / self.every
-        text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
+        text = f"the recording needs {size / 1e9:.2g} GB of memory; use run(..., path='run.zarr') to write it to disk"
         return [text] if size > LARGE else []
 
     def sample(self, at: Point, inputs: np.ndarray) -> None:
-        """Add a point with its inputs (nu,), unless it is already recorded."""
+        """Add a point with its inputs, shape (nu,), unless the point is already recorded."""
         if not self._has(at.t):
             self.rows(np.array([at.t]), at.q[None], at.x[None], inputs)
 
     @property
     def empty(self) -> bool:
-        """True if there are no samples yet."""
+        """True if the recording has no samples yet."""
         return self._newest is None
 
     def _has(self, t: float) -> bool:
-        """True if the newest sample is at a time [s]."""
+        """True if the time of the newest sample is `t` [s]."""
         return self._newest is not None and abs(t - self._newest) <= max(1e-9, rounding(t))
 
     def renew(self, t: float, inputs: np.ndarray) -> None:
-        """Update the newest sample, if it is at this time, to the inputs (nu,) and signals that apply from then on."""
+        """Update inputs, shape (nu,), and signals of the newest sample to current values if its time is `t` [s]."""
         if self._has(t):
             times, q, x, _, _ = self._newest_row()
             self._rows.append((times, q, x, inputs.copy(), self.signal))
 
     def _newest_row(self) -> tuple[np.ndarray, ...]:
-        """Remove the newest sample, which is never passed on before the end of the run."""
+        """Remove and return the newest sample, which is not written before the end of the run."""
         last = self._rows.pop()
         if len(last[0]) > 1:
             self._rows.append((*(a[:-1] for a in last[:3]), *last[3:]))
         return (*(a[-1:] for a in last[:3]), *last[3:])
 
     def rows(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> None:
-        """Add samples with the same inputs: times (n,) [s], configurations (n, nq), velocities and states (n, nv + nz)."""
+        """Add samples with the same inputs at `times` [s], shape (n,); `q` has shape (n, nq), `x` has shape (n, nv + nz)."""
         self._rows.append((np.array(times), np.array(q), np.array(x), inputs.copy(), self.signal))
         self._count += len(times)
         self._newest = float(times[-1])
 
     def take(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray, signals: np.ndarray) -> None:
-        """Add samples with inputs (n, nu) and signals (n, ns) each; the first is skipped if already recorded."""
+        """Add samples with individual inputs, shape (n, nu), and signals, shape (n, ns); omit the first if already recorded."""
         first = 1 if len(times) and self._has(times[0]) else 0
         if first:
             self._newest_row()
@@ -117,7 +117,7 @@ class Recorder:
         self._newest = float(times[-1]) if len(times) else self._newest
 
     def commit(self) -> bool:
-        """Pass on all samples but the newest if the block is full or time is up; return True if passed on."""
+        """Write all samples except the newest if the block is full or `FLUSH` has elapsed; return True in this case."""
         due = self._count >= BLOCK or time.perf_counter() - self._flushed > FLUSH
         if due and self._rows:
             newest = self._newest_row()
@@ -127,7 +127,7 @@ class Recorder:
         return due
 
     def flush(self) -> None:
-        """Complete the samples so far and pass them on."""
+        """Compute the recorded variables of all collected samples, and write them."""
         self._flushed = time.perf_counter()
         if not self._count:
             return
@@ -156,6 +156,6 @@ class Recorder:
         return {name: got[name] for name in ["time", *(v.name for v in self.variables)]}
 
     def close(self, attrs: Mapping[str, Any]) -> None:
-        """Finish; `attrs` are attributes of the recording known only at the end."""
+        """Finish the recording. `attrs`: attributes that are known only at the end."""
         self.flush()
         self.sink.close(attrs)

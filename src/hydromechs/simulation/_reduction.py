@@ -1,4 +1,4 @@
-"""Statistics of quantities and checks of a mission, accumulated in compiled code at each sample."""
+"""Statistics for quantities and checks of a mission, accumulated in compiled code at each sample."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ._run_warnings import CAPSIZED, tilt_between, vehicles
 
 
 class Statistics(NamedTuple):
-    """Statistics of a quantity, a value for each world; NaN samples count only in `final`."""
+    """Statistics of a quantity, one value per world; NaN samples are included only in `final`."""
 
     final: Array
-    """Last value."""
+    """Last value [unit of the quantity], shape (worlds,)."""
     min: Array
-    """Minimum."""
+    """Minimum [unit of the quantity], shape (worlds,)."""
     max: Array
-    """Maximum."""
+    """Maximum [unit of the quantity], shape (worlds,)."""
     rms: Array
-    """Root mean square."""
+    """Root mean square [unit of the quantity], shape (worlds,)."""
 
 
 class _Sums(NamedTuple):
@@ -44,7 +44,7 @@ class _Sums(NamedTuple):
     squares: Scalar | Array = 0.0
 
     def with_sample(self, x: Scalar, use: Scalar) -> _Sums:
-        """Add a sample where `use` is not 0; minimum and maximum ignore NaN."""
+        """Return the accumulators after a sample, if `use` is not 0; minimum and maximum ignore NaN."""
         new = self.number + 1.0, x, where(x < self.min, x, self.min), where(x > self.max, x, self.max), self.sum + x
         return _Sums(*(where(use != 0.0, a, b) for a, b in zip((*new, self.squares + x * x), self, strict=True)))
 
@@ -61,18 +61,18 @@ class _Sums(NamedTuple):
 
 SIZE = len(_Sums._fields)
 TILT = 4
-"""Numbers of a vehicle: its initial vertical in body axes, and the minimum cosine of the angle from it to the current one."""
+"""Count of numbers per vehicle: the initial vertical in body axes, and the minimum cosine of its angle to the current one."""
 CHECK = SIZE + 3
-"""Numbers of a check: those of its samples, then count, first and sum of the samples whose mean is subtracted."""
+"""Count of numbers per check: accumulators, then count, first value and sum of the samples whose mean is subtracted."""
 
 
 class Reduction:
-    """Accumulators of checks and quantities. Their number does not depend on the duration.
+    """Accumulators of checks and quantities, whose size does not depend on the duration of a run.
 
-    The numbers of a world are the count of its samples and the initial energy residual, then those of checks, quantities
-    and vehicles.
+    The numbers of a world are the count of its samples and the initial energy residual, followed by the numbers of checks,
+    quantities and vehicles.
 
-    `quantities`: quantities by name; `signals`: signals of the controllers, name to unit.
+    `quantities`: names of quantities. `signals`: units of the signals of blocks, keyed by signal.
     """
 
     def __init__(
@@ -83,33 +83,34 @@ class Reduction:
         for name in self._names:
             if name.partition(".")[0] == "orientation":
                 raise UnsupportedFeature(
-                    f"no statistics of {name!r} in many worlds; use roll, pitch, heading or tilt, or keep the samples"
+                    f"statistics of {name!r} are not available in many worlds; use roll, pitch, heading or tilt, or "
+                    "keep the samples"
                 )
         for c in checks:
             if self._late(c) and period_of(c.quantity) is not None:
                 raise UnsupportedFeature(
-                    f"check {c.name!r}: mean_of stops at {c.mean_of[1] if c.mean_of else 0:g} s, after the first sample of "
+                    f"check {c.name!r}: mean_of ends at {c.mean_of[1] if c.mean_of else 0:g} s, after the first sample of "
                     f"the angle at {c.after:g} s; set after to the end of mean_of, or keep the samples"
                 )
         self._vehicles = sorted(vehicles(programs.plant))
         self._now = QuantitiesNow(programs, self._names, signals, self._vehicles)
         none, level = [*_Sums()], [0.0, 0.0, 0.0, 1.0] * len(self._vehicles)
         self.first = np.array([0.0, 0.0, *[*none, 0.0, 0.0, 0.0] * len(checks), *none * len(quantities), *level])
-        """Initial numbers of a world, shape (n,)."""
+        """Initial accumulators of a world, shape (n,)."""
 
     @staticmethod
     def _late(check: Check) -> bool:
-        """True if the mean that is subtracted is known only after samples of the check."""
+        """True if the subtracted mean becomes known only after samples of the check."""
         return check.mean_of is not None and check.mean_of[1] > check.after
 
     def add(self, r: Routine, t: Entries, parts: Mapping[str, Entries], totals: Entries) -> None:
-        """Add the sample of the current instant; see `QuantitiesNow.call`."""
+        """Append a sample of the current instant to a routine; see `QuantitiesNow.call`."""
         rows = [(c.quantity, c.statistic, c.target, c.after, c.before, c.mean_of) for c in self.checks]
         identity = repr((rows, self.quantities))
         self._now.call(r, t, parts, self._sampled, {"totals": totals}, "statistics", identity)
 
     def _parts(self, totals: Array) -> tuple[Array, Array, Array]:
-        """Return numbers of checks, quantities and vehicles, shape (..., n, CHECK), (..., n, SIZE) and (..., n, TILT)."""
+        """Return the numbers of checks, quantities and vehicles, shapes (..., n, CHECK), (..., n, SIZE) and (..., n, TILT)."""
         lead, a = totals.shape[:-1], 2 + CHECK * len(self.checks)
         b = a + SIZE * len(self.quantities)
         checks, quantities, tilts = totals[..., 2:a], totals[..., a:b], totals[..., b:]
@@ -117,7 +118,7 @@ class Reduction:
         return checks.reshape(*lead, *shapes[0]), quantities.reshape(*lead, *shapes[1]), tilts.reshape(*lead, *shapes[2])
 
     def _sampled(self, t: Scalar, found: Sequence[Scalar], totals: Array) -> tuple[Array]:
-        """Return `totals` after a sample of values at a time."""
+        """Return `totals` after a sample of the values `found` at time `t` [s]."""
         named, verticals = found[: len(self._names)], found[len(self._names) :]
         values, residual = dict(zip(self._names, named, strict=True)), totals[1]
         if "energy_residual" in values:
@@ -149,7 +150,7 @@ class Reduction:
         return (np.array(out),)
 
     def judge(self, totals: Array) -> list[list[CheckResult]]:
-        """Return the results of the checks in each world, from numbers of shape (worlds, n)."""
+        """Return the results of the checks, one list per world, from `totals`, shape (worlds, n)."""
         columns = []
         for k, c in enumerate(self.checks):
             row = self._parts(totals)[0][:, k].T
@@ -161,26 +162,26 @@ class Reduction:
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in totals]
 
     def capsized(self, totals: Array) -> Array:
-        """True for each world in which a vehicle capsized, as in `run_warnings`, from numbers of shape (worlds, n)."""
+        """Return True for each world in which a vehicle capsized, as in `run_warnings`, from `totals`, shape (worlds, n)."""
         tilts = tilt_between(self._parts(totals)[2][..., 3])
         return np.any(tilts > CAPSIZED, axis=-1)
 
     def statistics(self, totals: Array, quantity: str) -> Statistics:
-        """Return the statistics of a quantity in each world, from numbers of shape (worlds, n)."""
+        """Return the statistics of a quantity in each world, from `totals`, shape (worlds, n)."""
         if quantity not in self.quantities:
-            raise KeyError(f"no statistics of {quantity!r}; name it in watch=[...]")
+            raise KeyError(f"statistics of {quantity!r} were not accumulated; add it to watch=[...]")
         sums = _Sums(*self._parts(totals)[1][:, self.quantities.index(quantity)].T)
         return Statistics(sums.last, *(sums.statistic(name) for name in ("min", "max", "rms")))
 
 
 IN_PYTHON = ("time", "work", "energy_residual", "orientation")
-"""Quantities without a compiled guard: times, and those that depend on the start or history of a run."""
+"""Quantities without a compiled guard: time, orientation, and quantities that depend on the history of a run."""
 
 
 class Guards:
-    """Guards of events, except those of `IN_PYTHON`.
+    """Compiled guards of events, except events that watch a quantity in `IN_PYTHON`.
 
-    `events`: events of a mission; others are ignored; `signals`: signals of its controllers, name to unit.
+    `events`: events of a mission. `signals`: units of the signals of blocks, keyed by signal.
     """
 
     def __init__(self, programs: PlantPrograms, events: Sequence[Event], signals: Mapping[str, str]) -> None:
@@ -189,12 +190,12 @@ class Guards:
         self._quantities = QuantitiesNow(programs, [e.quantity for e in self.events], signals)
 
     def add(self, r: Routine, t: Entries, parts: Mapping[str, Entries], last: Entries, paused: Entries) -> None:
-        """Add a check at the current instant; see `QuantitiesNow.call`."""
+        """Append a check of the guards at the current instant to a routine; see `QuantitiesNow.call`."""
         identity = repr([(e.level, e.direction, period_of(e.quantity)) for e in self.events])
         self._quantities.call(r, t, parts, self._look, {"last": last, "paused": paused}, "guards", identity)
 
     def _look(self, t: Scalar, values: Sequence[Scalar], last: Array, paused: Array) -> tuple[Array, Array]:
-        """True if a guard crossed 0 since the last check; then the world pauses and keeps the last values."""
+        """Return new values of the guards and the pause flag; if a guard crosses 0, the world pauses with the old values."""
         out, now = paused[0], []
         for e, value, before in zip(self.events, values, last, strict=True):
             period = period_of(e.quantity)

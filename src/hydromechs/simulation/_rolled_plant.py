@@ -1,4 +1,4 @@
-"""Plants whose mechanism is a large tree: loops over its bodies that steps and recordings call."""
+"""Loops over the bodies of plants with large trees, which steps and recordings call."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ._plant import Plant
 
 WATER_FORCES = ("drag", "added_mass", "buoyancy", "fluid_acceleration", "weight")
-"""Labels of forces that do not come from components."""
+"""Labels of forces that are not caused by components."""
 OF_WATER = ("drag", "water")
-"""Causes of work that the loops account for."""
+"""Causes whose work the loops compute."""
 
 
 def rolled_plant(plant: Plant) -> RolledPlant | None:
-    """Return the loops of a plant if it is compiled as loops: on request, or if it is large and supported; else None."""
+    """Return the loops of a plant that is compiled as loops, on request or because of its size; None for other plants."""
     reasons = {
         "open parameters": bool(plant.parameters),
         "constraints": plant.constrained,
@@ -35,30 +35,30 @@ def rolled_plant(plant: Plant) -> RolledPlant | None:
     }
     against = [what for what, there in reasons.items() if there]
     if plant.form == "rolled" and against:
-        raise UnsupportedFeature(f"{plant.model.name}: a plant with {' and '.join(against)} cannot be rolled; omit form")
+        raise UnsupportedFeature(f"{plant.model.name}: form 'rolled' does not support {' and '.join(against)}; omit form")
     if plant.form not in (None, "specialised", "rolled"):
-        raise ValueError(f"form is {plant.form!r}, must be 'specialised' or 'rolled', or omitted")
+        raise ValueError(f"form is {plant.form!r}, must be 'specialised' or 'rolled'; omit it for the default")
     large = plant.form is None and plant.model.nb >= equations.LARGE and not against
     return RolledPlant(plant) if large or plant.form == "rolled" else None
 
 
 class RolledPlant:
-    """The loops of a plant."""
+    """Loops over the bodies of a plant."""
 
     def __init__(self, plant: Plant) -> None:
         self.plant = plant
 
     @cached_property
     def tree(self) -> equations.RolledTree:
-        """The bodies, by kinds."""
+        """Tree of the bodies, grouped by kind."""
         samplings = None if self.plant.uniform else self.plant.samplings(self.plant.model)
         return equations.RolledTree(self.plant.model, self.plant.armature, samplings)
 
     @property
     def points(self) -> np.ndarray:
-        """Points at which non-uniform water acts on the bodies [m], shape (nb, n, 3).
+        """Points at which nonuniform water is evaluated, in body axes [m], shape (nb, n, 3).
 
-        All bodies have the same number of points: the last of each is repeated.
+        All bodies have the same number of points, because the last point of a body is repeated.
         """
         rows = [() if s is None else s.points for s in self.plant.samplings(self.plant.model)]
         n = max(1, *map(len, rows))
@@ -66,7 +66,7 @@ class RolledPlant:
 
     @property
     def work_causes(self) -> tuple[str, ...]:
-        """Causes of work that the loops account for."""
+        """Causes whose work the loops compute."""
         return tuple(cause for cause in OF_WATER if cause in self.plant.layout.causes)
 
     @property
@@ -81,17 +81,17 @@ class RolledPlant:
 
     @cached_property
     def poses(self) -> Rolled:
-        """Axes, origins and velocities of the bodies of (q, v)."""
+        """Loops from (q, v) to rotation matrices, origins and velocities of the bodies."""
         return self.tree.poses()
 
     @cached_property
     def rates(self) -> Rolled:
-        """Compute v̇ from (q, v, tau, ...), and the powers in the energy balance."""
+        """Loops from (q, v, tau, ...) to v̇ and the powers in the energy balance."""
         return self.tree.forward_dynamics(self.extra, After(self._powers, {}, self.work_causes) if self.work_causes else None)
 
     @cached_property
     def instant(self) -> Rolled:
-        """Forces of water and weight on the bodies, rates of their velocities, and energies, of (q, v, vdot, ...)."""
+        """Loops from (q, v, vdot, ...) to forces of water and weight on the bodies, rates of velocities, and energies."""
         rows: dict[str, tuple[int, ...]] = {f"force_{label}": (6,) for label in WATER_FORCES}
         rows["rate"] = (6,)
         if not self.plant.uniform:
@@ -100,7 +100,7 @@ class RolledPlant:
         return self.tree.instant(extra, After(self._observed, rows, ("kinetic_body", "kinetic_fluid", "potential")))
 
     def _powers(self, now: BodyNow) -> Mapping[str, Scalar]:
-        """Powers of the water on a body by cause [W]."""
+        """Return the powers of the water on a body [W], keyed by cause."""
         if now.body.hydro is None or not now.acting.moves:
             return dict.fromkeys(self.work_causes, 0.0)
         gravity = self.plant.model.world.gravity_vector

@@ -1,4 +1,4 @@
-"""Cost of a rollout and its exact derivatives, by reverse mode through compiled steps with checkpoints."""
+"""Cost of a rollout and exact derivatives, by reverse-mode differentiation of compiled steps with checkpoints."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from ._simulation import Simulation
 
 
 def check_derivable(who: str, plant: Plant, rates: compiler.Program) -> None:
-    """Reject a plant whose equations are not differentiable everywhere; the error names the components.
+    """Raise `UnsupportedFeature` if parts of the equations have no derivatives; the error names the components.
 
-    `who`: caller that needs derivatives, for the message; `rates`: its equations as a program.
+    `who`: caller that requires derivatives, for the message. `rates`: equations of the plant as a program.
     """
     if not rates.calls:
         return
     named = [f"{c.name!r} ({c.kind})" for c in plant.components if _calls(replace(plant, components=(c,)))]
     raise UnsupportedFeature(
-        f"{who}: the plant's equations have parts without derivatives, such as grasps or tables of heights"
-        + (f": {', '.join(named)}; remove these components" if named else "; remove these")
+        f"{who}: the equations of the plant have parts without derivatives, such as grasps or height tables"
+        + (f": {', '.join(named)}; remove these components" if named else "; remove these parts")
     )
 
 
@@ -50,20 +50,20 @@ def _calls(plant: Plant) -> bool:
 
 
 class CostGradient(NamedTuple):
-    """A cost and its derivatives."""
+    """Cost of a rollout and its derivatives."""
 
     value: float
     """Cost J."""
     commands: np.ndarray
-    """∂J/∂u of each step, shape (steps, na)."""
+    """Derivatives ∂J/∂u with respect to the commands of each step, shape (steps, na)."""
     delta: np.ndarray
-    """∂J/∂δ of the initial q ⊕ δ = integrate(q, δ, 1), shape (nv,)."""
+    """Derivative ∂J/∂δ with respect to the initial configuration q ⊕ δ = integrate(q, δ, 1), shape (nv,)."""
     v: np.ndarray
-    """∂J/∂v of the initial velocity, shape (nv,)."""
+    """Derivative ∂J/∂v with respect to the initial velocity, shape (nv,)."""
     internal: np.ndarray
-    """∂J/∂z of the initial internal states, without work integrals, shape (nz,)."""
+    """Derivative ∂J/∂z with respect to the initial internal states, without work integrals, shape (nz,)."""
     parameters: dict[str, Any]
-    """∂J/∂p of the plant's open parameters, by name, shaped as these."""
+    """Derivatives ∂J/∂p with respect to open parameters, keyed by name, in the shape of the parameters."""
 
 
 class _Path(NamedTuple):
@@ -76,26 +76,27 @@ class _Path(NamedTuple):
 
 
 class RolloutCost:
-    """J of a rollout by Runge-Kutta steps of order 4, with exact derivatives of these steps.
+    """Cost J of a rollout with classical Runge-Kutta steps, and exact derivatives of these steps.
 
         J = Σ_k h running(t_k, q_k, v_k, u_k) + final(q_N, v_N),     k = 0 ... N − 1
 
-    Forward, machine code takes the steps and stores every ⌈√N⌉-th state. Backward, each interval between two of these
-    checkpoints is repeated, and machine code propagates the weights g of the state from the end of every step to its start:
+    In the forward pass, machine code takes the steps and stores every ⌈√N⌉-th state. In the backward pass, each interval
+    between two checkpoints is repeated, and machine code propagates the adjoint g of the state from the end of each step to
+    its start:
 
         gᵀ ← gᵀ ∂step/∂x,    ∂J/∂u_k = gᵀ ∂step/∂u_k + h ∂running/∂u_k
 
-    by vector-Jacobian products of the plant's equations at the four stages. A gradient costs a few times the rollout, whatever
-    the number of commands and parameters. Where friction starts to slip or a contact to touch, the derivative is
-    that of the side where the run was; for meaningful derivatives there, use smooth laws.
+    It uses vector-Jacobian products of the equations at the four stages. The cost of a gradient is a few rollouts,
+    independently of the number of commands and parameters. At the onset of slip or contact, the derivative applies to the side
+    of the rollout; use smooth laws for meaningful derivatives at such points.
 
     Args:
         plant: Simulated plant.
-        running: NumPy function (t, q, v, u) of one instant that returns a number; u are the commands. Defaults to 0.
-        final: NumPy function (q, v) of the final state that returns a number. Defaults to 0.
+        running: NumPy function of (t, q, v, u) that returns the running cost; u are the commands. Defaults to 0.
+        final: NumPy function of (q, v) that returns the cost of the final state. Defaults to 0.
 
     Raises:
-        UnsupportedFeature: The equations have parts without derivatives: grasps, tables of heights.
+        UnsupportedFeature: The equations have parts without derivatives, such as grasps or height tables.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class RolloutCost:
         final: Callable[[Array, Array], Scalar] | None = None,
     ) -> None:
         if not isinstance(plant, Plant):
-            raise FieldError("plant", plant, "must be a Plant; for a simulation use sim.plant, for a scenario scenario.plant")
+            raise FieldError("plant", plant, "must be a Plant; use sim.plant of a simulation, or scenario.plant of a scenario")
         self.plant, self.running, self.final = plant, running or (lambda t, q, v, u: 0.0), final or (lambda q, v: 0.0)
         self.nv, self.na = plant.model.nv, len(plant.layout.commands)
         self.work_count = len(plant.layout.causes)
@@ -117,7 +118,7 @@ class RolloutCost:
 
     @cached_property
     def _rates(self) -> compiler.Program:
-        """ẏ of (t, q, a) with a = (d, y, inputs), in the chart around q ⊕ d, without work integrals."""
+        """Program from (t, q, a), a = (d, y, inputs), to ẏ in the chart around q ⊕ d, without work integrals."""
         plant, nv, nx, work = self.plant, self.nv, self.nx, np.zeros(self.work_count)
 
         def rates(t: Scalar, q: Array, a: Array) -> Array:
@@ -131,7 +132,7 @@ class RolloutCost:
 
     @cached_property
     def _end(self) -> compiler.Program:
-        """(q ⊕ d) ⊕ u in the chart around `end`, of (q, end, b) with b = (d, u)."""
+        """Program from (q, end, b), b = (d, u), to (q ⊕ d) ⊕ u in the chart around `end`."""
         model, nv = self.plant.model, self.nv
 
         def chart(q: Array, end: Array, b: Array) -> Array:
@@ -141,7 +142,7 @@ class RolloutCost:
 
     @cached_property
     def _backward(self) -> Compiled:
-        """(t, q, x, inputs, h, end, weight) to the weights of (chart of q, x) and of the inputs: one step of rk4 backward."""
+        """Program of one backward step of rk4, from (t, q, x, inputs, h, end, weight) to the adjoints of state and inputs."""
         nv, nx = self.nv, self.nx
         rates, back, back_end = self._rates, compiler.vjp_program(self._rates, "a"), compiler.vjp_program(self._end, "b")
         still = np.zeros(nv)
@@ -172,7 +173,7 @@ class RolloutCost:
         return compile_function("rk4_backward", step, shapes, {"state": (n,), "of_inputs": (nu,)})
 
     def _cost(self, name: str, function: Callable[..., Scalar], inputs: dict[str, tuple[int, ...]]) -> Compiled:
-        """(t, q, c) to the cost of an instant and its derivatives with c = (d, v, u) at q ⊕ d."""
+        """Return a program from (t, q, c), c = (d, v, u), to the cost at q ⊕ d and its derivatives with respect to c."""
         model, nv = self.plant.model, self.nv
 
         def cost(t: Scalar, q: Array, c: Array) -> Array:
@@ -183,7 +184,7 @@ class RolloutCost:
         program = compiler.trace(cost, shapes, name=name, outputs=("cost",))
         slopes = compiler.jacobian_program(program, ("c",))
         if slopes.calls:
-            raise UnsupportedFeature(f"RolloutCost: the {name} cost has parts without derivatives")
+            raise UnsupportedFeature(f"RolloutCost: the {name} cost has parts without derivatives; remove these parts")
 
         def both(t: Scalar, q: Array, c: Array) -> tuple[Array, Array]:
             return compiler.call(program, t, q, c)[0], compiler.call(slopes, t, q, c)[0]
@@ -205,10 +206,10 @@ class RolloutCost:
     # -- rollouts -------------------------------------------------------------------------------------------------------------
 
     def value(self, state: State, commands: ArrayLike, dt: float) -> float:
-        """The cost J.
+        """Return the cost J.
 
         Args:
-            state: Initial state, with internal states, held inputs and open parameters if it has them.
+            state: Initial state, which may include internal states, held inputs and open parameters.
             commands: Commands of each step, shape (steps, na).
             dt: Step h [s].
         """
@@ -220,9 +221,9 @@ class RolloutCost:
         """Return the cost J and its derivatives with respect to commands, initial state and open parameters.
 
         Args:
-            state: As in `value`.
-            commands: As in `value`.
-            dt: As in `value`.
+            state: Initial state, as in `value`.
+            commands: Commands of each step, as in `value`.
+            dt: Step h [s].
         """
         start, inputs = self._given(state, commands, positive(dt, "dt"))
         nv, steps = self.nv, len(inputs)
@@ -264,23 +265,25 @@ class RolloutCost:
         commands = np.asarray(commands, dtype=float)
         if commands.ndim != 2 or commands.shape[1] != self.na or not len(commands):
             names = ", ".join(self.plant.layout.commands) or "none"
-            raise ValueError(f"commands have shape {commands.shape}, must have (steps, {self.na}): {names}")
+            raise ValueError(f"commands have shape {commands.shape}, must have shape (steps, {self.na}) for {names}")
         sim = Simulation(self.plant, state=state, step=dt, record=dt)
         until = sim.inputs_until
         if until < sim.state.t + dt * len(commands):
             timed = [c for c in self.plant.components if c.timed and c.timed_values(sim.state.t)[1] <= until]
             if timed:
                 raise ValueError(
-                    f"RolloutCost needs inputs that hold, but those of {timed[0].name!r} ({timed[0].kind}) change at "
-                    f"t = {until:g} s; give a motion that is a formula, such as motions.Sine"
+                    f"RolloutCost requires constant inputs, but those of {timed[0].name!r} ({timed[0].kind}) change at "
+                    f"t = {until:g} s; use a motion with a formula, such as motions.Sine"
                 )
-            raise ValueError(f"RolloutCost needs steady water; the current changes at t = {until:g} s: remove gusts and tables")
+            raise ValueError(
+                f"RolloutCost requires steady water, but the current changes at t = {until:g} s; remove gusts and tables"
+            )
         inputs = np.tile(sim.inputs, (len(commands), 1))
         inputs[:, : self.na] = commands
         return sim.state, inputs
 
     def _path(self, at: State, inputs: np.ndarray, dt: float, first: int, last: int) -> _Path:
-        """States from point `first` to `last`, the start included; `at` is the state there, its time that of point 0."""
+        """Return the states from point `first` to `last`. `at`: state at `first`, but with the time of point 0."""
         x0 = np.concatenate([at.v, at.internal])
         stretch = Stretch(at.t, first, at.q[None], x0[None], [inputs[None, first:last]], dt, last - first, 1)
         path = self._programs.stepper.propagator.march(stretch)
@@ -289,7 +292,7 @@ class RolloutCost:
         return _Path(np.vstack([at.q, path.q[0]]), np.vstack([x0, path.x[0]]))
 
     def _checkpoints(self, start: State, inputs: np.ndarray, dt: float, firsts: list[int]) -> Iterator[State]:
-        """States at the start of each stretch, with the time of point 0."""
+        """Yield the states at the start of each interval, with the time of point 0."""
         at = start
         for first, last in zip(firsts, [*firsts[1:], None], strict=True):
             yield at

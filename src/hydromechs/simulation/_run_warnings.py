@@ -1,4 +1,4 @@
-"""Warnings about a run, computed from its recording, independent of the checks of the scenario."""
+"""Warnings about a run, computed from its recording independently of the checks of the scenario."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ if TYPE_CHECKING:
     import xarray
 
 CAPSIZED = 90.0
-"""Tilt above which a vehicle counts as capsized [°]."""
+"""Tilt above which a vehicle is reported as capsized [°]."""
 LONG = 2.0
-"""Maximum uninterrupted time of an actuator at its limit [s]."""
+"""Maximum continuous time of an actuator at its limit [s]."""
 OFTEN = 0.2
 """Maximum fraction of the run that an actuator may be at its limit [-]; detects chatter, whose intervals are short."""
 AT_STOP = 1e-4
-"""Penetration of a stop above which a joint counts as at it, as a fraction of the travel [-]; stops are soft."""
+"""Penetration above which a joint has reached a soft stop, as a fraction of the travel [-]."""
 SLACK = 0.02
-"""Fraction of the mean tension below which a line counts as slack [-]."""
+"""Tension below which a line is slack, as a fraction of the mean tension [-]."""
 NO_TENSION = 1e-6
 """Tension below which a line is slack in any case [N]."""
 STRAIGHT = 0.995
-"""Distance between the ends of a line, relative to its length, below which it can go slack [-]."""
+"""Distance between the ends of a line, relative to its length, below which the line can go slack [-]."""
 LONG_WAVE = 5.0
 """Minimum ratio of wavelength to body size for negligible wave scattering [-] (DNV-RP-C205, 6.1: Morison's equation)."""
 CRITICAL_REYNOLDS = 2e5
 """Reynolds number above which the drag coefficient of a smooth sphere or cylinder falls [-] (drag crisis)."""
 SUBCRITICAL: dict[type, float] = {Cylinder: 0.7, Sphere: 0.3}
-"""Drag coefficient above which a body counts as subcritical, by the class of its drag element [-]; beyond the drag crisis
-cylinders have 0.3 to 0.7, spheres 0.1 to 0.2."""
+"""Drag coefficient above which the flow around a shape is subcritical [-], keyed by class of the shape. Beyond the drag
+crisis, cylinders have 0.3 to 0.7 and spheres 0.1 to 0.2."""
 SLOW_FLOW = 0.1
-"""Speed through the water, over its maximum, below which angles outside a map do not matter [-]; forces are 1 %."""
+"""Speed through the water, relative to its maximum, below which angles outside a map are negligible [-]; forces are 1 %."""
 
 
 def run_warnings(
     plant: Plant, recording: xarray.Dataset, expected: Collection[str] = (), start: State | None = None
 ) -> tuple[RunWarning, ...]:
-    """Return the conditions in a run that make its result doubtful, in order of time.
+    """Return warnings about conditions that make the result of a run doubtful, in order of time.
 
-    `recording`: recording of the run; non-finite samples are ignored; `expected`: kinds of warnings in
-    `recording.WARNING_KINDS` that the mission intends; these are marked as expected; `start`: initial state of the mission if
-    the recording resumes it; defaults to the first sample.
+    `recording`: recording of the run; non-finite samples are ignored. `expected`: kinds of warnings in
+    `recording.WARNING_KINDS` that are marked as expected. `start`: initial state of the mission if the recording is of a
+    resumed run. Defaults to the first sample.
     """
     if not recording.sizes.get("time", 0):
         return ()
@@ -67,7 +67,7 @@ def run_warnings(
 
 
 class _Recorded:
-    """A recording and its plant, accessed by index instead of label, which is much faster."""
+    """Recording of a plant with access by index, which is much faster than access by label."""
 
     def __init__(self, plant: Plant, recording: xarray.Dataset, start: State | None = None) -> None:
         self.plant, self.model, self.recording, self.start = plant, plant.model, recording, start
@@ -87,11 +87,11 @@ class _Recorded:
     def warning(
         self, kind: str, item: str, excess: Array, value: Array, limit: float, unit: str, text: str, **more: str
     ) -> list[RunWarning]:
-        """Return a warning if `excess` is positive at some time.
+        """Return a warning if `excess` is positive at any time.
 
-        `item`: name of the body, joint, actuator, line or contact; `excess`: amount by which the limit is exceeded, shape
-        (time,); its maximum defines the worst time; `value`: value to report, shape (time,); `unit`: unit of value and limit;
-        `text`: sentence with {item}, {time}, {worst}, {value} and {limit}; `**more`: further fields of the sentence.
+        `item`: name of the body, joint, actuator, line or contact. `excess`: amount by which the limit is exceeded, shape
+        (time,); its maximum defines the worst time. `value`: value to report, shape (time,). `unit`: unit of value and limit.
+        `text`: sentence with {item}, {time}, {worst}, {value} and {limit}. `**more`: additional fields of the sentence.
         """
         beyond = np.flatnonzero(excess > 0.0)  # False for NaN
         if not len(beyond):
@@ -107,7 +107,7 @@ class _Recorded:
 
 
 def _capsized(run: _Recorded) -> Iterator[RunWarning]:
-    """Vehicles that tilt by more than 90° from their initial attitude, whatever their body axes."""
+    """Yield warnings about vehicles that tilt by more than 90° from their initial attitude, for any body axes."""
     text = (
         "{item!r} capsized at {time} s: tilt of {value}° from its initial attitude at {worst} s, limit {limit}°; "
         "check trim, current moment and attitude gains"
@@ -119,11 +119,11 @@ def _capsized(run: _Recorded) -> Iterator[RunWarning]:
 
 
 def tilt_from_start(orientation: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
-    """Return the angle between the vertical in body axes, Rᵀ e_z, and the initial one [deg], shape (time,).
+    """Return the angle between the vertical in body axes, Rᵀ e_z, and its initial direction [°], shape (time,).
 
     Args:
         orientation: Quaternions (w, x, y, z), body to world, shape (time, 4).
-        start: Initial vertical in body axes, shape (3,). Defaults to that of the first sample.
+        start: Initial vertical in body axes, shape (3,). Defaults to the vertical in the first sample.
     """
     w, x, y, z = orientation.T
     vertical = np.stack([2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)], axis=1)
@@ -131,12 +131,12 @@ def tilt_from_start(orientation: np.ndarray, start: np.ndarray | None = None) ->
 
 
 def tilt_between(cosine: np.ndarray) -> np.ndarray:
-    """Return the angle between two verticals from its cosine [deg], shape (...)."""
+    """Return the angle between two verticals from its cosine [°], shape (...)."""
     return np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
 
 def vehicles(plant: Plant) -> set[int]:
-    """Free roots of mechanisms that have actuators; all free roots if only custom components take commands."""
+    """Return the indices of free roots of mechanisms with actuators; all free roots if only custom components have commands."""
     model, out = plant.model, set()
     for c in plant.components:
         if isinstance(c, Thruster):
@@ -159,7 +159,7 @@ def _root(model: Model, i: int) -> int:
 
 
 def _saturated(run: _Recorded) -> Iterator[RunWarning]:
-    """Actuators at their limit for a long uninterrupted time, or for much of the run."""
+    """Yield warnings about actuators at their limit for a long continuous time, or for a large part of the run."""
     if not run.has("saturated") or len(run.time) < 2:
         return
     at_limit = run.values("saturated") > 0.5
@@ -167,18 +167,18 @@ def _saturated(run: _Recorded) -> Iterator[RunWarning]:
     for k in np.flatnonzero(at_limit.any(axis=0)):
         name, on = run.names("actuator")[k], at_limit[:-1, k]
         held = _stretches(on, spans)
-        text = "actuator {item!r} was at its limit for {value} s without interruption, until {worst} s; limit {limit} s"
+        text = "actuator {item!r} was continuously at its limit for {value} s, until {worst} s; limit {limit} s"
         found = run.warning("saturated", name, np.append(0.0, held - LONG), np.append(0.0, held), LONG, "s", text)
         if not found:
             share = float(spans[on].sum() / spans.sum())
             text = "actuator {item!r} was at its limit for {value} % of the run, first at {time} s; limit {limit} %"
             all_of_it = np.where(at_limit[:, k], share - OFTEN, 0.0)
             found = run.warning("saturated", name, all_of_it, np.full(len(run.time), 100.0 * share), 100.0 * OFTEN, "%", text)
-        yield from (w._replace(text=f"{w.text}; reduce the demand, or use a stronger actuator") for w in found)
+        yield from (w._replace(text=f"{w.text}; reduce the demand or use a stronger actuator") for w in found)
 
 
 def _stretches(on: Array, spans: Array) -> Array:
-    """Return the time for which a condition has lasted at the end of each span [s], shape (n,)."""
+    """Return the time for which a condition has lasted at the end of each interval [s], shape (n,)."""
     total = np.cumsum(np.where(on, spans, 0.0))
     return total - np.maximum.accumulate(np.where(on, 0.0, total))
 
@@ -234,7 +234,7 @@ def _slack(run: _Recorded, name: str, tension: Array) -> list[RunWarning]:
 
 
 def _deep_contacts(run: _Recorded) -> Iterator[RunWarning]:
-    """Contacts deeper than half the thinner of the two: beyond its middle a shape is pushed out of the wrong side."""
+    """Yield warnings about contacts deeper than half the thinner shape, beyond which a contact pushes to the wrong side."""
     if not run.has("contact_gap"):
         return
     gaps, names = run.values("contact_gap"), run.names("contact")
@@ -246,20 +246,20 @@ def _deep_contacts(run: _Recorded) -> Iterator[RunWarning]:
 
 
 def _half_thickness(model: Model, pair: Pair) -> float:
-    """Half the minimum dimension of the thinner of the two [m]; if a body has several shapes, of its thickest."""
+    """Return half the thickness of the thinner object [m]; the thickness of a body is that of its thickest shape."""
     own = [_thickness(s) for s in model.bodies[pair.body].shapes if s.contact]
     return 0.5 * min(max(own, default=math.inf), _thickness(pair.solid))
 
 
 def _thickness(solid: Placed) -> float:
-    """Minimum dimension [m]; infinite for a plane, height field or mesh."""
+    """Return the minimum dimension of a shape [m]; infinite for a plane, height field or mesh."""
     shape = solid.shape
     known = shape.bounded and not isinstance(shape, Mesh)
     return 2.0 * float(shape.half_size.min()) if known else math.inf
 
 
 def _largest(solid: BodyShape) -> float:
-    """Maximum dimension [m]; 0 for a mesh."""
+    """Return the maximum dimension of a shape [m]; 0 for a mesh or an unbounded shape."""
     match solid.shape:
         case Box():
             return math.hypot(*solid.shape.size)
@@ -274,7 +274,7 @@ def _largest(solid: BodyShape) -> float:
 
 
 def _water(run: _Recorded) -> Iterator[RunWarning]:
-    """Bodies above the water in an environment without a surface, and bodies below the bed."""
+    """Yield warnings about bodies above the water in an environment without a free surface, and bodies below the bed."""
     environment, names = run.plant.environment, run.model.body_names
     wet = [i for i, body in enumerate(run.model.bodies) if body.hydro is not None and run.model.moves[i]]
     profile = environment.profile
@@ -286,13 +286,18 @@ def _water(run: _Recorded) -> Iterator[RunWarning]:
     has_surface = bool(environment.waves or beds or (depth[0] > 0.0).all())
     if environment.surface is None and has_surface:
         k = int(np.nanargmin(np.nanmin(depth, axis=0)))
-        text = "{item!r} rose out of the water at {time} s: depth {value} m at {worst} s, but the environment has no surface"
-        advice = "; add 'surface: free' to it"
+        text = (
+            "{item!r} rose out of the water at {time} s: depth {value} m at {worst} s, but the environment has no free surface"
+        )
+        advice = "; add 'surface: free' to the environment"
         for w in run.warning("above_surface", names[wet[k]], -depth[:, k], depth[:, k], 0.0, "m", text):
             yield w._replace(text=w.text + advice)
     if beds:
         k, bed = int(np.nanargmax(np.nanmax(depth, axis=0))), min(beds)
-        text = "{item!r} was below the seabed at {time} s: depth {value} m at {worst} s, bed at {limit} m"
+        text = (
+            "{item!r} was below the seabed at {time} s: depth {value} m at {worst} s, bed at {limit} m; change "
+            "the motion or the depth of the bed"
+        )
         yield from run.warning("below_bed", names[wet[k]], depth[:, k] - bed, depth[:, k], bed, "m", text)
 
 
@@ -304,12 +309,15 @@ def _terrain(run: _Recorded) -> Iterator[RunWarning]:
     for i, (name, field) in fields.items():
         p = run.values("position", i)
         beyond = np.max([field.x[0] - p[:, 0], p[:, 0] - field.x[-1], field.y[0] - p[:, 1], p[:, 1] - field.y[-1]], axis=0)
-        text = "{item!r} left the grid of terrain {grid!r} at {time} s, by up to {value} m; the ground is level there"
+        text = (
+            "{item!r} left the grid of terrain {grid!r} at {time} s, by up to {value} m; extend the grid, beyond "
+            "which the ground is level"
+        )
         yield from run.warning("off_terrain", run.model.body_names[i], beyond, beyond, 0.0, "m", text, grid=name)
 
 
 def _short_waves(run: _Recorded) -> Iterator[RunWarning]:
-    """Waves whose highest component is shorter than five times the size of a wet body."""
+    """Yield a warning if the wavelength of the highest wave component is less than five times the size of a wet body."""
     environment, model = run.plant.environment, run.model
     if not environment.waves:
         return
@@ -321,12 +329,14 @@ def _short_waves(run: _Recorded) -> Iterator[RunWarning]:
     name, size = max(sizes.items(), key=lambda item: item[1], default=("", 0.0))
     reach = np.zeros(len(run.time))
     reach[0] = LONG_WAVE * size - length
-    text = f"{{item!r}} is {{value}} m long, more than a fifth of the wavelength of {length:.3g} m: it would scatter the waves"
+    text = (
+        f"{{item!r}} is {{value}} m long, more than a fifth of the wavelength of {length:.3g} m, so it would scatter the waves"
+    )
     yield from run.warning("short_waves", name, reach, np.full(len(reach), size), length / LONG_WAVE, "m", text)
 
 
 def _reynolds(run: _Recorded) -> Iterator[RunWarning]:
-    """Smooth cylinders and spheres beyond the drag crisis, by the speed of the body's origin through the water."""
+    """Yield warnings about smooth cylinders and spheres beyond the drag crisis, given the speed of the body origin."""
     if not run.has("fluid_velocity"):
         return
     for i, body in enumerate(run.model.bodies):
@@ -349,7 +359,7 @@ def _reynolds(run: _Recorded) -> Iterator[RunWarning]:
 
 
 def _maps(run: _Recorded) -> Iterator[RunWarning]:
-    """Angles of attack and sideslip outside the tables of hydrodynamic maps, where forces can even drive the body."""
+    """Yield warnings about flow angles outside the tables of hydrodynamic maps, where forces can even drive the body."""
     if not run.has("fluid_velocity"):
         return
     for i, body in enumerate(run.model.bodies):
@@ -373,7 +383,7 @@ def _maps(run: _Recorded) -> Iterator[RunWarning]:
 
 
 def _ground_velocity(run: _Recorded, i: int) -> Array:
-    """Return the velocity of a body's origin in world axes [m/s], shape (time, 3)."""
+    """Return the velocity of the origin of a body in world axes [m/s], shape (time, 3)."""
     return _turned(run.values("orientation", i), run.values("velocity", i)[:, :3])
 
 
@@ -390,7 +400,7 @@ def _turned(q: Array, v: Array) -> Array:
 
 
 def _inflow(run: _Recorded) -> Iterator[RunWarning]:
-    """Thrusters whose speed of advance exceeds that at which full thrust is 0."""
+    """Yield warnings about thrusters whose speed of advance exceeds the speed at which full thrust is 0."""
     for c in run.plant.components:
         if not isinstance(c, Thruster) or c.zero_thrust_speed is None or not run.has("fluid_velocity"):
             continue
@@ -398,11 +408,14 @@ def _inflow(run: _Recorded) -> Iterator[RunWarning]:
         V, q = run.values("velocity", place.body), run.values("orientation", place.body)
         water = _turned(_inverse(q), run.values("fluid_velocity", place.body))
         speed = (V[:, :3] + np.cross(V[:, 3:], place.p) - water) @ place.R[:, 0]
-        text = "thruster {item!r} had a speed of advance of {value} m/s at {worst} s; its full thrust is 0 above {limit} m/s"
+        text = (
+            "thruster {item!r} had a speed of advance of {value} m/s at {worst} s; its full thrust is 0 above "
+            "{limit} m/s; reduce the speed"
+        )
         yield from run.warning(
             "inflow", c.name, np.abs(speed) - c.zero_thrust_speed, np.abs(speed), c.zero_thrust_speed, "m/s", text
         )
 
 
 LOOKS = (_capsized, _saturated, _joint_stops, _lines, _deep_contacts, _water, _terrain, _short_waves, _reynolds, _maps, _inflow)
-"""All conditions that are checked."""
+"""Functions that check all conditions."""

@@ -1,4 +1,4 @@
-"""Setup of a simulation: from a model, a plant, or a complete source such as a scenario."""
+"""Setup of a simulation from a model, a plant, or a complete source such as a scenario."""
 
 import abc
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,26 +20,26 @@ from ._plant import COMPONENTS, Plant
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """A plant with the settings of its simulation; see `Simulation`."""
+    """Plant with the settings of its simulation; see `Simulation`."""
 
     plant: Plant
     """Simulated plant."""
     mission: Mission | None = None
     """Sensors, filter and controllers; optional."""
     events: tuple[Event, ...] = ()
-    """Events."""
+    """Events to detect."""
     integrator: str | Integrator = "rk4"
-    """Integrator or its name."""
+    """Integrator, or the name of an integrator."""
     engine: str = ""
-    """Name of the third-party engine that `integrator` drives; empty for the package's own equations."""
+    """Name of the third-party engine that `integrator` drives; empty for the built-in equations."""
     step: float = 1e-3
-    """Step [s]."""
+    """Step of the integrator [s]."""
     record: float = 0.02
     """Time between two samples [s]."""
     state: State | None = None
-    """Initial state. Defaults to the plant's."""
+    """Initial state. Defaults to the initial state of the plant."""
     commands: Mapping[str, float] = field(default_factory=dict)
-    """Initial commands, by actuator."""
+    """Initial commands [unit of the actuator], keyed by actuator."""
 
 
 class SimulationSource(abc.ABC):
@@ -58,11 +58,11 @@ def setup_of(
     seed: int | None,
     blocks: Iterable[Block] = (),
 ) -> Setup:
-    """Return the plant to simulate, and the settings of its simulation.
+    """Return the plant to simulate with the settings of its simulation.
 
-    `what`: a model, a plant, or a complete source; `components`: components, for a model; `parameters`: names or values
-    of open parameters; `seed`: seed of gusts and waves, for a model or a source; `blocks`: sensors, filter and controllers,
-    for a model or a plant.
+    `what`: a model, a plant, or a complete source. `components`: components of a model. `parameters`: names or values of open
+    parameters. `seed`: seed of gusts and waves for a model or a source. `blocks`: sensors, filter and controllers for a model
+    or a plant.
     """
     blocks = instances(blocks, Block, "blocks", BLOCKS)
     kind, parts = type(what).__name__, instances(components, Component, "components", COMPONENTS)
@@ -77,14 +77,14 @@ def setup_of(
         )
         return Setup(plant=plant, mission=mission_of(blocks, parts))
     if not isinstance(what, Plant | Setup | SimulationSource):
-        raise TypeError(f"a simulation needs a Model, a Plant or a Scenario, got {kind}; hm.load gives a model")
+        raise TypeError(f"a simulation requires a Model, a Plant or a Scenario, got {kind}; load a model with hm.load")
     given = {"environment": environment is not None, "components": bool(parts)}
     if not isinstance(what, SimulationSource):
         given |= {"parameters": bool(named), "seed": seed is not None}
     if not isinstance(what, Plant):
         given["blocks"] = bool(blocks)
     for name in (name for name, is_given in given.items() if is_given):
-        raise TypeError(f"{name} is given with a {kind}, which has its own; change it there, with dataclasses.replace")
+        raise TypeError(f"{name} is given with a {kind}, which already contains it; change the {kind} with dataclasses.replace")
     if isinstance(what, Plant):
         return Setup(plant=what, mission=mission_of(blocks, what.components))
     setup = what.setup(tuple(parameters)) if isinstance(what, SimulationSource) else what
@@ -92,14 +92,14 @@ def setup_of(
 
 
 def mission_of(blocks: Iterable[Block], components: Sequence[Component]) -> Mission | None:
-    """Return the mission of a simulation: all controllers, behind the sensors and the navigation filter; None without blocks.
+    """Return the mission of a simulation: sensors and navigation filter, followed by all controllers; None without blocks.
 
-    `components`: components of the simulation, among them terrain.
+    `components`: components of the simulation, including terrain.
     """
     blocks = instances(blocks, Block, "blocks", BLOCKS)
     names = [block.name for block in blocks]
     for name in (name for k, name in enumerate(names) if name in names[:k]):
-        raise ValueError(f"blocks: two are named {name!r}; rename one")
+        raise ValueError(f"blocks: two blocks are named {name!r}; rename one of them")
     named = [block for block in blocks if isinstance(block, PythonBlock)]
     several = sum(block.name != "" for block in named) > 1
     parts = [BlockPart(block.make(), block.name if several else "", block.phase) for block in named]

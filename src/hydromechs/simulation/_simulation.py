@@ -1,4 +1,4 @@
-"""Simulation of a plant, with an integrator, sensors and controllers at their own rates, events and a recording."""
+"""Simulation of a plant with an integrator, sensors and controllers at individual rates, events and a recording."""
 
 import os
 import warnings
@@ -51,11 +51,11 @@ from ._stiffness import divergence_hint, unstable_together
 from ._water import below_the_bed
 
 KEPT = 1e-9
-"""Error of a quaternion's norm below which it is not normalised."""
+"""Error of the norm of a quaternion below which the quaternion is not normalised [-]."""
 
 
 class Simulation:
-    """Simulation of a mechanism in water with its components, a controller and a recording.
+    """Simulation of a mechanism in water with components, controllers and a recording.
 
         sim = hm.Simulation(model, components=[hm.Thruster(...)], controller=my_controller, period=0.02)
         run = sim.run(60.0)
@@ -64,28 +64,30 @@ class Simulation:
         sim = hm.Simulation(hm.load_scenario("hold_in_gusts"), step=1e-3, seed=7)
 
     Args:
-        what: A `Model`; a `Plant`, which has `environment`, `components`, `seed` and names of `parameters`; or a `Scenario`,
-            which has these and all following arguments. Arguments given with a scenario override it.
-        environment: The water. Defaults to still water.
-        components: Components in any order: thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom
-            components. Contacts follow from terrain; friction and stops of joints from the model if they are not listed.
-        blocks: Sensors, a navigation filter and controllers (`PythonBlock`), in place of `controller`.
-        parameters: Names of numbers of the model that remain open, such as "vehicle.inertia.mass", or their initial values by
-            name; with a `Plant`, values of its open parameters. See `parameters`.
-        controller: A `Controller` or a `Mission`, which is copied, or a function of the state that returns commands; called
-            every `period`.
-        period: Time between two calls of a function [s]; a `Controller` has its own.
-        events: Events to watch for.
-        integrator: A method or its name: rk4 (the default), semi_implicit_euler, euler, linearly_implicit, dormand_prince,
-            or a block method such as b4pc5. The last two restart at every sample and at every call of the controller.
-        step: Step of the integrator [s]; of an adaptive one, the first attempt. Defaults to 1 ms.
+        what: A `Model`; a `Plant`, which contains `environment`, `components`, `seed` and names of `parameters`; or a
+            `Scenario`, which contains all of these and the following arguments. Arguments override the values of a scenario.
+        environment: Environment of a model: surface, current, gusts and waves. Defaults to still water.
+        components: Components in any order: thrusters, drives, joint friction and stops, terrain, grasps, tethers, custom
+            components. Contacts are derived from terrain. Joint friction and stops that are not listed are derived from the
+            model.
+        blocks: Sensors, a navigation filter and controllers (`PythonBlock`), instead of `controller`.
+        parameters: Paths of numbers of the model that remain open, such as "vehicle.inertia.mass", or a mapping to their
+            initial values. For a `Plant`, values of its open parameters. See `parameters`.
+        controller: A `Controller` or a `Mission`, which is copied, or a function of the state that returns commands and is
+            called every `period`.
+        period: Time between two calls of a function [s]. Omit it for a `Controller`, which defines its own period.
+        events: Events to detect.
+        integrator: Integrator, or the name of one: rk4 (default), semi_implicit_euler, euler, linearly_implicit,
+            dormand_prince, or a block method such as b4pc5. The last two restart at every sample and at every call of a
+            controller.
+        step: Step of the integrator [s], or initial step of an adaptive integrator. Defaults to 1 ms.
         record: Time between two samples of the recording [s]. Defaults to 20 ms.
-        seed: Seed of gusts, waves and sensors. Defaults to 0; the same seed reproduces the run bit for bit.
-        state: Initial state. Defaults to that of the model or scenario.
-        commands: Initial commands, by actuator. Default to their rest values.
-        lanes: Worlds per vector operation of the compiled code. With the lanes and target of `Worlds` a mission is
-            bit-identical to a world there. Defaults to 1, the fastest code for one world.
-        target: Machine on which a mission runs, one of `compiler.TARGETS`.
+        seed: Seed of gusts, waves and sensors. Defaults to 0. Runs with the same seed are bitwise identical.
+        state: Initial state. Defaults to the initial state of the model or scenario.
+        commands: Initial commands [unit of the actuator], keyed by actuator. Default to rest values.
+        lanes: Worlds per vector operation of the compiled code. With the lanes and target of `Worlds`, a mission is bitwise
+            identical to a world. Defaults to 1, the fastest code for one world.
+        target: Device that runs a mission, one of `compiler.TARGETS`.
     """
 
     def __init__(
@@ -112,18 +114,18 @@ class Simulation:
         self.plant = setup.plant
         """Simulated plant."""
         if integrator is not None and setup.engine:
-            raise TypeError(f"integrator is given with engine {setup.engine!r}, which takes the steps itself; remove one")
+            raise TypeError(f"integrator is given, but the engine {setup.engine!r} takes the steps itself; remove one of them")
         self.method = method_named(setup.integrator if integrator is None else integrator)
         self.step_size = positive(setup.step if step is None else step, "step")
         if controller is not None and blocks:
-            raise TypeError("controller and blocks are both given; add PythonBlock(controller=...) to the blocks")
+            raise TypeError("both controller and blocks are given; add PythonBlock(controller=...) to the blocks instead")
         mission = controller if isinstance(controller, Mission) else setup.mission
         if not isinstance(controller, Mission) and (given := as_controller(controller, period)) is not None:
             mission = Mission([BlockPart(given)])
         self.mission = None if mission is None else mission.own()
-        """Sensors, filter and controllers; None if there are none."""
+        """Sensors, filter and controllers, or None."""
         self.events: tuple[Event, ...] = ()
-        """Watched events."""
+        """Events to detect."""
         self.period = None if self.mission is None else self._multiple(self.mission.tick_period, "period")
         self.record = self._multiple(setup.record if record is None else record, "record")
         gusts = self.plant.environment.gusts
@@ -133,7 +135,9 @@ class Simulation:
         self._first_parameters = self.plant.parameter_values(values)
         self.plant.check_values(values)
         self.parameters: dict[str, Any] = {}
-        """Values of the open parameters, by name. Set them between two runs; `reset` restores those of its state."""
+        """Values of open parameters, keyed by name; they can be set between two runs. `reset` restores the values of its
+        state.
+        """
         self._flow = self.plant.flow()
         self._programs, self._target = PlantPrograms(self.plant, self.method, lanes=lanes), target
         self._together: dict[tuple[float, bytes], list[str]] = {}
@@ -152,7 +156,7 @@ class Simulation:
                 self.mission.prepare(self)
             self._first_memory = self.mission.memory
         self.signals: dict[str, str] = {} if self.mission is None else dict(self.mission.signals)
-        """Signals of the controller, name to unit."""
+        """Units of the signals of blocks, keyed by signal."""
         self._quantities = quantities(self.plant, self.signals)
         self._at = Point(0.0, np.zeros(0), np.zeros(0))
         self._command, self._held, self._signal, self._controlled = np.zeros(0), np.zeros(0), np.zeros(0), True
@@ -161,8 +165,8 @@ class Simulation:
         self.watch(setup.events if events is None else events)
 
     def watch(self, events: Iterable[Event]) -> None:
-        """Replace the events from now on."""
-        given, own = instances(events, Event, "events", "events, as Event(...)"), opening_events(self.plant.components)
+        """Replace the events to detect."""
+        given, own = instances(events, Event, "events", "events, such as Event(...)"), opening_events(self.plant.components)
         events = (*(e for e in given if e not in own), *own)
         for event, text in ((e, text) for e in events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
@@ -174,7 +178,7 @@ class Simulation:
     # -- construction -------------------------------------------------------------------------------------------------------
 
     def _multiple(self, value: Any, name: str) -> float:
-        """Return `value` if it is an integer multiple of a fixed step."""
+        """Return `value`; raise `ValueError` unless it is an integer multiple of a fixed step."""
         value = positive(value, name)
         if not self.method.adaptive:
             whole_steps(value, self.step_size, name)
@@ -184,16 +188,16 @@ class Simulation:
 
     @property
     def model(self) -> Model:
-        """The mechanism."""
+        """Model of the mechanism."""
         return self.plant.model
 
     @property
     def start_q(self) -> np.ndarray:
-        """Initial configuration, shape (nq,); a copy."""
+        """Copy of the initial configuration, shape (nq,)."""
         return self._given_q(self._first)
 
     def _given_q(self, given: Any) -> np.ndarray:
-        """Return the checked configuration of a caller's state, shape (nq,)."""
+        """Return the configuration of a state argument after checking it, shape (nq,)."""
         check_is_state(given)
         q = configuration(self.model, given.q)
         if np.abs(q - given.q).max(initial=0.0) < KEPT:
@@ -202,32 +206,32 @@ class Simulation:
 
     @property
     def controller(self) -> Controller | None:
-        """The controller, if there is only one; with sensors, it reads their measurements."""
+        """Controller if the simulation has exactly one, otherwise None; with sensors, the controller reads measurements."""
         return self.mission.parts[0].block if self.mission is not None and len(self.mission.parts) == 1 else None
 
     @property
     def actuators(self) -> tuple[str, ...]:
-        """Names of the commands, in their order."""
+        """Names of the commands in order."""
         return self.plant.layout.commands
 
     def __repr__(self) -> str:
         kinds: dict[str, int] = {}
         for c in self.plant.components:
             kinds[c.kind] = kinds.get(c.kind, 0) + 1
-        acting = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "nothing acts on it"
+        acting = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "no components"
         how = f"{self.method.name}, step {self.step_size:g} s"
         return f"<Simulation of {self.model.name} at t = {self._at.t:g} s: {acting}; {how}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "a Simulation cannot be pickled or copied; pickle its Scenario and its state, and rebuild it from these"
+            "a Simulation cannot be pickled or copied; pickle its Scenario and its state, and rebuild the Simulation from them"
         )
 
     def reset(self, state: State | None = None) -> State:
-        """Set the simulation to a state; defaults to its initial state.
+        """Set the simulation to a state, and return the complete state.
 
         Args:
-            state: An earlier `state`, or one with only t, q and v.
+            state: An earlier `state`, or a state with only t, q and v. Defaults to the initial state.
         """
         given = self._first if state is None else state
         q = self._given_q(given)
@@ -263,7 +267,7 @@ class Simulation:
         try:
             if np.size(given.command) == 0:
                 self.command = self._first_commands
-            if np.size(given.held) == 0 and plant.constrained:  # close constraints that hold from the start
+            if np.size(given.held) == 0 and plant.constrained:  # close constraints that are initially closed
                 self._held = switched_off(plant, np.concatenate([self._command, self._held]))[na:]
                 self._set_held(held)
         except (ValueError, KeyError):
@@ -278,7 +282,7 @@ class Simulation:
 
     @property
     def state(self) -> State:
-        """Complete state for a restart; a copy. Set it to continue from there."""
+        """Copy of the complete state, from which a run can restart; set this property to continue from another state."""
         nv = self.model.nv
         memory = np.zeros(0) if self.mission is None else self.mission.memory
         return State(
@@ -301,7 +305,7 @@ class Simulation:
 
     @property
     def command(self) -> np.ndarray:
-        """Current commands of the actuators, shape (na,). Set them in order, or by name, including names of held inputs."""
+        """Current commands [unit of the actuator], shape (na,); set in order, or as a mapping that may include held inputs."""
         return self._command.copy()
 
     @command.setter
@@ -314,7 +318,7 @@ class Simulation:
             warnings.warn(text, stacklevel=2)
 
     def _taken(self, given: Commands) -> np.ndarray:
-        """Set held inputs by name. Return commands and held inputs, NaN if omitted, shape (na + nh,)."""
+        """Set held inputs from a mapping; return commands and held inputs, NaN if omitted, shape (na + nh,)."""
         na = len(self._command)
         out = np.full(na + len(self._held), np.nan)
         if isinstance(given, Mapping):
@@ -332,9 +336,9 @@ class Simulation:
 
     @property
     def held(self) -> np.ndarray:
-        """Inputs that events and the caller set, such as external wrenches and switches, shape (nh,).
+        """Held inputs, which events and callers set, such as external wrenches and switches, shape (nh,).
 
-        Set them by name or in order.
+        They can be set in order or as a mapping.
         """
         return self._held.copy()
 
@@ -344,24 +348,24 @@ class Simulation:
 
     @property
     def inputs(self) -> np.ndarray:
-        """Current inputs of the plant's programs, as in `plant.layout`: commands, held inputs, data, shape (nu,)."""
+        """Current inputs of the compiled programs, as in `plant.layout`: commands, held inputs, run data, shape (nu,)."""
         return self._inputs(self._at.t)[0]
 
     @property
     def inputs_until(self) -> float:
-        """Time until which these are valid [s]: the next change of the current's slope; infinite in steady water."""
+        """End of the validity of `inputs` [s], when the slope of the current changes; infinite in steady water."""
         return self._inputs(self._at.t)[1]
 
     def set_wrench(self, body: str, wrench: Any) -> None:
-        """Apply a wrench to a body until it is changed.
+        """Apply a wrench to a body until the next change.
 
         Args:
             body: Name of a body with an `ExternalWrench`.
-            wrench: In the body's axes about its origin [N, N·m], shape (6,).
+            wrench: Wrench in body axes about the origin of the body [N, N·m], shape (6,).
         """
         places = wrench_places(self.plant)
         if body not in places:
-            raise KeyError(f"no external wrench on {body!r}; add ExternalWrench(body=...) to the components")
+            raise KeyError(f"body {body!r} has no external wrench; add ExternalWrench(body=...) to the components")
         values = np.array(floats(wrench, 6, f"the wrench on {body!r}"))
         if not np.isfinite(values).all():
             raise ValueError(f"wrench must be 6 finite numbers, got {wrench!r}")
@@ -370,9 +374,10 @@ class Simulation:
         self._set_held(held)
 
     def grasp(self, name: str) -> float:
-        """Close a grasp; return the energy lost [J]. An impulse equalises the frames' velocities and conserves momentum.
+        """Close a grasp; return the energy lost [J].
 
-        The frames must meet within the grasp's tolerance.
+        An impulse equalises the velocities of the frames and conserves momentum. The frames must coincide within the tolerance
+        of the grasp.
 
         Args:
             name: Name of the grasp.
@@ -384,7 +389,7 @@ class Simulation:
         self._switch({name: 0.0})
 
     def switch_control(self, on: bool) -> None:
-        """Turn the controllers on or off; sensors and filter continue. Off: servos stop, and signals are NaN."""
+        """Turn the controllers on or off. While off, servos stop, signals are NaN, and sensors and filter continue."""
         if not on:
             self.command = settled_targets(self.plant.layout, self._command, self._held, self._at.t)
             self._signal = np.full(len(self.signals), np.nan)
@@ -393,21 +398,21 @@ class Simulation:
         self._controlled = on
 
     def _switch(self, switches: Mapping[str, float]) -> float:
-        """Open and close constraints by name; return the energy lost [J]."""
+        """Open (0) and close (1) constraints, keyed by name; return the energy lost [J]."""
         places, held = switch_places(self.plant), self._held.copy()
         for name, on in switches.items():
             if name not in places:
-                raise KeyError(f"no grasp {name!r}{nearest(name, places)}")
+                raise KeyError(f"unknown grasp {name!r}{nearest(name, places)}")
             held[places[name]] = on
         return self._set_held(held)
 
     def _inputs(self, t: float) -> tuple[np.ndarray, float]:
-        """Return the inputs valid from a time on, shape (nu,), and until when [s]."""
+        """Return the inputs that are valid from time `t`, shape (nu,), and the end of their validity [s]."""
         data, until = self.plant.data(self._flow, t + max(1e-9 * self.step_size, rounding(t)), self.parameters)
         return np.concatenate([self._command, self._held, data]), until
 
     def _set_held(self, values: np.ndarray) -> float:
-        """Set held inputs; return the energy lost [J]. Constraints that they close must fit; an impulse matches velocities."""
+        """Set held inputs; return the energy lost in impulses of closing constraints [J], whose frames must coincide."""
         self._held_ranges.check(values)
         before, _ = self._inputs(self._at.t)
         after = before.copy()
@@ -419,13 +424,13 @@ class Simulation:
     # -- running ------------------------------------------------------------------------------------------
 
     def compile(self) -> None:
-        """Compile now instead of at the first step."""
+        """Compile all programs before the first step."""
         self.march.compile()
         self._programs.observer.code(1)
 
     @cached_property
     def march(self) -> MissionMarch:
-        """Loop of sensors, controllers and steps."""
+        """Compiled loop of sensors, controllers and steps."""
         if not isinstance(self.method, FixedStep):
             return PropagatedMarch(self._programs, self.mission, self.step_size, self.record)
         guards = Guards(self._programs, self.events, self.signals)
@@ -437,11 +442,11 @@ class Simulation:
         return OneWorld(self, self.march)
 
     def step(self, command: Commands = None, duration: float | None = None) -> State:
-        """Advance with held commands and without the controller: by one step, or for a duration.
+        """Advance by one step or for a duration, with constant commands and without controllers; return the state.
 
         Args:
-            command: Commands, by name or in order; default to the current ones.
-            duration: Duration [s]; defaults to one step.
+            command: Commands, as a mapping or in order. Default to the current commands.
+            duration: Duration [s]. Defaults to one step.
         """
         duration = self.step_size if duration is None else positive(duration, "duration")
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
@@ -450,7 +455,7 @@ class Simulation:
         return self.state
 
     def control(self) -> list[str]:
-        """Run due sensors and controllers, as in a run; controllers are idle while control is off. Return messages."""
+        """Run sensors and controllers that are due, as in a run; return messages. Controllers are idle while control is off."""
         return [] if self.mission is None else self._ticks.tick()
 
     def begin(
@@ -462,17 +467,19 @@ class Simulation:
         real_time: float | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> LiveRun:
-        """Begin an open-ended run: `advance` continues it, `close` ends it.
+        """Begin an open-ended run, which `advance` continues and `close` ends.
 
         Args:
-            path: New folder, such as "run.zarr", to which the recording is written during the run; defaults to memory.
-            progress: Called regularly with the time reached [s].
-            saved: Called with the state when the samples up to it are recorded; a run can resume from it bit for bit.
-            real_time: Pace: 1 for real time, 2 for twice as fast. Defaults to as fast as possible.
-            attrs: Attributes of the recording.
+            path: New folder, such as "run.zarr", to which the recording is written during the run. Defaults to a recording in
+                memory.
+            progress: Function called regularly with the current time [s].
+            saved: Function called with a state after all samples up to this state are recorded. A run that resumes from this
+                state is bitwise identical.
+            real_time: Simulated time per wall time [-], 1 for real time. Defaults to as fast as possible.
+            attrs: Additional attributes of the recording.
         """
         self._ranges.counts.clear()
-        self._programs.checks.begin(self._at.q)  # the inertia may differ here
+        self._programs.checks.begin(self._at.q)  # the inertia may differ at this configuration
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
         self.compile()
         if not self._energy_ledger.size:
@@ -505,15 +512,15 @@ class Simulation:
         real_time: float | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> Run:
-        """Simulate for a duration, with controllers and events, and record.
+        """Simulate for a duration with controllers and events, and return the run with its recording.
 
         Args:
             duration: Duration [s].
-            path: As in `begin`.
-            progress: As in `begin`.
-            saved: As in `begin`.
-            real_time: As in `begin`.
-            attrs: As in `begin`.
+            path: Folder of the recording, as in `begin`.
+            progress: Function called with the current time, as in `begin`.
+            saved: Function called with recorded states, as in `begin`.
+            real_time: Simulated time per wall time [-], as in `begin`.
+            attrs: Additional attributes of the recording, as in `begin`.
         """
         duration = positive(duration, "duration")
         for _, text in size_faults(duration, self.step_size, self.record):
@@ -535,7 +542,7 @@ class Simulation:
         return at
 
     def _value_of(self, name: str) -> Callable[[Point], float]:
-        """Return the value of a recorded quantity at a point, with the current inputs."""
+        """Return a function from a point to the value of a recorded quantity with the current inputs."""
         head, index = find_quantity(name, self._quantities, coordinates(self.plant, self.signals))
         if head == "time":
             return lambda at: at.t
@@ -550,11 +557,11 @@ class Simulation:
         return error
 
     def observe(self) -> dict[str, np.ndarray]:
-        """Current values of all variables of the recording, by name; before the first run, work counts from the start."""
+        """Return current values of all recorded variables, keyed by name; before the first run, work starts at 0."""
         return self._observed(self._at, [name for name in self._quantities if name not in {"time", *ATTITUDE}])
 
     def _observed(self, at: Point, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return variables of the recording at a point, with the current inputs."""
+        """Return recorded variables at a point with the current inputs, keyed by name."""
         observer, layout, nv = self._programs.observer, self.plant.layout, self.model.nv
         arrays = np.array(at.t), at.q, at.x, self._inputs(at.t)[0]
         values = observer.single_results(*arrays)

@@ -1,4 +1,4 @@
-"""Result of a run, and states on disk: a small JSON file without loss of precision."""
+"""Result of a run, and states on disk as JSON without loss of precision."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ if TYPE_CHECKING:
 
 
 class RunLog:
-    """Messages of a run."""
+    """Log of the messages of a run."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
-        """Messages, one line each."""
+        """Messages of one line each."""
 
     def say(self, text: str) -> None:
-        """Add a line."""
+        """Add a message."""
         self.messages.append(text)
 
 
 @dataclass(repr=False)
 class Run:
-    """Outcome of a run."""
+    """Result of a run."""
 
     sink: MemoryRecorder | RecordingWriter
     """Destination of the samples."""
     state: State
     """Final state."""
     stopped: str | None
-    """Reason why it ended early, or None."""
+    """Reason for an early end, or None."""
     messages: list[str] = field(default_factory=list)
     """Events and warnings."""
     wall_time: float = 0.0
-    """Computing time [s]."""
+    """Wall time of the run [s]."""
     real_time_factor: float = 0.0
-    """Ratio of simulated time to computing time."""
+    """Ratio of simulated time to wall time [-]."""
     late: int = 0
-    """Missed deadlines of a run in real time."""
+    """Number of missed deadlines of a real-time run."""
 
     @cached_property
     def recording(self) -> xarray.Dataset:
-        """The recording. One on disk is loaded on first use."""
+        """Recording of the run; a recording on disk is loaded on first use."""
         return self.sink.dataset()
 
     def __repr__(self) -> str:
@@ -65,21 +65,21 @@ class Run:
 
 
 VERSION = 2
-"""Version of state files."""
+"""Version of the format of state files."""
 MAY_BE_NAN = ("memory", "signal")
-"""Arrays of a state with entries that have no value yet."""
+"""Arrays of a state that may contain entries without a value."""
 
 
 def save_state(
     state: State, path: str | os.PathLike, layout: str = "", run: Mapping[str, str | int | float] | None = None
 ) -> Path:
-    """Write a state, so that a run can be resumed from it.
+    """Write a state from which a run can be resumed; return the path.
 
     Args:
-        state: The state.
-        path: File, usually with suffix .json.
-        layout: Text that identifies the numbers, which `hydromechs run --resume` compares.
-        run: Settings that a resumed run must share with the original one, such as its seed.
+        state: State to write.
+        path: File to write, usually with the suffix .json.
+        layout: Text that identifies the entries of the state, which `hydromechs run --resume` compares.
+        run: Settings that a resumed run must match, such as the seed.
     """
     path = Path(path)
     content = {f.name: np.asarray(getattr(state, f.name)).tolist() for f in fields(state)}
@@ -88,10 +88,10 @@ def save_state(
 
 
 def load_state(path: str | os.PathLike) -> State:
-    """Read a state that `save_state` wrote.
+    """Read a state that was written by `save_state`.
 
     Args:
-        path: File.
+        path: File to read.
     """
     try:
         content = files.read_json(path)
@@ -106,10 +106,10 @@ def load_state(path: str | os.PathLike) -> State:
         version, fault = None, str(error)
     if version is not None:
         try:
-            files.check_version(path, "a saved state", version, VERSION, "start the run again from its beginning")
+            files.check_version(path, "a saved state", version, VERSION, "start the run again from the beginning")
         except files.UnreadableFile as error:
             raise ValueError(str(error)) from None
-    raise ValueError(f"{path} is not a state of a simulation: {fault}; write one with save_state")
+    raise ValueError(f"{path} is not a state of a simulation: {fault}; write a state with save_state")
 
 
 def _numbers(name: str, values: object) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Fast motions of stiff parts of a plant, the steps that they need alone and together, and the size of implicit steps."""
+"""Fast modes of stiff parts of a plant, stable steps for single and coupled parts, and the size of implicit steps."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from hydromechs.values import Array
 from ._plant import Plant
 
 DENSE = 600
-"""Maximum degrees of freedom for inverting the inertia matrix."""
+"""Maximum number of degrees of freedom for which the inertia matrix is inverted."""
 POWERS = 60
-"""Iterations of the power method for larger systems."""
+"""Number of iterations of the power method for larger systems."""
 SURE = 1.05
-"""Safety factor for its result, which is a lower bound."""
+"""Safety factor for the result of the power method, which is a lower bound [-]."""
 KEPT = 1000
-"""Maximum number of cached valid pairs of step and parameters."""
+"""Maximum number of cached pairs of valid steps and parameters."""
 
 
 class _Mobility:
-    """Mobility of a plant's mechanism at a configuration."""
+    """Mobility of the mechanism of a plant at a configuration."""
 
     def __init__(self, plant: Plant, model: Model, q: Array) -> None:
         self.plant, self.model, self.q = plant, model, np.asarray(q)
@@ -40,17 +40,17 @@ class _Mobility:
 
     @cached_property
     def kin(self) -> dynamics.Kinematics:
-        """Kinematics at rest."""
+        """Kinematics at zero velocity."""
         return dynamics.kinematics(self.model, self.q, np.zeros(self.model.nv))
 
     @property
     def mass_matrix(self) -> Array:
-        """M without rotors, shape (nv, nv)."""
+        """Mass matrix M without rotors, shape (nv, nv)."""
         return np.array(equations.mass_matrix(self.model, self.q), dtype=float)
 
     @cached_property
     def inverse(self) -> Array:
-        """M⁻¹, shape (nv, nv)."""
+        """Inverse mass matrix M⁻¹ with rotors, shape (nv, nv)."""
         M = self.mass_matrix
         if self.plant.armature is not None:
             M = M + np.diag(self.plant.armature)
@@ -72,7 +72,7 @@ class _Mobility:
 
     @cached_property
     def _accelerated(self) -> Callable[[Array], Array]:
-        """Return M⁻¹ times a vector, by loops over the bodies."""
+        """Function that multiplies a vector by M⁻¹ with loops over the bodies."""
         model, still, rolled = self.model, np.zeros(self.model.nv), self.plant.rolled
         same = rolled is not None and model is self.plant.model
         tree = rolled.tree if rolled is not None and same else equations.RolledTree(model, self.plant.armature)
@@ -84,7 +84,7 @@ class _Mobility:
         return lambda tau: code([self.q, still, tau])[0] - rest
 
     def joint(self, dofs: slice) -> float:
-        """Return the maximum acceleration per force in a joint."""
+        """Return the maximum acceleration per force in a joint [1/kg or 1/(kg·m²)]."""
         return float(np.linalg.eigvalsh(self.inverse[dofs, dofs])[-1])
 
     def point(self, body: int, p: Array) -> float:
@@ -97,7 +97,7 @@ class _Mobility:
         return self._most(self.jacobian(body)[3:])
 
     def jacobian(self, body: int) -> Array:
-        """Return J with V = J v at the origin of a body, in its axes, shape (6, nv)."""
+        """Return the Jacobian J of V = J v at the origin of a body in body axes, shape (6, nv)."""
         if body not in self._jacobians:
             at_origin = dynamics.jacobian(self.model, self.kin, body, np.zeros(3))
             self._jacobians[body] = np.array(at_origin, dtype=float)
@@ -108,9 +108,10 @@ class _Mobility:
 
 
 class _KnownMobility(_Mobility):
-    """Mobility from matrices that compiled code has computed.
+    """Mobility from matrices computed by compiled code.
 
-    `M`: inertia matrix without rotors, shape (nv, nv); `J`: jacobians of the bodies' origins, in their axes, shape (nb, 6, nv).
+    `M`: mass matrix without rotors, shape (nv, nv). `J`: Jacobians at the origins of the bodies in body axes, shape
+    (nb, 6, nv).
     """
 
     def __init__(self, plant: Plant, q: Array, M: Array, J: Array) -> None:
@@ -124,7 +125,7 @@ class _KnownMobility(_Mobility):
 
 
 def stiff_modes(plant: Plant, q: Array) -> list[FastMode]:
-    """Return fast modes of components, each on its own, with its effective inertia at a configuration."""
+    """Return the fast modes of individual components with their effective inertia at a configuration."""
     return [mode for _, mode in _modes(plant, _Mobility(plant, plant.model, q))]
 
 
@@ -133,19 +134,19 @@ def _modes(plant: Plant, mobility: _Mobility) -> list[tuple[Component, FastMode]
 
 
 def step_limit(mode: FastMode, method: Integrator) -> float:
-    """Return the longest step [s] for a mode: stable, and short enough for impacts unless the method controls its error."""
+    """Return the longest stable step for a mode [s], which also resolves impacts unless the method controls its error."""
     impact = method.impact / mode.fastest if mode.meets and mode.fastest and not method.controlled else math.inf
     longest = method.longest_internal_step if mode.internal else method.longest_step
     return min(longest(mode.frequency, mode.decay), impact)
 
 
 def stiff_parts(plant: Plant, q: Array, method: Integrator, step: float) -> list[tuple[Component, str]]:
-    """Return components that are too stiff for the step, worst first, each with the problem and the longest stable step."""
+    """Return components that are too stiff for the step, stiffest first, each with a message and the longest stable step."""
     return _stiff_parts(plant, _Mobility(plant, plant.model, q), method, step)
 
 
 def _stiff_parts(plant: Plant, mobility: _Mobility, method: Integrator, step: float) -> list[tuple[Component, str]]:
-    """See `stiff_parts`."""
+    """Return components that are too stiff for the step; see `stiff_parts`."""
     slow = [(step_limit(mode, method), c, mode) for c, mode in _modes(plant, mobility)]
     worst = sorted([row for row in slow if row[0] < step], key=lambda row: row[0])
     other = other_method(plant, method)
@@ -153,7 +154,7 @@ def _stiff_parts(plant: Plant, mobility: _Mobility, method: Integrator, step: fl
         (
             c,
             f"{mode.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {mode.fastest:.3g} 1/s and "
-            f"needs a step below {limit:.2g} s; {_remedy(mode, other)}",
+            f"requires a step below {limit:.2g} s; {_remedy(mode, other)}",
         )
         for limit, c, mode in worst
     ]
@@ -164,14 +165,14 @@ def _remedy(mode: FastMode, other: str) -> str:
 
 
 def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:
-    """Describe parts that are too stiff for the step: one line for each of the five worst of `stiff_parts`."""
+    """Return messages about the five stiffest of `stiff_parts`, one line each."""
     worst = stiff_parts(plant, q, method, step)
-    more = [f"{len(worst) - 5} more parts are too stiff for the step"] if len(worst) > 5 else []
+    more = [f"{len(worst) - 5} more parts are too stiff for the step; reduce the step"] if len(worst) > 5 else []
     return [text for _, text in worst[:5]] + more
 
 
 class StepChecks:
-    """Rejects steps that are too long for a plant; checks each pair of step and open parameters once."""
+    """Checks of the step length of a plant; each pair of step and open parameters is checked once."""
 
     def __init__(self, plant: Plant, method: Integrator) -> None:
         self.plant, self.method = plant, method
@@ -179,7 +180,7 @@ class StepChecks:
         self._start: Array | None = None
 
     def look(self, step: float, q: Array, parameters: Array) -> None:
-        """Raise `ValueError` with the first of `step_faults`, unless it was checked with these parameters (np,) before."""
+        """Raise `ValueError` with the first of `step_faults`, unless the parameters, shape (np,), were already checked."""
         key = (step, parameters.tobytes())
         if key not in self._passed:
             for text in step_faults(self.plant.with_values(parameters), q, self.method, step):
@@ -189,9 +190,9 @@ class StepChecks:
             self._passed.add(key)
 
     def faults(self, step: float, q: Array, inputs: Array) -> list[str]:
-        """Describe the part that is too stiff for the step in each of many worlds; empty if there is none.
+        """Return a message about the part that is too stiff for the step in each world, or "".
 
-        `q`: initial configurations, shape (n, nq); `inputs`: as in `plant.layout`, shape (n, nu).
+        `q`: initial configurations, shape (n, nq). `inputs`: inputs as in `plant.layout`, shape (n, nu).
         """
         plant = self.plant
         if not plant.components:
@@ -207,7 +208,7 @@ class StepChecks:
 
     @cached_property
     def _matrices(self) -> Compiled:
-        """Return inertia matrix and Jacobians of the bodies' origins, from (q, inputs), for many worlds."""
+        """Compiled function from (q, inputs) to mass matrices and Jacobians at body origins, for many worlds."""
         plant, model = self.plant, self.plant.model
         inputs = {"q": (model.nq,), "inputs": (plant.layout.size,)}
         outputs = {"M": (model.nv, model.nv), "J": (model.nb, 6, model.nv)}
@@ -222,14 +223,14 @@ class StepChecks:
         return compile_function("mobility", function, inputs, outputs, identity, rarely_called=True)
 
     def begin(self, q: Array) -> None:
-        """Check steps again from another initial configuration; results for the same one are kept."""
+        """Discard results of earlier checks if the initial configuration differs."""
         if self._start is None or not np.array_equal(self._start, q):
             self._passed.clear()
         self._start = np.array(q)
 
 
 def divergence_hint(plant: Plant, at: Point, method: Integrator, step: float) -> str:
-    """Describe the fastest motion at the last finite point of a run that diverges, and the remedy."""
+    """Return a description of the fastest motion at the last finite point of a diverging run, and the remedy."""
     model = plant.model
     with np.errstate(all="ignore"):
         V = np.array(dynamics.kinematics(model, at.q, at.x[: model.nv]).V, dtype=float)
@@ -241,20 +242,20 @@ def divergence_hint(plant: Plant, at: Point, method: Integrator, step: float) ->
 
 
 LIMIT = 500_000
-"""Default maximum number of lines of LLVM IR of a linearly implicit step. LLVM's memory and time grow with the square of the
-number of lines; tracing adds to that."""
+"""Default maximum number of lines of LLVM IR in a linearly implicit step. Memory and time of LLVM grow with the square of the
+number of lines; tracing needs additional time."""
 
 # measured on chains of 1 to 12 bodies with 1 to 48 frictional contacts on a plane; other contacts need more operations
 BODY, CONTACT = 300, 114
-"""Operations of the derivative per body in water and per contact."""
+"""Number of operations of the derivative per body in water and per contact."""
 COLUMN = 1.25
-"""Ratio of operations of the Jacobian to those of the derivative, per degree of freedom."""
+"""Ratio of the operations of the Jacobian to those of the derivative, per degree of freedom [-]."""
 SQUARE, LINE = 9, 200
-"""Lines of the remaining step per entry of the Jacobian, and per row."""
+"""Number of lines of the remaining step per entry and per row of the Jacobian."""
 
 
 def implicit_length(plant: Plant) -> int:
-    """Estimate the lines of LLVM IR of a linearly implicit step of a plant from its bodies, contacts and states."""
+    """Estimate the lines of LLVM IR in a linearly implicit step of a plant from its bodies, contacts and states."""
     nv, layout = plant.model.nv, plant.layout
     n = 2 * nv + layout.nz - len(layout.causes)
     rates = BODY * plant.model.nb + CONTACT * sum(isinstance(c, Pair) for c in plant.components)
@@ -270,47 +271,48 @@ def check_length(plant: Plant, method: Integrator) -> None:
         contacts = sum(isinstance(c, Pair) for c in plant.components)
         states = plant.layout.nz - len(plant.layout.causes)
         raise UnsupportedFeature(
-            f"integrator linearly_implicit: its program has about {lines:,} lines for {plant.model.nv} degrees of freedom, "
-            f"{contacts} contacts and {states} internal states, more than {limit:,}; use rk4 with a shorter step, fewer "
+            f"integrator linearly_implicit: the program has about {lines:,} lines for {plant.model.nv} degrees of freedom, "
+            f"{contacts} contacts and {states} internal states, which exceeds {limit:,}; use rk4 with a shorter step, fewer "
             "contacts, frictionless contacts, or a larger HYDROMECHS_LONGEST_PROGRAM"
         )
 
 
 def other_method(plant: Plant, method: Integrator) -> str:
-    """Return advice on another method for a stiff plant; empty if there is none, or if the plant is too large for it."""
+    """Return advice on another method for a stiff plant; empty if no method is suitable, or the plant is too large."""
     return method.other if implicit_length(plant) <= longest_program(LIMIT) else ""
 
 
 def advice(plant: Plant, method: Integrator, step: float) -> str:
-    """Return advice for a run whose state or energy has diverged."""
+    """Return advice for a run whose state or energy diverged."""
     return method.remedy(step) if not method.other or other_method(plant, method) else f"use a step below {step:g} s"
 
 
 Advanced: TypeAlias = Callable[[Point, Array, float], Point]
-"""Function that returns the point at a time [s] from another, with held inputs."""
+"""Function of a point, constant inputs and a time [s] that returns the point at this time."""
 NEAR = 10.0
-"""Ratio of the longest stable step of a single part to the step, below which parts are checked together."""
+"""Ratio of the longest stable step of a single part to the step, below which coupled parts are checked [-]."""
 MAX_COORDINATES = 150
-"""Maximum number of coordinates of a state for this check, which takes a step for each."""
+"""Maximum number of coordinates of a state in the check of coupled parts, which takes a step for each coordinate."""
 GROWTH_LIMIT = 0.01
-"""Growth in one step above which a motion is unstable."""
+"""Relative growth in one step above which a motion is unstable [-]."""
 GROWTH_RATIO = 2.0
-"""Minimum ratio to the growth over two steps of half the length: physical growth is the same in both."""
+"""Minimum ratio of the growth to that over two half steps [-]; physical growth is equal in both cases."""
 APART = 1e-7
 """Displacement for finite differences [SI]."""
 HALVINGS = 6
-"""Number of steps that are tried, each half as long as the previous one."""
+"""Maximum number of times that the step is halved."""
 SHARE = 0.3
-"""Minimum contribution to a motion, relative to the largest, for a joint to be named."""
+"""Minimum contribution of a listed joint to a motion, relative to the largest contribution [-]."""
 
 
 def unstable_together(plant: Plant, method: Integrator, advanced: Advanced, at: Point, inputs: Array, step: float) -> list[str]:
-    """Return a warning about a step at which coupled motions of the parts grow; empty if it is short enough.
+    """Return a warning about a step with which coupled motions of parts grow; empty if the step is short enough.
 
-    The compiled step Φ_h itself is differentiated at the start; the eigenvalues of ∂Φ_h are the growth of small motions per
-    step. Adaptive methods, large plants, and parts that are all far from their limit are not checked.
+    The compiled step Φ_h is differentiated at the initial point; the eigenvalues of ∂Φ_h are the growth of small motions per
+    step. Adaptive methods, large plants, and plants whose parts are all far from their limits are not checked.
 
-    `advanced`: returns the point at a later time, in at most one step; `inputs`: inputs of the plant there, shape (nu,).
+    `advanced`: function that returns the point at a later time in at most one step. `inputs`: inputs of the plant, shape
+    (nu,).
     """
     n = plant.model.nv + len(at.x) - len(plant.layout.causes)
     if method.adaptive or method.restarts_at_stops or not method.many_worlds or n > MAX_COORDINATES:
@@ -329,13 +331,13 @@ def unstable_together(plant: Plant, method: Integrator, advanced: Advanced, at: 
     instead = other_method(plant, method)
     other = f", or {instead}" if instead else ""
     return [
-        f"a step of {step:g} s is too long for all parts together, although not for each alone: with {method.name} a small "
-        f"motion of {', '.join(mover)} grows {growth:.3g}-fold in each; {remedy}{other}"
+        f"a step of {step:g} s is too long for the coupled parts, although not for any single part: with {method.name}, a "
+        f"small motion of {', '.join(mover)} grows {growth:.3g}-fold per step; {remedy}{other}"
     ]
 
 
 class _Slopes:
-    """Derivatives of steps from one point, in coordinates (δ, v, z) of q ⊕ δ; without work integrals."""
+    """Derivatives of steps from one point in the coordinates (δ, v, z) of q ⊕ δ, without work integrals."""
 
     def __init__(self, plant: Plant, advanced: Advanced, at: Point, inputs: Array) -> None:
         self.plant, self.advanced, self.at, self.inputs = plant, advanced, at, inputs
@@ -343,7 +345,7 @@ class _Slopes:
         self.tangent = self._tangent(at.q)
 
     def _tangent(self, q: Array) -> Array:
-        """∂(q ⊕ δ)/∂δ, shape (nq, nv)."""
+        """Return ∂(q ⊕ δ)/∂δ, shape (nq, nv)."""
         model = self.plant.model
         columns = [dynamics.integrate(model, q, APART * e, 1.0) - q for e in np.eye(model.nv)]
         return np.array(columns, dtype=float).reshape(model.nv, model.nq).T / APART
@@ -354,7 +356,7 @@ class _Slopes:
         return np.concatenate([end.q, end.x[: self.nx]])
 
     def fastest(self, h: float) -> tuple[float, list[str]]:
-        """Return the largest |eigenvalue| of ∂Φ_h for a step `h` [s], inf if it is not finite, and the moving coordinates."""
+        """Return the largest |eigenvalue| of ∂Φ_h for a step `h` [s], inf if not finite, and the moving coordinates."""
         nv, nq, at = self.plant.model.nv, self.plant.model.nq, self.at
         try:
             end = self._after(at.q, at.x, h)
@@ -365,7 +367,7 @@ class _Slopes:
                 columns.append(self._after(at.q, x, h) - end)
         except NotFinite:
             return np.inf, ["all"]
-        moved = np.array(columns).T / APART  # of q and x, shape (nq + nx, nv + nx)
+        moved = np.array(columns).T / APART  # derivatives of q and x, shape (nq + nx, nv + nx)
         J = np.vstack([np.linalg.pinv(self._tangent(end[:nq])) @ moved[:nq], moved[nq:]])
         if not np.isfinite(J).all():
             return np.inf, ["all"]

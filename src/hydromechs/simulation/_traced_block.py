@@ -1,4 +1,4 @@
-"""Blocks in NumPy operations: controllers that are compiled and run in one world or many."""
+"""Blocks in NumPy operations: controllers that are compiled for one or many worlds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._plant import Plant
 
 
 class Pack:
-    """Layout of named arrays in a flat one. `shapes`: shape of each array, by name."""
+    """Layout of named arrays in a flat array. `shapes`: shapes of the arrays, keyed by name."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         self._places: dict[str, tuple[slice, tuple[int, ...]]] = {}
@@ -31,7 +31,7 @@ class Pack:
         """Length of the flat array."""
 
     def views(self, flat: Array) -> dict[str, Array]:
-        """Return the arrays as writable views of a flat one."""
+        """Return the arrays as writable views of a flat array, keyed by name."""
         return {name: flat[at].reshape(shape) for name, (at, shape) in self._places.items()}
 
 
@@ -41,7 +41,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class _Named(dict[str, Any]):
-    """A dictionary that reports an unknown name with the nearest known one."""
+    """Dictionary whose error for an unknown name suggests the nearest known name."""
 
     def __init__(self, label: str, items: Any) -> None:
         super().__init__(items)
@@ -52,69 +52,70 @@ class _Named(dict[str, Any]):
 
 
 class Site(NamedTuple):
-    """Context that a block is prepared for."""
+    """Context for which a block is prepared."""
 
     plant: Plant
-    """Plant that it measures or controls."""
+    """Plant that the block measures or controls."""
     step: float
     """Step of the integrator [s]."""
     start_q: Array
-    """Initial configuration of the mission, shape (nq,), also in a resumed run."""
+    """Initial configuration of the mission, even in a resumed run, shape (nq,)."""
     measured: Mapping[str, Measured] = NOTHING
-    """Sensors by name: frame, and values of the right number that are NaN."""
+    """Sensors, keyed by name, with NaN values in the shape of readings."""
 
     @property
     def model(self) -> Model:
-        """Mechanism."""
+        """Model of the mechanism."""
         return self.plant.model
 
     @property
     def actuators(self) -> tuple[str, ...]:
-        """Names of the commands, in their order."""
+        """Names of the commands in order."""
         return self.plant.layout.commands
 
 
 class Tick(NamedTuple):
-    """Inputs of a block at one of its ticks; numbers or symbols."""
+    """Inputs of a block at a tick, as numbers or symbols."""
 
     t: Scalar
     """Time [s]."""
     first: Scalar
-    """1 at the first tick of the block in this world, otherwise 0."""
+    """Flag, 1 at the first tick of the block in this world, otherwise 0."""
     q: Array
-    """Configuration as navigation reports it, shape (nq,)."""
+    """Configuration reported by navigation, shape (nq,)."""
     v: Array
-    """Velocity as navigation reports it, shape (nv,)."""
+    """Velocity reported by navigation, shape (nv,)."""
     inputs: Mapping[str, Scalar]
-    """Current commands and settings, by name."""
+    """Current commands and held inputs, keyed by name."""
     measured: Mapping[str, Array]
-    """Last received values of each sensor by its name, in the order of its channels, shape (n,); NaN before the first."""
+    """Last received values of each sensor in the order of its channels, keyed by sensor, shape (n,); NaN before the first."""
     memory: Mapping[str, Array]
-    """Memory of the block; see `TracedBlock.first_memory`."""
+    """Memory of the block, keyed by name; see `TracedBlock.first_memory`."""
     design: Mapping[str, Array]
-    """Numbers that `prepare` computed; see `TracedBlock.design`."""
+    """Design values from `prepare`, keyed by name; see `TracedBlock.design`."""
 
 
 class Update(NamedTuple):
-    """Actions of a block at a tick; numbers or symbols."""
+    """Actions of a block at a tick, as numbers or symbols."""
 
     commands: Mapping[str, Scalar] = NOTHING
-    """Commands and settings by name: all of `TracedBlock.commanded`."""
+    """Values of all commands and held inputs in `TracedBlock.commanded`, keyed by name."""
     memory: Mapping[str, Any] = NOTHING
-    """New memory; arrays not named keep their values."""
+    """New memory, keyed by name; omitted arrays keep their values."""
     signals: Mapping[str, Scalar] = NOTHING
-    """Values of all `signals`."""
+    """Values of all `signals`, keyed by name."""
     messages: Mapping[str, tuple[Scalar, ...]] = NOTHING
-    """By key of `message_texts`: a condition, then up to four numbers of the text. Reported where the condition is not 0."""
+    """Conditions, each followed by up to four numbers of its text, keyed as `message_texts`; nonzero conditions are reported.
+    """
     stops: Mapping[str, tuple[Scalar, ...]] = NOTHING
-    """The same by key of `stop_texts`, for conditions that end the mission."""
+    """Conditions that end the mission, with the numbers of their texts, keyed as `stop_texts`."""
 
 
 class TracedBlock(Controller):
     """Controller in NumPy operations. `prepare` runs once in Python; `update` is traced, compiled and called at every tick.
 
-    `update` must not branch on values (use `hydromechs.spatial.where`) or keep state outside `memory`. With
-    `compiled = False` it runs in floats, under a debugger.
+    `update` must not branch on values (use `hydromechs.spatial.where`) or store state outside `memory`. With
+    `compiled = False`, `update` runs with floats, for example in a debugger.
 
         class Damping(TracedBlock):
             period = 0.05
@@ -127,39 +128,39 @@ class TracedBlock(Controller):
     """
 
     compiled: ClassVar[bool] = True
-    """False to run `update` in floats."""
+    """False to run `update` with floats in Python."""
     optimised: ClassVar[bool] = False
-    """True if its code runs long enough to justify LLVM's optimisation, which about doubles compile time."""
+    """True if the code runs long enough to justify optimisation by LLVM, which roughly doubles the compile time."""
     first_memory: Mapping[str, Any] = NOTHING
-    """Initial values of what it remembers, numbers or arrays by name; `prepare` may set them."""
+    """Initial memory, numbers or arrays keyed by name; `prepare` may set it."""
     design: Any = NOTHING
-    """Numbers or arrays by name, or a dataclass with arrays. `update` reads them from `tick.design`; they are inputs of the
-    program, so that new values need no compilation."""
+    """Design values: numbers or arrays keyed by name, or a dataclass with arrays. `update` reads them from `tick.design`; they
+    are inputs of the program, so that new values require no compilation."""
     commanded: tuple[str, ...] = ()
-    """Names of the commands and settings that it sets; `prepare` may change them."""
+    """Names of the commands and held inputs that the block sets; `prepare` may change them."""
     message_texts: Mapping[str, Callable[..., str]] = NOTHING
-    """By key, a function from four numbers to a text, such as "rejected {0:.0f} times".format."""
+    """Functions from four numbers to a message, keyed by name, such as "rejected {0:.0f} times".format."""
     stop_texts: Mapping[str, Callable[..., str]] = NOTHING
-    """The same for conditions that end the mission."""
+    """Functions from four numbers to a message for conditions that end the mission, keyed by name."""
     stop_error: ClassVar[type[Exception]] = RuntimeError
-    """Error that a stop raises in a simulation of one world."""
+    """Exception class that a stop raises in a simulation of one world."""
     stop_errors: Mapping[str, type[Exception]] = NOTHING
-    """Errors of individual stops by key, if they differ from `stop_error`; `prepare` may set them."""
+    """Exception classes of stops that differ from `stop_error`, keyed as `stop_texts`; `prepare` may set them."""
 
     def prepare(self, site: Site) -> None:
-        """Look up names, compute gains, and set `first_memory`, `design`, `commanded` and `signals`. Runs once, in Python.
+        """Look up names, compute gains, and set `first_memory`, `design`, `commanded` and `signals`; runs once in Python.
 
-        Use nothing from the current state: a resumed run starts elsewhere.
+        Do not use the current state, because a resumed run starts at a different state.
         """
 
     @abc.abstractmethod
     def update(self, tick: Tick) -> Update:
-        """Return the block's actions at a tick, in NumPy operations."""
+        """Return the actions of the block at a tick, in NumPy operations."""
 
     # -- compiled --------------------------------------------------------------------------------------------------------------
 
     def prepared(self, site: Site) -> TracedBlock:
-        """Prepare for a site and lay out the memory. Return the block."""
+        """Prepare the block for a site, lay out its memory, and return the block."""
         self.site = site
         self.prepare(site)
         first = {name: np.asarray(x, dtype=float) for name, x in self.first_memory.items()}
@@ -176,7 +177,7 @@ class TracedBlock(Controller):
 
     @property
     def design_values(self) -> Array:
-        """Numbers of `design` in one array, shape (nd,)."""
+        """Design values in one array, shape (nd,)."""
         return np.concatenate([np.zeros(0), *(np.ravel(x) for x in self._design.values())])
 
     @design_values.setter
@@ -186,7 +187,7 @@ class TracedBlock(Controller):
     def evaluate(
         self, t: Scalar, q: Array, v: Array, inputs: Array, measured: Array, memory: Array, design: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Run `update` on flat arrays: commands (nc,), new memory (nm,), signals (ns,), reports (5 per text)."""
+        """Run `update` on flat arrays; return commands, new memory, signals, and reports with 5 numbers per text."""
         layout, before = self.site.plant.layout, self.pack.views(np.asarray(memory))
         update = f"{type(self).__name__}.update"
         tick = Tick(
@@ -209,12 +210,12 @@ class TracedBlock(Controller):
             if set(given) != set(known):
                 returned = f"{what.replace('commanded', 'commands').replace('_texts', 's')} {sorted(given)}"
                 raise ValueError(
-                    f"{update} returns {returned}, but {what} lists {sorted(known)}; list all in {what}, in prepare"
+                    f"{update} returns {returned}, but {what} lists {sorted(known)}; list all of them in {what} in prepare"
                 )
         if extra := set(done.memory) - set(tick.memory):
             raise ValueError(
-                f"{update} returns memory {sorted(extra)}, but first_memory lists {sorted(tick.memory)}; list all in "
-                "first_memory, in prepare"
+                f"{update} returns memory {sorted(extra)}, but first_memory lists {sorted(tick.memory)}; list all of them in "
+                "first_memory in prepare"
             )
         after = [done.memory.get(name, x) for name, x in before.items()]
         after[0] = before["ticks"] + 1.0
@@ -229,11 +230,11 @@ class TracedBlock(Controller):
 
     @property
     def report_size(self) -> int:
-        """Number of entries of its reports."""
+        """Number of values in the reports of the block."""
         return (1 + NUMBERS) * (len(self.message_texts) + len(self.stop_texts))
 
     def program(self, *, lanes: int = 1, threads: int = 1) -> Compiled:
-        """Return `evaluate` in machine code. `lanes`: worlds per vector operation; `threads`: threads that share worlds."""
+        """Return `evaluate` as machine code. `lanes`: worlds per vector operation. `threads`: threads that share worlds."""
         model, layout = self.site.model, self.site.plant.layout
         inputs = {
             "t": (),
@@ -256,7 +257,7 @@ class TracedBlock(Controller):
         )
 
     def reported(self, reports: Array) -> tuple[list[str], list[str]]:
-        """Return texts of messages and of stops whose conditions hold, from reports (5 per text)."""
+        """Return the texts of messages and of stops with nonzero conditions, from reports with 5 numbers per text."""
         rows = np.reshape(reports, (-1, 1 + NUMBERS))
         texts = [*self.message_texts.values(), *self.stop_texts.values()]
         said = [text(*row[1:]) if row[0] != 0.0 else "" for text, row in zip(texts, rows, strict=True)]
@@ -264,7 +265,7 @@ class TracedBlock(Controller):
         return [x for x in said[:first] if x], [x for x in said[first:] if x]
 
     def stopped(self, reports: Array) -> type[Exception]:
-        """Return the class of the error of the first stop whose condition holds, from reports (5 per text)."""
+        """Return the exception class of the first stop with a nonzero condition, from reports with 5 numbers per text."""
         rows = np.reshape(reports, (-1, 1 + NUMBERS))[len(self.message_texts) :]
         held = [key for key, row in zip(self.stop_texts, rows, strict=True) if row[0] != 0.0]
         return self.stop_errors.get(held[0], self.stop_error) if held else self.stop_error
@@ -275,11 +276,11 @@ class TracedBlock(Controller):
         self.prepared(Site(simulation.plant, simulation.step_size, simulation.start_q, self.measured))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling, without the parts that `prepared` rebuilds."""
+        """Return the data for pickling without the site, which `prepared` sets again."""
         return {name: x for name, x in self.__dict__.items() if name != "site"}
 
     def __call__(self, state: State) -> dict[str, float]:
-        """Return the commands at a state, by name; `update` runs in floats."""
+        """Return the commands for a state, keyed by name; `update` runs with floats."""
         measured = np.full(self._sensors.size, np.nan)
         for name, place in self._sensors.views(measured).items():
             if name in self.measured:

@@ -1,4 +1,4 @@
-"""Trim: equilibria of a plant, and the commands that hold it there."""
+"""Trim: equilibria of a plant, and the commands that maintain them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from ._ranges import CommandRanges, by_name
 from ._start import check_is_state, check_start
 
 TOLERANCE = 1e-8
-"""Largest acceleration of an equilibrium, and rate of an internal state relative to its size [m/s², rad/s², 1/s]."""
+"""Maximum acceleration at an equilibrium, and maximum relative rate of an internal state [m/s², rad/s², 1/s]."""
 WEAK = 1e-5
-"""Weight of the unknowns relative to the accelerations, which selects the solution with minimum effort."""
+"""Weight of the unknowns relative to the accelerations, which selects the solution with minimum effort [-]."""
 ZERO = 1e-12
-"""Fraction of its typical value below which a sought command counts as 0."""
+"""Fraction of the typical value below which an unknown command is set to 0 [-]."""
 KEPT = 1e-9
-"""Typical value of unknowns that should stay constant."""
+"""Typical value of unknowns that should remain constant."""
 BLIND = 1e-9
-"""Fraction of the largest effect of any unknown below which an unknown has no effect in a direction."""
+"""Fraction of the largest effect of any unknown, below which an unknown has no effect in a direction [-]."""
 LATER = (0.0, 0.31, 1.7, 13.0)
-"""Times after the start for the test of time-dependent motion [s]."""
+"""Times after the start at which time-dependent motion is tested [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +44,13 @@ class Trim:
     converged: bool
     """True if all accelerations and rates of internal states vanish."""
     state: State
-    """State with internal states, commands and open parameters, from which a simulation can start."""
+    """Equilibrium state with internal states, commands and open parameters, from which a simulation can start."""
     commands: dict[str, float]
-    """Commands by actuator, in their units."""
+    """Commands at the equilibrium [unit of the actuator], keyed by actuator."""
     residual: dict[str, float]
-    """Residual acceleration of each degree of freedom [m/s², rad/s²]."""
+    """Residual accelerations [m/s², rad/s²], keyed by degree of freedom."""
     message: str
-    """Residuals, and actuators at a limit, if it did not converge."""
+    """Residuals and actuators at a limit if the search did not converge; empty otherwise."""
 
 
 def trim(
@@ -60,28 +60,29 @@ def trim(
 
         v̇(q ⊕ δ, v, z, u) = 0,    ż(q ⊕ δ, v, z, u) = 0
 
-    for the displacements δ of the degrees of freedom that are `free`, the internal states z and the commands u that are not
-    given, by least squares on compiled derivatives. Of several solutions, the one with minimum thrust is chosen. Velocities are
-    those of `state`: steady motion is also an equilibrium. The plant's water must be still or steady. Internal
-    states and commands that are part of the configuration, such as the length of a line, keep their values from `state`.
+    The unknowns are displacements δ of the degrees of freedom in `free`, internal states z, and commands u that are not given.
+    They are found by least squares with compiled derivatives. If there are several solutions, the solution with minimum thrust
+    is selected. Velocities are taken from `state`, so that steady motion is also an equilibrium. The water must be still or
+    steady. Internal states and commands that are part of the configuration, such as the length of a line, keep their values
+    from `state`.
 
-    The unknown of a thruster is its thrust in the moving water, in which the balance is linear; thrust at rest and command
-    follow from it. (In terms of commands there are false minima: a propeller in opposing flow needs a minimum speed before it
-    gives any thrust.)
+    The unknown of a thruster is its thrust in moving water, in which the balance is linear; static thrust and command are
+    computed from it. (In terms of commands there are false minima, because a propeller in opposing flow requires a minimum
+    speed to produce thrust.)
 
     Args:
-        plant: Plant with its actuators; a model alone has none.
-        state: Required configuration and velocity, and initial guess of free coordinates; defaults to the model's initial
-            state. Open parameters take its values.
-        commands: Commands that are given, by actuator; all others are sought.
+        plant: Plant with its actuators, or a model without actuators.
+        state: Required configuration and velocity, initial guess of free coordinates, and values of open parameters. Defaults
+            to the initial state of the model.
+        commands: Given commands [unit of the actuator], keyed by actuator; all other commands are unknowns.
         free: Degrees of freedom along which the configuration may change, such as "vehicle.q" (pitch) or "elbow"; see
             `model.coordinate_names[1]`. Optional.
 
     Returns:
-        The equilibrium, or the closest state within the limits of the actuators.
+        Equilibrium, or the closest state within the limits of the actuators.
 
     Raises:
-        ValueError: The water is not steady, something moves on its own, a given command is out of range, or no unknown acts in
+        ValueError: The water is not steady, a motion is prescribed, a given command is out of range, or no unknown acts in
             an unbalanced direction.
     """
     if not isinstance(plant, Plant | Model):
@@ -104,34 +105,36 @@ def _checked(plant: Plant, state: State) -> State:
 
 
 FIRST, LONG = 0.01, 1e6
-"""Length of the first and of the last step in which internal states settle [s]."""
+"""Lengths of the first and the last step in which internal states settle [s]."""
 SETTLING = 300
-"""Maximum number of these steps."""
+"""Maximum number of steps in which internal states settle."""
 NEWTON = 8
 """Maximum number of Newton iterations per step."""
 ROUNDS = 10
-"""Maximum number of searches while the limits of the thrusts change with the solution."""
+"""Maximum number of searches while thrust limits change with the solution."""
 SHOWN = 3
-"""Number of internal states that a message names."""
+"""Maximum number of internal states listed in a message."""
 POLISH = 20
 """Maximum number of final Newton steps."""
 
 
 class _Problem:
-    """Equations of a trim, in which thrust in moving water replaces the curves, lags and losses of sought thrusters."""
+    """Equations of a trim, in which thrust in moving water replaces the curves, lags and losses of unknown thrusters."""
 
     def __init__(self, plant: Plant, state: State, given: dict[str, float], free: tuple[str, ...]) -> None:
         environment = plant.environment
         table = environment.current is not None and len(environment.current.times) > 1
         unsteady = {"waves": environment.waves, "gusts": environment.gusts, "currents that change": table}
         if plant.given_motion:
-            raise ValueError("trim needs joints that are free to move, but some have prescribed motions; remove motions")
+            raise ValueError("trim requires joints without prescribed motions, but some joints have them; remove these motions")
         for what, there in unsteady.items():
             if there:
-                raise ValueError(f"trim needs steady water, but there are {what}; remove them from the plant's environment")
+                raise ValueError(
+                    f"trim requires steady water, but the environment has {what}; remove them from the environment"
+                )
         self._values = _values(plant, state)
         self.given_plant, self.start, self.given = plant.with_values(plant.parameter_values(self._values)), state, given
-        # components, and so their paths, change below: set their open parameters to the values of the state first
+        # components and their paths change below, so set their open parameters to the values of the state first
         kept = tuple(name for name in plant.parameters if not plant.is_of_component(name))
         parts = tuple(c.as_force(c.name in given) for c in self.given_plant.components)
         self.plant = replace(plant, components=parts, parameters=kept)
@@ -139,10 +142,10 @@ class _Problem:
         self.names = model.coordinate_names[1]
         for name in free:
             if name not in self.names:
-                raise KeyError(f"free: no degree of freedom {name!r}{nearest(name, self.names)}")
+                raise KeyError(f"free: unknown degree of freedom {name!r}{nearest(name, self.names)}")
         for name in given:
             if name not in layout.commands:
-                raise KeyError(f"commands: no actuator {name!r}{nearest(name, layout.commands)}")
+                raise KeyError(f"commands: unknown actuator {name!r}{nearest(name, layout.commands)}")
         self.free = [self.names.index(name) for name in free]
         slots = dict(zip(layout.commands, layout.input_slots, strict=False))
         self.sought = [k for k, (name, slot) in enumerate(slots.items()) if name not in given and not slot.frozen_in_trim]
@@ -165,12 +168,12 @@ class _Problem:
 
     @property
     def _thrusters(self) -> dict[str, Any]:
-        """Original components whose force is an unknown, by name."""
+        """Original components whose force is an unknown, keyed by name."""
         return {c.name: c for c in self.given_plant.components if c.as_force(given=True) is not c}
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        """Values of the parameters open in the trim, by name."""
+        """Values of the parameters that are open in the trim, keyed by name."""
         return {name: self._values[name] for name in self.plant.parameters}
 
     @property
@@ -178,7 +181,7 @@ class _Problem:
         return InitialInstant(self.plant, self.start.t, self.start.q, self.start.v, self._parameters)
 
     def _internal(self) -> np.ndarray:
-        """Return initial internal states: those of the start if it has them, else those of a new run."""
+        """Return initial internal states, taken from the given state if it contains them, otherwise from a new run."""
         layout, given = self.plant.layout, np.asarray(self.start.internal, dtype=float)
         z = self._initial_instant.states()
         had = dict(zip(self.given_plant.layout.states, given.tolist(), strict=False))
@@ -186,19 +189,19 @@ class _Problem:
         return np.array([had.get(name, z[i]) if slot.frozen_in_trim else z[i] for i, (name, slot) in enumerate(names)])
 
     def _check_steady(self) -> None:
-        """Reject time-dependent motion, such as that of a line's upper end on a ship in waves."""
+        """Raise `ValueError` for time-dependent motion, such as a line whose upper end is on a ship in waves."""
         at = self._at(self.x0)
         now, *later = (self._rates([self.start.t + dt, *at])[0] for dt in LATER)
         if all(np.array_equal(now, then, equal_nan=True) for then in later):
             return
         moves = [c.name for c in self.plant.components if self._moves(c)]
         raise ValueError(
-            f"trim needs a steady system, but {', '.join(map(repr, moves)) or 'something'} changes with time; "
-            "remove it from the plant, or stop it (an amplitude or a rate of 0)"
+            f"trim requires a steady system, but {', '.join(map(repr, moves)) or 'a component'} changes with time; "
+            "remove it from the plant, or set its amplitude or rate to 0"
         )
 
     def _moves(self, component: Component) -> bool:
-        """True if a component's forces change with time for the same states and inputs."""
+        """True if the forces of a component change with time at constant states and inputs."""
         layout = self.plant.layout
         _, _, v, z, inputs = self._at(self.x0)
         k = self.plant.components.index(component)
@@ -234,7 +237,7 @@ class _Problem:
         return first, second
 
     def _at(self, x: np.ndarray) -> list[np.ndarray]:
-        """Return the programs' arguments after t, from unknowns: free displacements, internal states, sought commands."""
+        """Return the program arguments after t from the unknowns: free displacements, internal states, unknown commands."""
         nf, delta, inputs = len(self.free), np.zeros(self.plant.model.nv), self.inputs.copy()
         delta[self.free] = x[:nf]
         inputs[self.sought] = x[nf + self.nz :]
@@ -245,16 +248,16 @@ class _Problem:
         return self._rates([self.start.t, *self._at(x)])[0]
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
-        """Return their derivatives with respect to the unknowns."""
+        """Return the derivatives of `rates` with respect to the unknowns, shape (nv + nz, n)."""
         delta, z, inputs = self._slopes([self.start.t, *self._at(x)])
         return np.hstack([delta[:, self.free], z, inputs[:, self.sought]])
 
     def _advance(self, x: np.ndarray) -> dict[str, float]:
-        """Return the speed of each thruster relative to the water, along its positive thrust [m/s]."""
+        """Return the speed of advance of each thruster in the direction of positive thrust [m/s], keyed by thruster."""
         return dict(zip(self._thrusters, self._rates([self.start.t, *self._at(x)])[1].tolist(), strict=True))
 
     def _limits(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return bounds of the unknowns, for the inflow of thrusters at `x`."""
+        """Return lower and upper bounds of the unknowns for the thruster inflow at `x`, shape (n,) each."""
         at = len(self.free) + self.nz
         lower, upper = np.full(len(x), -np.inf), np.full(len(x), np.inf)
         for i, slot in enumerate(self.plant.layout.state_slots, len(self.free)):
@@ -270,7 +273,7 @@ class _Problem:
         return lower, upper
 
     def _typical(self) -> np.ndarray:
-        """Typical values of the unknowns; for internal states such as pressures, the change that alters another rate by 1."""
+        """Return typical values of the unknowns, shape (n,); for internal states, the change that alters another rate by 1."""
         nf, nv, at = len(self.free), self.plant.model.nv, len(self.free) + self.nz
         scale = np.ones(at + len(self.sought))
         slopes = np.abs(self.slopes(self.x0)[:, nf:at])
@@ -284,7 +287,7 @@ class _Problem:
         return scale
 
     def solved(self) -> Trim:
-        """Return the solution, if possible without static friction; raises `ValueError` if there is none."""
+        """Return the solution, if possible without static friction; raise `ValueError` if no solution exists."""
         x0, scale = self._settled(self.x0), self.scale
         stuck = self._stuck(x0)
         x = self._found(x0, np.where(stuck, KEPT, scale))
@@ -297,10 +300,10 @@ class _Problem:
         return self._result(x, rest, left, converged, "" if converged else self._words(x, x0, left))
 
     def _settled(self, x: np.ndarray) -> np.ndarray:
-        """Return the unknowns with settled internal states, such as lines in a current, while all others are fixed.
+        """Return the unknowns with settled internal states, such as lines in a current, while all other unknowns are fixed.
 
-        It takes implicit Euler steps as long as Newton's method solves them: these reach the shape to which a line settles,
-        whereas a search for small rates can stop before. If nothing settles, it returns `x`.
+        Implicit Euler steps are taken while Newton's method converges. They reach the shape to which a line settles, whereas a
+        search for small rates can stop earlier. If the states do not settle, the result is `x`.
         """
         free = [i for i, slot in enumerate(self.plant.layout.state_slots) if not slot.frozen_in_trim]
         at, rows = np.array(free, dtype=int) + len(self.free), np.array(free, dtype=int) + self.plant.model.nv
@@ -335,7 +338,7 @@ class _Problem:
         return x
 
     def _at_rest(self, x: np.ndarray) -> dict[str, float]:
-        """Return thrusts at rest of the sought thrusters [N], within their limits."""
+        """Return the static thrusts of the unknown thrusters within their limits [N], keyed by thruster."""
         speeds, thrusts = self._advance(x), self._at(x)[-1]
         out = {}
         for k in self.sought:
@@ -354,7 +357,7 @@ class _Problem:
         return x
 
     def _stuck(self, x: np.ndarray) -> np.ndarray:
-        """Return the mask of internal states that keep any value, such as the deflection of static friction."""
+        """Return the mask of internal states that are indeterminate, such as the deflection of static friction, shape (n,)."""
         nf, nv, nz = len(self.free), self.plant.model.nv, self.nz
         out = np.zeros(len(x), dtype=bool)
         if nz:
@@ -368,7 +371,7 @@ class _Problem:
         return ~(np.abs(self.rates(x)) <= TOLERANCE * sizes)
 
     def _nearest(self, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Return unknowns with the smallest rates; of several, those nearest to the start in units of `scale`."""
+        """Return the unknowns with the smallest rates; among several solutions, the nearest to `x0` in units of `scale`."""
         x = x0 = np.clip(x0, lower, upper)
         if x.size:
             still, rows = np.diag(WEAK / scale), self.size
@@ -390,7 +393,7 @@ class _Problem:
         return x
 
     def _begun(self, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """Return the start of the search, away from points where a derivative vanishes, such as a propeller at rest."""
+        """Return the start of the search, away from points with vanishing derivatives, such as a propeller at rest."""
         nf, x = len(self.free), x0.copy()
         blind = (self.slopes(x0) == 0.0).all(axis=0)
         blind[:nf] = blind[nf + self.nz :] = False
@@ -398,14 +401,14 @@ class _Problem:
         return np.clip(x, lower, upper)
 
     def _nearer(self, x: np.ndarray, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Return the solution of the equations linearised about `x` with the smallest change from the start."""
+        """Return the solution of the equations linearised about `x` with the smallest change from `x0`."""
         A = self.slopes(x) * scale / self.size[:, None]
         b = A @ ((x - x0) / scale) - self.rates(x) / self.size
         change = _least_change(A, b, (lower - x0) / scale, (upper - x0) / scale)
         return np.clip(x0 + scale * change, lower, upper)
 
     def _polished(self, x: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Return the unknowns after minimum-norm Newton steps, as long as rates decrease."""
+        """Return the unknowns after minimum-norm Newton steps, which continue while the rates decrease."""
         left = self.rates(x) / self.size
         for _ in range(POLISH):
             change = _least_change(self.slopes(x) * scale / self.size[:, None], -left, (lower - x) / scale, (upper - x) / scale)
@@ -417,7 +420,7 @@ class _Problem:
         return x
 
     def _words(self, x: np.ndarray, x0: np.ndarray, left: np.ndarray) -> str:
-        """Return the directions that are not balanced; raise if no unknown acts in one of them."""
+        """Return a message about unbalanced directions; raise `ValueError` if no unknown acts in one of them."""
         model, nv = self.plant.model, self.plant.model.nv
         q = np.array(dynamics.retract(model, self.start.q, self._at(x)[1]), dtype=float)
         M = np.array(mass_matrix(self.plant.opened(self.inputs).model, q), dtype=float)
@@ -432,8 +435,8 @@ class _Problem:
         others = [self.names[i] for i in unmoved if i not in self.free]
         if unmoved:
             raise ValueError(
-                f"trim: no unknown acts in {', '.join(shown[i] for i in unmoved)}; add an actuator there"
-                + (f", or free a coordinate, such as free=[{others[0]!r}]" if others else "")
+                f"trim: no unknown acts in {', '.join(shown[i] for i in unmoved)}; add an actuator in this direction"
+                + (f", or free a coordinate, for example with free=[{others[0]!r}]" if others else "")
             )
         at = len(self.free) + self.nz
         sought = [self.plant.layout.commands[k] for k in self.sought]
@@ -479,7 +482,7 @@ class _Problem:
 
 
 def _values(plant: Plant, state: State) -> dict[str, Any]:
-    """Return values of the open parameters by name: those of the state, or else the plant's."""
+    """Return values of the open parameters, keyed by name, from the state or, if it has none, from the plant."""
     values, own = np.asarray(state.parameters, dtype=float), plant.parameter_values({})
     if values.size and values.shape != own.shape:
         raise ValueError(f"state.parameters must have shape {own.shape}, got {values.shape}; use a state of this plant")
@@ -487,13 +490,13 @@ def _values(plant: Plant, state: State) -> dict[str, Any]:
 
 
 def _command(curve: ForceCurve, force: float) -> float:
-    """Return the command for a force [N]; 0 if a command of 0 also gives it."""
+    """Return the command for a force [N]; 0 if a zero command also produces the force."""
     none = curve.commands[0] <= 0.0 <= curve.commands[-1] and float(curve.steady(0.0)) == force
     return 0.0 if none else curve.inverse(force)
 
 
 def _least_change(A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the smallest d that minimises ‖A d − b‖; entries that would exceed their limits most are set to them."""
+    """Return the smallest d that minimises ‖A d − b‖ within limits, fixing the entry with the largest violation first."""
     d, free = np.zeros(A.shape[1]), np.ones(A.shape[1], dtype=bool)
     while free.any():
         d[free] = np.linalg.pinv(A[:, free], 1e-12) @ (b - A[:, ~free] @ d[~free])

@@ -1,4 +1,4 @@
-"""Reynolds and Strouhal numbers of bodies in a recorded flow, and modes on which vortex shedding could lock in."""
+"""Reynolds and Strouhal numbers of bodies in a recorded flow, and modes that may lock in with vortex shedding."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from ._modes import Mode
 
 LOCK_IN = (4.0, 8.0)
-"""Reduced velocities U/(f D) at which vortices behind a cylinder in water can lock in on a mode across the flow [-]
-(Blevins 1990, ch. 3; DNV-RP-C205, sec. 9)."""
+"""Range of reduced velocities U/(f D) for lock-in of a cylinder in water with a cross-flow mode [-] (Blevins 1990, ch. 3;
+DNV-RP-C205, sec. 9)."""
 SHEDDING = 47.0
-"""Reynolds number below which no vortices are shed [-] (Williamson 1996)."""
+"""Reynolds number at the onset of vortex shedding [-] (Williamson 1996)."""
 OF_A_SPHERE = 0.19
 """Strouhal number of a sphere [-] (Sakamoto and Haniu 1990)."""
 
 
 class FlowNumbers(NamedTuple):
-    """Flow across one shape of a body."""
+    """Flow past one shape of a body."""
 
     body: str
     """Name of the body."""
@@ -35,30 +35,31 @@ class FlowNumbers(NamedTuple):
     width: float
     """Width D across the flow [m]."""
     speed: Array
-    """Speed U of the water relative to the shape, for a cylinder across its axis [m/s], shape (time,)."""
+    """Speed U of the water relative to the shape; for a cylinder, normal to its axis [m/s], shape (time,)."""
     viscosity: float
     """Kinematic viscosity ν [m²/s]."""
 
     @property
     def reynolds(self) -> float:
-        """Maximum U D/ν [-]."""
+        """Maximum Reynolds number U D/ν [-]."""
         return float(np.nanmax(self.speed)) * self.width / self.viscosity
 
     @property
     def strouhal(self) -> float:
-        """f D/U of vortices at the maximum speed [-]; 0 where none are shed."""
+        """Strouhal number f D/U at the maximum speed [-]; 0 without vortex shedding."""
         return strouhal_number(self.reynolds, self.shape)
 
     @property
     def frequency(self) -> float:
-        """Frequency f of vortices at the maximum speed [Hz]."""
+        """Frequency f of vortex shedding at the maximum speed [Hz]."""
         return self.strouhal * float(np.nanmax(self.speed)) / self.width
 
 
 def strouhal_number(reynolds: float, shape: str = "cylinder") -> float:
-    """Return f D/U of the vortices behind a smooth body: Roshko's (1954) lines for a cylinder, a constant for a sphere.
+    """Return the Strouhal number f D/U of a smooth cylinder after Roshko (1954), or of a sphere, which is constant [-].
 
-    0.212 (1 − 21.2/Re) up to Re = 180, then 0.212 (1 − 12.7/Re). Above 2·10⁵ frequencies scatter; the line continues.
+    For a cylinder, it is 0.212 (1 − 21.2/Re) up to Re = 180, and 0.212 (1 − 12.7/Re) above. Measured frequencies scatter above
+    Re = 2·10⁵, where the formula is extrapolated.
     """
     if reynolds < SHEDDING:
         return 0.0
@@ -68,9 +69,9 @@ def strouhal_number(reynolds: float, shape: str = "cylinder") -> float:
 
 
 def flow_numbers(model: Model, recording: xarray.Dataset | Mapping[str, Array]) -> tuple[FlowNumbers, ...]:
-    """Return the flow across the cylinders and spheres with drag in a recording, the largest Reynolds number first.
+    """Return the flow past cylinders and spheres with drag in a recording, in descending order of Reynolds number.
 
-    Its velocity, fluid_velocity and orientation are read.
+    `recording`: recording, of which velocity, fluid_velocity and orientation are used.
     """
     if "fluid_velocity" not in recording:
         return ()
@@ -88,14 +89,14 @@ def flow_numbers(model: Model, recording: xarray.Dataset | Mapping[str, Array]) 
 
 
 def _round_shapes(hydro: object) -> Iterator[tuple[Placed, float]]:
-    """Yield the cylinders and spheres with drag, each with its radius [m]."""
+    """Yield the cylinders and spheres with drag, and their radii [m]."""
     for element in hydro.drag if isinstance(hydro, Hydro) else ():
         if isinstance(element, drag.ShapeDrag) and isinstance(shape := element.solid.shape, Cylinder | Sphere):
             yield element.solid, shape.radius
 
 
 def _relative_velocity(recording: xarray.Dataset | Mapping[str, Array], i: int, p: Array) -> Array:
-    """Return the velocity of a point of a body through the water, in its axes [m/s], shape (time, 3)."""
+    """Return the velocity of a point of a body relative to the water in body axes [m/s], shape (time, 3)."""
     V, water, turned = (np.asarray(recording[x], dtype=float)[:, i] for x in ("velocity", "fluid_velocity", "orientation"))
     w, u = turned[:, :1], -turned[:, 1:]
     across = np.cross(u, water)
@@ -103,7 +104,7 @@ def _relative_velocity(recording: xarray.Dataset | Mapping[str, Array], i: int, 
 
 
 def lock_in(model: Model, modes: Sequence[Mode], flow: Sequence[FlowNumbers]) -> tuple[str, ...]:
-    """Return a warning for each mode on which vortices shed by a cylinder that moves in it could lock in."""
+    """Return a warning for each mode that may lock in with vortex shedding from a cylinder that moves in this mode."""
     out = []
     shedding = [(n, _velocities_of(model, n.body)) for n in flow if n.shape == "cylinder" and n.reynolds >= SHEDDING]
     for mode in (m for m in modes if m.frequency > 0.0):
@@ -111,7 +112,7 @@ def lock_in(model: Model, modes: Sequence[Mode], flow: Sequence[FlowNumbers]) ->
         share, body = max(where, key=lambda x: x[0], default=(0.0, ""))
         if share:
             out.append(
-                f"vortices of body {body!r} could lock in on the mode of {', '.join(mode.who)} at "
+                f"vortex shedding of body {body!r} may lock in with the mode of {', '.join(mode.who)} at "
                 f"{mode.natural_frequency:.3g} Hz: the reduced velocity is from {LOCK_IN[0]:g} to {LOCK_IN[1]:g} in "
                 f"{100.0 * share:.3g} % of the samples; add damping, stiffness or strakes"
             )
@@ -119,13 +120,13 @@ def lock_in(model: Model, modes: Sequence[Mode], flow: Sequence[FlowNumbers]) ->
 
 
 def _inside(numbers: FlowNumbers, frequency: float) -> float:
-    """Return the part of the samples with a reduced velocity at which vortices could lock in on a frequency [Hz]."""
+    """Return the fraction of samples with a reduced velocity in the lock-in range of a frequency [Hz]."""
     reduced = numbers.speed / (frequency * numbers.width)
     return float(np.mean((reduced >= LOCK_IN[0]) & (reduced <= LOCK_IN[1])))
 
 
 def _velocities_of(model: Model, name: str) -> set[str]:
-    """Return the names of the velocities that move a body."""
+    """Return the names of the velocity coordinates that move a body."""
     out: set[str] = set()
     i = model.body_index(name)
     while i >= 0:

@@ -1,4 +1,4 @@
-"""Messages that a run reports once: unexplained energy, undetermined forces, joints far beyond their limits."""
+"""Monitors with messages once per run: unexplained energy, undetermined forces, joints far beyond their limits."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,18 +11,18 @@ from hydromechs.recording import STORED_ENERGIES
 from ._plant import Plant
 
 SHARE = 0.02
-"""Unexplained energy above which it is reported, as a fraction of the energy exchanged."""
+"""Unexplained energy that is reported, as a fraction of the exchanged energy [-]."""
 ROUNDING = 1e-8
-"""Unexplained energy below which it may be rounding error, as a fraction of the maximum stored energy."""
+"""Unexplained energy that may be rounding error, as a fraction of the maximum stored energy [-]."""
 PASSIVE = "contact"
-"""Cause that stores and dissipates energy but supplies none: its work is never positive."""
+"""Cause that stores and dissipates energy but supplies none, so that its work is never positive."""
 
 
 class EnergyWatch:
-    """Monitors the energy residual and the work of contacts over the samples of a run.
+    """Monitor of the energy residual and the work of contacts during a run.
 
-    The energy exchanged is the sum of the ranges of all stored energies and works, plus the initial kinetic energy. Net changes
-    are not suitable: those of a bouncing ball return to zero.
+    The exchanged energy is the sum of the ranges of all stored energies and works, plus the initial kinetic energy. Net
+    changes are unsuitable, because those of a bouncing ball return to zero.
 
     `causes`: names of the causes of work.
     """
@@ -36,7 +36,7 @@ class EnergyWatch:
         self._jump = (0.0, 0.0, 0.0)  # largest change of the residual between samples, its start and end time
 
     def update(self, times: np.ndarray, block: Mapping[str, np.ndarray]) -> None:
-        """Process samples in order of time: variables of the recording by name, shape (n, ...) each."""
+        """Process samples in order of time. `block`: recorded variables, keyed by name, shape (n, ...) each."""
         stored = [block[name] for name in STORED_ENERGIES]
         work = block.get("work", np.zeros((len(times), 0)))  # a mechanism without forces has no work
         columns = np.column_stack([*stored, work])
@@ -58,9 +58,9 @@ class EnergyWatch:
         self._last = (float(times[-1]), residual[-1])
 
     def messages(self, remedy: str, damped: bool = False) -> list[str]:
-        """Return warnings about unexplained energy; none if it is small or if values are no longer finite.
+        """Return warnings about unexplained energy; empty if this energy is small or values are not finite.
 
-        `remedy`: advice, as an imperative; `damped`: True for a method with intended numerical damping: losses are not
+        `remedy`: advice as an imperative. `damped`: True for a method with intended numerical damping, whose losses are not
         reported.
         """
         if self._first is None or not np.isfinite([self._residual, self._supplied, *self._low, *self._high]).all():
@@ -69,7 +69,7 @@ class EnergyWatch:
         stored = len(STORED_ENERGIES)
         large = float(np.abs([self._low[:stored], self._high[:stored]]).max(initial=0.0))
         limit = max(SHARE * exchanged, ROUNDING * large)
-        share = f"of the {exchanged:.3g} J exchanged (limit {100 * SHARE:g} %)"
+        share = f"of the exchanged energy of {exchanged:.3g} J (limit {100 * SHARE:g} %)"
         out = []
         if abs(self._residual) > limit and not (damped and self._residual < 0.0):
             goes = "appear without a cause" if self._residual > 0.0 else "disappear without a cause"
@@ -86,7 +86,7 @@ class EnergyWatch:
 
 
 class FreeForces:
-    """Samples of `constraint_free`, condensed to intervals. `groups`: names of the groups of constraints."""
+    """Monitor of `constraint_free`, condensed to intervals. `groups`: names of the constraint groups."""
 
     def __init__(self, groups: Sequence[str]) -> None:
         self._groups = tuple(groups)
@@ -96,7 +96,7 @@ class FreeForces:
         self._t = -np.inf
 
     def look(self, times: np.ndarray, free: np.ndarray) -> None:
-        """Process samples in order of time: counts of forces that were set to 0, shape (n, groups)."""
+        """Process samples in order of time. `free`: numbers of forces that were set to 0, shape (n, groups)."""
         self._most = np.maximum(self._most, free.max(axis=0, initial=0.0))
         before = np.concatenate([self._last[None], free[:-1]])
         for k, spans in enumerate(self._spans):
@@ -117,18 +117,18 @@ class FreeForces:
             times = [f"{begin:g} s to {min(end, self._t):g} s" for begin, end in spans]
             when = times[0] if count == 1 else f"{times[0]}, {count} times, the last {times[-1]}"
             out.append(
-                f"t = {when}: directions held by the constraints {name} are dependent; up to {most:.0f} of their "
+                f"t = {when}: the constraints {name} are redundant; up to {most:.0f} of their "
                 "force components are undetermined and were set to 0 (constraint_free in the recording)"
             )
         return out
 
 
 FAR = 0.05
-"""Fraction of its travel by which a joint must exceed a limit to be reported."""
+"""Fraction of the travel by which a joint must exceed a limit to be reported [-]."""
 
 
 class SoftStops:
-    """Checks of joints whose stops have default parameters, derived from the model's limits and inertia."""
+    """Monitor of joints whose stops have default parameters, derived from the limits and inertias in the model."""
 
     def __init__(self, plant: Plant) -> None:
         assumed: list[Any] = [c for c in plant.components if getattr(c, "assumed", False)]
@@ -141,7 +141,7 @@ class SoftStops:
         self._allowed = FAR * np.where(np.isfinite(travel), travel, 1.0)
 
     def described(self) -> list[dict[str, Any]]:
-        """Return the joints with their limits, for a program in another language."""
+        """Return the joints with their limits for a program in another language."""
         out = []
         for (c, part), at, low, high, allowed in zip(
             self._joints, self._at, self._lower, self._upper, self._allowed, strict=True
@@ -152,7 +152,7 @@ class SoftStops:
         return out
 
     def look(self, q: np.ndarray) -> list[str]:
-        """Return messages for a configuration, shape (nq,); of each joint once."""
+        """Return messages for a configuration, shape (nq,), once for each joint."""
         if not self._joints:
             return []
         beyond = np.maximum(self._lower - q[self._at], q[self._at] - self._upper)
@@ -163,8 +163,8 @@ class SoftStops:
             limit = self._upper[k] if q[self._at[k]] > self._upper[k] else self._lower[k]
             stiff = f"{c.stiffness:.3g} {'N m' if unit == 'rad' else 'N'}/{unit}"
             said.append(
-                f"joint {c.joint!r} is {beyond[k]:.3g} {unit} beyond its limit of {limit:.4g} {unit}: the default stop, "
-                f"{stiff}, is too soft; give it stops"
+                f"joint {c.joint!r} is {beyond[k]:.3g} {unit} beyond its limit of {limit:.4g} {unit}, because the default "
+                f"stop of {stiff} is too soft; define stops for the joint"
             )
             self._allowed[k] = math.inf
         return said

@@ -1,4 +1,4 @@
-"""Undisturbed water around the bodies at one instant."""
+"""Motion of the undisturbed water around the bodies at one instant."""
 
 from __future__ import annotations
 
@@ -21,44 +21,46 @@ class Moving(Protocol):
 
     @property
     def R_WB(self) -> Sequence[Array]:
-        """Axes of each body in the world, shape (3, 3) each."""
+        """Rotation matrix of each body, body to world, shape (3, 3) each."""
 
     @property
     def p_WB(self) -> Sequence[Array]:
-        """Origin of each body in the world [m], shape (3,) each."""
+        """Origin of each body in world axes [m], shape (3,) each."""
 
     @property
     def V(self) -> Sequence[Array]:
-        """Velocity of each body in its axes [m/s, rad/s], shape (6,) each."""
+        """Velocity of each body in body axes [m/s, rad/s], shape (6,) each."""
 
 
 class PointMotion(NamedTuple):
     """Motion of the undisturbed water at a point, in world axes."""
 
     velocity: Array
-    """Velocity [m/s], shape (3,)."""
+    """Velocity of the water [m/s], shape (3,)."""
     acceleration: Array
     """Acceleration of a water particle [m/s²], shape (3,)."""
     elevation: Scalar
-    """Surface elevation above the mean [m]."""
+    """Surface elevation above the mean surface [m]."""
     gradient: Array
-    """∂v_i/∂x_j [1/s], shape (3, 3)."""
+    """Velocity gradient ∂v_i/∂x_j [1/s], shape (3, 3)."""
     slope: Array | None = None
-    """Slope ∇η of the surface above it [-], shape (3,); this and the following only if waves move a free surface."""
+    """Slope ∇η of the surface above the point [-], shape (3,); None, like the following fields, without moving free surface.
+    """
     curvature: Array | None = None
-    """∂²η/∂x_i∂x_j [1/m], shape (3, 3)."""
+    """Curvature ∂²η/∂x_i∂x_j of the surface [1/m], shape (3, 3)."""
     rise: Scalar | None = None
-    """∂η/∂t [m/s]."""
+    """Rate of elevation ∂η/∂t [m/s]."""
     turn: Array | None = None
-    """∂∇η/∂t [1/s], shape (3,)."""
+    """Rate of slope ∂∇η/∂t [1/s], shape (3,)."""
 
 
 MotionAt: TypeAlias = Callable[[Plant, Array, Sequence[Array], Scalar, Array, Array], list[PointMotion]]
-"""Returns the water at points, from plant, inputs, points in world axes, time, current with gusts, and its rate."""
+"""Function of plant, inputs, points in world axes [m], time [s], current with gusts [m/s] and its rate [m/s²] that returns the
+water at the points."""
 
 
 def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -> list[str]:
-    """Return messages if all bodies are below the bed of a current profile, of gusts or of waves."""
+    """Return messages if all bodies are below the bed of a current profile or of waves."""
     current, gusts, profile = environment.current, environment.gusts, environment.profile
     flows = gusts is not None or (current is not None and any(any(v) for v in (current.velocity, *current.velocities)))
     beds = {"current": profile.depth} if flows and isinstance(profile, hydro.PowerLaw) else {}
@@ -71,20 +73,20 @@ def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -
     low, high = f"{min(depths, default=0.0):.3g}", f"{max(depths, default=0.0):.3g}"
     deep = f"all bodies are {low if low == high else f'{low} to {high}'} m deep"
     words = {
-        "current": f"there is no current at the start: {deep}, the profile has its bed at {{:g}} m, and below it the water "
-        "is still; set profile.depth to the depth of the bed below the mean surface",
-        "waves": f"the start is below the bed of the waves: {deep}, water_depth is {{:g}} m, and below it there are no waves; "
-        "set water_depth to the depth of the bed below the mean surface, or omit it for deep water",
+        "current": f"the initial positions are below the bed of the current profile: {deep}, but the bed is at {{:g}} m, "
+        "below which the water is still; set profile.depth to the depth of the bed below the mean surface",
+        "waves": f"the initial positions are below the bed of the waves: {deep}, but water_depth is {{:g}} m, below which "
+        "there are no waves; set water_depth to the depth of the bed below the mean surface, or omit it for deep water",
     }
     return [words[what].format(bed) for what, bed in beds.items() if depths and min(depths) >= bed]
 
 
 def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
-    """Return the water at a point.
+    """Return the motion of the water at a point.
 
-    `waves`: the waves, and the velocity with which a steady current carries them [m/s], shape (3,); `p`: the point in world
-    axes [m], shape (3,); `U`: velocity of current and gusts at the surface [m/s], shape (3,); `rate`: its rate of change
-    [m/s²], shape (3,).
+    `waves`: waves, and the velocity at which a steady current carries them [m/s], shape (3,). `p`: point in world axes [m],
+    shape (3,). `U`: velocity of current and gusts at the surface [m/s], shape (3,). `rate`: rate of change of `U` [m/s²],
+    shape (3,).
     """
     down, profile = plant.model.world.down, plant.environment.profile
     components, carried = waves
@@ -101,7 +103,7 @@ def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate
 
 
 def fluid_at(plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Array, rate: Array) -> list[PointMotion]:
-    """Return `point_motion` at several points, with the waves from the inputs u, shape (nu,)."""
+    """Return `point_motion` at several points, with waves from the inputs `u`, shape (nu,)."""
     rows, carried = None, None
     if plant.waves is not None:
         rows, carried = plant.layout.array("waves", u), plant.carried(u)
@@ -110,9 +112,9 @@ def fluid_at(plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Arra
 
 
 class Water:
-    """Undisturbed water at one instant; its motion at a point is computed on request.
+    """Undisturbed water at one instant, whose motion at a point is computed on request.
 
-    `kin`: poses and velocities of the bodies in the world; `u`: inputs, shape (nu,); `motion`: returns the water at points,
+    `kin`: poses and velocities of the bodies. `u`: inputs, shape (nu,). `motion`: function that returns the water at points,
     like `fluid_at`.
     """
 
@@ -127,24 +129,24 @@ class Water:
                 self.U = self.U + plant.open_current
         place = plant.surface_place
         self.height: Scalar | None = None if place is None else u[place]
-        """Height of the mean surface above the world's origin [m]; None for water without a free surface."""
+        """Height of the mean surface above the origin of the world [m]; None without a free surface."""
         self._on_bodies: dict[tuple[int, tuple[float, ...]], WaterPoint] = {}
 
     def on_body(self, body: int, p_B: Array) -> WaterPoint:
-        """Return the water at a point of a body. `body`: index of the body; `p_B`: the point in body axes [m], shape (3,)."""
+        """Return the water at a point of a body. `body`: index of the body. `p_B`: point in body axes [m], shape (3,)."""
         key = (body, tuple(map(id, p_B) if np.asarray(p_B).dtype == object else np.asarray(p_B).tolist()))
         if key not in self._on_bodies:
             self._on_bodies[key] = self.point(self.kin.p_WB[body] + self.kin.R_WB[body] @ np.asarray(p_B))
         return self._on_bodies[key]
 
     def _moving(self, points: Sequence[Array]) -> list[PointMotion]:
-        """Return the motion of non-uniform water at points in world axes [m], shape (3,) each."""
+        """Return the motion of nonuniform water at points in world axes [m], shape (3,) each."""
         if self.height is not None:  # waves and current profiles measure depth from the mean surface
             points = [p + self.height * self.plant.model.world.down for p in points]
         return list(self.motion(self.plant, self.u, points, self.t, self.U, self.rate) if points else ())
 
     def point(self, p: Array) -> WaterPoint:
-        """Return the water at a point p in world axes [m], shape (3,)."""
+        """Return the water at a point `p` in world axes [m], shape (3,)."""
         here = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
         if not self.plant.uniform:
             (here,) = self._moving([p])
@@ -154,7 +156,7 @@ class Water:
         return WaterPoint(here.velocity, here.acceleration, depth, here.rise, here.slope)
 
     def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
-        """Return the wave elevation at a point p [m], and its rate [m/s]."""
+        """Return the wave elevation [m] and its rate [m/s] at a point `p` in world axes [m], shape (3,)."""
         plant = self.plant
         if plant.waves is None:
             return 0.0, 0.0
@@ -166,7 +168,7 @@ class Water:
         return height, s.rise - s.slope @ carried
 
     def surface(self) -> list[hydro.LocalSurface] | None:
-        """Return the level surface of uniform water above each body; None if the water has no surface."""
+        """Return the level surface of uniform water above each body; None without a free surface."""
         down = self.plant.model.world.down
         if self.height is None:
             return None
@@ -175,7 +177,7 @@ class Water:
         return [flat if body.hydro is None else flat._replace(depth_rate=down @ (R @ V[:3])) for body, R, V in each]
 
     def motions(self, model: Model) -> list[hydro.WetMotion] | None:
-        """Return the motion of every body in non-uniform water; None if the water is uniform."""
+        """Return the motion of each body in nonuniform water; None if the water is uniform."""
         if self.plant.uniform:
             return None
         kin, samplings = self.kin, self.plant.samplings(model)
@@ -205,7 +207,7 @@ class Water:
         samplings: Sequence[hydro.WetSampling | None],
         here: Sequence[Sequence[PointMotion]],
     ) -> list[hydro.WetMotion]:
-        """Return the motion of water with a surface: the wet part of each hull strip, and the water there."""
+        """Return the motion of bodies at a free surface, including the wet part of each hull strip."""
         wet: list[list[hydro.WetStrip]] = []
         points: list[Array] = []
         for motion, sampled, flows in zip(motions, samplings, here, strict=True):
@@ -224,7 +226,7 @@ class Water:
         return out
 
     def _wet(self, motion: hydro.WetMotion, strip: hydro.HullStrip, flows: Sequence[PointMotion]) -> hydro.WetStrip:
-        """Return the wet part of a strip below the mean of the surface's tangent planes above its points."""
+        """Return the wet part of a strip, below the mean of the tangent planes of the surface above its points."""
         assert motion.around is not None
         down, R, V = self.plant.model.world.down, motion.R_WB, motion.around.V
         v = R @ (V[:3] + cross(V[3:], strip.center))
@@ -236,7 +238,7 @@ class Water:
         points = motion.around.sampling.points
 
         def mean(value: Callable[[PointMotion, Array], Any]) -> Any:
-            """Return the mean over the moving points."""
+            """Return the mean of a value over the moving points of the strip."""
             return hydro.mean_of(strip.shares, lambda i: value(flows[i], R @ (V[:3] + cross(V[3:], points[i]))))
 
         across, across_rate = down + mean(lambda x, _: x.slope), mean(lambda x, u: x.turn + x.curvature @ u)
@@ -251,5 +253,8 @@ class Water:
 
 
 def in_body_axes(R: Array, x: PointMotion, gravity: Array) -> tuple[Array, Array, Array]:
-    """Velocity, acceleration minus gravity, and gradient of the water in the axes R (3, 3) of a body; see `hydro.Flow`."""
+    """Return velocity, acceleration minus gravity, and gradient of the water in body axes; see `hydro.Flow`.
+
+    `R`: rotation matrix from body to world, shape (3, 3). `x`: motion of the water in world axes.
+    """
     return R.T @ x.velocity, R.T @ (x.acceleration - gravity), R.T @ x.gradient @ R

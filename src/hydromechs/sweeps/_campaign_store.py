@@ -225,7 +225,7 @@ ENTRIES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "duration": (lambda x: _is_number(x) and x > 0, "a number above 0"),
     "settings": (lambda x: isinstance(x, dict), "a mapping"),
     "checks": (lambda x: isinstance(x, list), "a list"),
-    "quantities": (lambda x: isinstance(x, list) and all(isinstance(q, str) for q in x), "a list of texts"),
+    "quantities": (lambda x: isinstance(x, list) and all(isinstance(q, str) for q in x), "a list of strings"),
 }
 """Test and description of the values in campaign.json, keyed by entry."""
 

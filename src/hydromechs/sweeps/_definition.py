@@ -153,7 +153,7 @@ class ParameterSweep(SweepSettings):
 
     @property
     def block_size(self) -> int:
-        """Number of runs in a block: small enough to keep a thousand workers busy, large enough to fill lanes."""
+        """Number of runs in a block, small enough to keep a thousand workers busy and large enough to fill lanes."""
         return self.block or min(max(math.ceil(self.runs / 256), MIN_BLOCK_ON_LANES if self.on_lanes else 1), MAX_BLOCK)
 
     @cached_property
@@ -189,13 +189,13 @@ class ParameterSweep(SweepSettings):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Paths of all parameters."""
+        """Paths of the numbers of all parameters."""
         return tuple(path for parameter in self.parameters for path in parameter.paths)
 
     def variant(self, values: Sequence[Any], seed: int | None) -> SweepRun:
         """Return the run with one value per parameter; raise the errors of a scenario or model with invalid values.
 
-        If `seed` is None, the seed is that of the scenario or a parameter.
+        If `seed` is None, the run uses the seed of the scenario or of a parameter.
         """
         parts, opened = self.changes(values)
         parts |= {} if seed is None else {"seed": seed}

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from ._runner import Task
 
 ATTEMPTS = 2
-"""Number of workers that a task may kill before it is abandoned."""
+"""Number of workers that a task may kill before the task is abandoned."""
 NEEDED = ("hydromechs.sweeps._runner", "hydromechs.simulation", "hydromechs.integrators", "xarray", "llvmlite.binding")
 """Modules that a worker imports."""
 

@@ -53,7 +53,7 @@ class Fleet:
 
     @property
     def identity(self) -> str:
-        """See `Work.identity`."""
+        """Identifier of the campaign; see `Work.identity`."""
         c = self.campaign
         rest = c.worlds, c.seed, c.duration, c.quantities, c.target
         return compiler.fingerprint(fingerprint_of_scenario(c.scenario), repr(rest))[:32]

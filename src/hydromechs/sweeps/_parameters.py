@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.values import Bound, Finite, Positive, check_fields, finite
 
-Steps = Annotated[int, Bound(whole=True, least=2, hint="for a single value use changes")]
+Steps = Annotated[int, Bound(whole=True, least=2, hint="use changes for a single value")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ class Normal(Parameter):
 
     mean: Finite
     """Mean of the distribution."""
-    sigma: Annotated[float, Bound(above=0.0, hint="for a single value use changes")]
+    sigma: Annotated[float, Bound(above=0.0, hint="use changes for a single value")]
     """Standard deviation of the distribution."""
 
     def at(self, u: float) -> float:
@@ -118,14 +118,14 @@ class Choices(Parameter):
     """Discrete values with equal probability."""
 
     values: tuple[Finite | str, ...]
-    """Possible values, either all numbers or all texts."""
+    """Possible values, either all numbers or all strings."""
 
     def __post_init__(self) -> None:
         texts = [isinstance(x, str) for x in self.values]
         if not self.values:
             raise FieldError("Choices.values", [], "must have at least one value")
         if any(texts) and not all(texts):
-            raise FieldError("Choices.values", list(self.values), "must be all numbers or all texts")
+            raise FieldError("Choices.values", list(self.values), "must be all numbers or all strings")
         if not any(texts):
             object.__setattr__(self, "values", tuple(finite(x, "Choices.values") for x in self.values))
         if len(set(self.values)) < len(self.values):

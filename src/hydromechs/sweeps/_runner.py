@@ -95,7 +95,7 @@ class Runner:
 
     @property
     def identity(self) -> str:
-        """See `Work.identity`."""
+        """Identifier of the sweep; see `Work.identity`."""
         return fingerprint_of(self.sweep)
 
     def __call__(self, task: Task) -> list[Row]:

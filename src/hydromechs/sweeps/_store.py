@@ -166,18 +166,18 @@ class SweepStore:
         self._array("seed", seeds, "run", {"long_name": "seed of the run"})
         for k, p in enumerate(sweep.parameters):
             self._array(p.name, np.array([row[k] for row in sweep.table]), "run", {"path": ", ".join(p.paths)})
-        self._variable("status", np.int8, 0, "0 not run yet, 1 done, 2 failed")
-        self._variable("reason", f"<U{REASON}", "", "why the run failed")
+        self._variable("status", np.int8, 0, "status of the run: 0 not yet run, 1 done, 2 failed")
+        self._variable("reason", f"<U{REASON}", "", "reason for the failure of the run")
         self._variable("warnings", f"<U{KINDS}", "", "kinds of unexpected warnings")
-        self._variable("end_time", np.float64, "NaN", "time that was reached", units="s")
+        self._variable("end_time", np.float64, "NaN", "final time of the run", units="s")
         for result in sweep.results:
             text = f"{result.statistic} of {result.quantity}" + (f" - {result.target:g}" if result.target else "")
             self._variable(result.name, np.float64, "NaN", text)
         if sweep.target != NATIVE.target:
-            self._variable("on_gpu", bool, False, "whether the run was on a GPU")
+            self._variable("on_gpu", bool, False, "true if a GPU simulated the run")
         if checks := sweep.scenario.checks:
             self._array("check", np.array([check.name for check in checks]), "check", {"long_name": "check of the scenario"})
-            self._variable("passed", bool, False, "whether a check passed", checks=len(checks))
+            self._variable("passed", bool, False, "true if a check passed", checks=len(checks))
             self._variable("check_value", np.float64, "NaN", "value of a check", checks=len(checks))
         files.write_json(self.path / ".zgroup", {"zarr_format": 2})
 

@@ -84,7 +84,7 @@ def simulation_of(
         if given and not isinstance(what, Plant):
             raise ValueError(f"{name} applies only to a plant; build one with hm.Plant(model=..., components=...)")
     if controller is not None and not isinstance(controller, TracedBlock):
-        raise TypeError(f"controller is {controller!r}, must be a TracedBlock, which consists of NumPy operations")
+        raise TypeError(f"controller is {controller!r}, must be a TracedBlock; write the controller in NumPy operations")
     if controller is None and not sensors and not (isinstance(what, Plant) and _opens(what)):
         return None
     suite = SensorSuite(tuple(sensors), tuple(ground)) if sensors else None

@@ -192,7 +192,9 @@ class MissionRun(PlantRun):
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """See `Run.readings`. Sensors that are due measure now, and the next step repeats the same measurement."""
+        """Last measurement of each sensor, see `Run.readings`. Sensors that are due measure now and repeat this in the next
+        step.
+        """
         if self.loop.sensing is None:
             return {}
         self._prepare(self._now())

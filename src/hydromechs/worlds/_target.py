@@ -57,7 +57,7 @@ class Home(abc.ABC):
 
     @property
     def t(self) -> Any:
-        """Times [s], shape (worlds,)."""
+        """Times of the worlds [s], shape (worlds,)."""
         return self.offset + self.step * self.number
 
     @property

@@ -237,7 +237,7 @@ class Worlds:
 
     @property
     def t(self) -> Any:
-        """Times [s], shape (worlds,)."""
+        """Times of the worlds [s], shape (worlds,)."""
         return self.target.t
 
     @property
