@@ -192,9 +192,7 @@ class MissionRun(PlantRun):
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """Last measurement of each sensor, see `Run.readings`. Sensors that are due measure now and repeat this in the next
-        step.
-        """
+        """Last measurements, see `Run.readings`. Sensors that are due measure now, and again in the next step."""
         if self.loop.sensing is None:
             return {}
         self._prepare(self._now())

@@ -100,7 +100,7 @@ class PlantRun(Run):
         self._flows: dict[int, UniformFlow] = {}
         self._waves: dict[int, WaveComponents] = {}
         self._until = np.full(n, -np.inf)
-        # steps since the start of a world are _base + _ahead, also if it stopped; this avoids GPU transfers and loops over worlds
+        # steps since the start of a world are _base + _ahead, even if stopped: no GPU transfers and no loops over worlds
         self._base, self._ahead, self._together = np.zeros(n), 0.0, True
         self._first_until, self._bent = -np.inf, np.zeros(0, dtype=int)
         self._applied = np.zeros((n, layout.size))
