@@ -7,7 +7,7 @@
     dyn = hm.compile(model)
     vdot = dyn.forward_dynamics(q, v, tau, fluid_velocity=(0.5, 0, 0))
 
-`hm.forward_dynamics(model, ...)` and the like are the same equations uncompiled: slow, checked, readable.
+Functions such as `hm.forward_dynamics(model, ...)` evaluate the same equations without compilation, with checks, but slowly.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -188,5 +188,5 @@ __all__ += ["learning", "library", "lines", "navigation", "sensors", "station", 
 
 
 def __dir__() -> list[str]:
-    """Return the names that most programs need; the other packages, such as `hydromechs.spatial`, are loaded on first use."""
+    """Return the names that most programs need; other packages, such as `hydromechs.spatial`, are loaded on first use."""
     return sorted(__all__)

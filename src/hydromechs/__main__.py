@@ -1,4 +1,4 @@
-"""`python -m hydromechs` is the command `hydromechs`."""
+"""Run the command `hydromechs` by `python -m hydromechs`."""
 
 from hydromechs.cli import main
 

@@ -1,4 +1,4 @@
-"""Lazy loading: names of a package, which keeps imports fast, and packages of an extra."""
+"""Lazy loading of names in packages, which keeps imports fast, and of modules in extras."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def lazy_names(
 
 
 def import_extra(module: str, extra: str, wanted: str, more: str = "") -> ModuleType:
-    """Import a module of an extra; otherwise raise an error that names the extra, the `wanted` feature, and `more`."""
+    """Import a module of an extra, or raise an error that names the extra and the `wanted` feature, followed by `more`."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module:
             raise
         install = f"pip install 'hydromechs[{extra}]'"
-        raise ModuleNotFoundError(f"{wanted} needs {module}, which is not installed: {install}{more}", name=module) from None
+        raise ModuleNotFoundError(f"{wanted} requires {module}, which is not installed: {install}{more}", name=module) from None

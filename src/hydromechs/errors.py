@@ -37,24 +37,24 @@ REJECTED = (ValueError, KeyError, TypeError, ArithmeticError)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One error of a description: its place and a message. The parts of the message are available to programs."""
+    """Error in a description: its location and message. Programs can access the parts of the message."""
 
     path: tuple = ()
-    """Location as keys and indices in the file, e.g. ("bodies", 2, "inertia", "mass")."""
+    """Location as keys and indices in the file, such as ("bodies", 2, "inertia", "mass")."""
     text: str = ""
     """Message in one sentence: key, value, requirement, fix."""
     value: object = None
-    """The invalid value, if there is one."""
+    """Invalid value. Optional."""
     must: str = ""
-    """Requirement, such as "must be finite and > 0"; empty if only the text states it."""
+    """Requirement, such as "must be finite and > 0"; empty if only the text contains it."""
     remedy: str = ""
     """Fix, if the requirement does not imply it."""
     line: int | None = None
-    """Line of the file, from 1, if there is one."""
+    """Line of the file, from 1. Optional."""
 
     @property
     def where(self) -> str:
-        """The path as a user writes it: "bodies.2.inertia.mass"."""
+        """Path in the form that users write: "bodies.2.inertia.mass"."""
         return ".".join(map(str, self.path))
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Fault:
 
 
 class _Faulty(ValueError):
-    """An invalid description of `source`: `faults` lists its errors, `problems` has one line for each."""
+    """Error about an invalid description of `source`: `faults` lists its errors, `problems` has one line for each."""
 
     def __init__(self, source: str, faults: Iterable[Fault | str]) -> None:
         self.source = source
@@ -76,15 +76,15 @@ class _Faulty(ValueError):
 
 
 class ModelError(_Faulty):
-    """A model description that cannot be simulated: `faults` lists its errors, `problems` has one line for each."""
+    """Error about an invalid model description: `faults` lists its errors, `problems` has one line for each."""
 
 
 class PlantError(_Faulty):
-    """Several invalid parts of a plant: `faults` locates each one, for example ("components", 3)."""
+    """Error about several invalid parts of a plant; `faults` locates each part, for example ("components", 3)."""
 
 
 class ScenarioError(_Faulty):
-    """A scenario that cannot be simulated: `faults` lists its errors, `problems` has one line for each.
+    """Error about an invalid scenario: `faults` lists its errors, `problems` has one line for each.
 
     Args:
         source: Name of the file or scenario.
@@ -100,20 +100,23 @@ class ScenarioError(_Faulty):
 
     @property
     def places(self) -> tuple[tuple, ...]:
-        """Keys and indices of each error."""
+        """Location of each error, as keys and indices."""
         return tuple(fault.path for fault in self.faults)
 
 
 class SweepError(_Faulty):
-    """A sweep that cannot be run: `faults` lists its errors, `problems` has one line for each."""
+    """Error about an invalid sweep: `faults` lists its errors, `problems` has one line for each."""
 
 
 class ValidationStudyError(_Faulty):
-    """A validation study that cannot be run: `faults` lists its errors, `problems` has one line for each."""
+    """Error about an invalid validation study: `faults` lists its errors, `problems` has one line for each."""
 
 
 class CodeNotAllowed(ValueError):
-    """Python code named in a file is not allowed; `items`, such as "controller.type 'ctl.py:Hold' in mission.yaml, line 6"."""
+    """Error about Python code in a file that is not allowed to run.
+
+    `items` lists the code, such as "controller.type 'ctl.py:Hold' in mission.yaml, line 6".
+    """
 
     def __init__(self, items: Iterable[str]) -> None:
         self.items = tuple(items)
@@ -126,14 +129,14 @@ class CodeNotAllowed(ValueError):
 
 
 class SimulationDiverged(RuntimeError):
-    """The simulation diverged; `state` is the last finite state, `recording` the recording in memory, if any."""
+    """Error about a diverged simulation; `state` is the last finite state, `recording` the recording in memory, if any."""
 
     state: Any = None
     recording: Any = None
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM (`signal`) stopped a run at a sample with this `state`; `recording` is the one in memory, if any."""
+    """Interruption of a run by a `signal`, Ctrl-C or SIGTERM, at a `state`; `recording` is the recording in memory, if any."""
 
     signal: Signals = SIGINT
     state: Any = None
@@ -141,12 +144,12 @@ class SimulationInterrupted(KeyboardInterrupt):
 
 
 class FieldError(ValueError):
-    """An invalid value of a field.
+    """Error about an invalid value of a field.
 
     Args:
-        name: The field, such as "Thruster.radius".
-        value: The value.
-        must: Requirement as text, such as "must be finite and > 0; omit it for none".
+        name: Name of the field, such as "Thruster.radius".
+        value: Invalid value.
+        must: Requirement, such as "must be finite and > 0; omit it for none".
     """
 
     def __init__(self, name: str, value: object, must: str) -> None:
@@ -158,7 +161,7 @@ class FieldError(ValueError):
 
     @property
     def field(self) -> str:
-        """The name of the field without its owner and row: "radius"."""
+        """Name of the field without its owner and row: "radius"."""
         return self.name.replace(": ", ".").rpartition(".")[2].partition(" ")[0]
 
     def __reduce__(self) -> tuple:
@@ -166,7 +169,7 @@ class FieldError(ValueError):
 
 
 class FieldErrors(FieldError):
-    """Several invalid fields of one object; `name`, `value` and `must` are those of the first error."""
+    """Error about several invalid fields of an object; `name`, `value` and `must` describe the first error."""
 
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.errors = tuple(errors)
@@ -179,11 +182,11 @@ class FieldErrors(FieldError):
 
 
 class UnreachableFoothold(RuntimeError):
-    """A walking machine cannot place a foot at or near the foothold that its gait requires."""
+    """Error about a walking machine that cannot place a foot at or near the foothold that its gait requires."""
 
 
 class UnsupportedFeature(ValueError):
-    """A valid description of something that HydroMechs does not support."""
+    """Error about a valid description that HydroMechs does not support."""
 
 
 @contextmanager
@@ -198,7 +201,7 @@ def noted(words: str) -> Iterator[None]:
 
 @contextmanager
 def placed(*path: str | int) -> Iterator[None]:
-    """Add the path of the part that raises an error to the error, such as "components", 3; see `faults_of`."""
+    """Add a path, such as "components", 3, to errors raised within the block; see `faults_of`."""
     try:
         yield
     except Exception as error:
@@ -207,7 +210,7 @@ def placed(*path: str | int) -> Iterator[None]:
 
 
 def check_each(parts: Iterable[Any], check: Callable[[Any], object]) -> None:
-    """Check all components; raise the error of the one that fails with its path, or those of several in one `PlantError`."""
+    """Check all components; raise a single error with the path of its component, or one `PlantError` for several."""
     errors: list[Exception] = []
     for k, part in enumerate(parts):
         try:
@@ -222,7 +225,7 @@ def check_each(parts: Iterable[Any], check: Callable[[Any], object]) -> None:
 
 
 def rejections(path: tuple, check: Callable[..., object], *values: Any, prefix: str = "") -> list[Fault]:
-    """Return the error with which a check rejects values, at a path and with a text prefix; empty if it accepts them."""
+    """Return the errors with which a check rejects values, with a path and a text prefix; empty if the values are valid."""
     try:
         check(*values)
     except REJECTED as error:
@@ -231,16 +234,16 @@ def rejections(path: tuple, check: Callable[..., object], *values: Any, prefix: 
 
 
 def faults_of(error: Exception) -> list[Fault]:
-    """Return the problems of an error: those that it lists, or one at the path where it was raised."""
+    """Return the problems that an error lists, or the error itself as one problem at the path where it was raised."""
     return list(error.faults) if isinstance(error, _Faulty) else [Fault(error.__dict__.get("path", ()), message_of(error))]
 
 
 VARIABLE = re.compile(r"'[^']*'|[-+]?\d[\d.]*(?:e[-+]?\d+)?")
-"""Quoted names and numbers, in which similar messages differ."""
+"""Pattern of quoted names and numbers, in which similar messages differ."""
 
 
 def grouped(texts: Iterable[str]) -> list[str]:
-    """Return messages in order, those that differ only in numbers and quoted names as one: the first and their number."""
+    """Return messages in order; similar messages, which differ only in numbers and names, become the first and a count."""
     groups: dict[str, list[str]] = {}
     for text in texts:
         groups.setdefault(VARIABLE.sub("#", text), []).append(text)
@@ -248,7 +251,7 @@ def grouped(texts: Iterable[str]) -> list[str]:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an error: of a KeyError without quotes, of an error of the system with the path and a fix."""
+    """Return the message of an error, without quotes for a KeyError, and with path and fix for a system error."""
     if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str | os.PathLike):
         return f"{os.fspath(error.filename)}: {error.strerror}; check the path and its permissions, or choose another"
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

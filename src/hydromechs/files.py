@@ -1,7 +1,7 @@
-"""Untrusted files and folders: reading is limited to regular files of limited size, and writing never follows links.
+"""Access to untrusted files and folders: only regular files of limited size are read, and writing never follows links.
 
-Every reader of a file format uses these functions. Their errors name the file and the reason, never its contents,
-since a path in a file may point anywhere on the machine. Every writer into a folder of results uses `replacing`.
+All readers of file formats use these functions. Errors name the file and the reason but never quote the contents, because a
+path in a file may point anywhere on the machine. All writers into result folders use `replacing`.
 """
 
 import contextlib
@@ -49,33 +49,33 @@ __all__ = [
 ]
 
 MAX_BYTES = 64 * 2**20
-"""Maximum size of a text file [bytes]; the largest library model has 60 kB."""
+"""Maximum size of a text file [byte]; the largest library model has 60 kB."""
 
 MAX_COLUMNS = 1000
-"""Maximum number of columns of a table; NumPy takes 2 kB of memory for each before it reads a number."""
+"""Maximum number of columns of a table; NumPy allocates 2 kB per column before it reads a number."""
 
 PARTIAL = ".*.partial*"
-"""Pattern of the names of files that are being written, or that a killed process left."""
+"""Pattern of names of files that are being written, or that remain from a killed process."""
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters with which a text could control the terminal that prints it, or reverse the order of what it shows."""
+"""Characters through which a text could control a terminal, or reverse the displayed order of text."""
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""Flags for opening a file to read, as far as the system has them."""
+"""Flags for opening a file for reading, if the operating system supports them."""
 
 
 LIMITS = {"files": 5000, "bytes": 512 * 2**20, "values": 1_000_000, "vertices": 20_000_000}
-"""Limits of all files of one load: number, size [bytes], values (0.7 kB of memory each; a chain of 5,000 bodies has 300,000),
+"""Limits of all files in one load: number, size [byte], values (0.7 kB of memory each; a chain of 5,000 bodies has 300,000),
 vertices of meshes."""
 _load: ContextVar[Counter[str] | None] = ContextVar("load", default=None)
 _known: ContextVar[Collection[str] | None] = ContextVar("known", default=None)
 
 
 class UnreadableFile(OSError):
-    """A file cannot be read; the message names the file, the reason and the fix."""
+    """Error about a file that cannot be read; the message contains the file, the reason and the fix."""
 
 
 @contextlib.contextmanager
 def one_load() -> Iterator[None]:
-    """Limit what is read within the block, with all files that a file includes or names, to `LIMITS`; blocks may nest."""
+    """Apply `LIMITS` to all files that are read within the block, including files named in files; blocks may nest."""
     token = _load.set(Counter()) if _load.get() is None else None
     try:
         yield
@@ -85,7 +85,7 @@ def one_load() -> Iterator[None]:
 
 
 def count(what: str, number: int) -> None:
-    """Count items that the current load reads; raise `UnreadableFile` above their limit in `LIMITS`."""
+    """Count items that the current load reads; raise `UnreadableFile` above the limit in `LIMITS`."""
     load = _load.get()
     if load is not None:
         load[what] += number
@@ -95,9 +95,9 @@ def count(what: str, number: int) -> None:
 
 @contextlib.contextmanager
 def only(digests: Collection[str]) -> Iterator[None]:
-    """Reject every file that is read within the block, except those with one of these digests.
+    """Reject every file that is read within the block, except files with one of the given digests.
 
-    The author of data with paths and digests of files learns nothing from such a file: they had it.
+    The author of the digests already had these files, and therefore cannot obtain other files of this machine.
     """
     token = _known.set(digests)
     try:
@@ -133,7 +133,7 @@ def require_columns(line: str) -> None:
 
 
 def open_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> BinaryIO:
-    """Open a regular file of at most `limit` bytes to read its bytes."""
+    """Open a regular file of at most `limit` bytes in binary mode."""
     require_file(path, limit)  # first: opening a device can have side effects
     handle = os.open(path, FLAGS)
     try:
@@ -158,7 +158,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
 
 
 def read_entry(archive: zipfile.ZipFile, name: str, limit: int = MAX_BYTES) -> bytes:
-    """Return an entry of at most `limit` bytes of an archive; no more than it declares is unpacked."""
+    """Return an entry of an archive, at most `limit` bytes; at most the declared size is unpacked."""
     entry = archive.getinfo(name)
     if entry.file_size > limit:
         raise ValueError(f"{name!r} is larger than {limit:,} bytes")
@@ -177,7 +177,7 @@ def read_text(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> str:
 
 
 def read_json(path: str | os.PathLike[str], limit: int = MAX_BYTES, *, finite: bool = False) -> Any:
-    """Return the content of a JSON file of at most `limit` bytes; `finite` rejects NaN and numbers beyond those of floats."""
+    """Return the content of a JSON file of at most `limit` bytes; `finite` rejects NaN and numbers that overflow."""
     try:
         only, whole = (_finite, _whole) if finite else (None, None)
         return json.loads(read_text(path, limit), parse_constant=only, parse_float=only, parse_int=whole)
@@ -196,10 +196,10 @@ def printable(text: str) -> str:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path of a new file beside `path`, with its suffix, that takes its place at the end of the block.
+    """Yield the path of a temporary file beside `path`, with the same suffix, which replaces `path` at the end of the block.
 
-    A reader finds the old file or the new one, and an error leaves the old one. A link at `path` is replaced, not followed: a
-    folder from someone else cannot direct what is written into it to another file. Missing parent folders are created.
+    Readers find either the old or the new file, and an error preserves the old file. A link at `path` is replaced, not
+    followed, so that an untrusted folder cannot redirect output to another file. Missing parent folders are created.
     """
     path = Path(path)
     partial = path.with_name(f".{secrets.token_hex(8)}.partial{path.suffix}")
@@ -221,7 +221,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder, if there is one."""
+    """Remove a file, link or folder if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -229,24 +229,24 @@ def remove(path: Path) -> None:
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file by `replacing`."""
+    """Write bytes to a file with `replacing`."""
     with replacing(path) as partial, open(partial, "xb") as file:
         file.write(content)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a UTF-8 file by `replacing`."""
+    """Write a UTF-8 text file with `replacing`."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_json(path: str | os.PathLike[str], content: Any, indent: int | None = None) -> None:
-    """Write a JSON file by `replacing`."""
+    """Write a JSON file with `replacing`."""
     text = json.dumps(content, indent=indent, ensure_ascii=False, default=str)
     write_bytes(path, text.encode("utf-8", "backslashreplace"))  # surrogates as JSON escapes
 
 
 def open_lock(path: str | os.PathLike[str]) -> int:
-    """Open or create a file to lock and return its handle; raise `UnreadableFile` for one that may be someone else's."""
+    """Open or create a lock file and return its handle; raise `UnreadableFile` for links and irregular files."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -261,7 +261,7 @@ def open_lock(path: str | os.PathLike[str]) -> int:
 
 
 def check_version(path: str | os.PathLike[str], what: str, found: object, version: int, remedy: str) -> None:
-    """Raise `UnreadableFile`, with a remedy, for a file or store (`what`, such as "a recording") of an unsupported version."""
+    """Raise `UnreadableFile` with a remedy if a file or store (`what`, such as "a recording") has an unsupported version."""
     if type(found) is int and found == version:
         return
     if type(found) is int and 0 < found < version:

@@ -1,4 +1,4 @@
-"""Projects: a folder with a robot's model in water, a first mission and a list of assumptions."""
+"""Projects: folders with the model of a robot in water, a first mission and a list of assumptions."""
 
 from __future__ import annotations
 
@@ -30,52 +30,52 @@ from hydromechs.simulation import PythonBlock
 __all__ = ["Project", "create_project", "file_name"]
 
 DEPTH = 5.0
-"""Depth at which the mission starts [m]."""
+"""Initial depth of the mission [m]."""
 THRUST = 2.5
-"""Maximum thrust of each of eight thrusters over the mass of the robot [N/kg]; a BlueROV2 Heavy has 3.5."""
+"""Maximum thrust of each of eight thrusters per mass of the robot [N/kg]; a BlueROV2 Heavy has 3.5."""
 SERVO = 6.0
-"""Minimum natural frequency of each joint servo alone, all other joints free [rad/s]."""
+"""Minimum natural frequency of a joint servo if all other joints are free [rad/s]."""
 SAG = 0.02
-"""Maximum displacement of a servo by weight and buoyancy of what it carries [rad or m]."""
+"""Maximum displacement of a servo due to weight and buoyancy of the carried bodies [rad or m]."""
 POSTURES = 50
-"""Random postures in which the load of servos is evaluated."""
+"""Number of random postures in which the load of servos is evaluated."""
 STEPS = (0.002, 0.001, 0.0005)
-"""Candidate time steps of the mission; the longest that closes the energy balance over the first second is used [s]."""
+"""Candidate time steps of the mission [s]; the longest step that closes the energy balance is used."""
 CLOSES = 0.01
 """Maximum ratio of energy residual to exchanged energy for a closed balance."""
 LEVEL = 0.02
-"""Height of the centre of buoyancy above the centre of mass that ballast provides, over the robot's size."""
+"""Height of the centre of buoyancy above the centre of mass provided by ballast, relative to the size of the robot."""
 ENOUGH = 4
-"""Minimum number of the robot's own thrusters for a mission that holds a pose."""
+"""Minimum number of thrusters in the robot description for a mission that holds a pose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """A project folder that was written."""
+    """Description of a project folder that was written."""
 
     name: str
     """Name of the model file, without suffix."""
     scenario: Scenario
-    """The mission: it holds a pose if the robot floats and has thrusters."""
+    """Mission, which holds a pose if the robot floats freely and has thrusters."""
     floats: bool
     """True if the robot can be flown."""
     notes: tuple[str, ...]
-    """Everything assumed, as listed in its README."""
+    """Assumptions, as listed in the README of the project."""
     headlines: tuple[str, ...]
     """Summary of the thrusters."""
     warnings: tuple[str, ...]
-    """Warnings of the import and about the hydrodynamics, and ballast if it is heavy."""
+    """Warnings about the import, the hydrodynamics and heavy ballast."""
 
 
 def create_project(robot: Model | Imported, folder: Path) -> Project:
-    """Write a project: model in water with thrusters and drives, a mission that holds its pose, and instructions.
+    """Write a project folder: model in water with thrusters and drives, mission that holds the pose, and instructions.
 
-    A dry robot gets hydrodynamics from its shapes and ballast that makes it neutral and level. A robot that floats without
-    thrusters gets eight. Joints without a drive, or with a source of torque only, get servos.
+    A dry robot receives hydrodynamics estimated from its shapes, and ballast that makes it neutral and level. A freely floating
+    robot without thrusters receives eight thrusters. Joints without a drive, or with only a torque source, receive servos.
 
     Args:
-        robot: The robot, as a model or as read from its description with its actuators.
-        folder: The new folder; it must not exist.
+        robot: Robot, as a model or as imported from a description with actuators.
+        folder: Folder to create; it must not exist.
     """
     model, given = (robot, ()) if isinstance(robot, Model) else (robot.model, robot.components)
     name = file_name(robot)
@@ -119,7 +119,7 @@ def create_project(robot: Model | Imported, folder: Path) -> Project:
 
 
 def file_name(robot: Model | Imported) -> str:
-    """Return the name of a robot in lower case, for files."""
+    """Return a file name for a robot, in lower case."""
     model = robot if isinstance(robot, Model) else robot.model
     return re.sub(r"\W+", "_", model.name).strip("_").lower() or "robot"
 
@@ -129,7 +129,7 @@ def _mass(model: Model) -> float:
 
 
 def _free(model: Model) -> list[str]:
-    """Return the bodies that float freely."""
+    """Return the freely floating bodies."""
     return [body.name for body in model.bodies if body.parent is None and body.joint.nv == 6]
 
 
@@ -138,7 +138,7 @@ def _rounded(x: float, digits: int = 3) -> float:
 
 
 def _wet(model: Model, notes: list[str]) -> Model:
-    """Return the model with hydrodynamics and ballast; a wet model is unchanged."""
+    """Return the model with estimated hydrodynamics and ballast; a wet model is unchanged."""
     if model.wet and any(getattr(body.hydro, "volume", 0.0) for body in model.bodies):
         return model
     if model.world.water_density == 0.0:
@@ -168,7 +168,7 @@ def _water_warnings(model: Model) -> list[str]:
 
 
 def _with_stable_step(mission: Scenario) -> Scenario:
-    """Return the mission with the longest step that closes the energy balance of its first second, or the shortest one."""
+    """Return the mission with the longest step that closes the energy balance of the first second, or the shortest step."""
     for step in STEPS:
         mission = replace(mission, step=step)
         with suppress(SimulationDiverged):
@@ -179,13 +179,13 @@ def _with_stable_step(mission: Scenario) -> Scenario:
 
 
 def _with_thrusters(model: Model, notes: list[str], headlines: list[str]) -> tuple[Model, list[Thruster]]:
-    """Return the model and thrusters at the frames of its first body that are named after thrusters, or at eight new ones."""
+    """Return the model with thrusters at frames of the first body that are named after thrusters, or at eight new frames."""
     body = model.bodies[0]
     frames = [frame.name for frame in body.frames if "thruster" in frame.name or "propeller" in frame.name]
     if frames:
         notes.append(f"thrusters: at the frames {', '.join(frames)}, along their x axes")
     else:
-        headlines.append("thrusters: eight added, four horizontal at 45° and four vertical, because the robot has none")
+        headlines.append("thrusters: eight were added because the robot has none, four horizontal at 45° and four vertical")
         notes.append(headlines[-1])
         new = _eight_frames(model)
         frames = [frame.name for frame in new]
@@ -198,7 +198,7 @@ def _with_thrusters(model: Model, notes: list[str], headlines: list[str]) -> tup
 def _limited(
     thrusters: Sequence[Thruster], noted: list[Note], mass: float, notes: list[str], headlines: list[str]
 ) -> tuple[list[Thruster], list[Note]]:
-    """Return the thrusters of a robot file, with limits that suit its mass where it has none, and the other notes."""
+    """Return the thrusters in a robot file, with limits from the mass if the file has none, and the remaining notes."""
     thrust = _rounded(THRUST * mass, 2)
     labels = {f"thruster of joint {part.name!r}": part.name for part in thrusters if part.curve.limits[1] > thrust}
     default = [note for note in noted if note.value == UNLIMITED and note.element in labels]
@@ -212,7 +212,7 @@ def _limited(
 
 
 def _eight_frames(model: Model) -> list[Frame]:
-    """Return frames of thrusters around the hull: 1 to 4 horizontal, so that they translate and turn, 5 to 8 vertical."""
+    """Return thruster frames around the hull: 1 to 4 horizontal, for translation and rotation, and 5 to 8 vertical."""
     low, high = _extent(model)
     center, edges = 0.5 * (low + high), high - low
     whole = model.rigid[0]
@@ -228,7 +228,7 @@ def _eight_frames(model: Model) -> list[Frame]:
 
 
 def _extent(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return minimum and maximum x, y, z of the first body and all bodies fixed to it, in its frame [m], shape (3,) each."""
+    """Return the minimum and maximum x, y, z [m], shape (3,) each, of the first body with all bodies fixed to it."""
     at = kinematics(model, model.initial().q, np.zeros(model.nv))
     hull, corners = {0}, []
     for k, (body, parent) in enumerate(zip(model.bodies, model.parent, strict=True)):
@@ -247,7 +247,7 @@ def _extent(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _with_tool(model: Model, notes: list[str]) -> Model:
-    """Return the model with a frame `tool` on the last link of an arm, by which the station moves it."""
+    """Return the model with a frame `tool` on the last link of an arm, so that the operator station can move the tool."""
     joints = [k for k, body in enumerate(model.bodies) if body.parent is not None and body.joint.nv == 1]
     moved = [k for k in joints if not re.search("thruster|propeller", model.bodies[k].name, re.IGNORECASE)]
     if not moved or any(frame.rpartition(".")[2].endswith("tool") for frame in model.frames):
@@ -266,10 +266,10 @@ def _replaced(model: Model, index: int, **fields: Any) -> Model:
 
 
 def _servos(model: Model, driven: set[str], limits: dict[str, float], notes: list[str]) -> list[drives.Servo]:
-    """Return servos of all joints with one degree of freedom but the driven ones.
+    """Return servos for all joints with one degree of freedom that have no drive.
 
-    The inertia that a joint moves while all others are free is I = 1/(M⁻¹)_jj. Stiffness k = max(I ω², load / sag), with the
-    largest load by weight and buoyancy in random postures; damping 2 √(k I).
+    The inertia of a joint if all other joints are free is I = 1/(M⁻¹)_jj. The stiffness is k = max(I ω², load / sag), with the
+    largest load due to weight and buoyancy in random postures. The damping is 2 √(k I).
     """
     parts = {n: p.v.start for n, p in model.joint_parts.items() if p.v.stop - p.v.start == 1 and n not in driven}
     if not parts:
@@ -289,7 +289,7 @@ def _servos(model: Model, driven: set[str], limits: dict[str, float], notes: lis
 
 
 def _postures(model: Model) -> Iterator[np.ndarray]:
-    """Yield the initial configuration, and others with random joint positions within limits and half a turn."""
+    """Yield the initial configuration, then random joint positions within the limits and within half a turn."""
     q, random = model.initial().q, np.random.default_rng(0)
     yield q
     for _ in range(POSTURES):
@@ -302,7 +302,7 @@ def _postures(model: Model) -> Iterator[np.ndarray]:
 
 
 def _mission(name: str, model: Model, source: str, components: Sequence[Component]) -> Scenario:
-    """Return a mission that holds a pose if the thrusters suffice, and the joints still."""
+    """Return a mission that holds the joints, and also the pose if the thrusters suffice."""
     free, q = _free(model), model.initial().q
     thrusters = sum(isinstance(part, Thruster) for part in components)
     holds = bool(free) and thrusters >= ENOUGH
@@ -364,5 +364,5 @@ Replace these by measured or published values:
 
 
 def _plain(note: str) -> str:
-    """Return a note as one line of Markdown that is plain text: names of foreign files have no headings, links or code."""
+    """Return a note as one line of plain Markdown, so that names from files cannot add headings, links or code."""
     return re.sub(r"([\\`<\[])", r"\\\1", files.printable(" ".join(note.split())))

@@ -1,4 +1,4 @@
-"""Checks of what users write: numbers, rows of numbers, names. Errors name the item, the value and the requirement.
+"""Checks of user input: numbers, rows of numbers, names. Errors contain the item, the value and the requirement.
 
 A dataclass specifies the bounds of its numbers in their annotations; `check_fields` in its `__post_init__` checks them:
 
@@ -90,9 +90,9 @@ class Bound:
     most: float | None = None
     """Inclusive upper bound."""
     infinite: bool = False
-    """True if it may be infinite (which means "none")."""
+    """True if the number may be infinite, which means no limit."""
     whole: bool = False
-    """True if it must be an integer."""
+    """True if the number must be an integer."""
     size: int | None = None
     """Number of values in a row; 0 for any number of values, None for a single number."""
     rows: int | None = None
@@ -100,7 +100,7 @@ class Bound:
     rising: bool = False
     """True if the numbers of a row must strictly increase."""
     hint: str = ""
-    """Fix, for the message."""
+    """Fix in the error message."""
 
     @property
     def must(self) -> str:
@@ -121,7 +121,7 @@ class Bound:
         return listed + (" (omit it for none)" if self.infinite else "") + (f"; {self.hint}" if self.hint else "")
 
     def holds(self, x: float) -> bool:
-        """True if a number `x` is within the bounds."""
+        """Return True if a number `x` is within the bounds."""
         return (
             not math.isnan(x)
             and (self.infinite or math.isfinite(x))
@@ -143,7 +143,7 @@ class Bound:
         return f"must increase, but has {falls[0][1]:g} after {falls[0][0]:g}" if falls else ""
 
     def _all_hold(self, values: tuple[float, ...]) -> bool:
-        """True if all numbers of a row are within the bounds; long rows are checked as an array, 20 times faster."""
+        """Return True if all numbers of a row are within the bounds; long rows are checked as arrays, 20 times faster."""
         if len(values) < LONG_ROW:
             return all(map(self.holds, values))
         x = np.array(values)
@@ -231,7 +231,7 @@ def floats(values: Any, n: int, name: str) -> tuple[float, ...]:
     else:
         out = tuple(number(v, name) for v in values)
     if len(out) != n:
-        raise FieldError(name, list(out), f"must have {n} numbers, has {len(out)}")
+        raise FieldError(name, list(out), f"must have {n} numbers, but has {len(out)}")
     return out
 
 
@@ -291,7 +291,7 @@ def _converted(value: Any, bound: Bound, label: str) -> Any:
         items = _listed(value, label, f"must have {bound.rows or 'any number of'} rows of {bound.size or 'as many'} numbers")
         out = tuple(_converted(row, dataclasses.replace(bound, rows=None), f"{label} row {i}") for i, row in enumerate(items))
         if bound.rows and len(out) != bound.rows:
-            raise FieldError(label, [list(row) for row in out], f"must have {bound.rows} rows, has {len(out)}")
+            raise FieldError(label, [list(row) for row in out], f"must have {bound.rows} rows, but has {len(out)}")
         return out
     if bound.size is not None:
         items = _listed(value, label, "must be a list of numbers") if bound.size == 0 else value
@@ -396,25 +396,25 @@ def _texts_in(module: ModuleType) -> dict[str, dict[str, str]]:
 
 
 def unit_in(text: str) -> str:
-    """Return the unit in a field's docstring, such as "Mass [kg].": the text in its first brackets, or nothing."""
+    """Return the unit in the docstring of a field, such as "Mass [kg].": the text in the first brackets, or an empty text."""
     found = re.search(r"\[([^]]+)\]", text)
     return found[1] if found and found[1] != "-" else ""
 
 
 def is_finite(values: Any) -> bool:
-    """True if a float or a nested tuple of floats holds only finite numbers."""
+    """Return True if a float or a nested tuple of floats contains only finite numbers."""
     if isinstance(values, tuple):
         return all(is_finite(v) for v in values)
     return math.isfinite(values)
 
 
 def is_zero(x: Scalar) -> bool:
-    """True for the number 0; False for a symbol, because an open parameter must never be removed from a program."""
+    """Return True for the number 0, and False for symbols, because open parameters must never be removed from a program."""
     return isinstance(x, float | int) and x == 0
 
 
 def limits(x: Scalar) -> bool:
-    """True if a limit is finite or a symbol; an infinite limit means none."""
+    """Return True if a limit is finite or a symbol; an infinite value means no limit."""
     return not isinstance(x, float | int) or math.isfinite(x)
 
 
@@ -426,7 +426,7 @@ def plain(values: Any) -> str:
 
 
 def is_path(source: object) -> bool:
-    """True if a text is a file path and not a library name: it contains a folder or a suffix."""
+    """Return True if a text is a file path instead of a library name: it contains a folder or a suffix."""
     return not isinstance(source, str) or any(c in source for c in "./\\")
 
 
@@ -435,7 +435,7 @@ PART = 3
 
 
 def closest(word: str, known: Iterable[str]) -> list[str]:
-    """Return the known word nearest to a word, if any.
+    """Return a list with the known word nearest to a word; empty if none is close.
 
     The search takes quadratic time: it is limited to words of 64 characters and to 300 known words.
     """
@@ -445,7 +445,7 @@ def closest(word: str, known: Iterable[str]) -> list[str]:
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """Return a suggestion of the known word nearest to `word`, which may be of any type, and a list of all known words."""
+    """Return a text that suggests the known word nearest to `word`, which may be of any type, and lists all known words."""
     known = list(known)
     listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
     if not isinstance(word, str):

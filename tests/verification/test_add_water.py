@@ -300,7 +300,7 @@ def test_what_cannot_be_ballasted_is_rejected():
     model, _ = watered(geometry.Sphere(radius=0.2))
     with pytest.raises(ValueError, match="larger `box`"):
         hm.ballast(model, box=((0, 0, 0), (0, 0, 0)))
-    with pytest.raises(ValueError, match="must be between"):
+    with pytest.raises(ValueError, match="choose values above and below the water density"):
         hm.ballast(model, float_density=3000.0)
 
 
@@ -323,7 +323,7 @@ def test_warnings_of_a_naval_architect():
 
     assert words(102.5, (0, 0, 0.05)) == ""
     assert words(102.5, (0, 0, 0.05), added=()).startswith("no added mass: b ")
-    assert "heavy: it sinks with 172 N, 15% of its weight; it needs 17.1 L more volume" in words(120.0, (0, 0, 0.05))
+    assert "heavy: it sinks with 172 N, 15% of its weight; add 17.1 L of volume" in words(120.0, (0, 0, 0.05))
     assert "light: it rises with" in words(90.0, (0, 0, 0.05))
     assert words(200.0, (0, 0, -0.05)).startswith(
         "heavy: it sinks with 956 N, 49% of its weight, like a machine that stands on the bed"
@@ -390,7 +390,7 @@ def test_drag_without_buoyancy_gets_its_volume_and_keeps_the_rest():
     assert (hydro.drag, hydro.added_mass) == (split.drag, split.added_mass)
     assert {g.quantity for g in report.estimates} == {"volume", "centre of buoyancy"} and not report.kept
     assert not any("no buoyancy" in text for text in hm.hydrostatics(wet).warnings)
-    assert report.notes == ("body 'hull': it had no volume; its added mass and drag are kept",)
+    assert report.notes == ("body 'hull' had no volume, which is now estimated; its added mass and drag are kept",)
 
 
 def test_a_hull_that_keeps_its_drag_is_noted_if_it_has_no_added_mass():

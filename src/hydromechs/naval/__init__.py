@@ -1,4 +1,4 @@
-"""Water on a dry robot: volumes, added mass and drag from geometry; hydrostatics, and ballast."""
+"""Hydrodynamics of a dry robot from geometry: volume, added mass and drag; hydrostatics and ballast."""
 
 from ._add_water import HydroEstimate, WaterReport, WetModel, add_water
 from ._added_mass import AddedMassGuess, AddedMassMethod, FromPanels, FromShapes, fitted_ellipsoid

@@ -1,4 +1,4 @@
-"""Water on a dry robot: buoyancy, added mass and drag of each body from its shapes or meshes.
+"""Hydrodynamics of a dry robot: buoyancy, added mass and drag of each body, estimated from shapes or meshes.
 
 A report lists every assumption with its uncertainty.
 """
@@ -27,39 +27,39 @@ from ._parts import SolidMesh, SolidPart, check_model, part_of, read_mesh_of, so
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydroEstimate:
-    """One estimated quantity of one body."""
+    """Estimated quantity of a body."""
 
     body: str
     quantity: str
-    """Quantity: volume, centre of buoyancy, added mass, added inertia, drag area."""
+    """Name of the quantity: volume, centre of buoyancy, added mass, added inertia or drag area."""
     value: tuple[float, ...]
-    """Value in `unit`: one number, or one per axis of the body."""
+    """Value in `unit`: one number, or one number per body axis."""
     uncertainty: tuple[float, ...]
-    """Standard uncertainty of each number, in `unit`: about two thirds of true values lie within it."""
+    """Standard uncertainty of each number in `unit`; about two thirds of true values are within it."""
     unit: str
     how: str
     """Method of estimation."""
 
     @property
     def numbers(self) -> str:
-        """Value and uncertainty, as text."""
+        """Values and uncertainties as text."""
         return ", ".join(f"{v:.4g} ± {u:.2g}" for v, u in zip(self.value, self.uncertainty, strict=True)) + f" {self.unit}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaterReport:
-    """Everything that `add_water` estimated, kept or left dry. Prints as a table."""
+    """Report of `add_water`: estimated quantities, unchanged bodies and dry bodies. Prints as a table."""
 
     estimates: tuple[HydroEstimate, ...]
     kept: tuple[str, ...]
-    """Bodies that already had hydrodynamics and keep them."""
+    """Bodies that already had hydrodynamics, which are unchanged."""
     dry: tuple[str, ...]
     """Moving bodies that remain dry because their size is unknown."""
     notes: tuple[str, ...]
-    """Warnings."""
+    """Warnings about estimates."""
 
     def of(self, body: str) -> tuple[HydroEstimate, ...]:
-        """Estimates for one body, by its name."""
+        """Return the estimates for the body named `body`."""
         return tuple(estimate for estimate in self.estimates if estimate.body == body)
 
     def __str__(self) -> str:
@@ -69,36 +69,36 @@ class WaterReport:
         if self.kept:
             lines.append(f"kept: {', '.join(self.kept)}")
         if self.dry:
-            lines.append(f"dry, because they have no shapes: {', '.join(self.dry)}")
+            lines.append(f"still dry, because they have no shapes: {', '.join(self.dry)}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 GIVEN, MESH, SIMPLE, HULL = 0.02, 0.05, 0.1, 0.3
-"""Relative uncertainty of a volume from: a mesh given by the caller, a mesh of the model, simple shapes, a convex hull."""
+"""Relative uncertainty of the volume of a mesh in the arguments, a mesh in the model, simple shapes, and a convex hull."""
 CENTRED = 0.02
-"""Standard uncertainty of a centre of buoyancy, relative to the size of the body; twice that for simple shapes."""
+"""Standard uncertainty of the centre of buoyancy, relative to the size of the body; doubled for simple shapes."""
 DENSITIES = (50.0, 20_000.0)
 """Range of plausible mean densities of a body [kg/m³]."""
 SHARED = 0.01
-"""Fraction of a body's volume shared by its parts above which a note is added."""
+"""Fraction of the volume of a body shared by its parts above which a note is added."""
 
 
 class WetModel(NamedTuple):
-    """A model in water, and the estimates for it."""
+    """Model with estimated hydrodynamics, and the report."""
 
     model: Model
-    """The model; its `sources` name the estimates."""
+    """Model with hydrodynamics; its `sources` describe the estimates."""
     report: WaterReport
     """Estimated quantities, with uncertainties; prints as a table."""
 
 
 class _Geometry(NamedTuple):
-    """Parts of a body, and their sources."""
+    """Parts of a body, with their sources and uncertainty."""
 
     parts: tuple[SolidPart, ...]
     source: str
     error: float
-    """Standard uncertainty of the volume."""
+    """Relative standard uncertainty of the volume."""
 
 
 @one_load()
@@ -110,24 +110,23 @@ def add_water(
     folder: str | Path = ".",
     added_mass: AddedMassMethod | None = None,
 ) -> WetModel:
-    """Give a dry model volume, centre of buoyancy, added mass and drag, from the shapes of its bodies.
+    """Estimate volume, centre of buoyancy, added mass and drag of a dry model from the shapes of its bodies.
 
-    The size of a body follows from its shapes for contact and wetting, or from those for appearance if it has no others.
-    Meshes are treated as solid; open meshes are replaced by their convex hulls. Overlaps between parts of a body count once.
-    The report lists each estimate with an uncertainty.
-
-    A body with drag or added mass but no buoyancy, common in Gazebo files, only gets a volume.
+    The size of a body follows from its shapes for contact and wetting, otherwise from its shapes for appearance. Meshes are
+    treated as solid; open meshes are replaced by their convex hulls. Overlaps between parts of a body count once. The report
+    lists each estimate with its uncertainty. A body with drag or added mass but without buoyancy, which is common in Gazebo
+    files, receives only a volume.
 
     Args:
-        model: The model.
-        bodies: Bodies whose hydrodynamics are estimated, replacing existing ones. Defaults to all moving bodies without
-        hydrodynamics.
+        model: Model without hydrodynamics on some bodies.
+        bodies: Names of bodies whose hydrodynamics are estimated, and replaced if present. Defaults to all moving bodies
+            without hydrodynamics.
         meshes: Closed meshes in the body's frame for bodies by name, paths or `geometry.Triangles`, in place of their shapes.
-        folder: Base folder of mesh paths; paths of a loaded model's visuals are relative to its file.
+        folder: Base folder of mesh paths. Mesh paths of a loaded model are relative to its file.
         added_mass: Method for added mass: `naval.FromShapes()` (default) or `naval.FromPanels()`.
 
     Returns:
-        The model with water, and the report.
+        Model with hydrodynamics, and the report.
 
     Raises:
         ModelError: A mesh is flat, unreadable or missing, or a mesh in `meshes` is open; all are listed with their bodies.
@@ -168,7 +167,11 @@ def add_water(
             words = [_kept_note(name, body.hydro), *words]
         estimates += found
         notes += words
-    notes += [f"body {name!r}: it has no volume, and no shapes to estimate one from" for name in sinking if name not in new]
+    notes += [
+        f"body {name!r} has neither a volume nor shapes for an estimate; add shapes or set the volume"
+        for name in sinking
+        if name not in new
+    ]
     watered = tuple(replace(b, hydro=new[b.name]) if b.name in new else b for b in model.bodies)
     kept = tuple(b.name for b in model.bodies if b.hydro is not None and b.name not in new)
     dry = tuple(b.name for b in moving if b.hydro is None and b.name not in new and b.inertia.mass > 0.0)
@@ -180,7 +183,7 @@ def add_water(
 def _geometries(
     model: Model, chosen: list[str], given: Mapping[str, str | Path | Triangles], folder: Path
 ) -> dict[str, _Geometry]:
-    """Return the parts of the chosen bodies by name; bodies without parts are omitted. All problems of meshes are one error."""
+    """Return the parts of the selected bodies that have any, keyed by name; one error lists all mesh problems."""
     out: dict[str, _Geometry] = {}
     faults = []
     for name in chosen:
@@ -198,7 +201,7 @@ def _geometries(
 
 
 def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> _Geometry:
-    """Return the parts of one body: its given mesh, otherwise its solid shapes, otherwise its shapes for appearance only."""
+    """Return the parts of a body: the mesh in the arguments, otherwise solid shapes, otherwise shapes for appearance."""
     if mesh is not None:
         solid = mesh if isinstance(mesh, Triangles) else read_mesh_of(folder / mesh)
         if problems := solid.problems():
@@ -219,12 +222,12 @@ def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> 
 
 
 def _kept_note(name: str, hydro: Hydro) -> str:
-    """Return the note on a body that receives a volume and keeps its other hydrodynamics."""
+    """Return the note about a body that receives a volume, with its other hydrodynamics unchanged."""
     if not hydro.added_mass:
         done = f"its drag is kept, and it has no added mass; bodies=[{name!r}] estimates both"
     else:
         done = "its added mass and drag are kept" if hydro.drag else "its added mass is kept, and it has no drag"
-    return f"body {name!r}: it had no volume; {done}"
+    return f"body {name!r} had no volume, which is now estimated; {done}"
 
 
 def _watered(
@@ -260,10 +263,12 @@ def _watered(
 def _notes(body: Body, volume: float, shared: float, volume_only: bool) -> list[str]:
     out = []
     if shared > SHARED:
-        twice = "" if volume_only else "; its added mass counts twice"
-        out.append(f"body {body.name!r}: its parts share {shared:.0%} of its volume, which counts once{twice}")
+        twice = "" if volume_only else "; the added mass of shared parts counts twice"
+        out.append(f"body {body.name!r}: the parts share {shared:.0%} of the volume, which counts once{twice}")
     mean = body.inertia.mass / volume
     if body.inertia.mass > 0.0 and not DENSITIES[0] < mean < DENSITIES[1]:
-        slip = "are its shapes in millimetres?" if mean < DENSITIES[0] else "are its shapes too small?"
+        slip = (
+            "check whether the shapes are in millimetres" if mean < DENSITIES[0] else "check whether the shapes are too small"
+        )
         out.append(f"body {body.name!r}: {body.inertia.mass:.4g} kg in {volume:.4g} m³ are {mean:.3g} kg/m³; {slip}")
     return out

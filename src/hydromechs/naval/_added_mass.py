@@ -1,8 +1,8 @@
-"""Methods for the added mass of a body from its parts.
+"""Methods that estimate the added mass of a body from its parts.
 
-For boxes and cylinders far from all boundaries it is interpolated in tables from boundary elements. The tables
-hold ratios to scales with the right limits for long and for flat solids, so that the ratios vary little. They are
-interpolated over the logarithm of the ratios of sides; beyond the ends of the tables they approach those limits.
+The added mass of boxes and cylinders far from all boundaries is interpolated in tables from boundary-element solutions. The
+tables contain ratios to scales with the correct limits for long and flat solids, so that the ratios vary little. Ratios
+are interpolated over the logarithms of aspect ratios; beyond the tables, they approach the limits.
 """
 
 import abc
@@ -26,25 +26,25 @@ from ._panels import MESH, panel_added_mass
 from ._parts import SolidPart
 
 EXACT, TABLED, FITTED, MESHED, TOGETHER = 0.01, 0.05, 0.15, 0.3, 0.3
-"""Relative standard uncertainties: of an ellipsoid, a table, a box beyond the table or an ellipsoid in place of a capsule,
-of an ellipsoid in place of a mesh; and the interaction of a body's parts, which the shapes neglect."""
+"""Relative standard uncertainties of an ellipsoid, of a table, of a box beyond the table or an ellipsoid that replaces a
+    capsule, of an ellipsoid that replaces a mesh, and of the neglected interaction between parts."""
 
 
 class AddedMassGuess(NamedTuple):
-    """Added mass of a body, and its uncertainty."""
+    """Estimated added mass of a body, with its uncertainty."""
 
     elements: tuple[Any, ...]
     """Elements of `hydromechs.added_mass`."""
     matrix: Array
-    """Their sum about the body origin, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
+    """Sum of the elements about the body origin, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
     spread: Array
-    """Standard uncertainty of the diagonal [kg, kg·m²], shape (6,)."""
+    """Standard uncertainty of the diagonal of the matrix [kg, kg·m²], shape (6,)."""
     how: str
     """Description of the method of estimation."""
 
 
 class AddedMassMethod(abc.ABC):
-    """Method for estimating added mass."""
+    """Base class of methods that estimate added mass."""
 
     @abc.abstractmethod
     def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
@@ -53,10 +53,10 @@ class AddedMassMethod(abc.ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromShapes(AddedMassMethod):
-    """Added mass part by part; parts add up.
+    """Sum of the added masses of the parts of a body.
 
-    Exact for ellipsoids, from tables for boxes and cylinders, with plates, discs and strips as limits, and Lamb's
-    ellipsoid of the same volume and the same ratios of second moments for capsules and meshes.
+    Values of ellipsoids are exact. Values of boxes and cylinders are from tables, with plates, discs and strips as limits.
+    Capsules and meshes are replaced by Lamb's ellipsoid of the same volume and ratios of second moments.
     """
 
     def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
@@ -73,10 +73,10 @@ class FromShapes(AddedMassMethod):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromPanels(AddedMassMethod):
-    """All parts of a body together by boundary elements, far from surface and bed. It needs the extra `mesh`."""
+    """Boundary-element solution for all parts of a body together, far from surface and bed; requires the extra `mesh`."""
 
     count: int = 2500
-    """Maximum number of panels of the finer of two meshes; twice as many take four to eight times as long."""
+    """Maximum number of panels of the finer of two meshes; doubling increases computing time four to eight times."""
 
     def __post_init__(self) -> None:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or not 400 <= self.count <= 20_000:
@@ -90,7 +90,7 @@ class FromPanels(AddedMassMethod):
 
 
 def fitted_ellipsoid(whole: Integrals) -> added_mass.ShapeAddedMass:
-    """Return the ellipsoid with the volume, the principal axes and the ratios of second moments of a solid, in body axes."""
+    """Return the ellipsoid with the volume, principal axes and ratios of second moments of a solid, in body axes."""
     second, R = np.linalg.eigh(whole.second)
     R = R * np.sign(np.linalg.det(R))
     axes = np.sqrt(second)
@@ -100,13 +100,13 @@ def fitted_ellipsoid(whole: Integrals) -> added_mass.ShapeAddedMass:
 
 
 def _spread(matrix: Array, own: float, largest: float) -> Array:
-    """Return the uncertainty of the diagonal: a part `own` of each entry, and `largest` of the largest one of its block."""
+    """Return the uncertainty of the diagonal: fraction `own` of each entry plus `largest` of the largest in its block."""
     d = np.diag(matrix)
     return np.hypot(own * d, largest * np.repeat([d[:3].max(), d[3:].max()], 3))
 
 
 def _of_part(part: SolidPart, density: float) -> tuple[Any, float, str]:
-    """Return the element of one part, its uncertainty, and the method."""
+    """Return the added-mass element of a part, its uncertainty, and a description of the method."""
     R, p = part.origin.R, np.array(part.origin.xyz)
     match shape := part.shape:
         case Sphere() | Ellipsoid():
@@ -119,11 +119,11 @@ def _of_part(part: SolidPart, density: float) -> tuple[Any, float, str]:
             return fitted_ellipsoid(part.integrals()), FITTED, "capsule, Lamb's ellipsoid"
         case Cylinder(radius=r, length=l):
             return _placed(density * tabled_cylinder(r, l), R, p), TABLED, f"cylinder, {cylinder_source(r, l)}"
-    return fitted_ellipsoid(part.integrals()), MESHED, f"{part.name}, Lamb's ellipsoid of its volume and second moments"
+    return fitted_ellipsoid(part.integrals()), MESHED, f"{part.name}, Lamb's ellipsoid with the same volume and second moments"
 
 
 def _placed(diagonal: Array, R: Array, p: Array) -> added_mass.Matrix:
-    """Return a diagonal about the centre of a part in its axes, as a matrix about the body origin."""
+    """Return the matrix about the body origin of a diagonal added mass about the centre of a part, in part axes."""
     return _matrix(np.asarray(spatial.Path((Turn(R, p),)).inertia_back(np.diag(diagonal)), dtype=float))
 
 
@@ -132,7 +132,7 @@ def _matrix(M: Array) -> added_mass.Matrix:
 
 
 def _joined(parts: Sequence[SolidPart]) -> Triangles:
-    """Return the surface around all parts, in body axes, without the pieces inside other parts."""
+    """Return the outer surface of all parts in body axes, without pieces inside other parts."""
     surfaces = [part.surface() for part in parts]
     if len(surfaces) == 1:
         return surfaces[0]
@@ -148,19 +148,19 @@ def _joined(parts: Sequence[SolidPart]) -> Triangles:
 
 
 LONG = 4.0
-"""Slenderness of a bar (length over width) above which the ratios to its scales are constant."""
+"""Ratio of length to width of a bar above which the ratios to its scales are constant."""
 LAST = 1.0 / 16.0
 """Ratio of shortest to longest side of a box at which the table ends."""
 DISC = np.array([0.0, 8.0 / 3.0, 16.0 / 45.0])
-"""Ratios of a cylinder of zero length (Lamb's disc): across and along its axis, and about a transverse axis."""
+"""Ratios for a cylinder of zero length (Lamb's disc): across and along the axis, and about a transverse axis."""
 
 
 def box_scales(size: Sequence[float]) -> Array:
     """Return the scales of the added mass along and about the axes of a box [m³, m⁵], shape (6,).
 
-    Along an axis a² b, with the shorter and longer side a ≤ b of the face that meets the flow: a plate. About an axis
-    l⁴ k²/(l + k), with the side k along it and the longer l of the others: a plate that turns about a long or a short edge.
-    `size` has the edges [m], shape (3,).
+    The scale along an axis is a² b of a plate, with the sides a ≤ b of the face normal to the flow. The scale about an axis is
+    l⁴ k²/(l + k) of a plate that rotates about a long or a short edge, with the side k along the axis and the longer other side
+    l. `size` contains the edges [m], shape (3,).
     """
     out = np.zeros(6)
     for k in range(3):
@@ -171,9 +171,9 @@ def box_scales(size: Sequence[float]) -> Array:
 
 
 def cylinder_scales(radius: float, length: float) -> Array:
-    """Return the scales of the added mass across, along and about an axis across a cylinder [m³, m³, m⁵], shape (3,).
+    """Return the scales of the added mass of a cylinder across, along, and about a transverse axis [m³, m³, m⁵], shape (3,).
 
-    Across: strips π r² L. Along: a disc, r³. About: strips of a long one and a disc, r² L³ + r⁵.
+    The scales are π r² L of strips, r³ of a disc, and r² L³ + r⁵ of strips and a disc.
     """
     return np.array([np.pi * radius**2 * length, radius**3, radius**2 * length**3 + radius**5])
 
@@ -181,8 +181,9 @@ def cylinder_scales(radius: float, length: float) -> Array:
 def tabled_box(size: Sequence[float]) -> Array:
     """Return the added mass along and about the axes of a box in a fluid of density 1 [m³, m⁵], shape (6,).
 
-    With sides a ≥ b ≥ c the table stops at c/a = 1/16. A flatter box is interpolated between that and the infinitely
-    thin plate, by its thickness; a longer bar keeps the ratios of a shorter one with its section. `size` as in `box_scales`.
+    With sides a ≥ b ≥ c, the table ends at c/a = 1/16. A flatter box is interpolated between the end of the table and an
+    infinitely thin plate over its thickness. A longer bar has the ratios of a shorter bar with the same section. `size`
+    contains the edges [m], shape (3,).
     """
     table = _tables()
     order = np.argsort(-np.asarray(size), kind="stable")
@@ -203,8 +204,9 @@ def tabled_box(size: Sequence[float]) -> Array:
 def tabled_cylinder(radius: float, length: float) -> Array:
     """Return the added mass along and about the axes of a cylinder along z, in a fluid of density 1 [m³, m⁵], shape (6,).
 
-    With x = length/diameter the table covers 1/8 to 16. A flatter one is interpolated between that and an infinitely
-    thin disc, by x; a longer one between that and strips, by 1/x, and keeps its ratio along the axis.
+    The table covers x = length/diameter from 1/8 to 16. A flatter cylinder is interpolated between the table and an infinitely
+    thin disc, over x. A longer cylinder is interpolated between the table and strips, over 1/x, with constant ratio along the
+    axis.
     """
     table = _tables()
     slenderness, rows = np.array(table["slenderness"]), np.array(table["cylinder"])
@@ -222,7 +224,7 @@ def tabled_cylinder(radius: float, length: float) -> Array:
 
 
 def cylinder_source(radius: float, length: float) -> str:
-    """Return a description of the source of the values of `tabled_cylinder`."""
+    """Return a description of the source of values from `tabled_cylinder`."""
     slenderness = _tables()["slenderness"]
     x = 0.5 * length / radius
     if x < slenderness[0]:
@@ -236,6 +238,6 @@ def _tables() -> dict:
 
 
 def _between(grid: Array, x: float) -> tuple[int, float]:
-    """Return the interval of the grid that contains x, and the fraction along it, 0 to 1; the nearest end outside."""
+    """Return the grid interval that contains x and the fraction along it, 0 to 1; outside the grid, return the nearest end."""
     k = int(np.clip(np.searchsorted(grid, x) - 1, 0, len(grid) - 2))
     return k, float(np.clip((x - grid[k]) / (grid[k + 1] - grid[k]), 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Ballast: the weight and the float for a wanted buoyancy and attitude of a vehicle."""
+"""Ballast: weight and float for a required buoyancy and attitude of a vehicle."""
 
 import math
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from ._hydrostatics import Hydrostatics, Sums, down_in_body, hydrostatics, sums_
 from ._parts import SIDES, check_angle, check_finite, check_model, configuration, part_of, solid_or_drawn
 
 LEAD, FOAM = 11_340.0, 200.0
-"""Densities of lead and of the foam of small vehicles [kg/m³]."""
+"""Densities of lead and of foam for small vehicles [kg/m³]."""
 ARM = 0.01
-"""Default height of the centre of buoyancy above that of mass, over the cube root of the volume."""
+"""Default height of the centre of buoyancy above the centre of mass, relative to the cube root of the volume."""
 LOW = 1e-3
-"""Weight of the height of a piece in its cost: for equal masses, weights go as low and floats as high as possible."""
+"""Cost of the height of a piece; for equal masses, weights are as low and floats as high as possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Weight or float."""
+    """Piece of ballast, a weight or a float."""
 
     kind: str
     """Kind: "weight" or "float"."""
@@ -36,7 +36,7 @@ class Piece:
     volume: float
     """Volume [m³]."""
     position: tuple[float, float, float]
-    """Its centre from the origin of the body, in body axes [m], shape (3,)."""
+    """Centre relative to the body origin, in body axes [m], shape (3,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,14 +44,14 @@ class Ballast:
     """Result of `ballast`."""
 
     body: str
-    """Body that carries the pieces."""
+    """Name of the body that carries the pieces."""
     pieces: tuple[Piece, ...]
-    """A weight, a float, both, or none."""
+    """Pieces: a weight, a float, both, or none."""
     model: Model
-    """The model with the pieces on it."""
+    """Model with the pieces."""
     before: Hydrostatics
     after: Hydrostatics
-    """Present hydrostatics."""
+    """Hydrostatics of the model with the pieces."""
 
     def __str__(self) -> str:
         rows = [
@@ -66,7 +66,7 @@ class Ballast:
 
 
 def _short(x: float) -> str:
-    """Return a coordinate [m] with four digits; rounding errors become 0."""
+    """Return a coordinate [m] as text with four digits; rounding errors become 0."""
     return f"{round(x, 9) + 0.0:.4g}"
 
 
@@ -83,20 +83,21 @@ def ballast(
     weight_density: float = LEAD,
     float_density: float = FOAM,
 ) -> Ballast:
-    """Minimum ballast that gives a vehicle a buoyancy and an attitude at rest, joints held; `hm.trim` finds commands instead.
+    """Return the minimum ballast for a required buoyancy and equilibrium attitude; `hm.trim` finds commands instead.
 
     With mass and first moment m, μ of the vehicle, those of the displaced water m_f, μ_f, and d down in body axes at the
-    wanted attitude: m_f − m = buoyancy/g, and μ/m − μ_f/m_f, from the centre of buoyancy to that of mass, is along d and at
-    least `stability` long. A weight and a float anywhere in a box can achieve this (a linear programme over its corners).
+    wanted attitude: m_f − m = buoyancy/g, and μ/m − μ_f/m_f, from the centre of buoyancy to the centre of mass, is along d and
+    at least `stability` long. A weight and a float inside a box fulfil this, found by a linear programme over the corners.
+    Joints are held.
 
     Args:
         model: The model, with hydrodynamics.
         body: Body that carries the ballast: the one that floats freely or one fixed to it. Defaults to the one that floats
             freely, or where that has no hydrodynamics, as an empty root link, the largest that is fixed to it.
         q: Configuration of the joints, shape (nq,); defaults to the initial one.
-        roll: Wanted roll of the body that floats freely, at rest, −π to π [rad].
-        pitch: Wanted pitch of it, −π/2 to π/2 [rad].
-        buoyancy: Wanted net force up [N].
+        roll: Required roll of the freely floating body at equilibrium, −π to π [rad].
+        pitch: Required pitch of this body at equilibrium, −π/2 to π/2 [rad].
+        buoyancy: Required net upward force [N].
         stability: Minimum height of the centre of buoyancy above the centre of mass at rest, above 0 [m]; defaults to 1 % of
             the cube root of the displaced volume, since without any height every attitude would be an equilibrium.
         box: Minimum and maximum x, y, z of ballast in the body's frame [m]; the box around the body's shapes, or
@@ -122,8 +123,8 @@ def ballast(
     water = model.world.water_density
     if not float_density < water < weight_density:
         raise ValueError(
-            f"weight_density is {weight_density:g} and float_density {float_density:g} kg/m³; the water's {water:g} must be "
-            "between"
+            f"weight_density is {weight_density:g} kg/m³ and float_density {float_density:g} kg/m³; choose values above and "
+            f"below the water density of {water:g} kg/m³"
         )
     q = configuration("ballast", model, q)
     carrier = model.bodies[index]
@@ -162,17 +163,17 @@ def ballast(
 
 
 ROUNDS = 50
-"""Maximum number of rounds for the mass of the pieces."""
+"""Maximum number of iterations for the mass of the pieces."""
 HALVINGS = 30
 """Number of bisections for the maximum stability in the box, for the error message."""
 NOTHING = 1e-9
-"""Part of the vehicle's mass below which a piece is dropped."""
+"""Fraction of the vehicle mass below which a piece is omitted."""
 
 
 def _masses(
     sums: Sums, *, lift: float, down: Array, stability: float | None, places: Array, share: Array, water: float
 ) -> Array:
-    """Return minimum masses of pieces at all places, in rounds, since m_f/m and the height depend on them [kg], shape (n,)."""
+    """Return the minimum masses of pieces at all positions [kg], shape (n,), by iteration over m_f/m and the height."""
     masses = np.zeros(len(places))
     for _ in range(ROUNDS):
         last, total = masses, sums.mass + float(masses.sum())
@@ -192,11 +193,12 @@ def _masses(
 def _programme(
     sums: Sums, lift: float, down: Array, stability: float | None, places: Array, share: Array, total: float
 ) -> Array | None:
-    """Return minimum masses of pieces at all places, with m_f/m of the last round [kg], shape (n,); None if there are none.
+    """Return the minimum masses of pieces at all positions [kg], shape (n,), or None if there is no solution.
 
-    The pieces displace `lift` [kg] more than their mass, or less; the centre of buoyancy is at least `stability` [m] above
-    that of mass, or anywhere for None. `down` (3,) and the places (n, 3) [m] are in the root's frame; `share` (n,) is the
-    displaced mass of a piece over its mass, and `total` the mass with the pieces of the last round [kg].
+    The difference between the displaced mass and the mass of the pieces is `lift` [kg]. The centre of buoyancy is at least
+    `stability` [m] above the centre of mass; None omits this condition. `down`, shape (3,), and the positions [m], shape
+    (n, 3), are in root axes. `share`, shape (n,), is the ratio of displaced mass to mass of a piece, and `total` [kg] is the
+    mass with the pieces of the last iteration.
     """
     from scipy.optimize import linprog
 
@@ -216,7 +218,7 @@ def _programme(
 
 
 def _arms(sums: Sums, scale: float, places: Array, share: Array) -> tuple[Array, Array]:
-    """Effect of a kilogram at each place on m_f (μ/m − μ_f/m_f) [m], shape (n, 3), and the present value [kg·m], shape (3,)."""
+    """Return the change of m_f (μ/m − μ_f/m_f) per kilogram at each position [m], shape (n, 3), and its value [kg·m], (3,)."""
     return (scale - share)[:, None] * places, scale * sums.moment - sums.water_moment
 
 
@@ -242,10 +244,10 @@ def _refusal(sums: Sums, lift: float, down: Array, wanted: float, places: Array,
 
 
 def _carrier(model: Model, name: str | None) -> tuple[int, int]:
-    """Return the indices of the body that floats freely, and of that which carries the ballast."""
+    """Return the indices of the freely floating body and of the body that carries the ballast."""
     roots = [i for i in range(model.nb) if model.parent[i] < 0 and isinstance(model.bodies[i].joint, joints.Free)]
     if len(roots) != 1:
-        raise ValueError(f"ballast: {model.name} has {len(roots)} bodies that float freely, must have one")
+        raise ValueError(f"ballast: {model.name} has {len(roots)} freely floating bodies, must have one")
     if name is not None and name not in model.body_names:
         raise KeyError(f"ballast: no body {name!r} in {model.name}{nearest(name, model.body_names)}")
     root = roots[0]
@@ -264,24 +266,24 @@ def _carrier(model: Model, name: str | None) -> tuple[int, int]:
         return root, root if root in wet else wet[0]
     index = model.body_index(name)
     if index not in group:
-        raise ValueError(f"ballast: body {name!r} is not fixed to {free!r}, which floats freely; give one of {names}")
+        raise ValueError(f"ballast: body {name!r} is not fixed to {free!r}, which floats freely; choose one of {names}")
     if index not in wet:
         has = "no hydrodynamics" if model.bodies[index].hydro is None else "custom hydrodynamics"
-        raise ValueError(f"ballast: body {name!r} has {has}; give body={model.body_names[wet[0]]!r}")
+        raise ValueError(f"ballast: body {name!r} has {has}; use body={model.body_names[wet[0]]!r}")
     return root, index
 
 
 def _hydro(body: Body) -> Hydro:
-    """Return the hydrodynamics of a body that ballast can change, as checked by `_carrier`."""
+    """Return the hydrodynamics of the body that carries ballast, which `_carrier` has checked."""
     assert isinstance(body.hydro, Hydro)
     return body.hydro
 
 
 def box_of(body: Body) -> tuple[Array, Array]:
-    """Return minimum and maximum x, y, z of a body in its frame [m], shape (3,) each.
+    """Return the minimum and maximum x, y, z of a body in body axes [m], shape (3,) each.
 
-    They are those of its solid shapes, else of its appearance. Without either, the box is a cube of the volume that it
-    displaces or, if it is dry, of its mass of water.
+    The box contains the solid shapes, otherwise the shapes for appearance. Without shapes, the box is a cube with the displaced
+    volume or, for a dry body, with the volume of its mass of water.
     """
     for things in solid_or_drawn(body):
         found = [part_of(x, Path()) for x in things if not isinstance(x.shape, Mesh) or x.shape.path.is_file()]
@@ -296,7 +298,7 @@ def box_of(body: Body) -> tuple[Array, Array]:
 
 
 def _loaded(body: Body, pieces: Sequence[Piece]) -> Body:
-    """The body with the pieces on it, each a ball; their added mass and drag are neglected."""
+    """Return the body with the pieces as spheres; their added mass and drag are neglected."""
     own, hydro = body.inertia, _hydro(body)
     total = rigid_inertia(own.mass, np.array(own.com), tensor_matrix(own.tensor))
     volume, moment = hydro.volume, hydro.volume * np.array(hydro.buoyancy_center)

@@ -22,41 +22,40 @@ from hydromechs.values import Array
 from ._parts import SIDES, SolidPart
 
 FLAT, FRICTION = 1.1, 0.005
-"""Coefficient of a flat face, and of friction on wetted area [-]."""
+"""Drag coefficient of a flat face, and friction coefficient of the wetted area."""
 ROUND = 0.5
-"""Coefficient of a sphere below its critical Reynolds number [-]."""
+"""Drag coefficient of a sphere below the critical Reynolds number."""
 CAPPED = 0.2
-"""Coefficient of the pressure on a cylinder with round ends along the flow [-]."""
+"""Pressure drag coefficient of a cylinder with round ends along the flow."""
 LONG_CYLINDER = 1.2
-"""Drag coefficient of an infinitely long cylinder across the flow, below its critical Reynolds number [-]."""
+"""Drag coefficient of an infinitely long cylinder across the flow, below the critical Reynolds number."""
 SHORT = ((2.0, 5.0, 10.0, 20.0, 40.0, 100.0), (0.58, 0.62, 0.68, 0.74, 0.82, 0.98))
-"""Length over diameter of a cylinder across the flow, and its coefficient relative to that of an infinite cylinder."""
+"""Ratio of length to diameter of a cylinder across the flow, and its coefficient relative to an infinite cylinder."""
 END = ((0.0, 1.0, 2.0, 4.0, 7.0), (1.12, 0.91, 0.85, 0.87, 0.99))
-"""Length over diameter of a cylinder along the flow, and its coefficient."""
+"""Ratio of length to diameter of a cylinder along the flow, and its coefficient."""
 PLATE = ((1.0, 5.0, 10.0, 20.0), (1.16, 1.20, 1.50, 1.70))
-"""Aspect ratio of a rectangular plate, and its coefficient; 1.90 if infinitely long, and the entry at 20 lies between."""
+"""Aspect ratio of a rectangular plate, and its coefficient; 1.90 is the value of an infinitely long plate."""
 DEPTH = ((0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (1.0, 0.99, 0.84, 0.75, 0.78, 0.80, 0.82))
-"""Depth of a box along the flow over √area, and its coefficient relative to that of a plate with the same face (square
-rods)."""
+"""Ratio of depth along the flow to √area of a box, and its coefficient relative to a plate with the same face (square rods)."""
 ERROR, ALONE = 0.5, 0.3
-"""Standard uncertainty of the drag of a mesh or of several parts, which shield each other, and of one simple shape."""
+"""Relative standard uncertainties of drag: of a mesh or several parts, which shield each other, and of one simple shape."""
 
 
 class DragGuess(NamedTuple):
-    """Drag of a body, and its uncertainty."""
+    """Estimated drag of a body, with its uncertainty."""
 
     elements: tuple[Any, ...]
     """Elements of `hydromechs.drag`."""
     areas: Array
-    """Coefficient times area along x, y, z of the body [m²], shape (3,)."""
+    """Drag area, coefficient times area, along x, y, z of the body [m²], shape (3,)."""
     uncertainty: float
-    """Standard uncertainty, 0 to 1."""
+    """Relative standard uncertainty, 0 to 1."""
     how: str
     """Description of the method of estimation."""
 
 
 def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:
-    """Return the drag of parts that are one body; quadratic only."""
+    """Return the quadratic drag of the parts of a body."""
     elements = tuple(_of_part(part) for part in parts)
     # coefficient times area along x, y, z of the body [m²]: twice the force over ρ v²
     along = [[-2.0 * float(element.wrench(np.eye(6)[k], 1.0)[k]) for k in range(3)] for element in elements]
@@ -68,7 +67,7 @@ def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:
 
 
 def mesh_drag(solid: Triangles, origin: Origin) -> drag.ShapeDrag:
-    """Return the drag of a mesh as that of a box of its extents."""
+    """Return the drag of a mesh, represented by a box with its extents."""
     low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
     size, middle = high - low, 0.5 * (low + high)
     vectors = solid.area_vectors

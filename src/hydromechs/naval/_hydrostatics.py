@@ -1,4 +1,4 @@
-"""Hydrostatics of a mechanism: masses, centres, the attitude at rest, and a naval architect's checks."""
+"""Hydrostatics of a mechanism: masses, centres, equilibrium attitude, and checks of stability and trim."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -14,24 +14,24 @@ from hydromechs.values import Array
 from ._parts import check_model, configuration
 
 OUT_OF_BALANCE = 0.03
-"""Net weight over weight above which a vehicle counts as heavy or light."""
+"""Ratio of net weight to weight above which a vehicle counts as heavy or light."""
 STANDS = 0.2
-"""Net weight over weight above which it is assumed to rest on the bed, where the other warnings do not apply."""
+"""Ratio of net weight to weight above which a vehicle is assumed to stand on the bed, without further warnings."""
 TENDER = 0.005
-"""Height of the centre of buoyancy above the centre of mass, over the cube root of the volume, below which a vehicle is barely
-stable."""
+"""Height of the centre of buoyancy above the centre of mass below which a vehicle is barely stable, relative to the
+cube root of the volume."""
 OUT_OF_TRIM = math.radians(2.0)
-"""Angle from the initial attitude above which a vehicle counts as out of trim [rad]."""
+"""Angle between initial and equilibrium attitude above which a vehicle counts as out of trim [rad]."""
 
 
 NEGLIGIBLE = 1e-3
-"""Share of the mass up to which a body without hydrodynamics is not reported, such as a sensor of a robot file."""
+"""Fraction of the mass up to which a body without hydrodynamics is not reported, such as a sensor in a robot file."""
 HEAVY_PART = 0.3
 """Fraction of the mass of all moving bodies above which a body in water is expected to have added mass."""
 
 
 class Sums(NamedTuple):
-    """Bodies and their displaced water, about an origin."""
+    """Sums of mass and displaced water of bodies, about an origin."""
 
     mass: float
     """Mass [kg]."""
@@ -44,7 +44,7 @@ class Sums(NamedTuple):
 
 
 def sums_of(model: Model, kin: dynamics.Kinematics, bodies: Iterable[int], p: Array, R: Array) -> Sums:
-    """Return the sums about a point p of the world, shape (3,), in axes R (to the world), shape (3, 3)."""
+    """Return the sums about a point p in world axes [m], shape (3,), in axes R; R (3, 3) rotates to world axes."""
     m = m_f = 0.0
     mu, mu_f = np.zeros(3), np.zeros(3)
     for i in bodies:
@@ -59,7 +59,7 @@ def sums_of(model: Model, kin: dynamics.Kinematics, bodies: Iterable[int], p: Ar
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hydrostatics:
-    """Return sums over bodies at a configuration, in world axes; all joints but that of the vehicle held."""
+    """Hydrostatics of bodies at a configuration, in world axes, with all joints held except the joint of the vehicle."""
 
     mass: float
     """Mass [kg]."""
@@ -70,26 +70,26 @@ class Hydrostatics:
     cob: Array
     """Centre of buoyancy [m], shape (3,); NaN without volume."""
     net_weight: float
-    """Weight in water, positive down [N]."""
+    """Weight in water: weight minus buoyancy, positive downwards [N]."""
     stability: float
-    """Height of the centre of buoyancy above the centre of mass, negative if it is below [m]; NaN without volume."""
+    """Height of the centre of buoyancy above the centre of mass, negative below [m]; NaN without volume."""
     rest: tuple[float, float]
-    """Roll and pitch at rest [rad]: buoyancy has no moment about the centre of mass, both centres are on one vertical; NaN
-    if no moment rights it there. A vehicle that is not neutral and is held at another point settles at another attitude."""
+    """Roll and pitch at equilibrium [rad], with both centres on one vertical line; NaN without a righting moment. A vehicle
+    that is not neutral and is held at another point settles at another attitude."""
     tilt: float
-    """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN if no moment rights it there."""
+    """Angle between the attitudes of the configuration and of equilibrium, 0 to π [rad]; NaN without a righting moment."""
     warnings: tuple[str, ...]
-    """Warnings: no buoyancy, heavy, light, unstable, tender, out of trim, no added mass, dry. Empty for models that cannot
-    float freely. If several roots move, those of each with its name."""
+    """Warnings: no buoyancy, heavy, light, unstable, barely stable, out of trim, no added mass, dry. Empty for models that
+    cannot float freely. With several moving roots, warnings begin with the name of the root."""
 
 
 def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] | None = None) -> Hydrostatics:
-    """Return weight, buoyancy, stability and trim of a model. If a body floats freely, bodies that cannot move are ignored.
+    """Return weight, buoyancy, stability and trim of a model. If a body floats freely, fixed bodies are ignored.
 
     Args:
         model: The model.
-        q: Configuration, shape (nq,). Defaults to the initial one.
-        bodies: Indices of the bodies to sum over, the vehicle first. Defaults to all.
+        q: Configuration, shape (nq,). Defaults to the initial configuration.
+        bodies: Indices of the bodies to include, with the vehicle first. Defaults to all bodies.
     """
     check_model("hydrostatics", model)
     q = configuration("hydrostatics", model, q)
@@ -128,7 +128,7 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
 
 
 def _of_each(model: Model, q: Array, chosen: Sequence[int]) -> tuple[str, ...]:
-    """Return the warnings about each of several independent mechanisms, with the name of its root."""
+    """Return the warnings about several independent mechanisms, each with the name of its root."""
     trees: dict[int, list[int]] = {}
     for i in chosen:
         root = i
@@ -140,14 +140,14 @@ def _of_each(model: Model, q: Array, chosen: Sequence[int]) -> tuple[str, ...]:
 
 
 def down_in_body(model: Model, roll: float, pitch: float) -> Array:
-    """Return the downward unit vector in the axes of a body with a roll and a pitch [rad], shape (3,)."""
+    """Return the downward unit vector in axes of a body with given roll and pitch [rad], shape (3,)."""
     # the world has z down (NED) or up (ENU)
     sign = float(model.world.down[2])
     return sign * np.array([-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)])
 
 
 def _rest(model: Model, arm_B: Array) -> tuple[float, float]:
-    """Return roll and pitch at which the arm from the centre of buoyancy to that of mass, in axes of the body, points down."""
+    """Return roll and pitch [rad] at which the arm [m], from the centre of buoyancy to the centre of mass, points down."""
     x, y, z = arm_B * float(model.world.down[2])
     return math.atan2(y, z), math.atan2(-x, math.hypot(y, z))
 
@@ -158,12 +158,14 @@ def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrost
     litres = f"{abs(h.mass - h.displaced_mass) / model.world.water_density * 1e3:.3g} L"
     force = f"{_three(abs(h.net_weight))} N, {abs(ratio):.0%} of its weight"
     if ratio > STANDS:
-        words = f"heavy: it sinks with {force}, like a machine that stands on the bed; to float it needs {litres} more volume"
+        words = (
+            f"heavy: it sinks with {force}, like a machine that stands on the bed; add {litres} of volume if it should float"
+        )
         return replace(h, warnings=(words, *dry))
     if ratio > OUT_OF_BALANCE:
-        out.append(f"heavy: it sinks with {force}; it needs {litres} more volume")
+        out.append(f"heavy: it sinks with {force}; add {litres} of volume")
     elif ratio < -OUT_OF_BALANCE:
-        out.append(f"light: it rises with {force}; it needs {litres} less volume, or ballast")
+        out.append(f"light: it rises with {force}; remove {litres} of volume, or add ballast")
     size = (h.displaced_mass / model.world.water_density) ** (1.0 / 3.0)
     arm = float(np.linalg.norm(h.com - h.cob))
     if arm < TENDER * size:
@@ -180,9 +182,9 @@ def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrost
 
 
 def without_buoyancy(model: Model) -> list[int]:
-    """Return the indices of moving bodies that have drag or added mass but, with all bodies fixed to them, no buoyancy.
+    """Return the indices of moving bodies that have drag or added mass, but no buoyancy, including bodies fixed to them.
 
-    Gazebo files split water this way: a plugin of the model has drag and added mass, one of the world has the buoyancy.
+    Gazebo files have this structure: a plugin of the model provides drag and added mass, a plugin of the world buoyancy.
     """
     group: list[int] = []  # for each body, the moving body to which it is fixed
     for i, body in enumerate(model.bodies):
@@ -204,7 +206,7 @@ def without_buoyancy(model: Model) -> list[int]:
 
 
 def _sinking(model: Model, chosen: Sequence[int]) -> list[str]:
-    """Return a warning about those of the chosen bodies that have drag or added mass but no buoyancy."""
+    """Return a warning about the selected bodies that have drag or added mass, but no buoyancy."""
     names = [model.body_names[i] for i in without_buoyancy(model) if i in chosen]
     if not names:
         return []
@@ -215,7 +217,7 @@ def _sinking(model: Model, chosen: Sequence[int]) -> list[str]:
 
 
 def _without_added_mass(model: Model, chosen: Sequence[int]) -> list[str]:
-    """Return a warning about those of the chosen bodies in water that carry most of the mass but have no added mass."""
+    """Return a warning about the selected bodies in water that have a large part of the mass, but no added mass."""
     moving = [model.bodies[i] for i in chosen if model.moves[i]]
     large = HEAVY_PART * sum(body.inertia.mass for body in moving)
     wet = [(body.name, body.hydro) for body in moving if isinstance(body.hydro, Hydro) and body.inertia.mass > large]
@@ -229,7 +231,7 @@ def _without_added_mass(model: Model, chosen: Sequence[int]) -> list[str]:
 
 
 def _dry(model: Model, chosen: Sequence[int]) -> list[str]:
-    """Return a warning about those of the chosen bodies that have mass but no hydrodynamics."""
+    """Return a warning about the selected bodies that have mass, but no hydrodynamics."""
     bodies = [model.bodies[i] for i in chosen if model.moves[i]]
     least = NEGLIGIBLE * sum(body.inertia.mass for body in bodies)
     dry = [body.name for body in bodies if body.hydro is None and body.inertia.mass > least]
@@ -237,5 +239,5 @@ def _dry(model: Model, chosen: Sequence[int]) -> list[str]:
 
 
 def _three(x: float) -> str:
-    """Return a number with three digits, without an exponent if it is large."""
+    """Return a number as text with three significant digits; large numbers have no exponent."""
     return f"{x:.0f}" if x >= 100.0 else f"{x:.3g}"

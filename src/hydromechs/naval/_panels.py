@@ -1,4 +1,4 @@
-"""Added mass of closed meshes by boundary elements: Capytaine, in a fluid without a surface or a bed.
+"""Added mass of closed meshes by boundary elements (Capytaine), in a fluid without surface or bed.
 
 The potential of each of the six rigid motions has the normal velocity of that motion on the body and vanishes far away; the
 added mass is its momentum, A_ij = −ρ ∮ φ_j n_i dS. Without a free surface it does not depend on frequency and is that of a body
@@ -22,37 +22,37 @@ from hydromechs.spatial import shift_inertia
 from hydromechs.values import Array
 
 ORDER = 1.5
-"""Assumed order of convergence in the panels' size."""
+"""Assumed order of convergence in the panel size."""
 CROOKED = 0.1
-"""Asymmetry above which a solution is rejected, over the largest entry of a block."""
+"""Asymmetry above which a solution is rejected, relative to the largest entry of a block."""
 ONCE = 0.03
-"""Standard uncertainty of a mesh that was solved only once, relative to the largest entry."""
+"""Standard uncertainty of a mesh with only one solution, relative to the largest entry."""
 LOST = 0.05
-"""Maximum relative loss of volume by a simpler mesh."""
+"""Maximum relative loss of volume of a simplified mesh."""
 OUT_OF_ROUND = 0.05
-"""Added inertia over added mass · volume^(2/3) below which a body counts as round."""
+"""Ratio of added inertia to added mass · volume^(2/3) below which a body counts as round."""
 MESH = ("mesh", "added mass by boundary elements")
-"""Extra with the packages, and its purpose."""
+"""Name of the extra with the required packages, and its purpose."""
 MOTIONS = ("Surge", "Sway", "Heave", "Roll", "Pitch", "Yaw")
-"""Capytaine's names of the six motions."""
+"""Names of the six motions in Capytaine."""
 
 
 class PanelMass(NamedTuple):
-    """Added mass from panels."""
+    """Added mass from boundary elements."""
 
     matrix: Array
     """Added mass about the origin of the mesh, linear first, in a fluid of density 1 [m³, m⁴, m⁵], shape (6, 6), symmetric."""
     uncertainty: float
-    """Standard uncertainty, over the largest entry of its block."""
+    """Standard uncertainty, relative to the largest entry of a block."""
     number: int
-    """Panels of the finer mesh."""
+    """Number of panels of the finer mesh."""
 
 
 def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
     """Return the added mass of a closed mesh far from all boundaries, about the origin of its frame.
 
     Args:
-        solid: The mesh.
+        solid: Closed mesh.
         count: Maximum number of panels of the finer of two meshes; the time grows with its square to cube; 2,500 panels take
             some seconds.
 
@@ -86,7 +86,7 @@ def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
 
 
 def _size(change: Array, matrix: Array, volume: float) -> float:
-    """Return the largest entry of a change, over the largest of the matrix in the block of its row and of its column."""
+    """Return the largest entry of a change, relative to the largest matrix entries in the blocks of its row and column."""
     d = np.abs(np.diag(matrix))
     linear = d[:3].max()
     # a round body turns without added inertia: errors are then compared with that of a body out of round
@@ -96,7 +96,7 @@ def _size(change: Array, matrix: Array, volume: float) -> float:
 
 
 def _simple(solid: Triangles, count: int) -> Triangles:
-    """Return a mesh with few enough triangles: the given one, or one with fewer and the same volume and centroid."""
+    """Return the mesh if it has few enough triangles, otherwise a simpler mesh with the same volume and centroid."""
     if len(solid.faces) <= 0.8 * count:
         return solid
     vertices, faces = import_extra("fast_simplification", *MESH).simplify(
@@ -114,9 +114,10 @@ def _simple(solid: Triangles, count: int) -> Triangles:
 
 
 def panels(solid: Triangles, count: int) -> Array:
-    """Return triangles of even size that cover a mesh: large ones halved across their longest edge; corners need not meet.
+    """Return triangles of similar size that cover a mesh; large triangles are halved, and corners may be on edges of others.
 
-    Returns the corners [m], shape (n, 3, 3), of at most `count` panels, unless the mesh has more triangles already.
+    Returns:
+        Corners of the panels [m], shape (n, 3, 3); n is at most `count`, unless the mesh has more triangles.
     """
     longest = np.sqrt(2.0 * np.linalg.norm(solid.area_vectors, axis=1).sum() / count)
     out = _halved(solid.corners, longest)
@@ -127,7 +128,7 @@ def panels(solid: Triangles, count: int) -> Array:
 
 
 def _halved(corners: Array, longest: float) -> Array:
-    """Return triangles halved until no edge is longer than `longest` [m]."""
+    """Return triangles, halved until all edges are at most `longest` [m]."""
     done = []
     while len(corners):
         edges = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=2)
@@ -149,7 +150,7 @@ def _quartered(corners: Array) -> Array:
 
 
 def _solved(cpt: ModuleType, corners: Array) -> Array:
-    """Return the added mass about the origin from one set of panels, density 1, shape (6, 6), not symmetrised."""
+    """Return the added mass about the origin from one set of panels at density 1, shape (6, 6), not symmetrised."""
     mesh = cpt.Mesh(
         vertices=corners.reshape(-1, 3),
         faces=np.arange(3 * len(corners)).reshape(-1, 3).tolist(),

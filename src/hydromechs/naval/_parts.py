@@ -1,4 +1,4 @@
-"""Geometry of a body as parts: boxes, ellipsoids, cylinders, capsules, closed meshes, each placed on the body; checks."""
+"""Geometry of a body as placed parts: boxes, ellipsoids, cylinders, capsules and closed meshes; checks of arguments."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from hydromechs.values import Array
 
 
 def check_model(where: str, model: Any) -> None:
-    """Reject an argument that is not a model."""
+    """Raise `TypeError` if an argument of the function `where` is not a model."""
     if not isinstance(model, Model):
         inside = isinstance(getattr(model, "model", None), Model)
         remedy = "its `.model` is one" if inside else "hydromechs.load gives one"
@@ -22,7 +22,7 @@ def check_model(where: str, model: Any) -> None:
 
 
 def configuration(where: str, model: Model, q: Array | None) -> Array:
-    """Return the given configuration, or the initial one, shape (nq,); `where` names the function in an error."""
+    """Return the given configuration or the initial configuration, shape (nq,); errors name the function `where`."""
     out = model.initial().q if q is None else np.asarray(q, dtype=float)
     if out.shape != (model.nq,):
         raise ValueError(f"{where}: q has shape {out.shape}, must have ({model.nq},), the configuration of {model.name}")
@@ -33,7 +33,7 @@ def configuration(where: str, model: Model, q: Array | None) -> Array:
 
 
 def check_finite(where: str, **values: float) -> None:
-    """Reject arguments of the function `where`, by name, that are not finite numbers."""
+    """Raise an error if a named argument of the function `where` is not a finite number."""
     for name, value in values.items():
         try:
             finite = math.isfinite(value)
@@ -44,7 +44,7 @@ def check_finite(where: str, **values: float) -> None:
 
 
 def check_angle(where: str, name: str, value: float, most: float) -> None:
-    """Reject an implausibly large angle, which may be in degrees."""
+    """Raise `ValueError` for an implausibly large angle, which may be in degrees."""
     check_finite(where, **{name: value})
     if abs(value) > most:
         raise ValueError(
@@ -54,45 +54,45 @@ def check_angle(where: str, name: str, value: float, most: float) -> None:
 
 
 POINTS = 4000
-"""Number of points in each part for the overlap of parts."""
+"""Number of sample points in each part for the overlap of parts."""
 SEED = 1
-"""Seed of those points: the same model gets the same water."""
+"""Seed of the sample points, so that results are repeatable."""
 SIDES = 16
-"""Number of sides of round parts as panels."""
+"""Number of sides of round parts in panel meshes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SolidMesh(Polyhedron):
-    """A closed mesh."""
+    """Closed mesh."""
 
     surface: Triangles
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SolidPart(Placed):
-    """A solid shape on the body."""
+    """Solid shape placed on a body."""
 
     name: str
     note: str = ""
-    """Reason why a mesh is not the one of the file; empty if it is."""
+    """Reason why the mesh differs from the file; empty if the mesh is unchanged."""
     filled: float = 1.0
-    """Fraction of its volume that the mesh of the file encloses, estimated if that is open [-]."""
+    """Fraction of the volume that the mesh in the file encloses, estimated for an open mesh."""
 
     def surface(self) -> Triangles:
-        """Return its surface as triangles in body axes; a round one is grown to have the volume of the part."""
+        """Return the surface as triangles in body axes; round surfaces are enlarged to the volume of the part."""
         own = self.shape.triangulate(SIDES).merged()
         growth = (self.shape.volume / own.integrals().volume) ** (1.0 / 3.0)
         return own.scaled(np.full(3, growth)).moved(self.origin.R, self.origin.xyz)
 
     def points(self, rng: np.random.Generator, n: int) -> Array:
-        """Return about n points in it, evenly, in body axes [m], shape (about n, 3)."""
+        """Return about n evenly distributed points inside the part, in body axes [m], shape (about n, 3)."""
         center, half = self.shape.center, self.shape.half_size
         tries = rng.uniform(-1.0, 1.0, (math.ceil(n * float(np.prod(2.0 * half)) / self.shape.volume), 3)) * half + center
         return tries[self.shape.inside(tries)] @ self.origin.R.T + self.origin.xyz
 
 
 def part_of(piece: Placed, folder: Path) -> SolidPart | None:
-    """Return the part that a shape represents; None for tubes and unbounded shapes.
+    """Return the part that a shape represents, or None for tubes and unbounded shapes.
 
     An open, folded or inverted mesh is replaced by its convex hull, with a note. `folder` is the base of mesh paths; the mesh's
     own folder takes precedence. Raises `ValueError` for a mesh that is flat or unreadable.
@@ -110,28 +110,28 @@ def part_of(piece: Placed, folder: Path) -> SolidPart | None:
     hull = SolidMesh(surface=solid.convex_hull())
     with np.errstate(invalid="ignore", divide="ignore"):  # the centroid of a surface that encloses nothing
         filled = min(1.0, abs(solid.integrals().volume) / hull.volume)
-    note = f"{problems[0].partition(';')[0]}; its convex hull is used, of which its triangles enclose about {filled:.0%}"
+    note = f"{problems[0].partition(';')[0]}; its convex hull is used; the triangles enclose about {filled:.0%} of it"
     return SolidPart(shape=hull, origin=piece.origin, name=f"convex hull of mesh {shape.file}", note=note, filled=filled)
 
 
 def solid_or_drawn(body: Body) -> tuple[list[BodyShape], list[BodyShape]]:
-    """Return the solid shapes of a body, and those for appearance only, without the boxes in place of missing meshes."""
+    """Return the solid shapes of a body, and the shapes for appearance only, without boxes that replace missing meshes."""
     known = [s for s in body.shapes if s.style != "placeholder"]
     solid, drawn = ([s for s in known if (s.roles == ("appearance",)) == seen] for seen in (False, True))
     return solid, drawn
 
 
 def read_mesh_of(path: Path) -> Triangles:
-    """Return the triangles of a mesh file; `ValueError` if it is unreadable or has none."""
+    """Return the triangles of a mesh file; raise `ValueError` if the file is unreadable or has no triangles."""
     if not path.is_file():
         raise FileNotFoundError(f"mesh {str(path)!r} does not exist; give its folder with `folder`, or the mesh in `meshes`")
     return read_triangles(path)
 
 
 def union(parts: tuple[SolidPart, ...]) -> tuple[Integrals, float, float]:
-    """Return the integrals of parts as one body, the shared fraction and the relative standard error of the volume.
+    """Return the integrals over the union of parts, the shared fraction, and the relative standard error of the volume.
 
-    What parts share counts once. With n(x) the number of parts that hold x:  V = Σ_k V_k E[1/n],  first moment
+    Shared volume counts once. With the number n(x) of parts that contain x:  V = Σ_k V_k E[1/n],  first moment
     Σ_k V_k E[x/n], over the points of part k; exact where no parts meet.
     """
     wholes = [part.integrals() for part in parts]
