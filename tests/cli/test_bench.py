@@ -137,6 +137,16 @@ def test_worlds_bench_runs_and_reports(run, study):
     assert code == 0 and "over MuJoCo's rollout, dry" in text and "not judged in a quick run" in text
 
 
+def test_contact_bench_runs_and_reports(run):
+    """Boxes rest on each other in all engines."""
+    code, text, _ = run("bench", "contact", "--quick", "--json")
+    report = json.loads(text)
+    assert code == 0 and [row["pairs"] for row in report["rows"]] == [1, 6]
+    for row in report["rows"]:
+        for engine in ("hydromechs", *({"mujoco", "dartpy"} - set(report["missing"]))):
+            assert row[f"{engine}_us"] > 0.0 and -0.1 < row[f"{engine}_depth_mm"] < 2.0
+
+
 def test_trees_bench_runs_and_reports(study):
     pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install 'hydromechs[dev]'")
     pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'hydromechs[dev]'")

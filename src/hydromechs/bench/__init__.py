@@ -14,6 +14,7 @@ __getattr__, __dir__, _later = _lazy_names(
             "crosscheck",
             "model_counts",
         ),
+        "._contact": ("measure_contact",),
         "._dynamics": ("measure_dynamics",),
         "._machine": ("machine",),
         "._index": ("STATUSES", "Shown", "tables_and_figures"),

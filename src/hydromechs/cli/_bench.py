@@ -45,6 +45,16 @@ def bench_worlds(
     print_report(measure_worlds(load(model, code=code), where=target, quick=quick), print_worlds, as_json)
 
 
+def bench_contact(
+    quick: Annotated[bool, typer.Option("--quick", help="Two cases and few steps, as a quick test.")] = False,
+    as_json: JSON = False,
+) -> None:
+    """Time steps of boxes in contact: ours, MuJoCo and DART in one run."""
+    from hydromechs.bench import measure_contact
+
+    print_report(measure_contact(quick=quick), print_contact, as_json)
+
+
 SHORT = {"semi_implicit_euler": "Euler", "rk4": "RK4"}
 """Short names of the integrators, for tables."""
 
@@ -89,6 +99,29 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
     rows = [(what, *(f"{report['compile'][when][key]:.3f}" for when in ("cold", "cached"))) for key, what in parts.items()]
     console.print(Text("\nCompile times in a new process"))
     console.print(table_of("", ">empty cache\ns", ">filled cache\ns", rows=rows))
+
+
+def print_contact(report: dict[str, Any], console: Console) -> None:
+    """Print the report of `measure_contact` as a table."""
+    print_heading(report, console)
+    console.print(
+        Text(
+            f"Dry boxes, one world on one core, steps of {1e3 * report['step_s']:g} ms.\n"
+            "CPU time of a step, minimum of 5 rounds, and how deep the lowest box sinks.\n"
+            "HydroMechs: semi-implicit Euler; the others: their defaults."
+        )
+    )
+    engines = [("hydromechs", "HydroMechs"), ("mujoco", "MuJoCo"), ("dartpy", "DART")]
+    engines = [(key, name) for key, name in engines if key not in report["missing"]]
+    rows = []
+    for row in report["rows"]:
+        times = [f"{row[f'{key}_us']:.2f} ({row[f'{key}_us'] / row['hydromechs_us']:.1f})" for key, _ in engines]
+        depths = [f"{row[f'{key}_depth_mm']:.2f}" for key, _ in engines]
+        rows.append((row["case"], row["pairs"], *times, *depths))
+    names = (*(f">{name}\nµs (ratio)" for _, name in engines), *(f">{name}\nmm" for _, name in engines))
+    console.print(table_of("", ">pairs", *names, rows=rows))
+    for name in report["missing"]:
+        console.print(Text(f"{name} is not installed; install it with: pip install 'hydromechs[dev]'"))
 
 
 def print_peers(report: dict[str, Any], console: Console) -> None:

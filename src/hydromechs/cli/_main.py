@@ -11,7 +11,7 @@ from rich.text import Text
 from hydromechs.errors import ModelError, message_of
 from hydromechs.files import printable
 
-from ._bench import bench_dynamics, bench_worlds
+from ._bench import bench_contact, bench_dynamics, bench_worlds
 from ._campaign import campaign, print_agreement, world_run
 from ._codes import count, crosscheck, export, papers
 from ._console import Console
@@ -267,6 +267,7 @@ bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure t
 app.add_typer(bench, name="bench")
 bench.command("dynamics")(bench_dynamics)
 bench.command("worlds")(bench_worlds)
+bench.command("contact")(bench_contact)
 
 app.command()(convert)
 app.command()(new)
