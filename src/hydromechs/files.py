@@ -121,7 +121,7 @@ def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Path:
         raise UnreadableFile(f"{os.fspath(path)!r} is not a path: {error}; give the path of a file") from None
     known = _known.get()
     if known is not None and digest(path) not in known:
-        raise UnreadableFile(f"{os.fspath(path)} is not a file of the run, or has changed since then")
+        raise UnreadableFile(f"{os.fspath(path)} is not a file of the run, or has changed since the run; restore it")
     return Path(path)
 
 
@@ -274,7 +274,7 @@ def check_version(path: str | os.PathLike[str], what: str, found: object, versio
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"it contains the number {text}, which must be finite")
+        raise ValueError(f"it contains the number {text}, but numbers must be finite")
     return number
 
 

@@ -348,9 +348,13 @@ def _either(words: tuple[Any, ...]) -> str:
 def check_fields(thing: Any, owner: str = "") -> None:
     """Convert the bounded fields of a frozen dataclass to floats, and check them.
 
-    Raises `FieldError` if one field is wrong, `FieldErrors` with all of them if there are several.
+    Args:
+        thing: Dataclass instance.
+        owner: Name of the object in errors. Defaults to the name of its class.
 
-    `owner`: name of the object in errors; defaults to that of its class.
+    Raises:
+        FieldError: If one field is invalid.
+        FieldErrors: If several fields are invalid; contains all errors.
     """
     errors = _conversion_errors(thing, owner)
     owner, unread = owner or type(thing).__name__, tuple(error.field for error in errors)
@@ -361,7 +365,7 @@ def check_fields(thing: Any, owner: str = "") -> None:
 
 
 class Checked:
-    """Base of a frozen dataclass whose fields need no further checks than those of `check_fields`."""
+    """Base class of frozen dataclasses whose fields are checked only by `check_fields`."""
 
     __slots__ = ()
 

@@ -243,8 +243,8 @@ def test_bad_meshes_and_names_are_rejected_together(tmp_path):
         ("x", {}, "model is 'x', must be a Model"),
         (None, {"added_mass": "shapes"}, r"added_mass is 'shapes', must be naval.FromShapes\(\) or naval.FromPanels\(\)"),
         (None, {"added_mass": naval.FromShapes}, r"added_mass is <class .*must be naval.FromShapes\(\)"),
-        (None, {"bodies": "hull"}, r"bodies is 'hull', must be names in a list: \['hull'\]"),
-        (None, {"meshes": "hull.stl"}, "meshes is 'hull.stl', must be meshes by the name of a body"),
+        (None, {"bodies": "hull"}, r"bodies is 'hull', must be a list of names: \['hull'\]"),
+        (None, {"meshes": "hull.stl"}, "meshes is 'hull.stl', must be meshes keyed by body"),
     ],
 )
 def test_arguments_of_other_kinds_are_named(model, options, words):

@@ -51,7 +51,7 @@ def test_a_height_that_no_ballast_reaches_is_rejected_with_the_one_that_it_does(
         ({"roll": -90.0}, r"roll is -90 rad.*math.radians\(-90\)"),
         ({"pitch": nan}, "pitch is nan"),
         ({"buoyancy": nan}, "buoyancy is nan"),
-        ({"buoyancy": -1e6}, r"buoyancy is -1e\+06 N, more than the vehicle weighs or displaces, 60\d\.\d N"),
+        ({"buoyancy": -1e6}, r"buoyancy is -1e\+06 N, more than the weight or displacement of the vehicle, 60\d\.\d N"),
         ({"stability": nan}, "stability is nan"),
         ({"stability": 0.0}, "stability is 0.*above 0"),
         ({"weight_density": nan}, "weight_density is nan"),

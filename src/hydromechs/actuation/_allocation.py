@@ -79,7 +79,7 @@ class Allocator:
     def __init__(self, B: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None) -> None:
         self.B = np.array(B, dtype=float)
         if self.B.ndim != 2 or not self.B.size:
-            raise ValueError(f"B has shape {self.B.shape}, must have shape (6, n) with n thrusters, n at least 1")
+            raise ValueError(f"B has shape {self.B.shape}, must be (6, n) for n thrusters, n ≥ 1")
         if not np.isfinite(self.B).all():
             raise ValueError("B contains numbers that are not finite; correct the positions and axes of the thrusters")
         m, n = self.B.shape

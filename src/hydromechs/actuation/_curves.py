@@ -32,7 +32,7 @@ class ForceCurve:
         for name in ("commands", "forces"):
             values = tuple(number(x, f"ForceCurve.{name}") for x in getattr(self, name))
             if not np.isfinite(values).all():
-                raise ValueError(f"ForceCurve.{name} holds {next(x for x in values if not np.isfinite(x))}, must be finite")
+                raise ValueError(f"ForceCurve.{name} contains {next(x for x in values if not np.isfinite(x))}, must be finite")
             object.__setattr__(self, name, values)
         n = len(self.commands)
         if n < 2 or len(self.forces) != n:

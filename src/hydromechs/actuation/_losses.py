@@ -200,7 +200,8 @@ class JointStops(InJoint):
         part = checked_part(model, self.joint, "stops need")
         if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
             raise ValueError(
-                f"stops of joint {self.joint!r}: the joint has {part.joint.nv} velocities, must have one, or be a ball joint"
+                f"stops of joint {self.joint!r}: it has {part.joint.nv} velocities, but stops require one or a ball joint; "
+                "remove the stops"
             )
         if self.acts and isinstance(part.joint, joints.Ball) and not (0.0 < self.upper < math.pi and self.lower <= 0.0):
             raise ValueError(

@@ -1,7 +1,7 @@
 """Numbers of controllers that a page can change, such as gains and setpoints.
 
-A page cannot repeat the computation of gains in Python, for example by a Riccati equation. It holds the design numbers of the
-controller (`TracedBlock.design`) at several values of the number, and switches between them.
+A page cannot repeat the computation of gains in Python, for example from a Riccati equation. The page contains the design
+numbers of the controller (`TracedBlock.design`) at several values of the number, and switches between them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ POINTS = 11
 
 
 def is_gain(scenario: Scenario, path: str) -> bool:
-    """True if a path denotes a number of a block."""
+    """Return True if a path denotes a number of a controller block."""
     try:
         return not registry.is_factor(path) and all(keys[0] == "blocks" for keys in registry.located(scenario, path))
     except KeyError:
@@ -30,7 +30,7 @@ def is_gain(scenario: Scenario, path: str) -> bool:
 
 
 def redesigned(scenario: Scenario, path: str, value: float) -> tuple[int, TracedBlock]:
-    """Return the index of the controller with another value at a path, and the prepared controller."""
+    """Return the index of the controller that a path denotes, and a prepared controller with another value at this path."""
     block = scenario.blocks[int(registry.located(scenario, path)[0][1])]
     mission = Simulation(registry.replaced(scenario, path, value)).mission
     controllers = list(scenario.controllers)
@@ -41,7 +41,7 @@ def redesigned(scenario: Scenario, path: str, value: float) -> tuple[int, Traced
 
 
 def gain_row(scenario: Scenario, sim: Simulation, path: str, low: float, high: float) -> dict[str, Any]:
-    """Return the values of a gain between two limits with the design numbers of its controller, and their first index."""
+    """Return values of a gain between two limits, the design numbers of the controller for each, and the initial index."""
     own = float(registry.value(scenario, path))
     values = sorted({own, *np.linspace(low, high, POINTS).tolist()} if low <= own <= high else np.linspace(low, high, POINTS))
     found = [redesigned(scenario, path, value) for value in values]
@@ -59,7 +59,7 @@ def gain_row(scenario: Scenario, sim: Simulation, path: str, low: float, high: f
 
 
 def set_gain(sim: Simulation, scenario: Scenario, path: str, value: float) -> None:
-    """Give a running simulation of a scenario the controller design for another value at a path."""
+    """Replace the controller design in a running simulation by the design for another value at a path."""
     number, changed = redesigned(scenario, path, value)
     assert sim.mission is not None
     own = sim.mission.parts[number].traced

@@ -46,8 +46,8 @@ class Grasp(Component):
     held: str
     """Name of the held frame or body; both frames coincide except in free directions."""
     free: tuple[Direction, ...] = ()
-    """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint, ("rx", "ry") a
-    universal joint about x of the holder and y of what it holds."""
+    """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint,
+    ("rx", "ry") a universal joint about x of the holder and y of the held frame."""
     stabilisation: NotNegative = 20.0
     """Decay rate α of drift [1/s]: error'' + 2 α error' + α² error = 0."""
     tolerance: NotNegative = 1e-3

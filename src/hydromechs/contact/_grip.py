@@ -2,10 +2,9 @@
 
     F = −s (k e + c ė),    M = −s (∂E_r/∂θ + c_r ω),    E_r = ½ Σ_k k_r,k θ_k² for small angles θ_k
 
-in the axes of the holder, where e is the position of the held frame relative to the holder's, ω its angular velocity
-relative to the holder, and s the strength, from 0 (open) to 1 (closed), which follows the command within the closing time if an
-object is within reach while the jaws close. Jaws that close without an object stay empty until they open
-again.
+in the axes of the holder, where e is the position and ω the angular velocity of the held frame relative to the holder. The
+strength s, from 0 (open) to 1 (closed), follows the command within the closing time if an object is within reach while the jaws
+close. Jaws that close without an object stay empty until they open again.
 """
 
 from collections.abc import Sequence
@@ -50,7 +49,7 @@ class Grip(Component):
     damping: Vector3
     """Damping c along x, y, z [N·s/m]."""
     turning_stiffness: Vector3 = (0.0, 0.0, 0.0)
-    """Rotational stiffness k_r about x, y, z [N·m/rad]; 0 lets the held body swing freely about an axis."""
+    """Rotational stiffness k_r about x, y, z [N·m/rad]; the held body swings freely about an axis with 0."""
     turning_damping: Vector3 = (0.0, 0.0, 0.0)
     """Rotational damping c_r about x, y, z [N·m·s/rad]."""
     reach: Positive = 0.1

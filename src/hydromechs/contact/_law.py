@@ -126,7 +126,7 @@ class DryFriction:
             μ = μ_k + (μ_s − μ_k) / (1 + (v/v_s)²),    ṡ = (f − k_t s) / c_t
 
         A component of s along the normal (after a rotation of the plane) exerts no force and decays with the time constant
-        c_t/k_t, like all of s when the surfaces separate. The loss is f · v − k_t s · ṡ.
+        c_t/k_t. When the surfaces separate, all of s decays at this rate. The loss is f · v − k_t s · ṡ.
 
         Args:
             normal: Normal force N, at least 0 [N].

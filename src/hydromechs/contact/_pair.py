@@ -133,12 +133,13 @@ class Segment:
     """Radius of the capsule [m]."""
 
     def nearest(self, other: Placed, R: Array, p: Array) -> Array:
-        """As in `PointProbe`: the t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
+        """Return the point w + t u of the axis, |t| ≤ l, that is nearest to the other axis τ e, in body axes [m], shape (3,).
 
             t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each limited to the ends
 
-        which is exact (Ericson 2005, sec. 5.1.9). At that point the distance from the other axis is stationary in t, or t is at
-        a limit, so its rate is that of the point fixed to the body.
+        Here w is the vector from the other centre to this centre. The result is exact (Ericson 2005, sec. 5.1.9). At this
+        point, the distance from the other axis is stationary in t, or t is at a limit. Therefore the rate of the distance is
+        equal to the rate for a point fixed to the body. The arguments are equal to the arguments of `PointProbe.nearest`.
         """
         half, center, direction = self.half_length, np.array(self.center), np.array(self.direction)
         w, u = p + R @ center - np.array(other.origin.xyz), R @ direction

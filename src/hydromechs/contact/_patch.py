@@ -39,10 +39,10 @@ def patch_friction(
 
         f₀ = k_t s + c_t v,  τ₀ = k_r θ + c_r ω,     (|f|/μN)² + (τ/μNR)² ≤ 1,     ṡ = (f − k_t s)/c_t,  θ̇ = (τ − k_r θ)/c_r
 
-    (f, τ) is the point of the limit surface nearest to (f₀, τ₀) in the metric of the dampers, k_r = k_t r² and c_r = c_t r²
-    with the constant radius r of the anchor. So a point of contact (R = 0) has no torque and its full sliding friction, a pure
-    spin is limited by μNR. With f = f₀/(1 + x), τ = τ₀/(1 + κx), κ = (r/R)², x follows from Newton's method for 1/√S(x), which
-    is monotonic. The loss (|f − k_t s|² + f·(f₀ − f))/c_t and its twin for the twist are not negative for any factors in 0..1.
+    Here (f, τ) is the point of the limit surface nearest to (f₀, τ₀) in the metric of the dampers, with k_r = k_t r² and
+    c_r = c_t r² for the constant radius r of the anchor. A point contact (R = 0) has full sliding friction and no torque; the
+    torque of a pure spin is limited to μNR. With f = f₀/(1 + x), τ = τ₀/(1 + κx) and κ = (r/R)², Newton's method for 1/√S(x)
+    finds x monotonically. The loss (|f − k_t s|² + f·(f₀ − f))/c_t and the corresponding loss of the twist are non-negative.
 
     Args:
         anchor: Radius r of the anchor [m].

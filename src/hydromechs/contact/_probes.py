@@ -72,7 +72,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
         rough = solid.material
         for name in points:
             if name not in model.frames:
-                raise KeyError(f"no frame {name!r} in {model.name}; frames are {', '.join(model.frames) or 'none'}")
+                raise KeyError(f"{model.name} has no frame {name!r}; frames are {', '.join(model.frames) or 'none'}")
             at, frame = model.frames[name]
             if model.moves[at]:
                 probe = PointProbe(position=frame.origin.xyz)

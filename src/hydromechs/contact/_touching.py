@@ -51,7 +51,7 @@ class Terrain(Placed, Touching):
             raise FieldError(f"terrain {self.name!r}.material", self.material, "must be a Material")
         Placed.__post_init__(self)
         if isinstance(self.shape, HeightField) and self.origin != Origin():
-            must = "must be omitted: x, y and heights of a height field are those of the world"
+            must = "must be omitted, because x, y and heights of a height field are in world axes"
             raise FieldError(f"terrain {self.name!r}.origin", self.origin, must)
 
     def owns(self, model: Model, component: Component) -> bool:
@@ -191,7 +191,7 @@ def _two(field: str, bodies: Any) -> tuple[str, str]:
 
 
 def _rigid_parts(model: Model) -> list[int]:
-    """Return for each body the first one of those that do not move relative to it, −1 for the world."""
+    """Return for each body the index of the first body to which it is rigidly connected; −1 for the world."""
     out: list[int] = []
     for at, (body, parent) in enumerate(zip(model.bodies, model.parent, strict=True)):
         out.append(at if body.joint.nv else (out[parent] if parent >= 0 else -1))

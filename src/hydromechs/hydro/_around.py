@@ -27,7 +27,7 @@ from ._sampling import AddedMassAt, DragAt, HullStrip, Shares, WetSampling, corn
 from ._surface import immersion, wetting
 
 DRY_TOLERANCE = 1e-9
-"""Regularisation of the centre of an almost dry strip, where the force vanishes."""
+"""Regularisation of the centre of an almost dry strip, whose force vanishes."""
 
 
 class Flow(NamedTuple):

@@ -1,9 +1,9 @@
 """Hydrodynamic terms in the equations of motion of each body (McMillan, Orin and McGhee 1995, eqs. 14-16, 23-27).
 
-The velocity products of added mass, −V_r ×* (M_A V_r), are those of any inertia: `dynamics.velocity_force`. They do no work and
-contain the Munk moment. All velocities in them are relative to the fluid (the paper has v once in eq. 16 but v_r in Table I; a
-body can drift freely with a current only with v_r). The term M_A (ω × v_r, 0) of eq. 16 belongs to true accelerations; it
-vanishes for derivatives of the components of V_r, which wet mechanisms use.
+The velocity products of added mass, −V_r ×* (M_A V_r), have the same form as for any inertia (`dynamics.velocity_force`). They
+do no work and contain the Munk moment. All velocities are relative to the fluid: the paper has v once in eq. 16, but v_r in
+Table I, and only v_r allows a body to drift freely with a current. The term M_A (ω × v_r, 0) of eq. 16 applies to true
+accelerations; it vanishes for derivatives of the components of V_r, which wet mechanisms use.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class WetMotion(NamedTuple):
     density: Scalar
     """Density of the water [kg/m³]."""
     wet: Scalar = 1.0
-    """Fraction of the body's volume under water, 0 to 1."""
+    """Fraction of the volume of the body under water, 0 to 1."""
     wet_moment: Array | None = None
     """First moment of the wet part about the body origin, divided by the whole volume [m], shape (3,); None for a
     submerged body."""

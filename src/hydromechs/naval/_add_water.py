@@ -135,9 +135,9 @@ def add_water(
     """
     check_model("add_water", model)
     if isinstance(bodies, str):
-        raise TypeError(f"add_water: bodies is {bodies!r}, must be names in a list: [{bodies!r}]")
+        raise TypeError(f"add_water: bodies is {bodies!r}, must be a list of names: [{bodies!r}]")
     if meshes is not None and not isinstance(meshes, Mapping):
-        raise TypeError(f"add_water: meshes is {meshes!r}, must be meshes by the name of a body: {{'hull': 'hull.stl'}}")
+        raise TypeError(f"add_water: meshes is {meshes!r}, must be meshes keyed by body: {{'hull': 'hull.stl'}}")
     if added_mass is not None and not isinstance(added_mass, AddedMassMethod):
         raise TypeError(
             f"add_water: added_mass is {added_mass!r}, must be naval.FromShapes() or naval.FromPanels(), or a custom AddedMass"
@@ -148,7 +148,7 @@ def add_water(
     for what, names in (("bodies", chosen), ("meshes", given)):
         for name in names:
             if name not in model.body_names:
-                raise KeyError(f"{what}: no body {name!r} in {model.name}{nearest(name, model.body_names)}")
+                raise KeyError(f"{what}: {model.name} has no body {name!r}{nearest(name, model.body_names)}")
     chosen += [name for name in given if name not in chosen and bodies is None]
     sinking = {model.body_names[i] for i in without_buoyancy(model)} - set(chosen) if bodies is None else set()
     chosen += sorted(sinking, key=model.body_index)
@@ -224,9 +224,9 @@ def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> 
 def _kept_note(name: str, hydro: Hydro) -> str:
     """Return the note about a body that receives a volume, with its other hydrodynamics unchanged."""
     if not hydro.added_mass:
-        done = f"its drag is kept, and it has no added mass; bodies=[{name!r}] estimates both"
+        done = f"the drag is unchanged, and there is no added mass; use bodies=[{name!r}] to estimate both"
     else:
-        done = "its added mass and drag are kept" if hydro.drag else "its added mass is kept, and it has no drag"
+        done = "its added mass and drag are kept" if hydro.drag else "the added mass is unchanged, and there is no drag"
     return f"body {name!r} had no volume, which is now estimated; {done}"
 
 

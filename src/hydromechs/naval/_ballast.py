@@ -85,16 +85,16 @@ def ballast(
 ) -> Ballast:
     """Return the minimum ballast for a required buoyancy and equilibrium attitude; `hm.trim` finds commands instead.
 
-    With mass and first moment m, μ of the vehicle, those of the displaced water m_f, μ_f, and d down in body axes at the
-    wanted attitude: m_f − m = buoyancy/g, and μ/m − μ_f/m_f, from the centre of buoyancy to the centre of mass, is along d and
-    at least `stability` long. A weight and a float inside a box fulfil this, found by a linear programme over the corners.
-    Joints are held.
+    The vehicle has the mass m and first moment μ, the displaced water m_f and μ_f, and d points down in body axes at the
+    required attitude. Then m_f − m = buoyancy/g, and μ/m − μ_f/m_f, from the centre of buoyancy to the centre of mass, is along
+    d and at least `stability` long. A weight and a float inside a box fulfil this, found by a linear programme over the
+    corners. Joints are held.
 
     Args:
         model: The model, with hydrodynamics.
-        body: Body that carries the ballast: the one that floats freely or one fixed to it. Defaults to the one that floats
-            freely, or where that has no hydrodynamics, as an empty root link, the largest that is fixed to it.
-        q: Configuration of the joints, shape (nq,); defaults to the initial one.
+        body: Name of the body that carries the ballast: the freely floating body, or a body fixed to it. Defaults to the
+            freely floating body or, if it has no hydrodynamics, the largest body fixed to it.
+        q: Configuration, shape (nq,). Defaults to the initial configuration.
         roll: Required roll of the freely floating body at equilibrium, −π to π [rad].
         pitch: Required pitch of this body at equilibrium, −π/2 to π/2 [rad].
         buoyancy: Required net upward force [N].
@@ -136,8 +136,8 @@ def ballast(
     most = max(sums.mass, sums.water) * model.world.gravity
     if abs(buoyancy) > most:
         raise ValueError(
-            f"ballast: buoyancy is {buoyancy:g} N, more than the vehicle weighs or displaces, {most:.4g} N; reduce "
-            "it, for example to 20 N for a small vehicle"
+            f"ballast: buoyancy is {buoyancy:g} N, more than the weight or displacement of the vehicle, {most:.4g} N; "
+            "reduce it, for example to 20 N for a small vehicle"
         )
     corners = np.array(list(product(*zip(low, high, strict=True))))
     places = (corners @ kin.R_WB[index].T + kin.p_WB[index] - kin.p_WB[root]) @ kin.R_WB[root]
@@ -249,7 +249,7 @@ def _carrier(model: Model, name: str | None) -> tuple[int, int]:
     if len(roots) != 1:
         raise ValueError(f"ballast: {model.name} has {len(roots)} freely floating bodies, must have one")
     if name is not None and name not in model.body_names:
-        raise KeyError(f"ballast: no body {name!r} in {model.name}{nearest(name, model.body_names)}")
+        raise KeyError(f"ballast: {model.name} has no body {name!r}{nearest(name, model.body_names)}")
     root = roots[0]
     group = [root]
     for i, body in enumerate(model.bodies):

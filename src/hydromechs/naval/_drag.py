@@ -1,13 +1,13 @@
 """Drag of a body from the projected areas of its parts.
 
-Coefficients of boxes, cylinders and spheres are those at the Reynolds numbers of vehicles (10⁴ to 10⁵), as in DNV-RP-C205
-App. E and DNV-RP-H103 App. B. Those of plates and square rods agree with another program's transcription of DNV-RP-H103
-table B-2, those of short cylinders with the table of a wind code (NBR 6123); the standard itself was not consulted. Cylinders
-along the flow and spheres were not compared. All values are estimates.
+Coefficients of boxes, cylinders and spheres apply at the Reynolds numbers of vehicles (10⁴ to 10⁵), as in DNV-RP-C205 App. E
+and DNV-RP-H103 App. B. Coefficients of plates and square rods agree with a transcription of DNV-RP-H103 table B-2 in another
+program, coefficients of short cylinders with the table of a wind code (NBR 6123); the standard itself was not consulted.
+Cylinders along the flow and spheres were not compared. All values are estimates.
 
-A mesh is a box of its extents whose faces have the drag area of its silhouettes, with a coefficient that grows from 0 for a
-needle along the flow to that of a flat face, 1.1 ⟨cos²⟩: the mean over the silhouette of the square of the angle between
-normal and flow (0.55 of a sphere, 0.73 of a cylinder across, 1.1 of a box), and friction on the wetted area.
+A mesh is represented by a box with its extents, whose faces have the drag area of the silhouettes. The coefficient is 1.1
+⟨cos²⟩ with the angle between normal and flow, averaged over the silhouette: 0 for a needle along the flow, 0.55 for a sphere,
+0.73 for a cylinder across the flow, 1.1 for a flat face. Friction on the wetted area is added.
 """
 
 from collections.abc import Sequence

@@ -1,13 +1,13 @@
 """Added mass of closed meshes by boundary elements (Capytaine), in a fluid without surface or bed.
 
 The potential of each of the six rigid motions has the normal velocity of that motion on the body and vanishes far away; the
-added mass is its momentum, A_ij = −ρ ∮ φ_j n_i dS. Without a free surface it does not depend on frequency and is that of a body
-far below the surface, which equals the one at infinite frequency.
+added mass is its momentum, A_ij = −ρ ∮ φ_j n_i dS. Without a free surface, the added mass does not depend on frequency. It is
+the added mass of a body far below the surface, which equals the added mass at infinite frequency.
 
-The problem is solved twice, on panels and on their quarters. The error of constant panels decreases with their size to a power
-of 1 (edges) to 2 (smooth bodies), so the two are extrapolated with 1.5, and their difference is the uncertainty. A mesh with
-too many triangles for that is solved once. The matrix must come out symmetric: asymmetry shows panels that are too large for
-thin parts, and is rejected.
+The problem is solved on panels and on quarters of these panels. The error of constant panels decreases with a power of the
+panel size from 1 (edges) to 2 (smooth bodies). The solutions are extrapolated with the power 1.5, and their difference is the
+uncertainty. A mesh with too many triangles for two solutions is solved once. The exact matrix is symmetric; a solution with
+large asymmetry, due to panels that are too large for thin parts, is rejected.
 """
 
 import logging
@@ -72,7 +72,7 @@ def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
     if not skew < CROOKED:
         raise ValueError(
             f"{solid.name}: {len(fine)} panels are too few for its thin parts (the added mass is asymmetric by "
-            f"{skew:.0%}); give FromPanels a larger count, or remove thin parts from the mesh"
+            f"{skew:.0%}); increase FromPanels.count, or remove thin parts from the mesh"
         )
     uncertainty = max(ONCE, skew)
     if nested:
@@ -107,7 +107,7 @@ def _simple(solid: Triangles, count: int) -> Triangles:
     if not abs(own.volume - whole.volume) < LOST * whole.volume or len(simple.faces) > 0.8 * count:
         raise ValueError(
             f"{solid.name} has {len(solid.faces)} triangles, but loses its shape at {len(simple.faces)}, which {count} panels "
-            f"allow; give FromPanels a larger count, or a simpler mesh in `meshes`"
+            f"allow; increase FromPanels.count, or use a simpler mesh in `meshes`"
         )
     growth = (whole.volume / own.volume) ** (1.0 / 3.0)
     return Triangles(whole.center + (simple.vertices - own.center) * growth, simple.faces, solid.name)

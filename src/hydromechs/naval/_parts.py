@@ -25,7 +25,7 @@ def configuration(where: str, model: Model, q: Array | None) -> Array:
     """Return the given configuration or the initial configuration, shape (nq,); errors name the function `where`."""
     out = model.initial().q if q is None else np.asarray(q, dtype=float)
     if out.shape != (model.nq,):
-        raise ValueError(f"{where}: q has shape {out.shape}, must have ({model.nq},), the configuration of {model.name}")
+        raise ValueError(f"{where}: q has shape {out.shape}, must be ({model.nq},) for {model.name}")
     if not np.isfinite(out).all():
         k = int(np.flatnonzero(~np.isfinite(out))[0])
         raise ValueError(f"{where}: q is {out[k]} at [{k}], must be finite numbers")
@@ -132,7 +132,7 @@ def union(parts: tuple[SolidPart, ...]) -> tuple[Integrals, float, float]:
     """Return the integrals over the union of parts, the shared fraction, and the relative standard error of the volume.
 
     Shared volume counts once. With the number n(x) of parts that contain x:  V = Σ_k V_k E[1/n],  first moment
-    Σ_k V_k E[x/n], over the points of part k; exact where no parts meet.
+    Σ_k V_k E[x/n], with means over the points of part k. The result is exact for parts that do not overlap.
     """
     wholes = [part.integrals() for part in parts]
     meet = [[other for other in parts if other is not part and _may_meet(part, other)] for part in parts]

@@ -163,7 +163,7 @@ def _stand_in(body: Body) -> list[Piece]:
 
 
 def _inertia_box(body: Body) -> Triangles | None:
-    """Return the uniform box with the inertia of a body; if its density is below that of air, it is scaled to water density."""
+    """Return the uniform box with the inertia of a body; a box less dense than air is scaled to the density of water."""
 
     def box(edges: tuple[float, ...]) -> Triangles:
         density = body.inertia.mass / math.prod(edges)
