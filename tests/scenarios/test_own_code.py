@@ -282,7 +282,7 @@ def test_results_of_another_shape_than_said_are_rejected():
         def act(self, now, z, u):
             return hm.Action()
 
-    with pytest.raises(ValueError, match=r"component 'h' \(Held\): its kind 'held' is reserved for recordings"):
+    with pytest.raises(ValueError, match=r"component 'h' \(Held\): the kind 'held' is reserved for recordings"):
         hm.Plant(model=model, components=[Held()])
     with pytest.raises(KeyError, match="'zz'"):
         hm.Plant(model=model, parameters=["zz"])

@@ -217,7 +217,9 @@ class Mission:
             before = f"{part.name}." if part.name else ""
             for name, unit in part.block.signals.items():
                 if before + name in self.signals:
-                    raise ValueError(f"two parts have the signal {before + name!r}; name one of the parts, such as name: arm")
+                    raise ValueError(
+                        f"two parts have the signal {before + name!r}; name one of the parts, for example with name: arm"
+                    )
                 self.signals[before + name] = unit
         first = 0 if self.sensing is None else len(self.sensing.signals)
         self._shown = _slices([len(part.block.signals) for part in self.parts], first)

@@ -354,7 +354,10 @@ def _reynolds(run: _Recorded) -> Iterator[RunWarning]:
             continue
         rate = np.linalg.norm(_ground_velocity(run, i) - run.values("fluid_velocity", i), axis=1)
         reynolds = per_speed * rate
-        text = "{item!r} reached a Reynolds number of {value} at {worst} s; the drag of smooth bodies drops above {limit}"
+        text = (
+            "{item!r} reached a Reynolds number of {value} at {worst} s; the drag of smooth bodies drops above "
+            "{limit}; reduce the coefficient"
+        )
         yield from run.warning("reynolds", body.name, reynolds - CRITICAL_REYNOLDS, reynolds, CRITICAL_REYNOLDS, "1", text)
 
 

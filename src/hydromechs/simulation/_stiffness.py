@@ -272,8 +272,8 @@ def check_length(plant: Plant, method: Integrator) -> None:
         states = plant.layout.nz - len(plant.layout.causes)
         raise UnsupportedFeature(
             f"integrator linearly_implicit: the program has about {lines:,} lines for {plant.model.nv} degrees of freedom, "
-            f"{contacts} contacts and {states} internal states, which exceeds {limit:,}; use rk4 with a shorter step, fewer "
-            "contacts, frictionless contacts, or a larger HYDROMECHS_LONGEST_PROGRAM"
+            f"{contacts} contacts and {states} internal states, but the limit is {limit:,} lines; use rk4 with a shorter step, "
+            "fewer contacts, frictionless contacts, or a larger HYDROMECHS_LONGEST_PROGRAM"
         )
 
 

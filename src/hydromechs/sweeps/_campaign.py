@@ -110,7 +110,7 @@ def run_campaign(
 ) -> CampaignResults:
     """Simulate the worlds of a campaign whose results are not yet in its folder.
 
-    The results of a world depend only on its seed, not on chunks, threads, workers and interruptions. If a campaign is
+    The results of a world depend only on its seed, not on chunks, threads, workers or interruptions. If a campaign is
     stopped by an exception such as `KeyboardInterrupt` or by a kill, all finished chunks remain; the same call resumes it.
 
     Args:

@@ -66,7 +66,7 @@ def run_sweep(
 ) -> SweepResult:
     """Run a sweep and store its results in a folder. Only missing runs of a stored sweep are simulated.
 
-    The bytes of the store do not depend on the executor, the number of workers and interruptions.
+    The bytes of the store do not depend on the executor, the number of workers or interruptions.
 
     `folder`: folder of the store. `executor`: executor of the runs; defaults to processes on this machine. `replace`: True
     to replace the results of another sweep. `progress`: function called regularly with the progress.
