@@ -66,7 +66,7 @@ def test_a_new_class_gets_its_table():
         "| key | value | default | meaning |",
         "|---|---|---|---|",
         "| `sigma` | 3 numbers ≥ 0 | required | Standard deviation along each world axis [m/s]. |",
-        "| `time_constant` | number > 0 | required | Time in which the correlation falls to 1/e [s]. |",
+        "| `time_constant` | number > 0 | required | Time after which the correlation has decreased to 1/e [s]. |",
         "| `interval` | number > 0 | required | Time between samples, an integer multiple of the step [s]; samples have the exact "
         "correlation for any interval. |",
     ]
