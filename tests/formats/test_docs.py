@@ -67,6 +67,6 @@ def test_a_new_class_gets_its_table():
         "|---|---|---|---|",
         "| `sigma` | 3 numbers ≥ 0 | required | Standard deviation along each world axis [m/s]. |",
         "| `time_constant` | number > 0 | required | Time after which the correlation has decreased to 1/e [s]. |",
-        "| `interval` | number > 0 | required | Time between samples, an integer multiple of the step [s]; samples have the exact "
-        "correlation for any interval. |",
+        "| `interval` | number > 0 | required | Interval between samples, an integer multiple of the step [s]; the correlation of "
+        "samples is exact for any interval. |",
     ]
