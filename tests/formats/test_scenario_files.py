@@ -216,6 +216,9 @@ def test_errors_are_objects():
         ("type: sphere", "type: ball", "must be one of box, sphere"),
         ("[chain.tail]", "[chain.tai]", "(did you mean 'chain.tail'?)"),
         ("[[rov.forearm, ", "[[rov.vehicle, rov.forearm, ", "must be two"),
+        ("bodies: [[rov.forearm, chain.link_1]]", "groups: [[rov.forearm]]", "at least two"),
+        ("bodies: [[rov.forearm, chain.link_1]]", "groups: [every]", "a list of body names, or all"),
+        ("bodies: [[rov.forearm, chain.link_1]]", "exclude: [[rov.forearm, chain.link_1]]", "contact.groups"),
         (
             "frames: [rov.thruster_1, rov.thruster_2]",
             "frames: [rov.thruster_1, rov.thruster_1]",
