@@ -489,7 +489,7 @@ def test_errors_of_a_mechanism_have_their_place_in_the_file():
     text = HEAD + "  b: {parent: a, joint: revolute}\n  a: {joint: free, inertia: {mass: 1}}\n"
     with pytest.raises(ModelError) as caught:
         loads(text)
-    assert [f.path for f in caught.value.faults] == [("bodies", "b", "joint")]
+    assert [f.path for f in caught.value.faults] == [("bodies", "b", "joint"), ("bodies", "a", "inertia")]
 
 
 @pytest.mark.parametrize("key", ["[key]", "\\0joint:free", ""])

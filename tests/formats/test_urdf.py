@@ -301,3 +301,19 @@ def test_details_that_no_format_carries_stand_in_the_first_comment(suffix):
     for words in ("sources", "styles of its shapes (frame)", "rounding"):
         assert words in head
     assert suffix != ".urdf" or "starts at (0.0, 0.0, 2.0" in head
+
+
+@pytest.mark.parametrize("parent", [lambda i: 0, lambda i: i - 1], ids=["star", "chain"])
+def test_point_masses_are_repaired_together(parent, monkeypatch):
+    """The model was built again after each repaired joint: minutes for 2,000 links."""
+    built = []
+    monkeypatch.setattr("hydromechs.formats._robot_parts.Model", lambda **given: built.append(1) or hm.Model(**given))
+    points = "".join(
+        f"""<link name="l{i}"><inertial><mass value="1"/></inertial></link><joint name="j{i}" type="continuous">
+        <parent link="l{parent(i)}"/><child link="l{i}"/></joint>"""
+        for i in range(1, 30)
+    )
+    inertia = '<inertia ixx="1" iyy="1" izz="1"/>'
+    text = f'<robot name="r"><link name="l0"><inertial><mass value="1"/>{inertia}</inertial></link>{points}</robot>'
+    notes = [str(note) for note in loads_robot(text).notes]
+    assert len(built) == 2 and sum("sphere of water" in note for note in notes) == 29

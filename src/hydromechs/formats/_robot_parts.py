@@ -138,7 +138,7 @@ def assembled(
         try:
             return Model(name=name, bodies=tuple(link.body for link in links), loops=tuple(loops), world=world)
         except ModelError as error:
-            if not _with_tensors(findings, links, error.faults, repaired):  # one joint is reported at a time: many rounds
+            if not _with_tensors(findings, links, error.faults, repaired):
                 for fault in error.faults:
                     of_body = fault.path[:1] == ("bodies",) and len(fault.path) > 1
                     findings.fault(links[fault.path[1]].element if of_body else at, fault.text, fault.value)
@@ -151,14 +151,18 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
     `repaired`: names of links with this repair, each at most once.
     """
     faulty = {f.path[1] for f in faults if len(f.path) > 2 and f.path[0] == "bodies" and f.path[2] != "name"}
-    parents = {link.body.name: link.body.parent for link in links}
-    roots, found = {links[i].body.name for i in faulty}, False
+    parents: dict[str | None, str | None] = {link.body.name: link.body.parent for link in links}
+    carried: dict[str | None, bool] = {None: False} | {links[i].body.name: True for i in faulty}
+    found = False
     for i, link in enumerate(links):
-        body, above, seen = link.body, link.body.name, set()
-        while above is not None and above not in roots and above not in seen:
-            seen.add(above)
-            above = parents.get(above)  # type: ignore[assignment]
-        if above in roots and body.inertia.mass > 0.0 and body.name not in repaired:
+        body, path = link.body, list[str | None]()
+        above: str | None = body.name
+        while above not in carried:
+            carried[above] = False
+            path.append(above)
+            above = parents.get(above)
+        carried |= dict.fromkeys(path, carried[above])
+        if carried[body.name] and body.inertia.mass > 0.0 and body.name not in repaired:
             mass, I = body.inertia.mass, tensor_matrix(body.inertia.tensor)
             moments = np.linalg.eigvalsh(I)
             if moments[0] > 1e-12 * moments[2]:

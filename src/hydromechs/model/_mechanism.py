@@ -47,12 +47,11 @@ def dry_faults(model: Model) -> list[Fault]:
     inertia = [np.zeros((6, 6)) if rigid is None else rigid.matrix for rigid in model.rigid]
     out: list[Fault] = []
     for q in _configurations(model).values():
-        while faults := _motions_without_inertia(model, inertia, q):
-            for fault in faults:
-                text = f"{fault.text}; its added mass acts only under water, and there is a free surface"
-                out.append(Fault(fault.path, text))
-                i = fault.path[1]
-                inertia[i] = inertia[i] + np.eye(6)  # treated as repaired, so that the next error is found
+        for fault in _motions_without_inertia(model, inertia, q):
+            text = f"{fault.text}; its added mass acts only under water, and there is a free surface"
+            out.append(Fault(fault.path, text))
+            i = fault.path[1]
+            inertia[i] = inertia[i] + np.eye(6)  # reported once
     return out
 
 
@@ -118,12 +117,15 @@ def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
 
 
 def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
-    """Return an error about the outermost joint that moves no inertia at a configuration; empty if there is none.
+    """Return errors about joints that move no inertia at a configuration, outermost first.
+
+    A joint with an error counts as repaired for the joints that carry it: its body receives a unit inertia.
 
     One pass runs from the leaves to the roots. M = Lᵀ D L is singular if a block D = Sᵀ A S is singular, where A is the
     articulated inertia of the subtree. D is compared with Sᵀ C S, where C is the composite inertia of the subtree.
     """
     articulated, composite = list(inertia), list(inertia)
+    out: list[Fault] = []
     shared: dict[int, tuple] = {}
     for i in reversed(range(model.nb)):
         at_q = [transformation(s, q) for s in model.steps[i]]
@@ -138,13 +140,15 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
                 if _relative_lowest(D, np.diag(carried)) <= 1e-13:
                     name = model.bodies[model.parent[i]].name
                     text = f"body {name!r}: a mode of its flexible link moves no mass; remove the mode"
-                    return [Fault(("bodies", model.parent[i], "flexible"), text)]
+                    out.append(Fault(("bodies", model.parent[i], "flexible"), text))
+                    continue
                 articulated[model.parent[i]] = articulated[model.parent[i]] + A - U @ np.linalg.solve(D, U.T)
             continue
         if S.shape[1]:
             body, carried = model.bodies[i], S.T @ C @ S
             if not is_small(carried):
-                return [Fault(("bodies", i, "joint"), f"body {body.name!r}: the inertia that its joint moves is {TOO_LARGE}")]
+                text = f"body {body.name!r}: the inertia that its joint moves is {TOO_LARGE}"
+                return [*out, Fault(("bodies", i, "joint"), text)]
             D = S.T @ A @ S
             if _relative_lowest(D, np.diag(carried)) <= 1e-13:
                 remedy = "set mass and tensor of the body or of a body that it carries, or make the joint fixed"
@@ -152,13 +156,15 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
                     f"body {body.name!r}: its {body.joint.kind} joint moves no inertia (mass {plain(body.inertia.mass)} kg), "
                     f"so its acceleration is undefined; {remedy}"
                 )
-                return [Fault(("bodies", i, "inertia" if body.inertia.mass else "joint"), text, remedy=remedy)]
+                out.append(Fault(("bodies", i, "inertia" if body.inertia.mass else "joint"), text, remedy=remedy))
+                A, C = A + np.eye(6), C + np.eye(6)
+                D = S.T @ A @ S
             A = A - A @ S @ np.linalg.solve(D, S.T @ A)
         parent = model.parent[i]
         if parent >= 0:
             articulated[parent] = articulated[parent] + path.inertia_back(0.5 * (A + A.T))
             composite[parent] = composite[parent] + path.inertia_back(C)
-    return []
+    return out
 
 
 def _relative_lowest(M: np.ndarray, diagonal: np.ndarray) -> float:
