@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import math
 import struct
 from dataclasses import replace
@@ -419,3 +420,27 @@ def test_meshes_of_a_converted_file_are_found_from_its_folder(tmp_path, monkeypa
     assert str(tmp_path) not in (tmp_path / "out/r.xml").read_text()
     looks = [t for t in (tmp_path / "out/again.xml").read_text().splitlines() if "<mesh" in t and str(tmp_path) in t]
     assert len(looks) == 1
+
+
+TURNS = {"quat": "1 2 0 0", "axisangle": "0 1 0 40", "euler": "0 90 20", "xyaxes": "0 1 0 0 0 1", "zaxis": "1 0.3 0"}
+
+
+def test_the_orientation_of_the_inner_default_class_replaces_other_notations():
+    """All ordered pairs of notations in an outer and an inner class, compared with MuJoCo."""
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
+    pairs = list(itertools.permutations(TURNS, 2))
+    classes = ""
+    for a, turn in TURNS.items():
+        inner = (f"<default class='{a}{b}'><site {b}='{TURNS[b]}'/></default>" for b in TURNS if b != a)
+        classes += f"<default class='{a}'><site {a}='{turn}'/>{''.join(inner)}</default>"
+    sites = "".join(f"<site name='{a}_{b}' class='{a}{b}'/>" for a, b in pairs)
+    sites += "".join(f"<site name='own_{a}_{b}' class='{a}' {b}='{TURNS[b]}'/>" for a, b in pairs)
+    body = _world(f"<body><joint/><geom size='.1'/>{sites}</body>")
+    text = body.replace("<worldbody>", f"<default>{classes}</default><worldbody>")
+    theirs = mujoco.MjModel.from_xml_string(text)
+    imported = loads_robot(text)
+    assert not [note for note in imported.notes if note.kind == "ignored"]
+    for frame in imported.model.bodies[0].frames:
+        R = np.zeros(9)
+        mujoco.mju_quat2Mat(R, theirs.site(frame.name).quat)
+        np.testing.assert_allclose(frame.origin.R, R.reshape(3, 3), atol=1e-12, err_msg=frame.name)

@@ -20,6 +20,8 @@ ACTUATORS = (
     "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor", "plugin",
 )  # fmt: skip
 """Elements of <actuator>: shorthand forms of one element, which share default values."""
+ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
+"""Attributes of which each replaces all others of outer default classes."""
 WHY = {
     "asset": "visual only",
     "camera": "models have no cameras; add a sensor on a frame",
@@ -175,7 +177,7 @@ class Document:
                 element, f"<{element.tag}>: there is no default class {name!r}; available: {known}", name, "add it in <default>"
             )
             name = "main"
-        return Item(self, element, self.classes[name].get(_group(element.tag), {}) | own)
+        return Item(self, element, _overridden(self.classes[name].get(_group(element.tag), {}), own))
 
     def see(self, element: Element) -> None:
         """Mark an element as read, so that its unused attributes are listed individually."""
@@ -228,7 +230,7 @@ class Document:
             if child.tag != "default":
                 self.see(child)
                 given = {key: _Given(value, child) for key, value in child.attributes.items()}
-                table.setdefault(_group(child.tag), {}).update(given)
+                table[_group(child.tag)] = _overridden(table.get(_group(child.tag), {}), given)
         for child in element.all("default"):
             self._default(child, name)
 
@@ -279,6 +281,12 @@ def _counted(found: list[Element]) -> str:
     parts += [", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")] if names else []
     parts += ["with " + ", ".join(f"{n} {tag}" for tag, n in inside.items())] if inside else []
     return "; ".join(parts)
+
+
+def _overridden(outer: dict[str, _Given], inner: dict[str, _Given]) -> dict[str, _Given]:
+    """Return the attributes of a default class with those of an inner class or an element."""
+    hidden = ORIENTATIONS if any(name in inner for name in ORIENTATIONS) else ()
+    return {name: given for name, given in outer.items() if name not in hidden} | inner
 
 
 def _group(tag: str) -> str:

@@ -8,10 +8,8 @@ import numpy as np
 
 from hydromechs.spatial import axis_rotation, cos_sin, planar_rotation, quaternion_matrix
 
-from ._mjcf_document import Document, Item
+from ._mjcf_document import ORIENTATIONS, Document, Item
 from ._pose import Pose
-
-ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 
 
 @dataclass(slots=True)
@@ -104,13 +102,11 @@ def _read_option(document: Document, item: Item, out: Settings) -> None:
 def pose_of(item: Item, settings: Settings) -> Pose:
     """Return the pose of a body, geom, site, frame or inertia in its parent element."""
     p = np.array(item.numbers("pos", 3, (0.0, 0.0, 0.0)))
-    own = [name for name in ORIENTATIONS if name in item.element.attributes]
-    given = own or [name for name in ORIENTATIONS if name in item]
-    if len(own) > 1:
-        item.findings.fault(item.element, f"{item.label} has {' and '.join(own)}", own, "keep one of them")
+    given = [name for name in ORIENTATIONS if name in item]
     for name in ORIENTATIONS:
-        if name in item and name not in given[:1]:
-            item.text(name)  # overridden by the element's own
+        item.text(name)  # also those that a default class overrides
+    if len(given) > 1:
+        item.findings.fault(item.place(given[0]), f"{item.label} has {' and '.join(given)}", given, "keep one of them")
     return Pose(p, _rotation(item, given[0], settings) if given else np.eye(3))
 
 
