@@ -405,7 +405,7 @@ def test_numbers_of_a_state_are_checked(here, key, text):
     state = Path("run/state.json")
     content = json.loads(state.read_text()) | {key: "HERE"}
     state.write_text(json.dumps(content).replace('"HERE"', text))
-    with pytest.raises(ValueError, match=r"state\.json.*state of a simulation"):
+    with pytest.raises(ValueError, match=r"state\.json.*(state of a simulation|simulation state)"):
         SavedState.read("run") if key == "run" else load_state(state)
 
 
