@@ -9,6 +9,8 @@ from ._callee import Argument, Callee
 from ._program import Call, Operation, Program
 from ._rolled import NUMBERS, ROW, Address, Rolled, Stage
 
+FAST_NUMBERS = 96
+"""Maximum number of a thread's numbers in shared memory: 48 KiB for 64 threads in double."""
 SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 
 
@@ -37,12 +39,24 @@ REALS = {"double": np.float64, "float": np.float32}
 
 
 class CFunctions:
-    """Functions that programs call, named on first use, for numbers of type `real`; options are those of `c_body`."""
+    """Functions that programs call, named on first use, for numbers of type `real`; options as in `c_body`.
+
+    `block`: threads of a block; functions that a program calls often get arguments and results in shared memory; 0 for none.
+    """
 
     def __init__(
-        self, real: str, *, cuda: bool = False, sincos: str | None = None, own: Mapping[str, str] | None = None
+        self,
+        real: str,
+        *,
+        cuda: bool = False,
+        sincos: str | None = None,
+        own: Mapping[str, str] | None = None,
+        block: int = 0,
     ) -> None:
-        self.real, self.cuda, self.sincos, self.own = real, cuda, sincos, own
+        self.real, self.cuda, self.sincos, self.own, self.block = real, cuda, sincos, own, block
+        self.fast_numbers = 0
+        """Numbers of a thread in shared memory."""
+        self._firsts: dict[str, int] = {}
         self.suffix = "f" if real == "float" else ""
         """Suffix of C library functions for this type."""
         self.device = "static __device__" if cuda else "static"
@@ -65,6 +79,39 @@ class CFunctions:
                 self.text.append(self._function(name, callee, body))
             self._names[key] = self._names[alike]
         return self._names[key]
+
+    def placed(self, callee: Callee, often: bool) -> tuple[str, int | None]:
+        """Return a callee's function name, and the place of its arrays in shared memory; None if it takes addresses."""
+        sizes = [a.size for a in (*callee.inputs, *callee.outputs)]
+        fits = self.block and self.fast_numbers + sum(sizes) <= FAST_NUMBERS
+        straight = isinstance(callee, Program) and not callee.calls and not callee.inline
+        key = callee.key, "fast"
+        if key not in self._names:
+            if not (often and fits and straight):
+                return self.name(callee), None
+            assert isinstance(callee, Program)
+            self._names[key] = name = f"hm_call{len(self._names)}"
+            self._firsts[name] = at = self.fast_numbers
+            arrays = [f"a{k}" for k in range(len(callee.inputs))] + [f"r{k}" for k in range(len(callee.outputs))]
+            lines = []
+            for array, size in zip(arrays, sizes, strict=True):
+                constant = "const " if array.startswith("a") else ""
+                lines += [f"{constant}{self.real} *{array} = &{self.fast(at)};", f"(void){array};"]
+                at += size
+            self.fast_numbers = at
+            lines += callee.c(self, overlapping=False, stride=self.block)
+            text = "\n".join(f"    {line}" for line in lines)
+            self.text.append(f"{self.device} __noinline__ void {name}(void)\n{{\n{text}\n}}")
+        return self._names[key], self._firsts[self._names[key]]
+
+    def fast(self, number: int) -> str:
+        """Return the expression of a number in shared memory."""
+        return f"hm_fast[{number * self.block} + threadIdx.x]"
+
+    @property
+    def fast_memory(self) -> list[str]:
+        """Definition of the shared memory."""
+        return [f"static __shared__ {self.real} hm_fast[{self.fast_numbers * self.block}];"] if self.fast_numbers else []
 
     def _function(self, name: str, callee: Callee, body: Sequence[str]) -> str:
         how = self.device

@@ -5,11 +5,15 @@ no memory, has no globals and uses only math.h of the C library. `c_test` writes
 cases.
 """
 
+from __future__ import annotations
+
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +24,7 @@ from ._backend import Backend, Case, Form, SourceFile, SourceFunction
 from ._c_calls import CFunctions, c_literal
 from ._callee import Argument
 from ._operations import KINDS
-from ._program import Program
+from ._program import Call, Program
 from ._rolled import Rolled
 
 KEYWORDS = """
@@ -39,6 +43,9 @@ MATH = """
 """
 """Names in math.h that parameters must not shadow."""
 
+SHARING = 3
+"""Number of calls of a function in a program from which its arrays are in fast memory."""
+
 RESERVED = frozenset([*KEYWORDS.split(), *MATH.split(), *(f"{name}f" for name in MATH.split())])
 
 
@@ -51,6 +58,33 @@ def c_identifier(name: str) -> str:
     return f"{out}_" if out in RESERVED or own else out
 
 
+class _Site(NamedTuple):
+    """Arrays of a call in a program: those of its arguments, then those of its results."""
+
+    function: str
+    sizes: tuple[int, ...]
+    place: int | None
+    """First number in fast memory; None for arrays."""
+    first: int
+    """Operation of the first call with the same arrays."""
+
+    @classmethod
+    def of(cls, call: Call, functions: CFunctions, often: bool, k: int) -> _Site:
+        """Return those of a call, the operation k."""
+        function, place = functions.placed(call.callee, often)
+        return cls(function, tuple(a.size for a in (*call.callee.inputs, *call.callee.outputs)), place, k)
+
+    def name(self, i: int) -> str:
+        """Return the name of an array."""
+        return f"c{self.first}_{i}"
+
+    def entry(self, functions: CFunctions | None, i: int, j: int) -> str:
+        """Return the expression of an entry of an array."""
+        if self.place is None or functions is None:
+            return f"{self.name(i)}[{j}]"
+        return functions.fast(self.place + sum(self.sizes[:i]) + j)
+
+
 def c_body(
     program: Program,
     real: str,
@@ -61,6 +95,7 @@ def c_body(
     sincos: str | None = None,
     functions: CFunctions | None = None,
     own: Mapping[str, str] | None = None,
+    overwritten: Callable[[int, int], Sequence[int]] = lambda output, entry: (),
 ) -> list[str]:
     """Return the statements of a program.
 
@@ -76,6 +111,8 @@ def c_body(
             cos.
         functions: Collection of called functions; optional if the program calls none.
         own: Expressions that override those in `KINDS`, keyed by name of operation.
+        overwritten: Function (output, entry) that returns the inputs, as indices of operations, that the store of a result
+            overwrites; they are loaded before it.
     """
     operations = program.operations
     if program.calls and functions is None:
@@ -88,14 +125,28 @@ def c_body(
     for k, row in enumerate(program.results):
         for entry, place in enumerate(row):
             places.setdefault(place, []).append((k, entry))
-    one_place = (
-        functions is not None and functions.cuda
-    )  # calls of a function share arrays, because a thread has little fast memory
-    shared: dict[str, list[int]] = {}
+    one_place = functions is not None and functions.cuda  # calls of a function share arrays: a thread has little fast memory
+    sites: dict[int, _Site] = {}
+    waiting: dict[str, list[int]] = {}  # by function, its calls that are not yet written
+    arguments: dict[int, list[int]] = {}  # calls that an operation is an argument of
     results: dict[int, list[int]] = {}
-    for k, op in enumerate(operations if one_place else ()):
+    counts = Counter(call.callee.key for call in program.calls)
+    for k in range(len(operations)) if order is None else order:
+        op = operations[k]
         if op.kind == "result":
             results.setdefault(op.a, []).append(k)
+        elif op.kind == "call" and functions is not None:
+            call = program.calls[op.value]
+            sites[k] = _Site.of(call, functions, one_place and counts[call.callee.key] >= SHARING, k)
+            earlier = waiting.setdefault(sites[k].function, [])
+            if earlier and one_place:
+                sites[k] = sites[k]._replace(first=earlier[0])
+            earlier.append(k)
+            for p in {p for row in call.arguments for p in row}:
+                arguments.setdefault(p, []).append(k)
+    declared: set[str] = set()
+    held: dict[str, dict[str, int]] = {}  # by function, the values in the arrays of its arguments
+    left: dict[str, list[int]] = {}  # by function, results of its last call
     other = {}
     if sincos:
         pairs = {(op.kind, op.a): k for k, op in enumerate(operations) if op.kind in ("sin", "cos")}
@@ -110,33 +161,50 @@ def c_body(
         op = operations[k]
         if op.kind == "const":
             return c_literal(op.value, real)
-        if k not in names:
+        if k not in names and op.kind == "result":
+            site = sites[op.a]
+            entry = site.entry(functions, len(program.calls[operations[op.a].value].arguments) + op.value[0], op.value[1])
+            if not one_place:
+                return entry
+            define(k, entry)
+        elif k not in names:
             define(k, load(*op.value))
         return names[k]
 
+    def pass_on(k: int, wanted: Collection[int]) -> None:
+        """Write some values into the arrays of a call's arguments."""
+        site, call = sites[k], program.calls[operations[k].value]
+        if site.function not in declared and site.place is None:
+            lines.extend(f"{real} {site.name(i)}[{max(1, size)}];" for i, size in enumerate(site.sizes))
+        declared.add(site.function)
+        read, known = call.callee.read_entries, held.setdefault(site.function, {})
+        for i, row in enumerate(call.arguments):
+            for j, p in enumerate(row):
+                entry = site.entry(functions, i, j)
+                if p in wanted and (read is None or (i, j) in read) and known.get(entry) != p:
+                    known[entry] = p
+                    lines.append(f"{entry} = {value(p)};")
+
     def called(k: int) -> None:
-        """Write the arrays for arguments and results of a call, and the call."""
-        call = program.calls[operations[k].value]
-        assert functions is not None
-        function = functions.name(call.callee)
-        first = shared.setdefault(function, []) if one_place else []
-        first.append(k)
-        names_in = [f"c{first[0]}_{i}" for i in range(len(call.arguments))]
-        names_out = [f"c{first[0]}_{len(names_in) + i}" for i in range(len(call.callee.outputs))]
-        for name, row in zip(names_in, call.arguments, strict=True):
-            if not one_place:
+        """Write the arrays of a call's arguments and results, and the call."""
+        site, call = sites[k], program.calls[operations[k].value]
+        n = len(call.arguments)
+        if one_place:
+            for x in left.pop(site.function, ()):
+                value(x)
+            pass_on(k, {p for row in call.arguments for p in row})
+            waiting[site.function].remove(k)
+            left[site.function] = results.get(k, [])
+        else:
+            for i, row in enumerate(call.arguments):
                 entries = ", ".join(value(p) for p in row) or zero
-                lines.append(f"const {real} {name}[{max(1, len(row))}] = {{{entries}}};")
-                continue
-            if len(first) == 1:
-                lines.append(f"{real} {name}[{max(1, len(row))}];")
-            lines.extend(f"{name}[{i}] = {value(p)};" for i, p in enumerate(row))
-        for name, a in zip(names_out, call.callee.outputs, strict=True) if len(first) == 1 else ():
-            lines.append(f"{real} {name}[{max(1, a.size)}];")
-        lines.append(f"{function}({', '.join((*names_in, *names_out))});")
-        for x in results.get(k, ()):  # before the next call
-            output, entry = operations[x].value
-            define(x, f"{names_out[output]}[{entry}]")
+                lines.append(f"const {real} {site.name(i)}[{max(1, len(row))}] = {{{entries}}};")
+            lines.extend(f"{real} {site.name(n + i)}[{max(1, size)}];" for i, size in enumerate(site.sizes[n:]))
+        lines.append(f"{site.function}({', '.join(map(site.name, range(len(site.sizes))) if site.place is None else ())});")
+        if one_place and site.place is None and not call.callee.inline:  # it may use the same fast memory
+            for function, values in held.items():
+                if function != site.function:
+                    values.clear()
 
     def emit(k: int) -> None:
         op = operations[k]
@@ -144,10 +212,6 @@ def c_body(
             called(k)
             return
         if op.kind == "result":
-            if k in names:
-                return
-            first = len(program.calls[operations[op.a].value].arguments)
-            names[k] = f"c{op.a}_{first + op.value[0]}[{op.value[1]}]"
             return
         a = value(op.a)
         b = value(op.b) if op.b >= 0 else ""
@@ -162,13 +226,19 @@ def c_body(
 
     def put(k: int) -> None:
         for output, entry in places.pop(k, ()):
-            lines.append(store(output, entry, value(k)))
+            text = value(k)
+            for x in overwritten(output, entry):
+                value(x)
+            lines.append(store(output, entry, text))
 
     for k in range(len(operations)) if order is None else order:
         if operations[k].kind not in ("const", "input"):
             emit(k)
             if order is not None:
                 put(k)
+            for call in arguments.get(k, ()) if one_place and operations[k].kind != "result" else ():
+                if waiting[sites[call].function][0] == call:
+                    pass_on(call, (k,))
     for k in list(places):
         value(k)  # all loads precede the first store
     for k in list(places):

@@ -96,6 +96,11 @@ class Callee(abc.ABC):
         return False
 
     @property
+    def read_entries(self) -> frozenset[tuple[int, int]] | None:
+        """Arguments' entries, as (argument, entry), that it reads; None for all."""
+        return None
+
+    @property
     def key(self) -> object:
         """Key of the function; callees with equal keys share one function."""
         return self

@@ -135,9 +135,9 @@ def definitions(real: str) -> str:
     return f"#undef INFINITY\n#undef NAN\n#define INFINITY {infinity}\n#define NAN {nan}\n\n{roots}{_sincos(real)}\n"
 
 
-def cuda_functions(real: str) -> CFunctions:
-    """Return a collection of functions for the GPU, with numbers of type `real` ("float" or "double")."""
-    return CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
+def cuda_functions(real: str, block: int = 0) -> CFunctions:
+    """Return a collection of functions for the GPU, in float or double (`real`); `block`: see `CFunctions`."""
+    return CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real], block=block)
 
 
 def kernel_body(
@@ -146,13 +146,17 @@ def kernel_body(
     load: Callable[[int, int], str],
     store: Callable[[int, int, str], str],
     *,
-    keep: bool = False,
+    places: Callable[[Program], Callable[[int, int], Sequence[int]]] | None = None,
 ) -> list[str]:
-    """Return the lines of a program for one thread; see `c_body`. Results are stored after all loads if `keep`."""
-    program = fused_sums(program.unpacked())
-    order = None if keep else short_lives(program)
-    how = dict(sincos=functions.sincos, functions=functions, own=functions.own)
-    return c_body(program, functions.real, load, store, order=order, **how)  # type: ignore[arg-type]
+    """Return the lines of a program for one thread; see `c_body`.
+
+    `places`: returns `overwritten` of `c_body` for a program, if results may overwrite arguments.
+    """
+    program = fused_sums(program.unpacked().without_unread())
+    how: dict[str, Any] = dict(sincos=functions.sincos, functions=functions, own=functions.own)
+    if places is not None:
+        how["overwritten"] = places(program)
+    return c_body(program, functions.real, load, store, order=short_lives(program), **how)
 
 
 def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:

@@ -42,7 +42,7 @@ class _Text:
 
     def __init__(self, routine: Routine, shared: frozenset[str]) -> None:
         self.routine, self.shared = routine, shared
-        self.functions = cuda_functions("double")
+        self.functions = cuda_functions("double", BLOCK)
         self.nodes: list[str] = []
         self.offsets: dict[str, int] = {}
         self.given: dict[str, int] = {}
@@ -103,13 +103,23 @@ class _Text:
         program = _straight(node.recipe.program())
         given = [self.places(p) for p in node.inputs]
         wanted = [self.places(p) for p in node.outputs]
-        # results are stored immediately after their computation, unless they may overlap arguments
-        clash = bool({x for row in given for x in row} & {x for row in wanted for x in row})
-        return self.statements(program, lambda a, k: given[a][k], lambda r, k, text: f"{wanted[r][k]} = {text};", keep=clash)
+        writes = {x for row in wanted for x in row}
+        clash = not writes.isdisjoint(x for row in given for x in row)
 
-    def statements(self, program: Program, load: Any, store: Any, *, keep: bool) -> list[str]:
-        """Return the statements of a program; results are stored after all loads if `keep`."""
-        return kernel_body(program, self.functions, load, store, keep=keep)
+        def places(program: Program) -> Any:
+            readers: dict[str, list[int]] = {}
+            for k, op in enumerate(program.operations):
+                if op.kind == "input":
+                    readers.setdefault(given[op.value[0]][op.value[1]], []).append(k)
+            return lambda output, entry: readers.get(wanted[output][entry], ())
+
+        return kernel_body(
+            program,
+            self.functions,
+            lambda a, k: given[a][k],
+            lambda r, k, text: f"{wanted[r][k]} = {text};",
+            places=places if clash else None,
+        )
 
     def steps(self, node: StepsNode) -> list[str]:
         """Return the statements of the steps to a goal.
@@ -134,7 +144,7 @@ class _Text:
             return f"next[{k * TILE}] = {text}; bad{k % 4} = fma({text}, 0.0, bad{k % 4});"
 
         body = ["double bad0 = 0.0, bad1 = 0.0, bad2 = 0.0, bad3 = 0.0;", "(void)number;", "(void)w;", "(void)given;"]
-        body += [*self.statements(program, load, store, keep=False), "return (bad0 + bad1) + (bad2 + bad3);"]
+        body += [*kernel_body(program, self.functions, load, store), "return (bad0 + bad1) + (bad2 + bad3);"]
         name = f"step{len(self.nodes)}"
         pointers = (
             "const double *__restrict__ old, double *__restrict__ next, const double *__restrict__ w, const double *given"
@@ -199,6 +209,7 @@ class _Text:
             [
                 f"/* {routine.name}, one thread per world; written by HydroMechs */",
                 definitions("double"),
+                *self.functions.fast_memory,
                 *self.functions.text,
                 *self.nodes,
                 f'extern "C" __global__ void __launch_bounds__({BLOCK}, {min_blocks}) routine_kernel(',

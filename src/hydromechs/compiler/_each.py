@@ -7,9 +7,12 @@ import casadi
 import numpy as np
 
 from hydromechs.spatial import where
+from hydromechs.values import Array
 
 from ._callee import Argument
-from ._symbol import TAPE, Symbol, call_on_lanes, column, symbols, when
+from ._hoist import hoist
+from ._program import Program
+from ._symbol import TAPE, Symbol, applied, call_on_lanes, column, symbols, when
 from ._trace import free_symbols, program_with_calls
 
 
@@ -72,6 +75,7 @@ def each(
         return out
     if len(program.operations) * len(points) < least:
         return [function(*point) for point in points]
+    program, around = _hoisted(program, around)
     (values,) = call_on_lanes(program, entries[:, differs], np.broadcast_to(around, (len(points), len(around))))
     out = []
     for row in values:
@@ -80,6 +84,19 @@ def each(
             filled[k] = x
         out.append(_rebuilt(result, iter(filled)))
     return out
+
+
+def _hoisted(program: Program, around: Array) -> tuple[Program, Array]:
+    """Return the program for one point, and its input `shared`, with operations on that alone moved to the enclosing trace."""
+    parts = hoist(program, "shared")
+    if all(op.kind in ("const", "input") for op in parts.before.operations):
+        return program, around
+    (values,) = parts.before.replayed([[x.sx for x in around]], casadi.SX, _no_calls, applied)
+    return parts.after, np.array([Symbol(x) for x in values], dtype=object)
+
+
+def _no_calls(callee: Any, arguments: Any) -> Any:
+    raise AssertionError("hoisted operations call nothing")
 
 
 def _same(x: Any, y: Any) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._c_calls import CFunctions
     from ._llvm_text import Emitter, Module, Results
 
-SMALL = 200
+SMALL = 120
 """Maximum number of operations of a program that CUDA inlines."""
 
 
@@ -228,19 +228,48 @@ class Program(Callee):
     def inline(self) -> bool:
         return len(self.operations) <= SMALL
 
+    @cached_property
+    def read_entries(self) -> frozenset[tuple[int, int]]:  # type: ignore[override]  # computed once
+        """Arguments' entries, as (argument, entry), that it reads."""
+        return frozenset(op.value for op in self.operations if op.kind == "input")
+
+    def without_unread(self) -> Program:
+        """Return the same program without operations whose results no result needs: arguments of calls that are not read."""
+        reads = [call.callee.read_entries for call in self.calls]
+        needed, fresh = set[int](), [k for row in self.results for k in row]
+        while fresh:
+            k = fresh.pop()
+            if k < 0 or k in needed:
+                continue
+            needed.add(k)
+            op = self.operations[k]
+            fresh += (op.a, op.b)
+            if op.kind == "call":
+                read = reads[op.value]
+                for i, row in enumerate(self.calls[op.value].arguments):
+                    fresh += [p for j, p in enumerate(row) if read is None or (i, j) in read]
+        place = {-1: -1} | dict.fromkeys(range(len(self.operations)), 0)
+        kept = [Operation("const", value=0.0)]
+        for k, op in enumerate(self.operations):
+            if k in needed:
+                place[k] = len(kept)
+                kept.append(op._replace(a=place[op.a], b=place[op.b]))
+        return self.with_operations(kept, place)
+
     def llvm(self, name: str, module: Module) -> str:
         return module.packed(name, self)
 
-    def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
+    def c(self, functions: CFunctions, *, overlapping: bool, stride: int = 1) -> list[str]:
+        """See `Callee.c`. `stride`: distance of two entries of an array."""
         from ._c_text import c_body
         from ._schedule import fused_sums, short_lives
 
-        program = fused_sums(self.unpacked()) if functions.cuda else self
+        program = fused_sums(self.unpacked().without_unread()) if functions.cuda else self
         return c_body(
             program,
             functions.real,
-            lambda k, entry: f"a{k}[{entry}]",
-            lambda k, entry, text: f"r{k}[{entry}] = {text};",
+            lambda k, entry: f"a{k}[{entry * stride}]",
+            lambda k, entry, text: f"r{k}[{entry * stride}] = {text};",
             order=None if overlapping else short_lives(program),
             sincos=functions.sincos,
             functions=functions,

@@ -93,23 +93,35 @@ def most_alive(needs: list[set[int]], order: list[int]) -> int:
 
 
 def _after_calls(program: Program, order: list[int]) -> list[int]:
-    """Return `order` with operations on call results moved up to the last required call, so that sums replace results."""
-    operations = program.operations
-    after: dict[int, int] = {}
-    dependent: set[int] = set()
-    calls = 0
+    """Return `order` with few values alive at calls of functions.
+
+    Operations on results of calls move up to the last call that they need: sums replace results. Those that a call needs move
+    down to the first call that needs them, all others after the last call.
+    """
+    calls = [
+        k
+        for k in order
+        if program.operations[k].kind == "call" and not program.calls[program.operations[k].value].callee.inline
+    ]
+    last = 2 * len(calls)
+    key = {k: 2 * i + 1 for i, k in enumerate(calls)}  # operations between calls have the even numbers
     for k in order:
-        op = operations[k]
-        if op.kind == "call" and not program.calls[op.value].callee.inline:
-            calls += 1
-            dependent.add(k)
-            after[k] = calls
-        elif op.kind != "call" and not dependent.isdisjoint((op.a, op.b)):
-            dependent.add(k)
-            after[k] = max(after.get(op.a, 0), after.get(op.b, 0))
-        else:
-            after[k] = calls
-    return sorted(order, key=after.__getitem__)
+        if k not in key and (earlier := [key[x] for x in _operands(program, k) if x in key]):
+            key[k] = (max(earlier) + 1) // 2 * 2
+    fixed = frozenset(key)
+    for k in reversed(order):
+        wanted = key.setdefault(k, last) // 2 * 2
+        for x in _operands(program, k):
+            if x not in fixed:
+                key[x] = min(key.get(x, last), wanted)
+    return sorted(order, key=key.__getitem__)
+
+
+def _operands(program: Program, k: int) -> list[int]:
+    op = program.operations[k]
+    if op.kind == "call":
+        return [x for row in program.calls[op.value].arguments for x in row]
+    return [x for x in (op.a, op.b) if x >= 0]
 
 
 SUMS = ("add", "sub", "neg")
@@ -120,7 +132,7 @@ def fused_sums(program: Program) -> Program:
 
     The chain (a b + d e) + f g needs one product and two fused operations, whereas (a b + d e) + (f g + h i) needs two
     products, two fused operations and a sum. Sums without other uses are first merged into the sum that contains them. Terms
-    that are available earlier come first.
+    that are available earlier come first, but results of calls before all others, so that sums replace them.
     """
     operations = program.operations
     uses: Counter[int] = Counter()
@@ -136,6 +148,12 @@ def fused_sums(program: Program) -> Program:
         for x in (op.a, op.b)
         if x >= 0 and operations[x].kind in SUMS and uses[x] == 1
     }
+    last_call = [0] * len(operations)  # number of the last call that a value needs; 0 for none
+    calls = 0
+    for k, op in enumerate(operations):
+        calls += op.kind == "call"
+        last_call[k] = calls if op.kind == "call" else max((last_call[x] for x in (op.a, op.b) if x >= 0), default=0)
+    never = calls + 1
     kept: list[Operation] = []
     place: dict[int, int] = {-1: -1}
 
@@ -154,8 +172,11 @@ def fused_sums(program: Program) -> Program:
         if k in inner:
             continue
         if op.kind in SUMS:
-            found = sorted(terms(k, 1), key=lambda term: (operations[term[0]].kind == "mul", term[0]))
-            first = next((term for term in found if term[1] > 0), found[0])
+            found = sorted(
+                terms(k, 1), key=lambda term: (last_call[term[0]] or never, operations[term[0]].kind == "mul", term[0])
+            )
+            called = last_call[found[0][0]] > 0
+            first = found[0] if called else next((term for term in found if term[1] > 0), found[0])
             found.remove(first)
             total, negative = place[first[0]], first[1] < 0
             for x, sign in found:
