@@ -131,6 +131,7 @@ def test_simulation_bench_runs_and_reports(study):
 
 def test_worlds_bench_runs_and_reports(run, study):
     """Ours on one lane, lanes and threads, MuJoCo's rollout, memory and share of the peak."""
+    pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'hydromechs[dev]'")
     code, text, _ = run("bench", "worlds", "--quick", "--model", "puma560")
     assert code == 0 and "one lane" in text and "MuJoCo's rollout" in text
     code, text, _ = study("goals", "worlds", "--quick")

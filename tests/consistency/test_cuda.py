@@ -86,7 +86,7 @@ def interpret(program, arrays, dtype, noise=None):
     With a generator of random numbers, `noise`, each result that is rounded is off by up to half a unit of its last place more,
     as other orders of sums and other sines round.
     """
-    flat = [np.asarray(x, dtype).reshape(len(x), -1) for x in arrays]
+    flat, n = [np.asarray(x, dtype).reshape(len(x), -1) for x in arrays], len(arrays[0])
     binary = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
     unary = {"tanh": np.tanh, "neg": np.negative, "sqrt": np.sqrt, "abs": np.abs, "sin": np.sin, "cos": np.cos}
     values = []
@@ -97,7 +97,21 @@ def interpret(program, arrays, dtype, noise=None):
         if op.kind == "input":
             values.append(flat[op.value[0]][:, op.value[1]])
             continue
-        x = binary[op.kind](values[op.a], values[op.b]) if op.kind in binary else unary[op.kind](values[op.a])
+        if op.kind == "call":
+            callee, rows = program.calls[op.value]
+            given = [
+                np.stack([values[p] for p in row], axis=1).astype(float).reshape(n, *a.shape)
+                for row, a in zip(rows, callee.inputs, strict=True)
+            ]
+            found = [callee(*(x[world] for x in given)) for world in range(n)]
+            values.append([np.stack([np.ravel(row[k]) for row in found]) for k in range(len(callee.outputs))])
+            continue
+        if op.kind == "result":
+            x = values[op.a][op.value[0]][:, op.value[1]].astype(dtype)
+        elif op.kind in binary:
+            x = binary[op.kind](values[op.a], values[op.b])
+        else:
+            x = unary[op.kind](values[op.a])
         if noise is not None and op.kind not in ("neg", "abs"):
             x = (x * (1.0 + 0.5 * np.finfo(dtype).eps * noise.uniform(-1.0, 1.0, len(x)))).astype(dtype)
         values.append(x)

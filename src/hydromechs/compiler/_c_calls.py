@@ -1,7 +1,10 @@
 """Functions that programs call in C and CUDA, each defined once as a function of arrays, and loops over rows."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +41,16 @@ REALS = {"double": np.float64, "float": np.float32}
 """NumPy types of the floating-point types of C."""
 
 
+class Placed(NamedTuple):
+    """Function whose arguments and results are in part in shared memory."""
+
+    name: str
+    fast: Mapping[tuple[int, int], int]
+    """Places in shared memory, by array and entry; results follow arguments."""
+    slow: tuple[int, ...]
+    """Arrays that the function takes by address."""
+
+
 class CFunctions:
     """Functions that programs call, named on first use, for numbers of type `real`; options as in `c_body`.
 
@@ -56,7 +69,7 @@ class CFunctions:
         self.real, self.cuda, self.sincos, self.own, self.block = real, cuda, sincos, own, block
         self.fast_numbers = 0
         """Numbers of a thread in shared memory."""
-        self._firsts: dict[str, int] = {}
+        self._placed: dict[object, Placed] = {}
         self.suffix = "f" if real == "float" else ""
         """Suffix of C library functions for this type."""
         self.device = "static __device__" if cuda else "static"
@@ -80,29 +93,29 @@ class CFunctions:
             self._names[key] = self._names[alike]
         return self._names[key]
 
-    def placed(self, callee: Callee, often: bool) -> tuple[str, int | None]:
-        """Return a callee's function name, and the place of its arrays in shared memory; None if it takes addresses."""
-        sizes = [a.size for a in (*callee.inputs, *callee.outputs)]
-        fits = self.block and self.fast_numbers + sum(sizes) <= FAST_NUMBERS
-        straight = isinstance(callee, Program) and not callee.calls and not callee.inline
+    def placed(self, callee: Callee, often: bool) -> Placed:
+        """Return the function of a callee, with numbers in shared memory if programs call it often and there is room."""
+        if not (often and self.block and isinstance(callee, Program) and not callee.inline):
+            return Placed(self.name(callee), {}, tuple(range(len(callee.inputs) + len(callee.outputs))))
         key = callee.key, "fast"
-        if key not in self._names:
-            if not (often and fits and straight):
-                return self.name(callee), None
-            assert isinstance(callee, Program)
-            self._names[key] = name = f"hm_call{len(self._names)}"
-            self._firsts[name] = at = self.fast_numbers
-            arrays = [f"a{k}" for k in range(len(callee.inputs))] + [f"r{k}" for k in range(len(callee.outputs))]
-            lines = []
-            for array, size in zip(arrays, sizes, strict=True):
-                constant = "const " if array.startswith("a") else ""
-                lines += [f"{constant}{self.real} *{array} = &{self.fast(at)};", f"(void){array};"]
-                at += size
-            self.fast_numbers = at
-            lines += callee.c(self, overlapping=False, stride=self.block)
-            text = "\n".join(f"    {line}" for line in lines)
-            self.text.append(f"{self.device} __noinline__ void {name}(void)\n{{\n{text}\n}}")
-        return self._names[key], self._firsts[self._names[key]]
+        if key not in self._placed:
+            n, read = len(callee.inputs), callee.read_entries
+            if callee.calls:
+                callee.c(self, overlapping=False)  # its own callees come first
+            entries = sorted(read) + [(n + k, j) for k, a in enumerate(callee.outputs) for j in range(a.size)]
+            room = FAST_NUMBERS - self.fast_numbers
+            fast = {entry: self.fast_numbers + k for k, entry in enumerate(entries[:room])}
+            self.fast_numbers += len(fast)
+            slow = sorted({i for i, _ in entries[room:]})
+            names = [f"a{k}" for k in range(n)] + [f"r{k}" for k in range(len(callee.outputs))]
+            given = [f"{'const ' if i < n else ''}{self.real} *{names[i]}" for i in slow]
+            body = callee.c(self, overlapping=False, fast=fast)
+            text = "\n".join(f"    {line}" for line in (*(f"(void){names[i]};" for i in slow), *body))
+            name = f"hm_call{len(self._names)}"
+            self._names[key] = name
+            self._placed[key] = Placed(name, fast, tuple(slow))
+            self.text.append(f"{self.device} __noinline__ void {name}({', '.join(given) or 'void'})\n{{\n{text}\n}}")
+        return self._placed[key]
 
     def fast(self, number: int) -> str:
         """Return the expression of a number in shared memory."""

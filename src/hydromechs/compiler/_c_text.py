@@ -21,7 +21,7 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.values import Array
 
 from ._backend import Backend, Case, Form, SourceFile, SourceFunction
-from ._c_calls import CFunctions, c_literal
+from ._c_calls import CFunctions, Placed, c_literal
 from ._callee import Argument
 from ._operations import KINDS
 from ._program import Call, Program
@@ -63,26 +63,23 @@ class _Site(NamedTuple):
 
     function: str
     sizes: tuple[int, ...]
-    place: int | None
-    """First number in fast memory; None for arrays."""
+    placed: Placed
     first: int
     """Operation of the first call with the same arrays."""
 
     @classmethod
     def of(cls, call: Call, functions: CFunctions, often: bool, k: int) -> _Site:
         """Return those of a call, the operation k."""
-        function, place = functions.placed(call.callee, often)
-        return cls(function, tuple(a.size for a in (*call.callee.inputs, *call.callee.outputs)), place, k)
+        placed = functions.placed(call.callee, often)
+        return cls(placed.name, tuple(a.size for a in (*call.callee.inputs, *call.callee.outputs)), placed, k)
 
     def name(self, i: int) -> str:
         """Return the name of an array."""
         return f"c{self.first}_{i}"
 
-    def entry(self, functions: CFunctions | None, i: int, j: int) -> str:
+    def entry(self, functions: CFunctions, i: int, j: int) -> str:
         """Return the expression of an entry of an array."""
-        if self.place is None or functions is None:
-            return f"{self.name(i)}[{j}]"
-        return functions.fast(self.place + sum(self.sizes[:i]) + j)
+        return functions.fast(self.placed.fast[i, j]) if (i, j) in self.placed.fast else f"{self.name(i)}[{j}]"
 
 
 def c_body(
@@ -174,8 +171,8 @@ def c_body(
     def pass_on(k: int, wanted: Collection[int]) -> None:
         """Write some values into the arrays of a call's arguments."""
         site, call = sites[k], program.calls[operations[k].value]
-        if site.function not in declared and site.place is None:
-            lines.extend(f"{real} {site.name(i)}[{max(1, size)}];" for i, size in enumerate(site.sizes))
+        if site.function not in declared:
+            lines.extend(f"{real} {site.name(i)}[{max(1, site.sizes[i])}];" for i in site.placed.slow)
         declared.add(site.function)
         read, known = call.callee.read_entries, held.setdefault(site.function, {})
         for i, row in enumerate(call.arguments):
@@ -200,8 +197,8 @@ def c_body(
                 entries = ", ".join(value(p) for p in row) or zero
                 lines.append(f"const {real} {site.name(i)}[{max(1, len(row))}] = {{{entries}}};")
             lines.extend(f"{real} {site.name(n + i)}[{max(1, size)}];" for i, size in enumerate(site.sizes[n:]))
-        lines.append(f"{site.function}({', '.join(map(site.name, range(len(site.sizes))) if site.place is None else ())});")
-        if one_place and site.place is None and not call.callee.inline:  # it may use the same fast memory
+        lines.append(f"{site.function}({', '.join(map(site.name, site.placed.slow))});")
+        if one_place and site.placed.slow and not call.callee.inline:  # it may use the same fast memory
             for function, values in held.items():
                 if function != site.function:
                     values.clear()

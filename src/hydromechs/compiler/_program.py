@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -259,17 +260,25 @@ class Program(Callee):
     def llvm(self, name: str, module: Module) -> str:
         return module.packed(name, self)
 
-    def c(self, functions: CFunctions, *, overlapping: bool, stride: int = 1) -> list[str]:
-        """See `Callee.c`. `stride`: distance of two entries of an array."""
+    def c(
+        self, functions: CFunctions, *, overlapping: bool, fast: Mapping[tuple[int, int], int] = MappingProxyType({})
+    ) -> list[str]:
+        """See `Callee.c`. `fast`: see `Placed`."""
         from ._c_text import c_body
         from ._schedule import fused_sums, short_lives
 
-        program = fused_sums(self.unpacked().without_unread()) if functions.cuda else self
+        program, n = fused_sums(self.unpacked().without_unread()) if functions.cuda else self, len(self.inputs)
+
+        def at(array: int, entry: int) -> str:
+            if (array, entry) in fast:
+                return functions.fast(fast[array, entry])
+            return f"a{array}[{entry}]" if array < n else f"r{array - n}[{entry}]"
+
         return c_body(
             program,
             functions.real,
-            lambda k, entry: f"a{k}[{entry * stride}]",
-            lambda k, entry, text: f"r{k}[{entry * stride}] = {text};",
+            at,
+            lambda k, entry, text: f"{at(n + k, entry)} = {text};",
             order=None if overlapping else short_lives(program),
             sincos=functions.sincos,
             functions=functions,

@@ -76,18 +76,15 @@ class Grip(Component):
         """Return the initial strength: 1 if the grip is closed with an object within reach, otherwise 0."""
         return 1.0 if self.closed and self.apart(now.model, now.kin) < 1.0 else 0.0
 
-    def apart(self, model: Model, kin: Any) -> Scalar:
-        """Return the distance between the frames, relative to the reach."""
+    def apart(self, model: Model, kin: Any) -> Any:
+        """Return the distance between the frames, relative to the reach, in one world or many."""
         a, b = (kin.p_WB[i] + kin.R_WB[i] @ p if i >= 0 else p for i, p, _ in map(model.locate, (self.holder, self.held)))
-        return norm(b - a) / self.reach
+        return norm(np.moveaxis(b - a, -1, 0)) / self.reach
 
-    def closing(self, model: Model, kin: Any) -> str:
-        apart = self.apart(model, kin)
-        if apart < 1.0:
-            return f"{self.name!r} closes on {self.held!r}"
-        return (
-            f"{self.name!r} closes without an object: {self.held!r} is {apart * self.reach:.3g} m away, reach {self.reach:g} m"
-        )
+    def closing(self, model: Model, kin: Any) -> list[str]:
+        held, far = f"{self.name!r} closes on {self.held!r}", f"{self.name!r} closes without an object: {self.held!r} is"
+        apart = np.atleast_1d(self.apart(model, kin)).tolist()
+        return [held if x < 1.0 else f"{far} {x * self.reach:.3g} m away, reach {self.reach:g} m" for x in apart]
 
     def inputs(self, model: Model) -> list[Slot]:
         return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]

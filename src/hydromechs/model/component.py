@@ -351,8 +351,11 @@ class Component(abc.ABC):
         """Recorded quantity and level of that quantity above which the switch opens; None if only events open the switch."""
         return None
 
-    def closing(self, model: Model, kin: Any) -> str | None:
-        """Return the message of an event that closes the component; None for the message of an impact."""
+    def closing(self, model: Model, kin: Any) -> Sequence[str] | None:
+        """Return the messages of an event that closes the component, one per world; None for the message of an impact.
+
+        `kin`: kinematics; its `p_WB` and `R_WB` have the shapes (worlds, 3) and (worlds, 3, 3) for each body.
+        """
         return None
 
     def order(self, model: Model) -> tuple[int, int]:

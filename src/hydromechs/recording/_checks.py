@@ -139,14 +139,17 @@ class Check:
     def results(self, values: Sequence[float], note: str = "") -> list[CheckResult]:
         """Return one result for each value of the statistic; `note` is appended to the text."""
         x, limit, text = np.asarray(values, dtype=float), self.limit, self.text + note
-        passed = np.isfinite(x)
+        rows = zip(self.passes(x).tolist(), x.tolist(), strict=True)
+        return [CheckResult(self.name, *row, limit, text, self.quantity) for row in rows]
+
+    def passes(self, values: np.ndarray) -> np.ndarray:
+        """Return True for each value of the statistic within the limits."""
+        passed = np.isfinite(values)
         if self.below is not None:
-            passed &= x < self.below
+            passed &= values < self.below
         if self.above is not None:
-            passed &= x > self.above
-        return [
-            CheckResult(self.name, *row, limit, text, self.quantity) for row in zip(passed.tolist(), x.tolist(), strict=True)
-        ]
+            passed &= values > self.above
+        return passed
 
     def over(self, start: float) -> bool:
         """True if the check applies only to times before `start` [s], as may be the case in a resumed run."""

@@ -146,13 +146,13 @@ class Event:
         if not len(which):
             return out
         p_WB, R_WB = body_poses(plant.model)([q[which]])
-        for k, p, R in zip(which.tolist(), p_WB, R_WB, strict=True):
+        kin = Kinematics((), (), (), (), (), tuple(np.moveaxis(R_WB, 1, 0)), tuple(np.moveaxis(p_WB, 1, 0)))
+        closing = {c.name: c.closing(plant.model, kin) for c in parts}
+        for i, k in enumerate(which.tolist()):
             names = [name for name in self.grasp if opened[name][k]]
-            kin = Kinematics((), (), (), (), (), tuple(R), tuple(p))
-            closing = {c.name: c.closing(plant.model, kin) for c in parts if c.name in names}
             firm = ", ".join(repr(name) for name in names if closing[name] is None)
             said = [f"{firm} closes; {lost[k]:.3g} J are lost in the impact"] if firm else []
-            out[k] = said + [text for name in names if (text := closing[name]) is not None]
+            out[k] = said + [texts[i] for name in names if (texts := closing[name]) is not None]
         return out
 
 

@@ -151,6 +151,11 @@ class Reduction:
 
     def judge(self, totals: Array) -> list[list[CheckResult]]:
         """Return the results of the checks, one list per world, from `totals`, shape (worlds, n)."""
+        columns = [c.results(x.tolist()) for c, x in zip(self.checks, self.values(totals).T, strict=True)]
+        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in totals]
+
+    def values(self, totals: Array) -> Array:
+        """Return the statistic of each check in each world, shape (worlds, checks), from `totals`, shape (worlds, n)."""
         columns = []
         for k, c in enumerate(self.checks):
             row = self._parts(totals)[0][:, k].T
@@ -158,8 +163,8 @@ class Reduction:
             if self._late(c):
                 with np.errstate(all="ignore"):
                     shift = row[SIZE + 1] + row[SIZE + 2] / row[SIZE]
-            columns.append(c.results(_Sums(*row[:SIZE]).statistic(c.statistic, shift).tolist()))
-        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in totals]
+            columns.append(_Sums(*row[:SIZE]).statistic(c.statistic, shift))
+        return np.array(columns, dtype=float).reshape(len(columns), len(totals)).T
 
     def capsized(self, totals: Array) -> Array:
         """Return True for each world in which a vehicle capsized, as in `run_warnings`, from `totals`, shape (worlds, n)."""

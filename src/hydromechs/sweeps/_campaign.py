@@ -73,6 +73,11 @@ class MissionCampaign:
         return self.duration
 
     @property
+    def lanes(self) -> int:
+        """Number of worlds per vector operation; it changes the last bits of results."""
+        return compiler.native_lanes() if self.target == compiler.NATIVE.target else 1
+
+    @property
     def quantities(self) -> tuple[str, ...]:
         """Quantities whose statistics are stored."""
         return tuple(dict.fromkeys([*(check.quantity for check in self.scenario.checks), *self.watch]))

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from hydromechs import files
-from hydromechs.compiler import native_lanes
 from hydromechs.errors import message_of
 from hydromechs.recording import checked_texts, lock_folder, unlock_folder
 from hydromechs.values import Array
@@ -118,7 +117,7 @@ class CampaignStore:
             "checks": checks,
             "quantities": list(c.quantities),
             "target": c.target,
-            "lanes": native_lanes(),
+            "lanes": c.lanes,
             "hydromechs": __version__,
             "source_hash": source_of(),
             "fingerprint": fingerprint_of_scenario(scenario),

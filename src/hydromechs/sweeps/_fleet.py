@@ -68,8 +68,7 @@ class Fleet:
         c = self.campaign
         if c.target != compiler.NATIVE.target:
             compiler.use_gpu(self.device)
-        how = dict(lanes=compiler.native_lanes(), threads=self.threads, target=c.target)  # as in replays
-        return Worlds(c.scenario, 1, watch=c.watch, samples=False, **how)
+        return Worlds(c.scenario, 1, watch=c.watch, samples=False, lanes=c.lanes, threads=self.threads, target=c.target)
 
     def compile(self) -> None:
         """Compile the worlds before the first run."""
@@ -123,11 +122,12 @@ class Fleet:
         worlds.restart(seeds)
         progress(0.0)
         worlds.run(campaign.span, lambda t: progress(t / campaign.span))
-        judged = worlds.judge()
+        reduction, totals = worlds.target.march.reduction, worlds.target.state["totals"]
+        values = reduction.values(totals)
         said: list[list[str]] = [[] for _ in range(n)]
         for m in sorted(worlds.messages, key=lambda m: (m.world, m.t)):
             said[m.world].append(f"t = {m.t:.6g} s: {m.text}")
-        passed = np.array([[r.passed for r in row] for row in judged], dtype=bool).reshape(n, -1)
+        passed = np.array([c.passes(x) for c, x in zip(reduction.checks, values.T, strict=True)], dtype=bool).reshape(-1, n).T
         ended, failed = worlds.ended, np.isin(np.arange(n), list(worlds.failed))
         found = [worlds.statistics(name) for name in campaign.quantities]
         statistics = {name: np.array([getattr(row, name) for row in found]).reshape(-1, n).T for name in PER_QUANTITY}
@@ -137,13 +137,15 @@ class Fleet:
             "failed": failed,
             "capsized": worlds.capsized & ("capsized" not in campaign.scenario.expected_warnings),
             "end_time": worlds.target.get(worlds.t),
-            "reason": np.array([_line(ended.get(k, ""), REASON) for k in range(n)], dtype=f"<U{REASON}"),
+            "reason": np.array([_line(ended[k], REASON) if k in ended else "" for k in range(n)], dtype=f"<U{REASON}"),
             "digest": np.array([digest(y) for y in worlds.target.state["y"]], dtype=np.uint64),
             "passed": passed,
-            "value": np.array([[r.value for r in row] for row in judged], dtype=float).reshape(n, -1),
+            "value": values,
             **statistics,
             "messages": np.array([len(texts) for texts in said]),
-            "message": np.array([[_line(x, TEXT) for x in [*texts, "", "", ""][:MESSAGES]] for texts in said], f"<U{TEXT}"),
+            "message": np.array(
+                [[_line(x, TEXT) if x else "" for x in [*texts, "", "", ""][:MESSAGES]] for texts in said], f"<U{TEXT}"
+            ),
         }
 
     def lost(self, seed: int, reason: str) -> Rows:

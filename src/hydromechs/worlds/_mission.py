@@ -43,8 +43,8 @@ from ._target import Home, Marched
 
 ROWS = 64
 """Maximum number of samples in one call of the compiled loop."""
-CALL = 0.1
-"""Target for the computing time of one call of the loop [s], after which Ctrl-C takes effect."""
+CALLS = {"cpu": 0.1, "cuda": 0.3}
+"""Targets for the computing time of one call of the loop [s], by target machine; after a call, Ctrl-C takes effect."""
 
 
 class MissionHome(Home):
@@ -257,7 +257,7 @@ class MissionRun(PlantRun):
             stop = min(until, next_multiple(start + min(span, (ROWS - 1) * record), grid, step))
             goal = np.tile(_grid(np.array([stop]), step), (len(now), 1))
             self._advance(goal, keep if loop.reduction is None else None)
-            span = CALL * (stop - start) / max(time.perf_counter() - begun, 1e-9)
+            span = CALLS[self.home.backend.target] * (stop - start) / max(time.perf_counter() - begun, 1e-9)
             if progress is not None:
                 progress(stop)
         failed = list(self.failed)
