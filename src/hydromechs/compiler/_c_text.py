@@ -77,8 +77,10 @@ class _Site(NamedTuple):
         """Return the name of an array."""
         return f"c{self.first}_{i}"
 
-    def entry(self, functions: CFunctions, i: int, j: int) -> str:
+    def entry(self, functions: CFunctions | None, i: int, j: int) -> str:
         """Return the expression of an entry of an array."""
+        if functions is None:
+            return f"{self.name(i)}[{j}]"
         return functions.fast(self.placed.fast[i, j]) if (i, j) in self.placed.fast else f"{self.name(i)}[{j}]"
 
 

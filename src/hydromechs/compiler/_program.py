@@ -230,7 +230,7 @@ class Program(Callee):
         return len(self.operations) <= SMALL
 
     @cached_property
-    def read_entries(self) -> frozenset[tuple[int, int]]:  # type: ignore[override]  # computed once
+    def read_entries(self) -> frozenset[tuple[int, int]]:
         """Arguments' entries, as (argument, entry), that it reads."""
         return frozenset(op.value for op in self.operations if op.kind == "input")
 
