@@ -341,7 +341,7 @@ def test_arguments():
     assert y is X
     same((y, z, m))
     for bad, message in (
-        ((x, A), "takes 3 arrays"),
+        ((x, A), "got 2 arrays; pass 3"),
         ((x[:, :2], A, s), r"x must have shape \(B, 3\)"),
         ((x[:5], A, s), "different numbers of worlds"),
         (("no", A, s), "x must be an array of numbers"),

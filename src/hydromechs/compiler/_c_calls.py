@@ -12,8 +12,8 @@ from ._callee import Argument, Callee
 from ._program import Call, Operation, Program
 from ._rolled import NUMBERS, ROW, Address, Rolled, Stage
 
-FAST_NUMBERS = 96
-"""Maximum number of a thread's numbers in shared memory: 48 KiB for 64 threads in double."""
+FAST_MEMORY = 48 * 1024
+"""Maximum shared memory of a block for arguments and results of functions [bytes]."""
 SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 
 
@@ -103,7 +103,7 @@ class CFunctions:
             if callee.calls:
                 callee.c(self, overlapping=False)  # its own callees come first
             entries = sorted(read) + [(n + k, j) for k, a in enumerate(callee.outputs) for j in range(a.size)]
-            room = FAST_NUMBERS - self.fast_numbers
+            room = FAST_MEMORY // (self.block * np.dtype(REALS[self.real]).itemsize) - self.fast_numbers
             fast = {entry: self.fast_numbers + k for k, entry in enumerate(entries[:room])}
             self.fast_numbers += len(fast)
             slow = sorted({i for i, _ in entries[room:]})

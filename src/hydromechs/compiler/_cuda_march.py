@@ -25,7 +25,7 @@ MIN_BLOCKS = {"float32": (6, 1), "float64": (1,)}
 """Minimum number of resident blocks of 64 threads per multiprocessor, to try in order; 6 blocks leave 168 registers per
 thread. On an H200, the semi-implicit step of a vehicle with 6 joints runs at 1.50e10 steps per second with 5 or 6 blocks,
 1.47e10 with 1 block (253 registers) and 1.38e10 with 8 blocks (128 registers, with spills)."""
-SPILLS = 512
+SPILLS = 400
 """Local memory per thread above which the state is stored in GPU memory [bytes]."""
 MOST_OPERATIONS = 8192
 """Maximum number of operations whose code fits into the instruction cache of 128 KiB. Synchronised threads stall together
@@ -137,7 +137,7 @@ def large_march_text(program: Program, n_state: int, precision: str) -> str:
     real = REALS[precision]
     sizes = [a.size for a in program.inputs]
     first = np.concatenate([[0], np.cumsum(sizes[:n_state])]).astype(int)
-    total, functions = int(first[-1]), cuda_functions(real)
+    total, functions = int(first[-1]), cuda_functions(real, LARGE_BLOCK)
     used = {op.value[0] for op in program.operations if op.kind == "input"}
     others = [k for k in range(n_state, len(sizes)) if k in used]
     f, zero = "f" if real == "float" else "", c_literal(0.0, real)
@@ -170,6 +170,7 @@ def large_march_text(program: Program, n_state: int, precision: str) -> str:
     lines = [
         f"/* {program.name}, many steps, one thread per world; written by HydroMechs */",
         definitions(real),
+        *functions.fast_memory,
         *functions.text,
         f"static __device__ __noinline__ {real} one_step({', '.join(given)})",
         "{",
