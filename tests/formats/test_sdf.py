@@ -196,7 +196,7 @@ LINK = f"<link name='a'><inertial><mass>1</mass>{INERTIA}</inertial></link>\n"
     ("text", "line", "words"),
     [
         (sdf(""), 1, "no <link>"),
-        (sdf(LINK + LINK), 3, "link 'a' has the name of an element in line 2"),
+        (sdf(LINK + LINK), 3, "link 'a' has the same name as the element on line 2"),
         (sdf(LINK.replace("<inertial>", "<pose relative_to='x'/><inertial>")), 2, "no frame 'x' in .*; available: a"),
         (sdf(LINK + "<joint name='j' type='hinge'><parent>a</parent><child>a</child></joint>"), 3, "type is 'hinge'"),
         (sdf(LINK + "<joint name='j' type='fixed'><parent>a</parent><child>b</child></joint>"), 3, "no link 'b'"),
@@ -207,7 +207,7 @@ LINK = f"<link name='a'><inertial><mass>1</mass>{INERTIA}</inertial></link>\n"
                 + "<frame name='f'><pose relative_to='g'/></frame>\n<frame name='g'><pose relative_to='f'/></frame>"
             ),
             1,
-            "relative to itself",
+            "depends on itself: its relative_to references form a cycle",
         ),
         (
             sdf(LINK + "<plugin filename='gz-sim-thruster-system' name='T'><joint_name>no</joint_name></plugin>"),

@@ -120,7 +120,7 @@ SERVO = "joints: {arm: {drive: {type: servo, stiffness: 20, damping: 2}}}\n"
             "arm: {drive",
             "ranges from 1.1 (hull.p) to inf (arm)",
         ),
-        ("duration: 2, step: 0.003", "run:", "record is 0.02 s, must be an integer number of steps of 0.003 s"),
+        ("duration: 2, step: 0.003", "run:", "record is 0.02 s, must be an integer multiple of the step, 0.003 s"),
         ("duration: 2, record: 0.1, step: 0.1", "run:", "step of 0.1 s"),
     ],
 )

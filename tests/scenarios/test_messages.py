@@ -107,7 +107,7 @@ def test_batches_that_do_not_fit():
         (Action(joint_forces=[JointForce(slice(6, 7), 3.0)]), r"with a joint force of shape \(\), must be \(1,\)"),
         (Action(rates=5), "with rates 5, must be a mapping"),
         (Action(energy="x", power=0.0), "with energy = 'x', must be a number"),
-        (Action(armature=[5]), "with the armature 5, must be pairs"),
+        (Action(armature=[5]), "with an armature entry 5, must be a pair"),
         (Action(constraints=[5]), r"with constraints \[5\], must be a list of constraints"),
     ],
 )

@@ -398,11 +398,11 @@ def test_nan_of_a_controller_names_the_actuator():
 
 def test_construction_errors():
     model = rover()
-    with pytest.raises(ValueError, match=r"record is 0\.015 s, must be an integer number of steps of 0\.01 s; use 0\.02 s"):
+    with pytest.raises(ValueError, match=r"record is 0\.015 s, must be an integer multiple of the step, 0\.01 s; use 0\.02 s"):
         hm.Simulation(model, step=0.01, record=0.015)
-    with pytest.raises(ValueError, match=r"period is 0\.015 s, must be an integer number of steps"):
+    with pytest.raises(ValueError, match=r"period is 0\.015 s, must be an integer multiple of the step"):
         hm.Simulation(model, step=0.01, controller=lambda s: None, period=0.015)
-    with pytest.raises(ValueError, match=r"gusts\.interval is 0\.015 s, must be an integer number of steps"):
+    with pytest.raises(ValueError, match=r"gusts\.interval is 0\.015 s, must be an integer multiple of the step"):
         hm.Simulation(
             model, step=0.01, environment=Environment(gusts=Gusts(sigma=(0.1,) * 3, time_constant=1.0, interval=0.015))
         )

@@ -400,7 +400,7 @@ def test_messages_that_come_after_a_prediction_change_it(plants):
     assert ghost.predict(5).q.tolist() == sim.state.q.tolist() != vehicle_at_rest.q.tolist()
     with pytest.raises(ValueError, match="telemetry"):
         ghost.predict(4)
-    with pytest.raises(ValueError, match="integer number of steps"):
+    with pytest.raises(ValueError, match="integer multiple of the step"):
         Ghost(sim, 0.0512)
 
 

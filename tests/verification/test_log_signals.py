@@ -118,7 +118,7 @@ def test_clocks_are_aligned(shift):
     with pytest.raises(ValueError, match="differ by 0.1 s or more; increase align.most"):
         aligned(late, late.column("roll"), log_of(), ROLL, 0.1)
     noise = replace(late, columns={"roll": np.random.default_rng(0).normal(size=len(slow))})
-    with pytest.raises(ValueError, match="correlate by .*, below 0.7"):
+    with pytest.raises(ValueError, match="the correlation of .* is at most .*, below 0.7"):
         aligned(noise, noise.column("roll"), log_of(), ROLL, 1.0)
 
 

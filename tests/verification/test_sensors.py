@@ -470,7 +470,7 @@ def test_noise_does_not_depend_on_other_sensors_or_on_the_start():
         (lambda: [JointEncoders(name="e", joints=("body",), rate=10.0)], r"joint 'body' is free; use encoders only for revolute"),
         (lambda: [Tachometer(name="n", thruster="t", full_speed=1.0, rate=1.0)], r"sensor 'n'.thruster is 't', must be the name of a thruster; available: none"),
         (lambda: [ForceTorque(name="ft", frame="body", rate=10.0)], r"'body' has no parent"),
-        (lambda: [Imu(name="imu", frame="body", rate=300.0)], r"period is 0.00333333 s, must be an integer number of steps"),
+        (lambda: [Imu(name="imu", frame="body", rate=300.0)], r"period is 0.00333333 s, must be an integer multiple of the step"),
         (list, "sensors is empty"),
     ],
 )  # fmt: skip

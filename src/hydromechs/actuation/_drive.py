@@ -84,11 +84,11 @@ class Drive(Component):
         """Return the torque on the joint [N·m] at position q [rad] and speed qd [rad/s]; x contains the internal states."""
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Return the rates of the internal states; the arguments are equal to the arguments of `force`."""
+        """Return the rates of the internal states; the arguments are those of `force`."""
         return ()
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """Return 1 if the command or torque is at a limit, otherwise 0; the arguments are equal to the arguments of `force`."""
+        """Return 1 if the command or torque is at a limit, otherwise 0; the arguments are those of `force`."""
         return outside(command, *self.limits)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:

@@ -38,7 +38,7 @@ class JointMotion(Checked, InJoint):
     motion: Motion
     """Motion as a function of time, such as `motions.Sine(...)`."""
     correction: NotNegative = 5.0
-    """Rate α at which the joint returns to its motion [1/s]."""
+    """Rate α at which deviations from the prescribed motion decay [1/s]."""
 
     @property
     def replaces(self) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def bench_worlds(
 
 
 def bench_contact(
-    quick: Annotated[bool, typer.Option("--quick", help="Two cases and few steps, as a quick test.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure only two cases with few steps, as a quick test.")] = False,
     as_json: JSON = False,
 ) -> None:
     """Time steps of boxes in contact: ours, MuJoCo and DART in one run."""

@@ -102,7 +102,12 @@ def papers(
     quick: Annotated[
         bool, typer.Option("--quick", help="Run only a few repetitions of the lift; times are approximate.")
     ] = False,
-    picture: Annotated[Path | None, typer.Option(help="File for Fig. 14 of the lifting experiment.")] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for a plot of error over computing time of the lifting experiment (Fig. 14), such as lift.png."
+        ),
+    ] = None,
     as_json: JSON = False,
 ) -> None:
     """List or reproduce tables of the reference papers.

@@ -183,7 +183,9 @@ def pilot(
     ] = None,
     distance: Annotated[
         float | None,
-        typer.Option(help="Acoustic path length [m], for the delay at a sound speed of 1500 m/s; replaces --delay."),
+        typer.Option(
+            help="Acoustic path length [m]; sets the delay for a sound speed of 1500 m/s. Cannot be combined with --delay."
+        ),
     ] = None,
     message_time: Annotated[float, typer.Option(help="Time to transmit one message [s].")] = 0.0,
     loss: Annotated[float, typer.Option(help="Probability that a message is lost, 0 to 1.")] = 0.0,

@@ -144,14 +144,14 @@ class Backend(abc.ABC):
     # -- export -------------------------------------------------------------------------------------------------------------
 
     def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:
-        """Return self-contained files, keyed by name, including a check that makes the calls in `cases`.
+        """Return self-contained files, keyed by name, including a test program that makes the calls in `cases`.
 
         `cases` is keyed by the name of the program.
         """
         raise self._unable("does not write files")
 
     def check_command(self, paths: Sequence[Path]) -> str:
-        """Return the shell command that compiles and runs the check; `paths` have the order of `files`."""
+        """Return the shell command that compiles and runs the test program; `paths` have the order of `files`."""
         raise self._unable("does not write files")
 
     def _straight(self, program: Program | Rolled) -> Program:

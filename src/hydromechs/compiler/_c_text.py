@@ -420,10 +420,10 @@ def c_test(file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> str:
 
 
 class C(Backend):
-    """Back end that writes a header, a source file and a check in C99."""
+    """Back end that writes a header, a source file and a test program in C99."""
 
     key = "c"
-    about = "C99 header, source and a check"
+    about = "C99 header, source file and test program"
     exports = True
 
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
@@ -433,7 +433,7 @@ class C(Backend):
         return c_source(SourceFile(c_identifier(program.name), (SourceFunction(self._straight(program)),)))
 
     def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:
-        """Return header, source and check; see `Backend.files`."""
+        """Return header, source file and test program; see `Backend.files`."""
         texts = c_header(file), c_source(file), c_test(file, cases)
         return dict(zip((f"{file.name}.h", f"{file.name}.c", f"{file.name}_test.c"), texts, strict=True))
 

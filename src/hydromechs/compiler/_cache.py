@@ -80,7 +80,7 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
 
 
 def _private_folder() -> Path | None:
-    """Return the cache folder, or one in the temporary folder if others can write to it; None if neither is safe."""
+    """Return the cache folder or, if other users can write to it, a temporary folder; None if neither is safe."""
     try:
         chosen = cache_folder()
     except RuntimeError:  # no home folder

@@ -28,9 +28,9 @@ TINY = 1e-30
 
 
 STATES = ("sx", "sy", "sz", "twist")
-"""Names of the states of friction."""
+"""Names of the friction states."""
 REACH = 2.0
-"""Ratio of distance to edge radius up to which gaps are exact; larger gaps are bounds."""
+"""Ratio of gap to edge radius up to which gaps are exact; larger gaps are bounds."""
 
 
 class Probe(NamedTuple):
@@ -41,7 +41,7 @@ class Probe(NamedTuple):
     normal: Array
     """Direction of the force on the first body, in the frame of the second shape, shape (3,)."""
     moment: Array
-    """Moment arm of the force direction about the origin of this frame [m], shape (3,)."""
+    """Moment of a unit force in this direction about the origin of this frame [m], shape (3,)."""
     point: Array
     """Deepest point on the surface of the feature, at which friction acts, in this frame [m], shape (3,)."""
     gap: Scalar
@@ -104,7 +104,7 @@ class ConvexPair(Pair):
 
     @cached_property
     def margin(self) -> float:
-        """Distance of bounding boxes from which on a pair is not evaluated [m]."""
+        """Distance between the bounding boxes above which a pair is not evaluated [m]."""
         return REACH * max(max(f.rim_radius, f.radius if f.edges else 0.0) for f in self.features)
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
@@ -126,7 +126,7 @@ class ConvexPair(Pair):
         return least
 
     def _apart(self, gap: Scalar, s: Array) -> _Touch:
-        """Return the forces of a pair without contact, whose anchor of friction settles; s is its state."""
+        """Return zero forces for a separated pair, and the rates at which its friction state s decays."""
         zero, friction = np.zeros(3), self.material.friction
         if friction is None:
             return _Touch(zero, zero, 0.0, gap, 0.0, 0.0, np.zeros(4))
@@ -134,7 +134,7 @@ class ConvexPair(Pair):
         return _Touch(zero, zero, 0.0, gap, free.loss, free.stored, np.array([*free.s_rate, free.twist_rate]))
 
     def _touch(self, now: Now, R: Array, p: Array, linear: Array, angular: Array, s: Array) -> _Touch:
-        """Return the forces on the first shape; its pose and motion as in `_Relative`, s the state of friction."""
+        """Return the contact for a pose and motion of the first shape, see `_Relative`, and the friction state s."""
         motion = _Motion(linear, angular)
         probes = self._probes(now, R, p, motion)
         normal = sum(x.force for x in probes)
@@ -195,7 +195,7 @@ class ConvexPair(Pair):
         return out
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Return the fast modes of a flat face, on four times the contact law."""
+        """Return the fast modes of a flat face, which rests on four contacts with the full contact law each."""
         moves = max(mobility.point(self.body, np.array(self.probe.center)), 1e-300)
         if self.other is not None:
             moves += mobility.point(self.other, np.array(self.solid.origin.xyz))
@@ -229,7 +229,7 @@ class _Touch(NamedTuple):
     force: Array
     """Force on the first shape [N], shape (3,)."""
     moment: Array
-    """Its moment about the origin of the frame [N·m], shape (3,)."""
+    """Moment of this force about the origin of the frame [N·m], shape (3,)."""
     normal: Scalar
     """Normal force [N]."""
     gap: Scalar
@@ -239,7 +239,7 @@ class _Touch(NamedTuple):
     stored: Scalar
     """Energy stored [J]."""
     rates: Array
-    """Rates of the anchor of friction [m/s, rad/s], shape (4,)."""
+    """Rates of the friction states [m/s, rad/s], shape (4,)."""
 
 
 class _Motion(NamedTuple):
@@ -263,7 +263,7 @@ def _relative(pair: ConvexPair, now: Now) -> _Relative:
 
 
 def _action(pair: ConvexPair, now: Now, touch: _Touch, rough: bool) -> Action:
-    """Return the wrenches on both bodies, and the rates of the friction of a rough pair."""
+    """Return the wrenches on both bodies, and the rates of the friction states of a pair with friction."""
     A, B = pair.body, pair.other
     o_B, f = pair.solid.origin, touch.force
     R_S, p_S = o_B.R, np.array(o_B.xyz)
@@ -298,7 +298,7 @@ def _fields(solid: Placed, other: Placed) -> tuple[Field, Field]:
 
 
 def meet_as_convex(piece: Placed, solid: Placed) -> bool:
-    """Return True if two shapes touch through all their features instead of probes."""
+    """Return True if contact of two shapes is computed over their whole surfaces (`ConvexPair`) instead of at probes."""
     a, b = piece.shape, solid.shape
     if isinstance(b, Plane):
         return isinstance(a, Cylinder)

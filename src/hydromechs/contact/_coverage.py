@@ -28,8 +28,8 @@ ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
 def unrepresented_contacts(model: Model, components: Iterable[Component]) -> list[str]:
     """Return a warning for each kind of contact geometry that probes cannot represent.
 
-    Convex shapes touch each other and planes with their whole surfaces. They touch height fields with probes, whose distance
-    may exceed the distance of crests.
+    Convex shapes touch each other and planes with their whole surfaces. They touch height fields only at probes, which may be
+    farther apart than the crests.
     """
     pairs = [c for c in components if isinstance(c, Pair) and not isinstance(c, ConvexPair)]
     found: dict[str, list[str]] = {}

@@ -21,15 +21,15 @@ from hydromechs.values import Array, Scalar
 from ._fields import Field
 
 STILL = (0.0, 0.0, 0.0)
-"""Direction for evaluations in which only the value and the gradient of a field are used."""
+"""Zero direction, for evaluations that use only the value and the gradient of a field."""
 PASSES = 100
 """Maximum number of iterations; for discs in random poses, mostly deep inside, the median is 8 to 12, the maximum 60."""
 STEPS = 2
-"""Number of steps along every edge; edges that may touch and have not converged continue. Boxes are fastest with 2."""
+"""Number of steps for every edge; the search continues only on edges that may touch. Boxes are fastest with 2."""
 CLOSE = 1e-8
 """Ratio of step to feature size below which a search ends."""
 LEFT = 0.3
-"""Fraction of the slope that may remain at the end of a step across a disc."""
+"""Fraction of the initial slope that may remain at the end of a step across a disc."""
 DESCENT = 1e-4
 """Fraction of the predicted descent that a step across a disc must reach."""
 ROUNDING = 1e-15

@@ -1,9 +1,9 @@
 """Fields of convex solids: convex functions of a point, negative inside the solid, with derivatives along a line.
 
-A contact force is the gradient of a stored energy only if the depth is continuous. Therefore the field of a box, cylinder
-or hull is the largest distance from its faces, blended over a band ε in which two distances are nearly equal, also deep
-inside: no formula is replaced by another at a surface. Across the middle of a solid, the force changes sign within the
-band.
+A contact force derives from a potential only if the penetration depth is continuous. The field of a box, cylinder or hull
+is therefore the largest signed distance to its faces, smoothed over a band ε where two distances are nearly equal. The same
+formula applies outside, at the surface and deep inside. Across the middle of a solid, the force reverses smoothly within
+the band.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TINY = 1e-36
 BLUNT = 0.05
 """Ratio of δ to the radius of a round shape; the field is smooth on the axis, with gradient 1 − δ²/2 on the surface."""
 THIN = 1e-9
-"""Difference from the largest face distance within which other face distances count deep inside [m]."""
+"""Maximum difference between a face distance and the largest face distance at which both count, deep inside [m]."""
 
 
 class Value(NamedTuple):

@@ -144,7 +144,7 @@ class DryFriction:
 
 
 SMOOTH = ContactFriction(np.zeros(3), np.zeros(3), 0.0, 0.0)
-"""Friction of frictionless surfaces."""
+"""Zero friction, for smooth surfaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,7 @@ MATERIALS: Mapping[str, Material] = MappingProxyType(
         "rubber": _material(0.8, 0.7, 3.0e4, 0.8),
     }
 )
-"""Ground materials under water for steel feet, for machines of about 100 to 1,000 kg."""
+"""Contact of steel feet with ground materials under water, for machines of about 100 to 1,000 kg."""
 
 MATERIAL_SOURCES: Mapping[str, str] = MappingProxyType(
     {
@@ -198,5 +198,5 @@ MATERIAL_SOURCES: Mapping[str, str] = MappingProxyType(
         "rubber": "estimated: rubber on a wet hard floor",
     }
 )
-"""Sources of friction values. Stiffness and damping are estimates that permit integration, with millimetres to
-centimetres of penetration."""
+"""Sources of the friction coefficients. Stiffness and damping are estimates for practical step sizes; bodies sink in by
+millimetres to centimetres."""

@@ -139,7 +139,7 @@ class Segment:
 
         Here w is the vector from the other centre to this centre. The result is exact (Ericson 2005, sec. 5.1.9). At this
         point, the distance from the other axis is stationary in t, or t is at a limit. Therefore the rate of the distance is
-        equal to the rate for a point fixed to the body. The arguments are equal to the arguments of `PointProbe.nearest`.
+        equal to the rate for a point fixed to the body. The arguments are those of `PointProbe.nearest`.
         """
         half, center, direction = self.half_length, np.array(self.center), np.array(self.direction)
         w, u = p + R @ center - np.array(other.origin.xyz), R @ direction
@@ -167,12 +167,12 @@ class Pair(Component):
     name: str
     """Name, such as "foot_1 on floor", unique among contact pairs."""
     body: int
-    """Index of the body A that carries the probe."""
+    """Index of body A, which carries the probe."""
     probe: PointProbe | Segment
     frame: str | None = None
     """Name of the frame whose origin is the probe; None if the probe is part of a shape."""
     other: int | None = None
-    """Index of the body B that carries the solid; None for terrain."""
+    """Index of body B, which carries the solid; None for terrain."""
     solid: Placed
     """Solid that the probe touches: `Terrain`, or a shape of body B."""
     material: Material

@@ -137,16 +137,16 @@ def servo_lqr(
     A_, B_, n = _augmented(A, B, C)
     names = [*states, *(f"integral of {name}" for name in outputs)]
     weights = 1.0 / np.concatenate([np.asarray(state_limits, dtype=float), np.asarray(integral_limits, dtype=float)])
-    faults = [("is uncontrollable because no actuator acts on", *found) for found in _blind(A_, B_)]
-    faults += [("is unobservable because no limit is set for", *found) for found in _blind(A_.T, np.diag(weights))]
+    driven = "remove the outputs of the mode from `controlled`, or add an actuator"
+    faults = [("is uncontrollable because no actuator acts on", driven, *found) for found in _blind(A_, B_)]
+    weighted = "set a finite limit for at least one of these states"
+    faults += [("is unobservable because no limit is set for", weighted, *found) for found in _blind(A_.T, np.diag(weights))]
     if faults:
-        words, pole, vector = faults[0]
+        words, remedy, pole, vector = faults[0]
         size = np.abs(vector)
         parts = ", ".join(names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max())
         rate = f"{pole.real:.3g}" + (f" ± {abs(pole.imag):.3g}i" if abs(pole.imag) > 1e-9 else "")
-        raise ValueError(
-            f"the mode at {rate} 1/s {words} {parts}; remove the outputs of the mode from `controlled`, or add an actuator"
-        )
+        raise ValueError(f"the mode at {rate} 1/s {words} {parts}; {remedy}")
     R = np.diag(1.0 / np.asarray(input_limits, dtype=float) ** 2)
     P = solve_continuous_are(A_, B_, np.diag(weights**2), R)
     K = np.linalg.solve(R, B_.T @ P)

@@ -47,7 +47,7 @@ def scope_of(element: Element, name: str, parent: Scope | None, findings: Findin
             findings.fault(child, f"a <{child.tag}> of {name or 'the world'!r} has no name", remedy="give it one")
             continue
         if own in seen:
-            words = f"{child.tag} {own!r} has the name of an element in line {seen[own]}"
+            words = f"{child.tag} {own!r} has the same name as the element on line {seen[own]}"
             findings.fault(child, words, own, "rename one of them")
             continue
         seen[own] = child.line
@@ -165,8 +165,8 @@ class Frames:
             return scope.poses[name]
         key = (id(scope), name)
         if key in self.open:
-            words = f"the pose of {scope.full(name)!r} is relative to itself through other poses"
-            self.findings.fault(scope.element, words, name)
+            words = f"the pose of {scope.full(name)!r} depends on itself: its relative_to references form a cycle"
+            self.findings.fault(scope.element, words, name, "change one of them")
             return IDENTITY
         self.open.add(key)
         try:

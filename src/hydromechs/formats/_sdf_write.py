@@ -116,7 +116,8 @@ class SdfWriter(RobotWriter):
             if isinstance(element, drag.Damping) and element.origin == Origin():
                 self.plugins.append(_damping(self.names[body.name], element))
             else:
-                self.lost.append(f"body {body.name!r}: drag of its {element_word(element)}")
+                kind, word = type(element).__name__.lower(), element_word(element)
+                self.lost.append(f"body {body.name!r}: drag element {kind}" + (f" of the {word}" if word != kind else ""))
 
     def _visual(self, link: Tag, body: Body, look: BodyShape, k: int) -> None:
         if look.style == "propeller" or isinstance(look.shape, Convex) or not look.shape.bounded:

@@ -134,7 +134,7 @@ def _pairs(plant: Plant) -> tuple[Pair, ...]:
 
 
 def _rotors(engine: type[Engine], plant: Plant) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rotor inertia unknown to the engine, and the rotor inertia known to it, shape (nv,) each."""
+    """Return the rotor inertia that the engine lacks, and the rotor inertia that it includes, shape (nv,) each."""
     armature = np.zeros(plant.model.nv) if plant.armature is None else plant.armature
     nothing = np.zeros(plant.model.nv)
     return (nothing, armature) if engine.takes_rotors else (armature, nothing)

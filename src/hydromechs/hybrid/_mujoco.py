@@ -16,7 +16,7 @@ from ._engine import Engine, Touch
 from ._scene import Scene, friction_of, height_rows, placement_pose, spring_of
 
 BEFORE = ("mj_kinematics", "mj_comPos", "mj_camlight", "mj_flex", "mj_tendon", "mj_makeM")
-"""Stages of a step until the mass matrix."""
+"""Stages of a step up to the mass matrix."""
 AFTER = (
     "mj_factorM",
     "mj_collision",

@@ -41,9 +41,9 @@ class Instant(NamedTuple):
     force: Array
     """Generalised force τ', shape (nv,)."""
     added: Array
-    """M_A including rotor inertia unknown to the engine, shape (nv, nv)."""
+    """M_A and the rotor inertia that the engine lacks, shape (nv, nv)."""
     rigid: Array
-    """M_RB including rotor inertia known to the engine, shape (nv, nv)."""
+    """M_RB and the rotor inertia that the engine includes, shape (nv, nv)."""
     carried: Array
     """Part of M_A carried by the bodies of the engine, shape (nv, nv)."""
     carried_bias: Array
@@ -98,7 +98,7 @@ class Filtered(Checked, Scheme):
 
     name = "filtered"
     weight: Annotated[float, Bound(above=0.0, most=1.0)] = 0.3
-    """Weight w of the newest acceleration [-]; 1 equals the causal scheme, 0.3 the uuv_simulator."""
+    """Weight w of the newest acceleration [-]; 1 gives the causal scheme, 0.3 the filter of uuv_simulator."""
 
     @property
     def limit(self) -> float:  # type: ignore[override]

@@ -14,7 +14,7 @@ from hydromechs.spatial import clamp, maximum, where
 from hydromechs.values import Bound, Finite, Positive, Rising, Row, Scalar, Vector3, check_fields
 
 LINEAR_PART = 1e-3
-"""Fraction of the water depth above the bed in which a straight line from 0 replaces the power law."""
+"""Height above the bed, as a fraction of the water depth, below which a straight line from 0 replaces the power law."""
 Sigmas = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
 """Standard deviations along three axes, each at least 0."""
 Velocities = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)]

@@ -39,7 +39,7 @@ ACROSS = 2.0
 ROUND = 0.05
 """Ratio of excess to S₁ below which a strip counts as round, across its longest axis or in all directions."""
 SEA = 2.0
-"""Ratio of the maximum resolved frequency to the peak frequency; waves below it contain 4/5 of the velocity variance."""
+"""Ratio of the maximum resolved frequency to the peak frequency; 4/5 of the velocity variance is below it."""
 
 MAX_STRIPS = 1000
 """Maximum number of strips of a hull or cylinder; each has up to four points, with about 100 operations per wave."""

@@ -52,9 +52,9 @@ class Crossing(NamedTuple):
     """Effects of a changing wet part, as factors on the added mass M_A of the whole body [1/s]."""
 
     push: Scalar
-    """Factor in the force −push M_A V_r [1/s]."""
+    """Factor `push` in the force, −push · M_A V_r [1/s]."""
     loss: Scalar
-    """Factor in the dissipated power loss V_rᵀ M_A V_r, at least 0 [1/s]."""
+    """Factor `loss` in the dissipated power, loss · V_rᵀ M_A V_r, at least 0 [1/s]."""
 
 
 def hull_cells(body: Body) -> tuple[HullCell, ...]:

@@ -22,7 +22,7 @@ the highest of 1,000 waves, 1.86 H_s, is then nearly as steep as possible. Also 
 
 
 class WaveComponents(NamedTuple):
-    """Sine waves η = a cos(k n·p − ω t + phase), η up."""
+    """Sine waves η = a cos(k n·p − ω t + phase), η positive upwards."""
 
     amplitude: Array
     """Amplitude a [m], shape (n,)."""

@@ -45,13 +45,15 @@ def next_multiple(t: float, period: float, step: float) -> float:
     return (math.floor((t + slack(t, step)) / period) + 1) * period
 
 
-def whole_steps(value: float, step: float, name: str, of: str = "steps of", remedy: str = "another step") -> int:
+def whole_steps(value: float, step: float, name: str, of: str = "the step", remedy: str = "another step") -> int:
     """Return the number of steps in a time [s]; raise `ValueError` with `name`, `of` and `remedy` if it is not an integer."""
     if value > MOST_STEPS * step:
-        raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s; use longer steps")
+        raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} times {of}, {step:g} s; use longer steps")
     n = max(1, round(value / step))
     if abs(value / step - n) > 1e-6 * n:
-        raise ValueError(f"{name} is {value:g} s, must be an integer number of {of} {step:g} s; use {n * step:g} s or {remedy}")
+        raise ValueError(
+            f"{name} is {value:g} s, must be an integer multiple of {of}, {step:g} s; use {n * step:g} s or {remedy}"
+        )
     return n
 
 

@@ -10,7 +10,7 @@ from numpy.polynomial import Polynomial
 from hydromechs.values import Array
 
 SPARE = 6
-"""Number of polynomials in addition to the requested shapes; makes the highest shape exact to about 1e-4."""
+"""Number of polynomials in addition to the requested shapes; makes the highest shape accurate to about 1e-4."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
 S, W = 0.5 * (NODES + 1.0), 0.5 * WEIGHTS
 """Nodes and weights of the Gauss quadrature over s."""

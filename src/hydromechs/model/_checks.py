@@ -20,7 +20,7 @@ from .joints import TYPES, Composite, Fixed, Joint
 ADDED_MASS_SIGN = "use positive added mass, the opposite sign of Fossen's X_u̇ < 0"
 """Usual cause of negative added mass, as a hint in messages."""
 LARGEST = 1e100
-"""Maximum entry of an inertia; larger entries are typing errors, and products of them may overflow."""
+"""Maximum entry of an inertia; larger entries must be typing errors, and their products may overflow."""
 TOO_LARGE = f"too large (the maximum entry of an inertia is {LARGEST:g}); correct the number"
 
 

@@ -232,7 +232,7 @@ def _open_loops(model: Model) -> list[tuple[int, str]]:
 
 
 ROUNDS = 100
-"""Maximum number of Gauss-Newton steps; 5 to 10 are enough from within one revolution of the closed configuration."""
+"""Maximum number of Gauss-Newton steps; 5 to 10 suffice if all joints start within one revolution of a solution."""
 LONGEST = 0.5
 """Maximum length of a Gauss-Newton step [m, rad]."""
 SINGULAR = 1e-6

@@ -142,7 +142,7 @@ class Model:
     name: Annotated[str, Required()] = "model"
     """Name of the model."""
     bodies: tuple[Body, ...]
-    """Bodies keyed by name, in any order; at least one."""
+    """Bodies, in any order; at least one. In files, a mapping keyed by name."""
     loops: tuple[Loop | Coupling, ...] = ()
     """Loop closures of body chains, and couplings of joints."""
     world: World = field(default_factory=World)

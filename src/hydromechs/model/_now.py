@@ -167,8 +167,8 @@ def _in_turn(
 class Now:
     """The current instant t [s] for a component: configuration q (nq,), velocity v (nv,), kinematics, undisturbed water.
 
-    `each` evaluates a function at several points, like `compiler.each` if no derivatives are required; with derivatives, also
-    where the condition of a point is 0.
+    `each` evaluates a function at several points. Without derivatives, it is `compiler.each`; with derivatives, it also
+    evaluates points whose condition is 0.
     """
 
     def __init__(

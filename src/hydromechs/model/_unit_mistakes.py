@@ -59,7 +59,7 @@ def limits_mistake(what: str, limits: tuple[float, ...]) -> str:
 FULL_TURN = 2.0 * math.pi * 1.001
 """Magnitude above which an angle is reported as degrees [rad]."""
 FAR = 30.0
-"""Distance from the body origin, in lengths of the largest body, above which a position is reported as millimetres [-]."""
+"""Distance from the body origin, relative to the largest body, above which a position is reported as millimetres [-]."""
 NEAR = 10.0
 """Distance below which a position is never reported as millimetres [m]."""
 DENSITY = 1000.0

@@ -60,13 +60,13 @@ class Slot(NamedTuple):
     unit: str = "1"
     """Unit, such as "N"."""
     setting: bool = False
-    """True for an input that is set by name and is not a command, such as a switch, an external force or the rate of a
-    target."""
+    """True for an input, such as a switch, an external force or the rate of a target, that is set by name and is not a
+    command."""
     limits: tuple[float, float] = (-math.inf, math.inf)
     """Minimum and maximum of an input; values outside the limits are rejected, and commands of a controller are reported."""
     frozen_in_trim: bool = False
-    """True for a state or input that `trim` does not change because it is part of the configuration, such as a winched line
-    length."""
+    """True for a state or input, such as the length of a winch line, that is part of the configuration and that `trim`
+    therefore does not change."""
 
     def full_name(self, component: str) -> str:
         """Return the full name in a plant, from the name of the component and the name of the slot."""
@@ -336,7 +336,7 @@ class Component(abc.ABC):
 
     @property
     def external_body(self) -> str | None:
-        """Name of the body on which setting inputs of the component act as a wrench; None by default."""
+        """Name of the body on which inputs of the component, set by name, act as a wrench; None by default."""
         return None
 
     def as_force(self, given: bool) -> Component:
@@ -348,7 +348,7 @@ class Component(abc.ABC):
 
     @property
     def opens_at(self) -> tuple[str, float] | None:
-        """Recorded quantity and level of that quantity above which the switch opens; None if only events open the switch."""
+        """Recorded quantity, and the level above which it opens the switch; None if only events open the switch."""
         return None
 
     def closing(self, model: Model, kin: Any) -> Sequence[str] | None:

@@ -121,7 +121,7 @@ def add_water(
         model: Model without hydrodynamics on some bodies.
         bodies: Names of bodies whose hydrodynamics are estimated, and replaced if present. Defaults to all moving bodies
             without hydrodynamics.
-        meshes: Closed meshes in the body's frame for bodies by name, paths or `geometry.Triangles`, in place of their shapes.
+        meshes: Closed meshes keyed by body, as paths or `geometry.Triangles` in the body's frame; they replace the shapes.
         folder: Base folder of mesh paths. Mesh paths of a loaded model are relative to its file.
         added_mass: Method for added mass: `naval.FromShapes()` (default) or `naval.FromPanels()`.
 

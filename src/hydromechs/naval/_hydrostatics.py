@@ -25,7 +25,7 @@ OUT_OF_TRIM = math.radians(2.0)
 
 
 NEGLIGIBLE = 1e-3
-"""Fraction of the mass up to which a body without hydrodynamics is not reported, such as a sensor in a robot file."""
+"""Fraction of the total mass up to which a body without hydrodynamics, such as a sensor in a robot file, is not reported."""
 HEAVY_PART = 0.3
 """Fraction of the mass of all moving bodies above which a body in water is expected to have added mass."""
 

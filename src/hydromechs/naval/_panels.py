@@ -4,8 +4,8 @@ The potential of each of the six rigid motions has the normal velocity of that m
 added mass is its momentum, A_ij = −ρ ∮ φ_j n_i dS. Without a free surface, the added mass does not depend on frequency. It is
 the added mass of a body far below the surface, which equals the added mass at infinite frequency.
 
-The problem is solved on panels and on quarters of these panels. The error of constant panels decreases with a power of the
-panel size from 1 (edges) to 2 (smooth bodies). The solutions are extrapolated with the power 1.5, and their difference is the
+The problem is solved on panels and on quarters of these panels. The order of convergence of constant panels is between 1
+(edges) and 2 (smooth bodies). Richardson extrapolation of both solutions assumes order 1.5, and their difference is the
 uncertainty. A mesh with too many triangles for two solutions is solved once. The exact matrix is symmetric; a solution with
 large asymmetry, due to panels that are too large for thin parts, is rejected.
 """

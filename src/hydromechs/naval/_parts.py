@@ -76,7 +76,7 @@ class SolidPart(Placed):
     note: str = ""
     """Reason why the mesh differs from the file; empty if the mesh is unchanged."""
     filled: float = 1.0
-    """Fraction of the volume that the mesh in the file encloses, estimated for an open mesh."""
+    """Fraction of the volume of this part that is enclosed by the mesh in the file; an estimate if the mesh is open."""
 
     def surface(self) -> Triangles:
         """Return the surface as triangles in body axes; round surfaces are enlarged to the volume of the part."""

@@ -65,7 +65,7 @@ def whole_periods(period: float, common: float, name: str) -> None:
 
     `period`: period to check [s]; `common`: result of `common_period` [s]; `name`: description of the period for the message.
     """
-    whole_steps(period, common, name, "periods of the fastest sensor,", "another rate")
+    whole_steps(period, common, name, "the period of the fastest sensor", "another rate")
 
 
 def is_number(x: Scalar) -> Scalar:

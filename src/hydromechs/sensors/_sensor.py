@@ -233,7 +233,7 @@ class Aid(Mounted):
     """Aiding sensor of a navigation filter: the motion of the frame determines the measurement."""
 
     angular: ClassVar[bool] = False
-    """True if the sensor measures angles, whose differences are wrapped to half a turn."""
+    """True if the sensor measures angles, whose differences are wrapped to ±180°."""
     shows: ClassVar[Literal["position", "velocity", "attitude"]] = "position"
     """Quantity in error if a filter persistently rejects the sensor."""
 

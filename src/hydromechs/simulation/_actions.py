@@ -94,7 +94,7 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
         require(np.shape(moved.vdot) == (n,), "an acceleration of shape", np.shape(moved.vdot), f"({n},)")
     for item in action.armature:
         pair = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], slice) and _is_number(item[1])
-        require(pair, "the armature", item, "pairs of a slice of the velocities and an inertia")
+        require(pair, "an armature entry", item, "a pair (slice of the velocities, inertia)")
         if not np.all(np.isfinite(item[1]) & (np.asarray(item[1]) >= 0.0)):
             raise ValueError(f"{who}: the armature is {item[1]}, must be finite and at least 0")
     if set(action.rates) != set(z):

@@ -59,7 +59,7 @@ class Controller(Described, abc.ABC):
     """Messages of the last call, which are added to those of the run; a batched controller gives one sequence per world."""
 
     def start(self, simulation: Simulation) -> None:
-        """Prepare the controller, for example look up names and compile; called once per simulation, before the first call.
+        """Prepare the controller, for example look up names; called once per simulation, before the first call.
 
         Do not use the current state of the simulation, because a resumed run starts at a different state.
 

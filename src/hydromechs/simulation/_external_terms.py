@@ -49,8 +49,8 @@ def external_terms(
     """Return forces and added inertia at one instant.
 
     The added-mass force on a body is −M_A V̇ plus a remainder that depends on pose and velocities. Σ Jᵀ M_A J v̇ is added, so
-    that only the remainder is part of the forces. Constraints are solved with the added mass and the contact forces of the
-    engine in the last step.
+    that only the remainder is part of the forces. Constraints are solved with the added mass, and with the contact
+    forces that the engine computed in the last step.
 
     `carried`: inertia that the engine adds to each rigid body [kg, kg·m, kg·m²], shape (nb, 6, 6). `inside`: labels of forces
     that the engine itself applies.

@@ -21,9 +21,9 @@ from ._simulation import Simulation
 APART = 6e-6
 """Relative step of central differences, the cube root of the rounding error [-]."""
 NEAR = 1e-7
-"""Distance on both sides of a state within which a corner is detected [SI]."""
+"""Distance on either side of a state within which a kink of the rates is detected [SI]."""
 CORNER = 1e-3
-"""Minimum difference of the slopes at a corner, relative to the largest slope [-]."""
+"""Minimum difference of the slopes at a kink, relative to the largest slope [-]."""
 DEPENDENT = 1e-9
 """Singular value, relative to the largest singular value, below which constraint rows are linearly dependent [-]."""
 
@@ -167,7 +167,7 @@ class _Slopes:
         return self._compiled(compiler.jacobian_program(self.program, ("delta", "v", "z", "u")))(given)
 
     def _differences(self, given: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the derivatives of `_exact` by central differences, extrapolated from two steps.
+        """Return the derivatives of `_exact` by central differences with Richardson extrapolation from two steps.
 
         The extrapolation removes errors proportional to the step, such as those of |v| v at rest.
         """

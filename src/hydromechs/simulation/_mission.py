@@ -158,8 +158,15 @@ class Mission:
         for part in self.parts:
             if source is not None:
                 source.check(part.block)
-        for part in self.parts:
-            whole_steps(part.block.period, self.period, "period of a part")
+        self._ticks()
+
+    def _ticks(self) -> list[int]:
+        """Return the number of ticks between two calls of each part; raise `ValueError` if one is not an integer."""
+        names = [f"the period of {part.name or type(part.block).__name__}" for part in self.parts]
+        return [
+            whole_steps(part.block.period, self.period, name, "the shortest controller period", "another period")
+            for part, name in zip(self.parts, names, strict=True)
+        ]
 
     def own(self) -> Mission:
         """Return a mission with copies of the parts for one simulation."""
@@ -211,7 +218,7 @@ class Mission:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        self._every = [whole_steps(part.block.period, self.period, "period of a part") for part in self.parts]
+        self._every = self._ticks()
         self.signals = {} if self.sensing is None else dict(self.sensing.signals)
         for part in self.parts:
             before = f"{part.name}." if part.name else ""

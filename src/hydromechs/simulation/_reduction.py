@@ -61,7 +61,7 @@ class _Sums(NamedTuple):
 
 SIZE = len(_Sums._fields)
 TILT = 4
-"""Count of numbers per vehicle: the initial vertical in body axes, and the minimum cosine of its angle to the current one."""
+"""Count of numbers per vehicle: initial vertical in body axes, and minimum cosine of the tilt from this vertical."""
 CHECK = SIZE + 3
 """Count of numbers per check: accumulators, then count, first value and sum of the samples whose mean is subtracted."""
 

@@ -86,9 +86,9 @@ class RolloutCost:
 
         gᵀ ← gᵀ ∂step/∂x,    ∂J/∂u_k = gᵀ ∂step/∂u_k + h ∂running/∂u_k
 
-    It uses vector-Jacobian products of the equations at the four stages. The cost of a gradient is a few rollouts,
-    independently of the number of commands and parameters. At the onset of slip or contact, the derivative applies to the side
-    of the rollout; use smooth laws for meaningful derivatives at such points.
+    The backward pass uses vector-Jacobian products of the equations at the four stages. A gradient costs as much as a few
+    rollouts, independently of the number of commands and parameters. At the onset of slip or contact, the derivative is
+    one-sided; use smooth laws for meaningful derivatives at such points.
 
     Args:
         plant: Simulated plant.

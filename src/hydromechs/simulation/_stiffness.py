@@ -296,7 +296,7 @@ MAX_COORDINATES = 150
 GROWTH_LIMIT = 0.01
 """Relative growth in one step above which a motion is unstable [-]."""
 GROWTH_RATIO = 2.0
-"""Minimum ratio of the growth to that over two half steps [-]; physical growth is equal in both cases."""
+"""Minimum ratio of the growth in one step to the growth in two half steps [-]; physical growth is equal in both."""
 APART = 1e-7
 """Displacement for finite differences [SI]."""
 HALVINGS = 6

@@ -44,8 +44,8 @@ class PointMotion(NamedTuple):
     gradient: Array
     """Velocity gradient ∂v_i/∂x_j [1/s], shape (3, 3)."""
     slope: Array | None = None
-    """Slope ∇η of the surface above the point [-], shape (3,); None, like the following fields, without moving free surface.
-    """
+    """Slope ∇η of the surface above the point [-], shape (3,). If no free surface moves, this field and the following fields
+    are None."""
     curvature: Array | None = None
     """Curvature ∂²η/∂x_i∂x_j of the surface [1/m], shape (3, 3)."""
     rise: Scalar | None = None

@@ -62,9 +62,9 @@ def page_message(raw: str | bytes) -> dict[str, Any]:
     if extra or missing:
         raise Rejected(f"{kind}: unknown fields {sorted(extra)}, missing fields {sorted(missing)}")
     if "changes" in message and not isinstance(message["changes"], dict):
-        raise Rejected(f"{kind}: field changes is not an object")
+        raise Rejected(f"{kind}: field 'changes' must be an object")
     if "scenario" in message and not isinstance(message["scenario"], str):
-        raise Rejected(f"{kind}: field scenario is not a text")
+        raise Rejected(f"{kind}: field 'scenario' must be a string")
     return message
 
 

@@ -162,7 +162,8 @@ def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndar
     alike = np.array([_correlation(np.interp(grid - s, log.time, column), r) for s in shifts])
     if not np.isfinite(alike).any() or np.nanmax(np.abs(alike)) < ALIKE:
         raise ValueError(
-            f"{log.name} and {other.name} correlate by {np.nanmax(np.abs(alike)):.2f}, below {ALIKE}; align other signals"
+            f"the correlation of {log.name} and {other.name} is at most {np.nanmax(np.abs(alike)):.2f}, below {ALIKE}; "
+            "choose other signals in align"
         )
     best = int(np.nanargmax(np.abs(alike)))
     shift = float(shifts[best])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._joint import Joint
 
 STEP = 1e-5
-"""Half step of the differences: relative rounding errors are about 1e-11, truncation errors about 1e-10."""
+"""Half step of the central differences: relative rounding errors are about 1e-11, truncation errors about 1e-10."""
 AGREE = 1e-5
 """Relative tolerance, above the errors of the differences and below typical mistakes."""
 RANDOM = 4

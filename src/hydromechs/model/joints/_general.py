@@ -79,7 +79,7 @@ class _OfJoint(MovingStep):
         return _plain(self._asked("subspace_rate", q, v))
 
     def subspace_changes(self, q: Array) -> Array:
-        """Return dS/dt for a unit rate of each velocity, shape (nv, 6, nv)."""
+        """Return dS/dt for a unit value of each velocity in turn, shape (nv, 6, nv)."""
         return np.stack([self.subspace_rate(q, unit) for unit in np.eye(self.nv)])
 
     def brackets(self, q: Array) -> Array | None:

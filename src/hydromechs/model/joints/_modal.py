@@ -99,7 +99,7 @@ class ModalJoint(Joint):
         return np.concatenate([self._axes(q).T @ linear, self._spin(q)])
 
     def _spin(self, q: Array) -> Array:
-        """Return the angular velocity per rate in section axes, ω = 2 (ġ − g × ġ)/(1 + g²), shape (3, n)."""
+        """Return ω = 2 (ġ − g × ġ)/(1 + g²) in section axes for a unit rate of each amplitude in turn, shape (3, n)."""
         g, half = self._gibbs(q), 0.5 * np.array(self.rotation).T
         return (2.0 / (1.0 + g @ g)) * (half - skew(g) @ half)
 
