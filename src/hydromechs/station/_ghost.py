@@ -97,7 +97,7 @@ class Ghost:
     Args:
         simulation: Simulation of the vehicle, reserved for the ghost, at its initial state. An on-board controller is the
             controller of the simulation and keeps its whole state in its memory.
-        tick: Length of a tick [s], an integer number of steps.
+        tick: Length of a tick [s], an integer multiple of the step.
         deliver: Function that applies a message to the vehicle. Defaults to setting commands.
         start: Tick of the present state of the simulation.
         on_message: Function that receives the messages of the controller of the ghost, before the vehicle sends them.

@@ -53,7 +53,7 @@ def rollout(
         method: Integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which
             requires constant inputs.
         record: Number of steps between recorded states; `steps` must be a multiple of `record`.
-        controller: Controller that sets the commands of a plant every period, an integer number of steps.
+        controller: Controller that sets the commands of a plant every period, which is an integer multiple of the step.
         internal: Initial internal states of a plant, shape (..., nz). Defaults to the initial states of a simulation, in
             which closed constraints cause an impulse at the start. If `internal` is given, they are already closed.
         memory: Initial memory of the controller, shape (..., nm). Defaults to the memory defined by the controller.
