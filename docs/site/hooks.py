@@ -37,6 +37,8 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     """Add the pages that are made here."""
 
     def add(uri: str, content: str | bytes) -> None:
+        if (placeholder := files.get_file_from_path(uri)) is not None:
+            files.remove(placeholder)
         files.append(File.generated(config, uri, content=content))
 
     for topic in api_pages.TOPICS:

@@ -20,7 +20,7 @@ from hydromechs.equations import mass_matrix, restoring_force
 from hydromechs.errors import SimulationDiverged, grouped
 from hydromechs.formats import UNLIMITED, Imported, Note, save, save_scenario, with_relative_meshes
 from hydromechs.hydro import Current, Environment
-from hydromechs.model import Frame, Model, Origin
+from hydromechs.model import Frame, Model, Origin, joints
 from hydromechs.model.component import Component
 from hydromechs.naval import add_water, ballast, box_of, hydrostatics
 from hydromechs.recording import Check, summarise
@@ -35,8 +35,8 @@ THRUST = 2.5
 """Maximum thrust of each of eight thrusters per mass of the robot [N/kg]; a BlueROV2 Heavy has 3.5."""
 SERVO = 6.0
 """Minimum natural frequency of a joint servo if all other joints are free [rad/s]."""
-SAG = 0.02
-"""Maximum displacement of a servo due to weight and buoyancy of the carried bodies [rad or m]."""
+SAG, SAG_SLIDE = 0.02, 0.002
+"""Maximum displacement of a servo due to weight and buoyancy of the carried bodies: of a hinge [rad], of a slide [m]."""
 POSTURES = 50
 """Number of random postures in which the load of servos is evaluated."""
 STEPS = (0.002, 0.001, 0.0005)
@@ -279,13 +279,18 @@ def _servos(model: Model, driven: set[str], limits: dict[str, float], notes: lis
     servos = []
     for name, dof in parts.items():
         inertia = float(inertias[dof])
-        stiffness = max(inertia * SERVO**2, float(loads[dof]) / SAG)
+        stiffness = max(inertia * SERVO**2, float(loads[dof]) / _sag(model, name))
         numbers = {"stiffness": _rounded(stiffness), "damping": _rounded(2.0 * np.sqrt(stiffness * inertia))}
         servos.append(drives.Servo(joint=name, limit=limits.get(name, np.inf), **numbers))
     limited = "; limits of torque from the robot file" if any(np.isfinite(servo.limit) for servo in servos) else ""
-    stiff = f"servos of at least {SERVO:g} rad/s that sag at most {SAG:g} rad by weight and buoyancy"
+    stiff = f"servos of at least {SERVO:g} rad/s that sag at most {SAG:g} rad or {SAG_SLIDE:g} m by weight and buoyancy"
     notes.append(f"drives: {stiff}, with critical damping{limited}")
     return servos
+
+
+def _sag(model: Model, joint: str) -> float:
+    """Return the maximum displacement of a servo due to weight and buoyancy [rad or m]."""
+    return SAG_SLIDE if isinstance(model.joint_parts[joint].joint, joints.Prismatic) else SAG
 
 
 def _postures(model: Model) -> Iterator[np.ndarray]:
@@ -321,7 +326,9 @@ def _mission(name: str, model: Model, source: str, components: Sequence[Componen
     angles = {
         part.joint: float(q[model.joint_parts[part.joint].q.start]) for part in components if isinstance(part, drives.Servo)
     }
-    still = (Check(name=f"{n} holds", quantity=f"q.{n}", target=x, below=5 * SAG, **settled) for n, x in angles.items())
+    still = (
+        Check(name=f"{n} holds", quantity=f"q.{n}", target=x, below=5 * _sag(model, n), **settled) for n, x in angles.items()
+    )
     return Scenario(
         name=f"{name}_mission",
         title=f"{name} {'holds its pose in a current' if holds else 'drifts' if free else 'holds still'}",

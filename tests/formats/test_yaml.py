@@ -99,3 +99,9 @@ def test_unreadable():
     with pytest.raises(UnreadableText) as caught:
         parse("a: 1\nb: [")
     assert caught.value.line == 2
+
+
+def test_a_decimal_comma_is_named():
+    """In a flow mapping, `1,5` is a number and a second key."""
+    (problem,) = parse("fly: {frequency: 1,5}").problems
+    assert "the key 5 is not text" in problem.text and "with a point, such as 1.5" in problem.text

@@ -20,7 +20,7 @@ from hydromechs.spatial import (
     quaternion_product,
     where,
 )
-from hydromechs.values import Array, Bound, Finite, Positive, Scalar, floats, number, positive
+from hydromechs.values import Array, Bound, Finite, Positive, Scalar, floats, nearest, number, positive
 
 from ._reference import JointTrajectory, Waypoints, listed_waypoints
 from ._vehicle import WAYS, Vehicle, pose_notes
@@ -48,8 +48,12 @@ def pose_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
     """Return a path of position and roll, pitch, heading from waypoints as in `FollowPath`."""
     rows, times = [], []
     for k, w in enumerate(listed_waypoints(waypoints)):
-        if not isinstance(w, Mapping) or set(w) - WAYPOINT or "position" not in w:
-            raise ValueError(f"waypoint {k} is {w!r}; set position (3 numbers) and optionally {', '.join(sorted(WAYPOINT))}")
+        unknown = sorted(set(w) - WAYPOINT) if isinstance(w, Mapping) else []
+        if unknown:
+            raise ValueError(f"waypoint {k} has the unknown key {unknown[0]!r}{nearest(str(unknown[0]), sorted(WAYPOINT))}")
+        if not isinstance(w, Mapping) or "position" not in w:
+            others = ", ".join(sorted(WAYPOINT - {"position"}))
+            raise ValueError(f"waypoint {k} is {w!r}; set position (3 numbers) and optionally {others}")
         angles = [number(w.get(x, 0.0), f"{x} of waypoint {k}") for x in ("roll_deg", "pitch_deg", "heading_deg")]
         rows.append([*floats(w["position"], 3, f"position of waypoint {k}"), *map(math.radians, angles)])
         times.append(number(w.get("t", 0.0), f"t of waypoint {k}"))

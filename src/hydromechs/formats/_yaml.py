@@ -232,7 +232,8 @@ class _Builder:
                 continue
             key = self._scalar(key_node, path)
             if not isinstance(key, str):
-                self._add(key_node, path, f"the key {show(key)} is not text; put it in quotes")
+                comma = "; write decimal numbers with a point, such as 1.5" if isinstance(key, int | float) else ""
+                self._add(key_node, path, f"the key {show(key)} is not text; put it in quotes{comma}")
                 continue
             if key in data:
                 self._add(key_node, (*path, key), f"the key {key!r} appears twice, first in line {lines[key]}; keep one")
