@@ -172,7 +172,7 @@ def test_contact_too_stiff_for_the_step_is_rejected(run, tmp_path, buoy):
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_diverging_run_reports_when_where_and_what_to_do(run, scenario, tmp_path, buoy):
-    path = scenario()
+    path = scenario(above=-1.0)
     drag = "{type: damping, linear: [1.0e+6, 1.0e+6, 1.0e+6, 1, 1, 1]}"  # h c/m = 0.01 · 1e6/150 = 67, far beyond 2.8
     before = "{type: shape, shape: {type: sphere, radius: 0.29}, coefficient: 0.5}"
     assert before in buoy
@@ -180,6 +180,8 @@ def test_a_diverging_run_reports_when_where_and_what_to_do(run, scenario, tmp_pa
     code, text, _ = run("run", path, "--out", tmp_path / "out")
     assert code == 1
     assert "not finite" in text and "'float'" in text and "linearly_implicit" in text
+    (result,) = json.loads((tmp_path / "out" / "summary.json").read_text())["checks"]
+    assert not result["passed"] and "diverged" in result["text"] and "above -1" in result["limit"]
     state = json.loads((tmp_path / "out" / "last_finite_state.json").read_text())
     assert np.isfinite(state["q"]).all() and 0 < state["t"] < 2
     ds = hm.load_recording(tmp_path / "out")

@@ -193,6 +193,7 @@ STATISTICS = [
     judged(quantity="tilt_deg.link_1", statistic="max"),
     judged(quantity="heading_deg.link_1", statistic="rms", target=10.0, mean_of=(0.0, 0.2), after=0.4),
     judged(quantity="time", statistic="mean", after=0.5),
+    judged(quantity="time", statistic="max_abs"),
 ]
 
 
@@ -216,6 +217,8 @@ def test_statistics_without_samples_are_those_of_samples():
             np.testing.assert_allclose(got.value, want.value, rtol=1e-9, atol=1e-9, err_msg=got.name)
             assert got.passed == want.passed
     np.testing.assert_array_equal(summed.passed, kept.passed)
+    assert not any(result.passed for worlds in (kept, summed) for result in worlds.judge()[3])
+    assert summed.judge()[1][-1].passed  # an event stopped this world
     w, got = kept.samples("v.link_1.w"), summed.statistics("v.link_1.w")
     for name, want in (
         ("min", np.nanmin(w, axis=1)),

@@ -172,7 +172,7 @@ def test_a_chunk_that_is_chosen_fits_the_memory(gusty, monkeypatch):
 
 
 def test_worlds_that_end_are_counted_by_reason(gusty, tmp_path):
-    """An event ends some worlds, which is no failure; worlds that diverge fail, and the checks are judged up to there."""
+    """An event ends some worlds, which is no failure; the checks are judged up to there."""
     stop = hm.Event(name="carried", quantity="v.hull.u", level=0.0005, direction="rising", stop=True)
     scenario = replace(gusty, events=(stop,), checks=gusty.checks[2:])
     results = run_campaign(MissionCampaign(scenario=scenario, worlds=16), tmp_path / "c", threads=1)

@@ -68,9 +68,9 @@ class CheckResult(NamedTuple):
 
     name: str
     passed: bool
-    """True if the value is within its limits."""
+    """True if the value is within its limits; False if the run diverged."""
     value: float
-    """Value of the statistic; NaN without samples."""
+    """Value of the statistic; NaN without samples, or if the run diverged."""
     limit: str
     """Limits as text, such as "below 0.3"."""
     text: str
@@ -79,6 +79,10 @@ class CheckResult(NamedTuple):
     """Quantity of the check, such as "position.vehicle.x"."""
     unit: str = ""
     """Unit of value and limits; empty if the recording specifies no unit."""
+
+    def unjudged(self) -> CheckResult:
+        """Return the result for a run that diverged: not passed, without a value."""
+        return self._replace(passed=False, value=math.nan, text=f"{self.text}; not evaluated, because the run diverged")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -207,6 +207,7 @@ def summarise(
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
     over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a resumed run
+    judged = [check.judge(dataset) for check in checks if check not in over] if recorded else []
     unjudged = [f"check {check.name!r} was not evaluated, because its time ended before this run started" for check in over]
     said = [*(structured(dataset, "messages") or ()), *notes, *([diverged] if diverged else ()), *unjudged]
     texts = list(dict.fromkeys(map(str, said)))
@@ -221,7 +222,7 @@ def summarise(
         late_steps=late_steps,
         stopped=stopped,
         diverged=diverged,
-        checks=tuple(check.judge(dataset) for check in checks if check not in over) if recorded else (),
+        checks=tuple(judged if diverged is None else (result.unjudged() for result in judged)),
         warnings=tuple(warnings),
         work=work,
         stored=stored,

@@ -493,12 +493,15 @@ class Worlds:
         return self._sampled.of(quantity)
 
     def judge(self) -> list[list[CheckResult]]:
-        """Return the results of the checks of the scenario, one list per world."""
+        """Return the results of the checks of the scenario, one list per world; no check of a failed world passes."""
         if self.scenario is None:
             raise ValueError("judge requires the checks of a scenario; build Worlds from a scenario")
         if isinstance(self._run, MissionRun) and self._run.loop.reduction is not None:
-            return self._run.loop.reduction.judge(self._run.state["totals"])
-        return self._sampled.judge(self.scenario.checks)
+            rows = self._run.loop.reduction.judge(self._run.state["totals"])
+        else:
+            rows = self._sampled.judge(self.scenario.checks)
+        failed = self.failed
+        return [[result.unjudged() for result in row] if k in failed else row for k, row in enumerate(rows)]
 
     def statistics(self, quantity: str) -> Statistics:
         """Return statistics of a watched quantity or check; requires `samples=False`."""
@@ -516,7 +519,7 @@ class Worlds:
     @property
     def passed(self) -> np.ndarray:
         """True for each world that did not fail and passed all checks, shape (worlds,)."""
-        failed = self.failed
+        failed = self.failed  # also without checks
         return np.array([k not in failed and all(r.passed for r in row) for k, row in enumerate(self.judge())])
 
     def _given(self, inputs: Any, steps: int) -> dict[str, Any]:
