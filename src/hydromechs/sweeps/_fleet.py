@@ -124,11 +124,12 @@ class Fleet:
         worlds.run(campaign.span, lambda t: progress(t / campaign.span))
         reduction, totals = worlds.target.march.reduction, worlds.target.state["totals"]
         values = reduction.values(totals)
+        ended, failed = worlds.ended, np.isin(np.arange(n), list(worlds.failed))
+        values[failed] = np.nan  # as in `Worlds.judge`
         said: list[list[str]] = [[] for _ in range(n)]
         for m in sorted(worlds.messages, key=lambda m: (m.world, m.t)):
             said[m.world].append(f"t = {m.t:.6g} s: {m.text}")
         passed = np.array([c.passes(x) for c, x in zip(reduction.checks, values.T, strict=True)], dtype=bool).reshape(-1, n).T
-        ended, failed = worlds.ended, np.isin(np.arange(n), list(worlds.failed))
         found = [worlds.statistics(name) for name in campaign.quantities]
         statistics = {name: np.array([getattr(row, name) for row in found]).reshape(-1, n).T for name in PER_QUANTITY}
         return {
