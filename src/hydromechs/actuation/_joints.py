@@ -1,4 +1,4 @@
-"""Base of components that act in a joint of any kind, such as drives, friction and stops."""
+"""Base of components, such as drives, friction and stops, that act in a joint of any kind."""
 
 from dataclasses import dataclass
 from types import MappingProxyType

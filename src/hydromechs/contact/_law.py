@@ -22,7 +22,7 @@ class NormalForce(NamedTuple):
     force: Scalar
     """Normal force N, at least 0 [N]."""
     elastic: Scalar
-    """Force of the spring, the derivative of `stored` with respect to depth [N]."""
+    """Force of the spring, the derivative of `stored` with respect to penetration depth [N]."""
     stored: Scalar
     """Energy of the spring [J]."""
 
@@ -41,7 +41,7 @@ class ContactFriction(NamedTuple):
 
 
 class ContactLaw(abc.ABC):
-    """Normal force as a function of depth and rate. For a custom law, derive a frozen dataclass with NumPy operations."""
+    """Normal force from penetration depth and its rate. For a custom law, derive a frozen dataclass with NumPy operations."""
 
     __slots__ = ()
 
@@ -55,17 +55,17 @@ class ContactLaw(abc.ABC):
 
     @abc.abstractmethod
     def stiffness_at(self, depth: float) -> tuple[float, float]:
-        """Return stiffness [N/m] and damping [N·s/m] near a `depth` [m], for advice on the step."""
+        """Return stiffness [N/m] and damping [N·s/m] near a penetration `depth` [m], for advice on the step size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearContact(Checked, ContactLaw):
-    """Spring and damper that only push: N = max(0, k d + c ḋ) while d > 0."""
+    """Spring and damper that only push: N = max(0, k d + c ḋ) while the penetration depth d is above 0."""
 
     stiffness: Positive
-    """Stiffness k: force per depth [N/m]."""
+    """Stiffness k: force per penetration depth [N/m]."""
     damping: NotNegative = 0.0
-    """Damping c: force per rate of depth [N·s/m]."""
+    """Damping c: force per rate of penetration depth [N·s/m]."""
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
         """Return the forces and energy; the loss is c ḋ² while N > 0, and −elastic ḋ > 0 if the damper would pull."""
@@ -83,11 +83,11 @@ class NonlinearContact(Checked, ContactLaw):
     """Spring with damping proportional to its force: N = max(0, k dⁿ (1 + 3/2 α ḋ)); continuous at contact, never pulls."""
 
     stiffness: Positive
-    """Stiffness k: force per depth to the power n [N/mⁿ]."""
+    """Stiffness k: force per penetration depth to the power n [N/mⁿ]."""
     damping_factor: NotNegative = 0.0
     """Damping factor α [s/m]; the coefficient of restitution is about 1 − α v for slow impacts."""
     exponent: Annotated[float, Bound(least=1.0)] = 1.0
-    """Exponent n of the depth [-]; 1.5 for two spheres (Hertz)."""
+    """Exponent n of the penetration depth [-]; 1.5 for two spheres (Hertz)."""
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
         """Return the forces and energy; the loss is 3/2 α elastic ḋ² while N > 0."""
@@ -152,7 +152,7 @@ class Material:
     """Contact of two surfaces: a normal law, and optional friction."""
 
     law: ContactLaw
-    """Normal force as a function of depth and rate."""
+    """Normal force as a function of penetration depth and its rate."""
     friction: DryFriction | None = None
     """Friction. Defaults to no friction."""
 

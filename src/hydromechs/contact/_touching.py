@@ -60,7 +60,7 @@ class Terrain(Placed, Touching):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointContact(Touching):
-    """Frame whose origin can touch all terrain, such as a foot or the tip of a tool."""
+    """Frame, such as a foot or the tip of a tool, whose origin can touch all terrain."""
 
     refers = MappingProxyType({"frame": "frame"})
 

@@ -89,7 +89,7 @@ class ContactKeys:
     """Contacts in addition to those between shapes of bodies and terrain."""
 
     points: tuple[str, ...] = ()
-    """Names of frames whose origins are contact points with terrain, such as feet."""
+    """Names of frames, such as feet, whose origins are contact points with terrain."""
     bodies: tuple[Any, ...] = ()
     """Pairs of bodies with contact between them."""
     groups: tuple[Any, ...] = ()

@@ -13,7 +13,7 @@ from hydromechs.values import Array, Scalar
 from ._environment import Environment, JonswapSea, PiersonMoskowitzSea, RegularWave
 
 BAND = (0.3, 6.0)
-"""Frequency range of a sea relative to the peak frequency, with 99.9 % of the Pierson-Moskowitz energy."""
+"""Frequency range of a sea, relative to the peak frequency; it contains 99.9 % of the Pierson-Moskowitz energy."""
 BREAKING = 0.142
 """Ratio of height to length of the steepest wave in deep water (Michell); multiplied by tanh kh in finite depth (Miche)."""
 STEEPEST_SEA = 1.0 / 15.0

@@ -22,7 +22,7 @@ from ._unknowns import Unknown, derived
 WEAK = 1.0
 """Information of the data, relative to the prior, below which a direction counts as undetermined."""
 MAX_VARIANCE_GAIN = 1e10
-"""Variance inflation factor (relative to all other unknowns fixed) above which an unknown counts as undetermined."""
+"""Ratio of variances with all other unknowns free and fixed (variance inflation) above which an unknown is undetermined."""
 NAMED = 0.3
 """Minimum component of an unknown in a direction at which the unknown is listed."""
 LAGS = 20
@@ -38,7 +38,7 @@ class Found(NamedTuple):
     value: float
     """Estimated value, in the unit of the unknown."""
     deviation: float
-    """Standard deviation, valid if the channels' deviations and correlation times are correct; NaN at an active bound."""
+    """Standard deviation, valid if deviations and correlation times of the channels are correct; NaN at an active bound."""
     clustered: float
     """Standard deviation from the scatter between trials, robust to model errors within a trial; NaN for too few trials."""
     before: float

@@ -71,9 +71,9 @@ class Measured(NamedTuple):
     values: np.ndarray
     """Values of the channels, shape (n, channels)."""
     by_state: np.ndarray
-    """Derivatives by chart coordinates and x, shape (n, channels, nv + nx)."""
+    """Derivatives with respect to chart coordinates and x, shape (n, channels, nv + nx)."""
     by_own: np.ndarray
-    """Derivatives by the parameters of the instruments, shape (n, channels, OWN instruments)."""
+    """Derivatives with respect to the parameters of the instruments, shape (n, channels, OWN instruments)."""
 
 
 class Outputs:

@@ -47,7 +47,7 @@ class Normal:
     b: np.ndarray
     """Gradient Jᵀr including priors, shape (size,)."""
     C: np.ndarray
-    """Derivatives of the gaps by δ, shape (gaps, size)."""
+    """Derivatives of the gaps with respect to δ, shape (gaps, size)."""
     d: np.ndarray
     """Gaps between consecutive pieces, shape (gaps,)."""
     trials: tuple[slice, ...]

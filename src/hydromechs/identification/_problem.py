@@ -28,11 +28,11 @@ class Evaluated(NamedTuple):
     residual: np.ndarray
     """Residuals (simulated − measured)/deviation with robust weights, shape (m,)."""
     by_shared: np.ndarray
-    """Derivatives by the shared unknowns, shape (m, g)."""
+    """Derivatives with respect to the shared unknowns, shape (m, g)."""
     by_own: np.ndarray
-    """Derivatives by the unknowns of the trial, shape (m, l)."""
+    """Derivatives with respect to the unknowns of the trial, shape (m, l)."""
     by_nodes: np.ndarray
-    """Derivatives by the concatenated nodes of the trial, shape (m, nodes w)."""
+    """Derivatives with respect to the concatenated nodes of the trial, shape (m, nodes w)."""
     channel: np.ndarray
     """Channel index of each residual, shape (m,)."""
     times: np.ndarray

@@ -124,11 +124,12 @@ class Gaps(NamedTuple):
     size: np.ndarray
     """End − node as chart coordinates, velocities and internal states, shape (nodes, w)."""
     by_shared: np.ndarray
-    """Derivatives by the shared unknowns, shape (nodes, w, g)."""
+    """Derivatives with respect to the shared unknowns, shape (nodes, w, g)."""
     by_before: np.ndarray
-    """Derivatives by the start of the previous piece (a node, or a free start in the first columns), shape (nodes, w, w)."""
+    """Derivatives with respect to the start of the previous piece, shape (nodes, w, w): a node, or a free start in the first
+    columns."""
     by_node: np.ndarray
-    """Derivatives by the node, shape (nodes, w, w)."""
+    """Derivatives with respect to the node, shape (nodes, w, w)."""
 
 
 def cut(steps: Sequence[int], every: int | None) -> list[Piece]:

@@ -1,4 +1,4 @@
-"""Trajectories of a plant for many trials, with derivatives by initial states and inputs.
+"""Trajectories of a plant for many trials, with derivatives with respect to initial states and inputs.
 
 The equations and their exact Jacobians form one compiled program. The classical Runge-Kutta method in the chart, as in
 `integrators`, also integrates the sensitivities:
@@ -44,11 +44,11 @@ class SensitiveState(NamedTuple):
     x: np.ndarray
     """Velocities and internal states without work integrals, shape (n, nx)."""
     S: np.ndarray
-    """Derivatives of (chart of q, x) by θ, shape (n, nv + nx, k)."""
+    """Derivatives of (chart of q, x) with respect to θ, shape (n, nv + nx, k)."""
 
 
 class Sensitivities:
-    """Integration steps of a plant without contact or friction, with derivatives by p, the inputs at `places`."""
+    """Integration steps of a plant without contact or friction, with derivatives with respect to p, the inputs at `places`."""
 
     def __init__(self, plant: Plant, places: Sequence[int]) -> None:
         self.plant, self.places = plant, tuple(int(k) for k in places)
@@ -176,7 +176,7 @@ class InternalStarts:
     def __call__(
         self, q: np.ndarray, v: np.ndarray, inputs: np.ndarray, S: np.ndarray, P: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return internal states, shape (n, nz), and their derivatives by θ, shape (n, nz, k).
+        """Return internal states, shape (n, nz), and their derivatives with respect to θ, shape (n, nz, k).
 
         The arguments are initial q, v and inputs, S = ∂(chart of q, v)/∂θ, shape (n, 2 nv, k), and P = ∂p/∂θ, shape (np, k).
         """

@@ -321,7 +321,7 @@ class Component(abc.ABC):
 
     @property
     def acts(self) -> bool:
-        """False for an object from which components are derived, such as terrain, and for an object that disables a default."""
+        """False for an object that disables a default, or from which components are derived, for example terrain."""
         return True
 
     @property
@@ -367,7 +367,7 @@ class Component(abc.ABC):
         return component is self
 
     def check_beside(self, parts: Sequence[Component]) -> None:  # noqa: B027  nothing to check is the usual case
-        """Raise `ValueError` if the component conflicts with other components, such as a prescribed motion with a drive."""
+        """Raise `ValueError` if the component conflicts with other components, for example a prescribed motion with a drive."""
 
     @abc.abstractmethod
     def act(self, now: Now, z: Values, u: Values) -> Action:

@@ -70,9 +70,9 @@ def propagated(layout: Covariance, F: Array, dt: Scalar, flat: Array, noise: Map
 
     F has the structure of `moved`: a velocity change δv changes the position by δv dt/2.
 
-    `F`: derivative of the step by the error, shape (18, 18), of which the velocity and attitude rows are used; `dt`: step [s];
-    `flat`: P; `noise`: variances added in a step, pp, pv, vv, q, bg, ba, c, and the `decay` of the current; `walk`: variances
-    added to the biases of aids.
+    `F`: Jacobian of the step with respect to the error, shape (18, 18), of which the velocity and attitude rows are used;
+    `dt`: step [s]; `flat`: P; `noise`: variances added in a step, pp, pv, vv, q, bg, ba, c, and the `decay` of the current;
+    `walk`: variances added to the biases of aids.
     """
     at, n = layout.present, layout.n
     S = layout.matrix(flat)

@@ -68,7 +68,7 @@ class _See(NamedTuple):
     """Measurement model of an aid."""
 
     program: Program
-    """Program from (delta, x, w) to the expected measurement and its derivative by the error."""
+    """Program from (delta, x, w) to the expected measurement and its derivative with respect to the error."""
     rows: tuple[tuple[int, ...], ...]
     """Observed errors, among 18, of each channel; empty for channels that the filter cannot use."""
 
@@ -194,7 +194,7 @@ class Fusion:
         return jacobian_program(program, ("delta",))
 
     def slope(self) -> Recipe:
-        """Return the derivative of the error after a step by the error before the step, as a function of (δ, x, u, dt)."""
+        """Return the Jacobian of the error after a step with respect to the error before, as a function of (δ, x, u, dt)."""
         w = self.model.world
         given = (Argument("delta", (NE,)), Argument("x", (NX,)), Argument("u", (6,)), Argument("dt", ()))
         wanted = (Argument("d_error_d_delta", (NE, NE)),)

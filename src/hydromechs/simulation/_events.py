@@ -157,7 +157,7 @@ class Event:
 
 
 def opening_events(components: Iterable[Component]) -> tuple[Event, ...]:
-    """Return the events at which components open automatically, such as grasps at their maximum force."""
+    """Return the events at which components open automatically, for example grasps at their maximum force."""
     limits = ((c.name, c.opens_at) for c in components)
     return tuple(
         Event(name=f"{name} opens", quantity=at[0], level=at[1], direction="rising", release=(name,))

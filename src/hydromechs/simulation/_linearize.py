@@ -55,7 +55,7 @@ class Linearization(NamedTuple):
     Examples are the onset of slip or contact, and a point of a thruster table.
     """
     basis: np.ndarray
-    """Orthonormal basis of x within closed constraints and prescribed motions, shape (n, m); m = n without these."""
+    """Orthonormal basis of the x that satisfy closed constraints and prescribed motions, shape (n, m); m = n without these."""
     model: Model
     """Model of the mechanism."""
     state: State
@@ -96,7 +96,7 @@ def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -
 
 
 def simulation_at(what: Simulation | Plant | Model, state: State | None) -> Simulation:
-    """Return a simulation at a state, with the arguments of `linearize`."""
+    """Return a simulation at a state; the arguments are those of `linearize`."""
     if not isinstance(what, Simulation | Plant | Model):
         raise FieldError("what", what, "must be a Simulation, a Plant or a Model; for a scenario, use hm.Simulation(scenario)")
     if not isinstance(what, Simulation):

@@ -149,7 +149,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
 
 
 def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the dimensions without time of all quantities: variables of `schema`, attitude angles and time."""
+    """Return the dimensions, except time, of all quantities: variables of `schema`, attitude angles and time."""
     return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}, **ATTITUDE}
 
 

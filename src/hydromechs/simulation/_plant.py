@@ -466,7 +466,7 @@ class Plant:
         return np.concatenate([np.zeros(0), *out])
 
     def check_values(self, given: Mapping[str, Any]) -> None:
-        """Raise `ValueError` if the value of an open parameter is invalid, such as a negative mass.
+        """Raise `ValueError` if the value of an open parameter is invalid, for example a negative mass.
 
         Args:
             given: Values, keyed by name.

@@ -389,7 +389,7 @@ class Simulation:
         self._switch({name: 0.0})
 
     def switch_control(self, on: bool) -> None:
-        """Turn the controllers on or off. While off, servos stop, signals are NaN, and sensors and filter continue."""
+        """Turn the controllers on or off. While they are off, servos stop and signals are NaN; sensors and filter continue."""
         if not on:
             self.command = settled_targets(self.plant.layout, self._command, self._held, self._at.t)
             self._signal = np.full(len(self.signals), np.nan)

@@ -393,7 +393,7 @@ class _Problem:
         return x
 
     def _begun(self, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """Return the start of the search, away from points with vanishing derivatives, such as a propeller at rest."""
+        """Return the start of the search, away from points with zero derivatives, for example those of a propeller at rest."""
         nf, x = len(self.free), x0.copy()
         blind = (self.slopes(x0) == 0.0).all(axis=0)
         blind[:nf] = blind[nf + self.nz :] = False

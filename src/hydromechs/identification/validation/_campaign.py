@@ -25,7 +25,7 @@ from ._study import ValidationStudy
 from ._variants import varied
 
 REPEATED = 0.2
-"""Maximum time for which a repeated joint position is ignored as a repetition by the bus [s]."""
+"""Maximum time for which an unchanged joint position is ignored as a repetition by the bus [s]."""
 MEDIAN = 2.0
 """Window length of the median filter that detects outliers [s]."""
 

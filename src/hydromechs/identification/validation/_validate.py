@@ -93,9 +93,9 @@ class Predicted(NamedTuple):
     begins: float
     """Start time of the motion [s]."""
     errors: dict[str, float]
-    """Root mean square error of each judged channel from the start of the motion, in the unit of the channel."""
+    """Root mean square error of each evaluated channel from the start of the motion, in the unit of the channel."""
     whole: dict[str, float]
-    """Root mean square error of each judged channel over the whole trial, including the fitted time before the motion."""
+    """Root mean square error of each evaluated channel over the whole trial, including the fitted time before the motion."""
     static: dict[str, float]
     """Errors of the quasi-static balance fitted to the same trials; offsets are estimated before the motion."""
     simulated: dict[str, ChannelSamples]
@@ -298,7 +298,7 @@ def channels_of(problem: Problem, j: int, values: np.ndarray, own: np.ndarray) -
 
 
 def errors_of(study: ValidationStudy, r: RecordedTrial, simulated: dict[str, ChannelSamples]) -> dict[str, float]:
-    """Return the root mean square error of each judged channel from the start of the motion to the end of the trial."""
+    """Return the root mean square error of each evaluated channel from the start of the motion to the end of the trial."""
     rows = {name: _error(r, name, simulated[name]) for name in study.judged}
     return {name: _rms(error[t >= r.begins]) for name, (t, error) in rows.items()}
 

@@ -27,7 +27,7 @@ class VortexDamping(DragElement):
     coefficient: NotNegative
     """Two-dimensional drag coefficient C of the section [-]."""
     height: Positive
-    """Height h of the section, perpendicular to the cross-flow and the axis, such as the draught [m]."""
+    """Height h of the section, such as the draught, perpendicular to the cross-flow and the axis [m]."""
     length: Positive
     """Length of the hull along its axis [m]."""
     axis: Vector3 = (1.0, 0.0, 0.0)
