@@ -15,7 +15,7 @@ from benchmarks.robot_study import ROBOTS
 
 import hydromechs as hm
 from hydromechs.actuation import JointRotor, JointSpring
-from hydromechs.formats import ImportOptions, convert_file, loads_robot
+from hydromechs.formats import ImportOptions, convert_file, dumps_robot, loads_robot
 from hydromechs.spatial import tensor_matrix
 
 WALKER = (ROBOTS / "walker.xml").read_text(encoding="utf-8")
@@ -444,3 +444,16 @@ def test_the_orientation_of_the_inner_default_class_replaces_other_notations():
         R = np.zeros(9)
         mujoco.mju_quat2Mat(R, theirs.site(frame.name).quat)
         np.testing.assert_allclose(frame.origin.R, R.reshape(3, 3), atol=1e-12, err_msg=frame.name)
+
+
+def test_long_chains_are_written_to_the_depth_that_mujoco_reads():
+    mujoco = pytest.importorskip("mujoco", reason="needs pip install 'hydromechs[mujoco]'")
+    solid = hm.Inertia(mass=1.0, tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    links = [
+        hm.Body(name=f"b{i}", parent=f"b{i - 1}" if i else None, joint=hm.joints.Revolute(), inertia=solid) for i in range(497)
+    ]
+    written = dumps_robot(hm.Model(bodies=links[:496]), ".xml")
+    assert mujoco.MjModel.from_xml_string(written).nv == 496
+    assert "499 levels, of which HydroMechs reads at most 100" in written
+    with pytest.raises(hm.UnsupportedFeature, match="500 levels.*at most 499"):
+        dumps_robot(hm.Model(bodies=links), ".xml")

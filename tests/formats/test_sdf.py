@@ -392,3 +392,20 @@ def test_buoyancy_acts_on_the_models_and_links_that_its_plugin_enables(enabled, 
     text = WORLD.replace("</uniform_fluid_density>", f"</uniform_fluid_density><enable>{enabled}</enable>")
     hull = loads_robot(text, "sea.sdf").model.bodies[0]
     assert (hull.hydro.volume > 0.0) == floats
+
+
+def test_long_chains_are_read_and_a_cycle_is_named():
+    """Poses relative to later links, in reverse order, and links without mass: both were followed by recursion."""
+    n = 600
+    chain = "".join(f"<link name='l{i}'><pose relative_to='l{i - 1}'>0 0 0.5 0 0 0</pose></link>" for i in range(n - 1, 0, -1))
+    model = loads_robot(f"<sdf version='1.9'><model name='m'>{chain}<link name='l0'/></model></sdf>").model
+    assert model.bodies[model.body_index(f"l{n - 1}")].joint.parts[0].position == (0.0, 0.0, 0.5 * (n - 1))
+    links = "".join(f"<link name='l{i}'><inertial><mass>0</mass></inertial></link>" for i in range(n))
+    fixed = "".join(
+        f"<joint name='j{i}' type='fixed'><parent>l{i - 1}</parent><child>l{i}</child></joint>" for i in range(1, n)
+    )
+    massless = loads_robot(f"<sdf version='1.9'><model name='m'>{links}{fixed}</model></sdf>").model
+    assert massless.nb == n and massless.nv == 0
+    cycle = chain.replace("relative_to='l0'", f"relative_to='l{n - 1}'")
+    with pytest.raises(hm.ModelError, match=rf"1 problem.*\n.*the pose of 'l{n - 1}' depends on itself"):
+        loads_robot(f"<sdf version='1.9'><model name='m'>{cycle}<link name='l0'/></model></sdf>")

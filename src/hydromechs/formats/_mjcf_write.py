@@ -18,6 +18,7 @@ from hydromechs.model import Body, BodyShape, Coupling, Model, joints
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._pose import IDENTITY, Pose
+from ._xml import DEEPEST
 from ._xml_write import RobotText, RobotWriter, Tag, file_text, lost_details, numbers, plain_origin
 
 JOINTS: Mapping[type[joints.Joint], str] = {
@@ -30,6 +31,8 @@ JOINTS: Mapping[type[joints.Joint], str] = {
 """Joint types in an MJCF; a fixed body has no joint."""
 DECODED = (".stl", ".obj", ".msh")
 """Suffixes of meshes that MuJoCo can read."""
+MUJOCO_DEEPEST = 499
+"""Maximum nesting depth of a file in MuJoCo."""
 LEAST = 1e-14
 """Minimum principal moment that MuJoCo accepts in `fullinertia` [kg·m²]."""
 CLOSE = 1e-9
@@ -61,7 +64,15 @@ class MjcfWriter(RobotWriter):
         if model.loops:
             self._equalities(tags)
         start = model.initial()
-        if self._walk(self.root) != list(model.body_names):
+        order, depth = self._walk()
+        if depth > MUJOCO_DEEPEST:
+            raise UnsupportedFeature(
+                f"the file would nest {depth} levels, one for each body of a chain; MuJoCo reads at most {MUJOCO_DEEPEST}; "
+                "write the model as .yaml"
+            )
+        if depth > DEEPEST:
+            self.lost.append(f"nesting: the file has {depth} levels, of which HydroMechs reads at most {DEEPEST}")
+        if order != list(model.body_names):
             self.lost.append(
                 "the order of bodies, and therefore of q and v (in the file, children follow their parent); the initial state"
             )
@@ -95,8 +106,15 @@ class MjcfWriter(RobotWriter):
         if not section.children:
             self.root.children.remove(section)
 
-    def _walk(self, tag: Tag) -> list[str]:
-        return [name for t in tag.children for name in ([t.attributes["name"]] if t.name == "body" else []) + self._walk(t)]
+    def _walk(self) -> tuple[list[str], int]:
+        """Return the names of bodies in file order, and the nesting depth of the file."""
+        names, deepest, waiting = [], 0, [(1, self.root)]
+        while waiting:
+            level, tag = waiting.pop()
+            deepest = max(deepest, level)
+            names += [tag.attributes["name"]] if tag.name == "body" else []
+            waiting += ((level + 1, child) for child in reversed(tag.children))
+        return names, deepest
 
     def _theirs(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the coordinates in MuJoCo: free joints relative to the world, with linear velocity in world axes."""

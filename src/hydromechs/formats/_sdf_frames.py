@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -130,7 +129,6 @@ class Frames:
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
-        self.open: set[tuple[int, str]] = set()
 
     def inside(self, scope: Scope, name: str) -> tuple[Scope, str] | None:
         """Return scope and short name of a name with `::`; None if one of the models does not exist."""
@@ -143,63 +141,63 @@ class Frames:
 
     def model_pose(self, scope: Scope) -> Pose:
         """Return the pose of a model in the world."""
-        if scope.parent is None:
-            return IDENTITY
-        return self._known(scope, "__model__", lambda: self._model_pose(scope))
+        return self.pose(scope, "__model__", scope.element)
 
-    def _model_pose(self, scope: Scope) -> Pose:
-        f, element = self.findings, scope.element
-        pose = self._base(scope.parent or scope, element, "__model__") @ scope.shifted
-        pose = pose @ pose_of(element, f, f"model {scope.name!r}")
+    def pose(self, scope: Scope, name: str, at: Element) -> Pose:
+        """Return the world pose of a link, joint, frame or model named in a scope; errors have the line of `at`."""
+        chain: dict[tuple[int, str], Scope] = {}  # frames from the wanted one to one with a known pose
+        while True:
+            if name in ("world", "__root__"):
+                pose = IDENTITY
+                break
+            found = self.inside(scope, name)
+            if found is None or (found[1] != "__model__" and _reference(*found) is None):
+                names = [*scope.links, *scope.frames, *scope.joints, *scope.models]
+                words = f"there is no frame {name!r} in {scope.name or 'the world'!r}; available: {', '.join(names[:20])}"
+                self.findings.fault(at, words, name)
+                pose = IDENTITY
+                break
+            inner, last = found
+            if last in inner.poses or (last == "__model__" and inner.parent is None):
+                pose = inner.poses.get(last, IDENTITY)
+                break
+            key = (id(inner), last)
+            if key in chain:
+                words = f"the pose of {inner.full(last)!r} depends on itself: its relative_to references form a cycle"
+                self.findings.fault(inner.element, words, last, "change one of them")
+                pose = IDENTITY
+                break
+            chain[key] = inner
+            scope, name, at = self._base(inner, last)
+        for (_, last), inner in reversed(chain.items()):
+            pose = inner.poses[last] = self._placed(inner, last, pose)
+        return pose
+
+    def _base(self, scope: Scope, name: str) -> tuple[Scope, str, Element]:
+        """Return scope and name of the frame relative to which a pose is given, and the element that names this frame."""
+        reference = _reference(scope, name)
+        element, default = (scope.element, "__model__") if reference is None else reference[1:]
+        where = (scope.parent or scope) if reference is None else scope
+        pose = element.first("pose")
+        given = "" if pose is None else pose.attributes.get("relative_to", pose.attributes.get("frame", "")).strip()
+        return where, given or default, pose if pose is not None and given else element
+
+    def _placed(self, scope: Scope, name: str, base: Pose) -> Pose:
+        """Return the world pose of a frame, given that of the frame relative to which it is specified."""
+        f, reference = self.findings, _reference(scope, name)
+        if reference is not None:
+            kind, element, _ = reference
+            return base @ pose_of(element, f, f"{kind} {scope.full(name)!r}")
+        element = scope.element
+        pose = base @ scope.shifted @ pose_of(element, f, f"model {scope.name!r}")
         placed = element.attributes.get("placement_frame", "")
         if placed:
             _forget(scope)
             scope.poses["__model__"] = IDENTITY  # poses within the model, to find that frame in it
-            within = Frames(f).pose(scope, placed, element)
+            within = self.pose(scope, placed, element)
             _forget(scope)
             pose = pose @ within.inverse
         return pose
-
-    def _known(self, scope: Scope, name: str, make: Callable[[], Pose]) -> Pose:
-        if name in scope.poses:
-            return scope.poses[name]
-        key = (id(scope), name)
-        if key in self.open:
-            words = f"the pose of {scope.full(name)!r} depends on itself: its relative_to references form a cycle"
-            self.findings.fault(scope.element, words, name, "change one of them")
-            return IDENTITY
-        self.open.add(key)
-        try:
-            scope.poses[name] = make()
-        finally:
-            self.open.discard(key)
-        return scope.poses[name]
-
-    def _base(self, scope: Scope, element: Element, default: str) -> Pose:
-        pose = element.first("pose")
-        name = "" if pose is None else pose.attributes.get("relative_to", pose.attributes.get("frame", "")).strip()
-        return self.pose(scope, name or default, pose if pose is not None and name else element)
-
-    def pose(self, scope: Scope, name: str, at: Element) -> Pose:
-        """Return the world pose of a link, joint, frame or model named in a scope; errors have the line of `at`."""
-        if name in ("world", "__root__"):
-            return IDENTITY
-        found = self.inside(scope, name)
-        if found is not None:
-            inner, last = found
-            if last == "__model__":
-                return self.model_pose(inner)
-            reference = _reference(inner, last)
-            if reference is not None:
-                kind, element, held = reference
-                owner = f"{kind} {inner.full(last)!r}"
-                return self._known(
-                    inner, last, lambda: self._base(inner, element, held) @ pose_of(element, self.findings, owner)
-                )
-        names = [*scope.links, *scope.frames, *scope.joints, *scope.models]
-        words = f"there is no frame {name!r} in {scope.name or 'the world'!r}; available: {', '.join(names[:20])}"
-        self.findings.fault(at, words, name)
-        return IDENTITY
 
     def link(self, scope: Scope, name: str, at: Element, depth: int = 0) -> str | None:
         """Return the full name of the link to which a link, frame or model resolves.

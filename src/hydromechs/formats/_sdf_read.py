@@ -6,6 +6,7 @@ origin is on the axis, with a note. The frame "NAME_origin" is then at the link 
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -417,10 +418,24 @@ class _Sdf:
         return JOINTS[edge.kind](**rest)
 
     def _heavy(self, name: str) -> bool:
-        inertial = self.links[name][1].first("inertial")
-        if inertial is None or self.findings.child_number(inertial, "mass", f"link {name!r}", 1.0) > 0.0:
-            return True
-        return any(self._heavy(link) for link, e in self.carried.items() if e.parent == name and e.kind == "fixed")
+        """True if a link, or a link fixed to it directly or indirectly, has mass."""
+        waiting = [name]
+        while waiting:
+            link = waiting.pop()
+            inertial = self.links[link][1].first("inertial")
+            if inertial is None or self.findings.child_number(inertial, "mass", f"link {link!r}", 1.0) > 0.0:
+                return True
+            waiting += self._fixed.get(link, ())
+        return False
+
+    @cached_property
+    def _fixed(self) -> dict[str, list[str]]:
+        """Links fixed to each link, once all joints are attached."""
+        out: dict[str, list[str]] = {}
+        for link, edge in self.carried.items():
+            if edge.kind == "fixed":
+                out.setdefault(edge.parent, []).append(link)
+        return out
 
     def _pitch(self, edge: Edge) -> float:
         """Return the advance of a screw per turn [m]."""

@@ -88,7 +88,7 @@ def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: It
     ]
     shown = (one_line(line).replace("--", "- -").rstrip("-") for line in comment)
     lines = ['<?xml version="1.0"?>', "<!--", *(f"  {line}" for line in shown), "-->"]
-    _write(root, 0, lines)
+    _write(root, lines)
     return RobotText("\n".join(lines) + "\n", lost)
 
 
@@ -97,15 +97,21 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _write(tag: Tag, level: int, lines: list[str]) -> None:
-    start = "  " * level + f"<{tag.name}" + "".join(f" {k}={quoteattr(v)}" for k, v in tag.attributes.items())
-    if tag.children:
-        lines.append(start + ">")
-        for child in tag.children:
-            _write(child, level + 1, lines)
-        lines.append("  " * level + f"</{tag.name}>")
-    else:
-        lines.append(f"{start}>{escape(tag.text)}</{tag.name}>" if tag.text else start + "/>")
+def _write(root: Tag, lines: list[str]) -> None:
+    waiting: list[tuple[int, Tag | str]] = [(0, root)]
+    while waiting:
+        level, tag = waiting.pop()
+        indent = "  " * level
+        if isinstance(tag, str):
+            lines.append(f"{indent}</{tag}>")
+            continue
+        start = f"{indent}<{tag.name}" + "".join(f" {k}={quoteattr(v)}" for k, v in tag.attributes.items())
+        if tag.children:
+            lines.append(start + ">")
+            waiting.append((level, tag.name))
+            waiting += ((level + 1, child) for child in reversed(tag.children))
+        else:
+            lines.append(f"{start}>{escape(tag.text)}</{tag.name}>" if tag.text else start + "/>")
 
 
 def lost_details(model: Model, *, shape_colors: bool) -> list[str]:
