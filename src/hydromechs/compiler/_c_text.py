@@ -59,7 +59,7 @@ def c_identifier(name: str) -> str:
 
 
 class _Site(NamedTuple):
-    """Arrays of a call in a program: those of its arguments, then those of its results."""
+    """Arrays of a call in a program: arguments, followed by results."""
 
     function: str
     sizes: tuple[int, ...]
@@ -69,7 +69,7 @@ class _Site(NamedTuple):
 
     @classmethod
     def of(cls, call: Call, functions: CFunctions, often: bool, k: int) -> _Site:
-        """Return those of a call, the operation k."""
+        """Return the arrays of a call, which is operation k."""
         placed = functions.placed(call.callee, often)
         return cls(placed.name, tuple(a.size for a in (*call.callee.inputs, *call.callee.outputs)), placed, k)
 

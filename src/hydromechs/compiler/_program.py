@@ -207,7 +207,7 @@ class Program(Callee):
         return found
 
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
-        """Evaluate the program for float arguments by the virtual machine of CasADi, which is slow, for checks."""
+        """Evaluate the program for float arguments by the virtual machine of CasADi, which is slow; for verification."""
         passes_over_nan = any(op.kind in ("min", "max") for op in self.operations)  # CasADi uses fmin and fmax of C
         if self.casadi_function is None or (passes_over_nan and any(np.isnan(a).any() for a in arrays)):
             return self._interpreted(arrays)

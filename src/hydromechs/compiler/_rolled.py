@@ -117,7 +117,7 @@ class Rolled(Callee):
         return hashlib.sha256(str(self).encode()).hexdigest()
 
     def __call__(self, *arrays: ArrayLike) -> tuple[Array, ...]:
-        """Evaluate the loop for float arguments, program by program, which is slow, for checks."""
+        """Evaluate the loop for float arguments, program by program, which is slow; for verification."""
         memory: dict[str, Any] = {a.name: np.array(x, dtype=float).ravel() for a, x in zip(self.inputs, arrays, strict=True)}
         memory |= {a.name: np.full(a.size, 0.0 if a.name in self.cleared else np.nan) for a in self.outputs}
         memory |= {name: np.full(size, np.nan) for name, size in self.work.items()} | {NUMBERS: self.numbers}

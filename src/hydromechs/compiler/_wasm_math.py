@@ -222,7 +222,7 @@ def _exp() -> str:
 
 
 def _expm1() -> str:
-    """Return exp(x) − 1, which only other functions call."""
+    """Return exp(x) − 1; called only by other functions."""
     f = _Function("own_expm1", 1, "internal ")
     x = f.given[0]
     size = f.call("llvm.fabs.f64", x)

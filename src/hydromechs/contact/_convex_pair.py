@@ -235,7 +235,7 @@ class _Touch(NamedTuple):
     gap: Scalar
     """Distance, negative in contact [m]."""
     loss: Scalar
-    """Power lost [W]."""
+    """Dissipated power [W]."""
     stored: Scalar
     """Energy stored [J]."""
     rates: Array

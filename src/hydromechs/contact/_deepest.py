@@ -154,7 +154,7 @@ def _edge_rest(field: Field) -> Program:
 
 
 def _traced(function: Callable[..., Any], **shapes: tuple[int, ...]) -> Program:
-    """Return the traced program of a function of arrays with given shapes, in order, followed by scalars."""
+    """Return the traced program of a function whose arguments have the given shapes; shape () is a scalar."""
     return compiler.trace(lambda **given: function(*(x[()] for x in given.values())), shapes, name="deepest")
 
 

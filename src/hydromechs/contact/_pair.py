@@ -222,7 +222,7 @@ def _deflection(z: Values) -> Array:
 
 
 def _contact(pair: Pair, now: Now, probe: tuple[Any, ...], s: Array) -> Contact:
-    """Return the contact for given numbers of the probe and its tangential deflection [m], shape (3,)."""
+    """Return the contact for the field values of the probe, see `_numbers`, and the tangential deflection s [m], shape (3,)."""
     a, b = pair.body, pair.other
     X_B, V_B = (None, None) if b is None else ((now.R_WB[b], now.p_WB[b]), now.V[b])
     pair = replace(pair, probe=type(pair.probe)(**dict(zip([f.name for f in fields(pair.probe)], probe, strict=True))))

@@ -37,9 +37,9 @@ class _Tree:
     def __init__(self, uid: int, root: int, links: dict[int, int]) -> None:
         self.uid, self.root, self.links = uid, root, links
         self.of_link = {link: body for body, link in links.items()}
-        """Index of our body for each Bullet link."""
+        """Index of the HydroMechs body for each Bullet link."""
         self.com, self.turn = np.zeros(3), np.eye(3)
-        """Position and axes of the inertial frame of the free base in axes of our body."""
+        """Position and axes of the inertial frame of the free base, in axes of the HydroMechs body."""
         self.origin = np.eye(4)
         """Pose of the frame of the free joint in the world, shape (4, 4)."""
 

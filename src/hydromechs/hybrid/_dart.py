@@ -24,7 +24,7 @@ SHAPES: Mapping[type[Shape], Callable[[Any, Any], Any]] = {
     Sphere: lambda dart, shape: dart.SphereShape(shape.radius),
     Ellipsoid: lambda dart, shape: dart.EllipsoidShape(2.0 * shape.half_size),
 }
-"""Functions from `dartpy.dynamics` and our shape to a DART shape; a plane is the top face of a large box."""
+"""Functions from `dartpy.dynamics` and a shape to a DART shape; a plane is the top face of a large box."""
 ONE = np.ones((1, 1))
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "Free",
@@ -104,7 +104,7 @@ class DartEngine(Engine):
         made.getDynamicsAspect().setRestitutionCoeff(0.0)
 
     def put(self, q: Array, v: Array) -> None:
-        """Set the state and the matrices that convert accelerations to our coordinates."""
+        """Set the state and the matrices that convert accelerations to HydroMechs coordinates."""
         self._tree.put(q, v)
         self._maps: list[tuple[Array, Array, Any]] = []
         for part in self._tree.moving:
@@ -182,7 +182,7 @@ class _Part(NamedTuple):
 
 
 class DartTree:
-    """DART skeleton of a mechanism, with conversion between DART coordinates and ours.
+    """DART skeleton of a mechanism, with conversion between coordinates of DART and HydroMechs.
 
     `inertias` are about body origins in body axes, linear first, shape (nb, 6, 6).
     """
@@ -192,7 +192,7 @@ class DartTree:
         self.skeleton = dartpy.dynamics.Skeleton(model.name)
         self.skeleton.setGravity([0.0, 0.0, 0.0])
         self.nodes: list[Any] = []
-        """DART body nodes in our order."""
+        """DART body nodes, in the order of the model."""
         self.parts: list[_Part] = []
         for i, body in enumerate(model.bodies):
             node: Any = None if model.parent[i] < 0 else self.nodes[model.parent[i]]

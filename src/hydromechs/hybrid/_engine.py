@@ -97,15 +97,15 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def put(self, q: Array, v: Array) -> None:
-        """Set configuration (nq,) and velocity (nv,), in our coordinates."""
+        """Set configuration (nq,) and velocity (nv,), in HydroMechs coordinates."""
 
     @abc.abstractmethod
     def state(self) -> tuple[Array, Array]:
-        """Return configuration (nq,) and velocity (nv,) in our coordinates."""
+        """Return configuration (nq,) and velocity (nv,), in HydroMechs coordinates."""
 
     @abc.abstractmethod
     def apply(self, force: Array, inertia: Array | None = None) -> None:
-        """Set the generalised force of the next step, dual to our velocities, shape (nv,).
+        """Set the generalised force of the next step, dual to HydroMechs velocities, shape (nv,).
 
         `inertia` is a joint-space inertia M_A that adds the force −M_A v̇, shape (nv, nv); it requires `takes_inertia`.
         """

@@ -54,7 +54,7 @@ JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[
     joints.Revolute: lambda kind, part, R: [(kind.mjJNT_HINGE, R @ part.unit_axis)],
     joints.Prismatic: lambda kind, part, R: [(kind.mjJNT_SLIDE, R @ part.unit_axis)],
 }
-"""Functions from MuJoCo joint types, our joint, and joint axes on the body (3, 3) to MuJoCo joints and axes."""
+"""Functions from MuJoCo joint types, a joint, and joint axes on the body (3, 3) to MuJoCo joints and axes."""
 
 
 class MuJoCoEngine(Engine):
@@ -246,9 +246,9 @@ class MujocoTree:
         self.spec.compiler.degree = False
         self.spec.compiler.autolimits = False
         self.handles: list[Any] = []
-        """MuJoCo bodies in our order."""
+        """MuJoCo bodies, in the order of the model."""
         self.names: list[tuple[str, int, int]] = []
-        """MuJoCo joints in our order: name, number of coordinates, number of degrees of freedom."""
+        """MuJoCo joints, in the order of the model: name, number of coordinates, number of degrees of freedom."""
         for i, body in enumerate(model.bodies):
             parent = self.spec.worldbody if model.parent[i] < 0 else self.handles[model.parent[i]]
             parts = body.joint.parts
@@ -270,7 +270,7 @@ class MujocoTree:
         ]
 
     def compile(self) -> Any:
-        """Compile the MuJoCo model, and find the indices of our coordinates in it."""
+        """Compile the MuJoCo model, and find the indices of HydroMechs coordinates in it."""
         model, ours = self.spec.compile(), self.ours
         self.q_of, self.v_of = np.zeros(ours.nq, dtype=int), np.zeros(ours.nv, dtype=int)
         iq = iv = 0

@@ -43,7 +43,7 @@ class EngineMemory(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineContact(Component):
-    """Contacts solved by an engine; each contact is recorded for the nearest of our pairs.
+    """Contacts solved by an engine; each contact is recorded for the nearest contact pair of the plant.
 
     The states are the contact forces of the last step, set by the engine step.
     """

@@ -48,7 +48,7 @@ class SensitiveState(NamedTuple):
 
 
 class Sensitivities:
-    """Integration steps of a plant without contact or friction, with derivatives with respect to p, the inputs at `places`."""
+    """Integration steps of a plant without contact or friction, and derivatives with respect to p, the inputs at `places`."""
 
     def __init__(self, plant: Plant, places: Sequence[int]) -> None:
         self.plant, self.places = plant, tuple(int(k) for k in places)

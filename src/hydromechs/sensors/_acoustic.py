@@ -69,7 +69,7 @@ class Dvl(Aid):
         return np.array(out)
 
     def distance(self, instant: Instant, place: FrameMotion, beam: Array) -> Scalar:
-        """Return the distance to the ground along a beam (3,), a unit vector in frame axes [m]; infinite without ground."""
+        """Return the distance to the ground along a beam (3,), a unit vector in frame axes [m]; inf if it misses the ground."""
         nearest: Scalar = math.inf
         for solid in instant.terrain:
             r = solid.ray(place.p, place.R @ beam, instant.model.world.down)

@@ -56,7 +56,7 @@ class Sensed(NamedTuple):
 
 
 class PlainSensing:
-    """Sensors of a plant as nodes of a routine, without filter: controllers read true states and encoder readings.
+    """Sensors of a plant as nodes of a routine, without a filter: controllers read true states and encoder readings.
 
     `terrain`: visible ground in addition to the terrain of the plant; `step`: integration step [s]; `controlled`: True if a
     controller reads the sensors.
@@ -122,7 +122,7 @@ class PlainSensing:
         return Sensed(q, v, got.last, signals, reports)
 
     def _add_filter(self, r: Routine, at: SensingPlaces, got: Readings, reports: Entries) -> None:
-        """Append the operations after the sensors: without filter, a single report that controllers read the true state."""
+        """Append the operations after the sensors: without a filter, a single report that controllers read the true state."""
         if not self.texts:
             return
         shapes: dict[str, tuple[int, ...]] = {"reported": ()}

@@ -352,7 +352,7 @@ class MissionMarch:
         return due
 
     def tick(self, state: Mapping[str, Array], t: float) -> bool:
-        """Run sensors, filter and blocks of one world if they are due at time `t` [s]; return True in this case."""
+        """Run sensors, filter and blocks of one world if they are due at time `t` [s]; return True if they ran."""
         return self._run_tick(self._tick, state, np.array([t]))
 
     def look_last(self, state: Mapping[str, Array]) -> Array:

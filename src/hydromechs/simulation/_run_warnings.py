@@ -35,7 +35,7 @@ AT_STOP = 1e-4
 SLACK = 0.02
 """Tension below which a line is slack, as a fraction of the mean tension [-]."""
 NO_TENSION = 1e-6
-"""Tension below which a line is slack in any case [N]."""
+"""Tension below which a line is always reported as slack [N]."""
 STRAIGHT = 0.995
 """Distance between the ends of a line, relative to its length, below which the line can go slack [-]."""
 LONG_WAVE = 5.0
