@@ -24,7 +24,7 @@ TINY = 1e-36
 BLUNT = 0.05
 """Ratio of δ to the radius of a round shape; the field is smooth on the axis, with gradient 1 − δ²/2 on the surface."""
 THIN = 1e-9
-"""Maximum difference between a face distance and the largest face distance at which both count, deep inside [m]."""
+"""Maximum difference from the largest face distance at which other faces contribute, deep inside [m]."""
 
 
 class Value(NamedTuple):

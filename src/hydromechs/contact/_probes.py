@@ -171,7 +171,7 @@ def _place(piece: Placed, x: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _hull_corners(mesh: Mesh) -> Array:
-    """Return corners of the convex hull of a mesh [m], shape (n, 3); of many, the farthest in evenly spaced directions."""
+    """Return corners of the convex hull of a mesh [m], shape (n, 3); of many, only the farthest in evenly spaced directions."""
     corners = mesh.surface.convex_hull().vertices
     if len(corners) <= MAX_CORNERS:
         return corners

@@ -150,7 +150,7 @@ def relative_velocity(around: SurroundingWater, shares: Shares) -> Array:
 
 
 def added_mass_force(around: SurroundingWater, item: AddedMassAt) -> Array:
-    """Return the wrench of an added mass without −M a', where a' is the acceleration minus gravity [N, N·m], shape (6,)."""
+    """Return the wrench of an added mass without the term −M a' [N, N·m], shape (6,); a' is the acceleration minus gravity."""
     V, w, M = around.V, around.V[3:], item.matrix
     V_r = relative_velocity(around, item.shares)
     a_fg = mean_of(item.shares, lambda i: around.flows[i].a_fg + _convective_rate(around, i))

@@ -171,7 +171,7 @@ def box_scales(size: Sequence[float]) -> Array:
 
 
 def cylinder_scales(radius: float, length: float) -> Array:
-    """Return the scales of the added mass of a cylinder across, along, and about a transverse axis [m³, m³, m⁵], shape (3,).
+    """Return the added-mass scales of a cylinder: across the axis, along it, about a transverse axis [m³, m³, m⁵], shape (3,).
 
     The scales are π r² L of strips, r³ of a disc, and r² L³ + r⁵ of strips and a disc.
     """

@@ -117,7 +117,7 @@ class Recorder:
         self._newest = float(times[-1]) if len(times) else self._newest
 
     def commit(self) -> bool:
-        """Write all samples except the newest if the block is full or `FLUSH` has elapsed; return True if any were written."""
+        """If the block is full or `FLUSH` has elapsed, write all samples except the newest, and return True."""
         due = self._count >= BLOCK or time.perf_counter() - self._flushed > FLUSH
         if due and self._rows:
             newest = self._newest_row()
