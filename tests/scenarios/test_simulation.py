@@ -696,3 +696,15 @@ def test_scenario_runs_with_one_call():
     whole, short = scenario.run(), scenario.run(duration=0.1)
     assert whole.recording.time[-1] == pytest.approx(0.2) and short.recording.time[-1] == pytest.approx(0.1)
     assert np.array_equal(whole.recording.q, scenario.simulation().run(0.2).recording.q)
+
+
+def test_friction_and_stops_share_one_mass_matrix(monkeypatch):
+    """Three mass matrices of a chain of 3,000 joints took most of the time of `hydromechs check`."""
+    made = []
+    compute = hm.equations.mass_matrix
+    monkeypatch.setattr("hydromechs.equations.mass_matrix", lambda *given: made.append(1) or compute(*given))
+    joint = hm.joints.Revolute(damping=0.1, friction=0.1, limits=(-1.0, 1.0))
+    solid = hm.Inertia(mass=1.0, tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    bodies = [hm.Body(name=f"b{i}", parent=f"b{i - 1}" if i else None, joint=joint, inertia=solid) for i in range(3)]
+    plant = hm.Simulation(hm.Model(bodies=bodies)).plant
+    assert len(made) == 1 and len(plant.components) == 6

@@ -2,8 +2,9 @@
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -47,12 +48,17 @@ def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, 
         for joint, inertia in part.rotors.items():
             if joint in model.joint_parts:  # the part's own check reports an unknown joint
                 rotors[joint] = rotors.get(joint, 0.0) + inertia
-    friction = _friction(model, replaced, rotors)
+
+    @cache
+    def bare() -> Array:
+        return np.array(equations.mass_matrix(model, model.initial().q), dtype=float)
+
+    friction = _friction(model, replaced, rotors, bare)
     for part in friction:
         rotors[part.joint] = rotors.get(part.joint, 0.0) + part.armature
     pairs = contact_pairs(model, parts)
     _warn_untouched(parts, pairs)
-    derived = [*friction, *_springs(model, replaced), *_stops(model, replaced, rotors), *pairs, *loop_closures(model)]
+    derived = [*friction, *_springs(model, replaced), *_stops(model, replaced, rotors, bare), *pairs, *loop_closures(model)]
     return tuple(sorted((*(c for c in parts if c.acts), *derived), key=lambda c: c.order(model)))
 
 
@@ -78,7 +84,7 @@ def _elastic(part: JointPart) -> bool:
     return isinstance(part.joint, joints.Ball) and any(part.joint.stiffness)
 
 
-def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> list[JointFriction]:
+def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float], bare: Callable[[], Array]) -> list[JointFriction]:
     """Return the friction of the joints in the model.
 
     A model has two friction parameters per joint. The stiffness of the stick phase is chosen so that the default step resolves
@@ -93,7 +99,7 @@ def _friction(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> 
             continue
         viscous = 0.0 if _elastic(part) else part.joint.damping  # part of its spring
         if (viscous or part.joint.friction) and f"{name}.friction" not in replaced:
-            m = _felt_inertia(model, rotors) if m is None else m
+            m = _felt_inertia(model, rotors, _geared(model, rotors, bare())) if m is None else m
             out.append(_model_friction(name, viscous, part.joint.friction, m[name]))
     return out
 
@@ -108,21 +114,21 @@ def _model_friction(joint: str, viscous: float, coulomb: float, inertia: float) 
     return found
 
 
-def _geared_mass_matrix(model: Model, rotors: Mapping[str, float]) -> Array:
-    """Return the mass matrix with added mass and rotors at the initial configuration [kg, kg·m, kg·m²], shape (nv, nv)."""
-    M = np.array(equations.mass_matrix(model, model.initial().q), dtype=float)
+def _geared(model: Model, rotors: Mapping[str, float], bare: Array) -> Array:
+    """Return the mass matrix with rotors [kg, kg·m, kg·m²], shape (nv, nv), given the mass matrix `bare` without rotors."""
+    M = bare.copy()
     for name, rotor in rotors.items():
         at = model.joint_parts[name].v
         M[at, at] += rotor * np.eye(M[at, at].shape[0])
     return M
 
 
-def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]:
+def _felt_inertia(model: Model, rotors: Mapping[str, float], M: Array) -> dict[str, float]:
     """Return the minimum effective inertia of each joint with all other joints free [kg·m²], keyed by joint.
 
-    Added mass and rotors are included. An inertia within the rounding error of other inertias or lengths is rejected.
+    The mass matrix `M` includes added mass and rotors. An inertia within the rounding error of other inertias or lengths is
+    rejected.
     """
-    M = _geared_mass_matrix(model, rotors)
     try:
         inverse = np.linalg.inv(M)
         found = {
@@ -151,7 +157,7 @@ def _extreme_place(model: Model, rotors: Mapping[str, float], diagonal: Array) -
     return "bodies", next(i for i, dofs in enumerate(model.v_slices) if k in range(model.nv)[dofs])
 
 
-def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> list[JointStops]:
+def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float], bare: Callable[[], Array]) -> list[JointStops]:
     """Return soft stops at the joint limits of the model, with parameters derived from its initial configuration.
 
     J_l is the inertia with all other joints locked, as for an arm that swings against its stop. J_f ≤ J_l is the inertia with
@@ -168,7 +174,8 @@ def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> lis
         if limits is None:
             continue
         if locked is None:
-            locked, free = np.diag(_geared_mass_matrix(model, rotors)), _felt_inertia(model, rotors)
+            M = _geared(model, rotors, bare())
+            locked, free = np.diag(M), _felt_inertia(model, rotors, M)
         slow, fast = float(locked[part.v].max()) * STOP_FREQUENCY, free[name] * STOP_HIGHEST
         out.append(
             JointStops(
