@@ -307,7 +307,7 @@ FILE_FAULTS = {
     "no name": ("hydromechs_model: 2\nbodies:\n" + GOOD, 1, ["'name' is missing", "Name of the model"]),
     "name as a number": ("hydromechs_model: 2\nname: 5\nbodies:\n" + GOOD, 2, ["name is 5", "text; put it in quotes"]),
     "blank name": ("hydromechs_model: 2\nname: ' '\nbodies:\n" + GOOD, 2, ["' '", "not blank"]),
-    "no bodies": ("hydromechs_model: 2\nname: m\n", 1, ["'bodies' is missing", "add it: Bodies keyed by name"]),
+    "no bodies": ("hydromechs_model: 2\nname: m\n", 1, ["'bodies' is missing", "add it: Bodies"]),
     "version 1": ("name: m\nhydromechs: 1\nbodies:\n  - {nam: a}\n", 2, ["version 1", "reads version 2", "docs/model_file.md"]),
     "bodies as a list": (TOP + "bodies: [{a: 1}]\n", 3, ["bodies is [{a: 1}]", "mapping from the name of each body"]),
     "empty bodies": (TOP + "bodies: {}\n", 3, ["no bodies", "at least one"]),
