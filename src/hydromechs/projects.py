@@ -204,7 +204,9 @@ def _limited(
     default = [note for note in noted if note.value == UNLIMITED and note.element in labels]
     if not default:
         return list(thrusters), noted
-    headlines.append(f"thrust: at most {thrust:g} N each, {THRUST:g} N per kg of the robot, because the file has no limits")
+    headlines.append(
+        f"thrust: at most {thrust:g} N per thruster, {THRUST:g} N per kg of robot mass, because the file has no thrust limits"
+    )
     notes.append(headlines[-1])
     names, curve = {labels[note.element] for note in default}, ideal_curve(thrust, thrust)
     changed = [replace(part, curve=curve) if part.name in names else part for part in thrusters]

@@ -382,13 +382,13 @@ FILE_FAULTS = {
     "recursive alias": (
         "hydromechs_model: 2\nname: m\nbodies: &b\n  a: *b\n",
         3,
-        ["alias refers to", "write the value out"],
+        ["alias refers to", "write the value in full"],
     ),
     "nesting": ("hydromechs_model: 2\nname: " + "[" * 2000 + "]" * 2000, 2, ["more than 64 levels"]),
     "aliases that explode": (
         "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}]\n" for i in range(1, 3000)),
         1,
-        ["aliases expand to more than", "100000 values"],
+        ["aliases in the file expand to more than", "100000 values"],
     ),
 }
 

@@ -74,7 +74,7 @@ def test_kinds_of_joints_that_close_loops(kind, axes, free):
     imported = loads_robot(text + sdf_joint("closing", kind, "world", "b", "0.3 0 0.1", axes) + "</model></sdf>", options=None)
     if free is None:
         assert imported.model.loops == ()
-        assert any("the loop is open: it requires" in str(note) for note in imported.notes)
+        assert any("the loop is open, because a loop joint requires" in str(note) for note in imported.notes)
         return
     (loop,) = imported.model.loops
     assert loop.free == free and imported.model.locate(loop.holder).body == imported.model.body_index("ground")

@@ -132,7 +132,10 @@ def test_forces_on_sites_become_thrusters():
       <motor name="twist" site="up" gear="0 0 0 0 0 1" ctrlrange="-1 1"/> </actuator> </mujoco>"""
     imported = loads_robot(text)
     assert [c.name for c in imported.components] == ["p", "u"]
-    assert any("motor 'twist': it exerts more than a force on site 'up'" in str(note) for note in imported.notes)
+    assert any(
+        "motor 'twist': the actuator exerts a torque, no force, or uses refsite, at site 'up'" in str(note)
+        for note in imported.notes
+    )
     there = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(there)
     data.ctrl[:] = [0.7, -0.4, 0.0]
@@ -365,7 +368,7 @@ def test_missing_meshes_become_boxes_on_request_and_wrong_units_are_noted():
     assert body.shapes[0].shape.size == (0.1, 0.1, 0.1)
     assert body.inertia.mass == pytest.approx(3000.0)
     said = "\n".join(map(str, imported.notes))
-    assert "a box of 0.1 m replaces it" in said
+    assert "a box with edges of 0.1 m replaces the mesh" in said
     assert "denser than any metal" in said
 
 
@@ -396,7 +399,7 @@ def test_what_mujoco_rejects_is_listed_and_the_rest_opens(tmp_path):
         np.testing.assert_allclose(np.sort(there.body(name).inertia), sorted(row), atol=1e-13, rtol=1e-12)
         assert f"body '{name}': shape 'mesh', the mesh '{tmp_path / 'look.dae'}'" in lost
         refused = name == "point"  # what is raised by rounding alone is not worth a word
-        assert (f"body '{name}': its principal moments" in lost) == refused
+        assert (f"body '{name}': principal moments" in lost) == refused
     data, (q, v) = mujoco.MjData(there), model.neutral()
     data.qvel[:] = v
     mujoco.mj_forward(there, data)

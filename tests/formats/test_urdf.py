@@ -141,7 +141,7 @@ SOLID = MESH.replace("visual", "collision")
     [
         (robot(link("a"), link("b")), 3, r"2 roots: 'a' \(line 2\), 'b' \(line 3\); connect"),
         (robot(link("a"), link("a")), 3, "link 'a' appears twice, first in line 2; rename"),
-        (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "a", "b")), 5, "carried by two joints, 'j'"),
+        (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "a", "b")), 5, "the child of two joints, 'j'"),
         (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), 5, "form a loop"),
         (robot(link("a"), joint("j", "a", "x")), 3, "its child 'x' does not exist; links are a"),
         (robot(link("a"), link("b"), joint("j", "a", "b", "hinge")), 4, "type is 'hinge', must be one of"),
@@ -174,10 +174,13 @@ def test_errors_have_line_and_remedy(text, line, words):
             robot(link("a", '<mass value="1"/><inertia ixx="1" iyy="1" izz="5" ixy="0" ixz="0" iyz="0"/>')),
             r"line 2: link 'a': principal moments of inertia \[1, 1, 5\].*repaired: .*\[2.5, 2.5, 5\]",
         ),
-        (robot(link("a"), link("b", ""), joint("j", "a", "b", "continuous")), "joint 'j': .*carries no mass.*held fixed"),
+        (robot(link("a"), link("b", ""), joint("j", "a", "b", "continuous")), "joint 'j': .*moves no mass.*held fixed"),
         (robot(link("a", '<mass value="1"/>')), "link 'a': mass 1 kg with principal moments .* sphere of water"),
         (robot(link("a", '<mass value="0"/><inertia ixx="1" iyy="1" izz="1"/>')), "link 'a': mass 0 with the tensor"),
-        (robot(link("a"), link("b"), joint("j", "a", "b", "revolute", '<limit lower="2" upper="1"/>')), "it has no stops"),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b", "revolute", '<limit lower="2" upper="1"/>')),
+            "the joint has no stops",
+        ),
         (
             robot(link("a", '<mass value="3000"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4"/>')),
             "denser than any metal.*kg",

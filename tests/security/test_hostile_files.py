@@ -352,7 +352,7 @@ def test_the_work_of_expressions_is_limited(tmp_path, monkeypatch, kind):
     text = f'<robot name="r" xmlns:xacro="http://wiki.ros.org/xacro">{properties}{slow}{macros}<xacro:m11/></robot>'
     (tmp_path / "r.xacro").write_text(text)
     start = time.process_time()
-    with pytest.raises(hm.ModelError, match="its expressions read more than 2000000 items of lists and texts"):
+    with pytest.raises(hm.ModelError, match="the expressions of the file read more than 2000000 items of lists and texts"):
         hm.load(tmp_path / "r.xacro")
     assert time.process_time() - start < 10.0
 

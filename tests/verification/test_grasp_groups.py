@@ -227,7 +227,7 @@ def test_a_run_says_once_when_forces_were_free():
     run = sim.run(0.4)
     said = [m for m in run.messages if "set to 0" in m]
     assert len(said) == 1 and said[0].startswith("t = 0.1 s to 0.2 s: the constraints dock + again")
-    assert "up to 6 of their force components" in said[0] and said[0] in structured(run.recording, "messages")
+    assert "up to 6 constraint forces" in said[0] and said[0] in structured(run.recording, "messages")
     free = run.recording.constraint_free.sel(constraint_group="dock + again")
     np.testing.assert_array_equal(free, [0, 0, 6, 6, 0, 0, 0, 0, 0])
     assert not run.recording.constraint_free.sel(constraint_group="hold").any()

@@ -155,7 +155,7 @@ class Recorded(Motion):
         t, x = np.asarray(times, dtype=float), np.asarray(positions, dtype=float)
         if t.ndim != 1 or t.shape != x.shape or len(t) < 5:
             raise ValueError(
-                f"times and positions have shapes {t.shape} and {x.shape}, must be rows of equal length, at least 5"
+                f"times and positions have shapes {t.shape} and {x.shape}, must be rows of equal length with at least 5 samples"
             )
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
             raise ValueError("times or positions are not finite; remove these samples first")

@@ -80,5 +80,6 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
     for text in (*unit_mistakes(scenario), *contact_warnings(scenario), *unseen):
         warnings.warn(text, stacklevel=2)
     pairs, operations = contact_cost(scenario.plant.model, scenario.plant.components)
-    contacts = f"; {pairs} contact {'pair' if pairs == 1 else 'pairs'}, {operations:,} operations if all are close"
+    listed = f"{pairs} contact {'pair' if pairs == 1 else 'pairs'}"
+    contacts = f"; {listed}, {operations:,} operations per evaluation of the dynamics if all pairs are in contact"
     return f"{file}: no errors{contacts if pairs else ''}"

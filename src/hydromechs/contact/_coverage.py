@@ -45,7 +45,7 @@ def unrepresented_contacts(model: Model, components: Iterable[Component]) -> lis
 
 
 def contact_cost(model: Model, components: Iterable[Component]) -> tuple[int, int]:
-    """Return the number of contact pairs of a plant's components, and their operations in one evaluation if all are close."""
+    """Return the number of contact pairs, and their operations per evaluation of the dynamics if all pairs are in contact."""
     pairs = [c for c in components if isinstance(c, Pair)]
     alike: dict[Any, list[Pair]] = {}
     for pair in pairs:
@@ -90,24 +90,24 @@ def _defect(piece: Placed, solid: Placed, ground: HeightField) -> str | None:
         if height <= CREST * 2.0 * float(min(shape.half_size)):
             return None
         return (
-            f"a {shape.word} touches it with its corners only, so crests of the ground, up to {height:.2g} m high between two "
-            "corners, pass through its faces; add spheres on the faces"
+            f"a {shape.word} touches a height field only with its corners, so crests up to {height:.2g} m high between two "
+            "corners, pass through the faces; add spheres on the faces"
         )
     if isinstance(shape, Cylinder) and shape.length < 2.0 * shape.radius:
         return (
-            "a cylinder shorter than its diameter touches it with 4 points on each rim, so it rolls like a square; for rolling "
+            "a short cylinder touches a height field with 4 points on each rim and rolls like a square; for rolling "
             "use a sphere, a capsule or a plane; for standing use a box"
         )
     between = _between(piece, shape.radius, solid, ground) if isinstance(shape, Capsule | Cylinder) else ""
     if isinstance(shape, Cylinder):
         passing = f", and {between}" if between else ""
         return (
-            f"a cylinder touches it as a capsule of the same length, so it cannot rest on its round ends{passing}; for "
+            f"a long cylinder touches a height field like a capsule, which cannot stand on its round ends{passing}; for "
             "standing use a box, for lying and rolling a capsule"
         )
     if not between:
         return None
-    return f"a capsule longer than its diameter touches it by spheres on its axis, so {between}; split it into shorter capsules"
+    return f"a long capsule touches a height field with spheres on its axis, so {between}; split the capsule into shorter ones"
 
 
 def _between(piece: Placed, radius: float, solid: Placed, ground: HeightField) -> str:

@@ -51,7 +51,7 @@ class Terrain(Placed, Touching):
             raise FieldError(f"terrain {self.name!r}.material", self.material, "must be a Material")
         Placed.__post_init__(self)
         if isinstance(self.shape, HeightField) and self.origin != Origin():
-            must = "must be omitted, because x, y and heights of a height field are in world axes"
+            must = "must be omitted, because a height field is defined in world coordinates"
             raise FieldError(f"terrain {self.name!r}.origin", self.origin, must)
 
     def owns(self, model: Model, component: Component) -> bool:

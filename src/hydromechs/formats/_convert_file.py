@@ -36,7 +36,7 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
     if robot:
         text, missing = robot_text(model, Path(out).suffix, head)
         replace_file(text, Path(out))
-        notes += tuple(Note("ignored", Path(out).name, line, "the format cannot store it") for line in missing)
+        notes += tuple(Note("ignored", Path(out).name, line, "the format cannot store this content") for line in missing)
         return replace(imported, notes=notes, written=(os.fspath(out),))
     check_suffix(Path(out), "model", WRITTEN)
     if imported.components:
@@ -61,7 +61,7 @@ def check_target(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
 def _left_out(component: Component) -> Note:
     text = repr(component).removeprefix(f"{type(component).__name__}(").removesuffix(")")
     value = f"{text[:200]}{' ...' if len(text) > 200 else ''}"
-    done = "the new file cannot store it; use load_plant with the source"
+    done = "the new file cannot store this content; load the source file with load_plant instead"
     return Note("ignored", f"{type(component).__name__} {component.name!r}", value, done)
 
 

@@ -148,9 +148,11 @@ class _Parser:
         if self.entry is None:
             self._refuse("a { has no block name before it; add a name, as in MobileBase {")
         if self.values:
-            self._refuse(f"{self.entry.tag} has the values {' '.join(self.values[:6])} before its {{; put them into the block")
+            self._refuse(
+                f"{self.entry.tag} has the values {' '.join(self.values[:6])} before the {{; put these values into the block"
+            )
         if len(self.open) >= DEEPEST:
-            self._refuse(f"{self.entry.tag} is nested more than {DEEPEST} levels deep; use four levels")
+            self._refuse(f"{self.entry.tag} is nested more than {DEEPEST} levels deep; use at most four levels")
         self.open.append(self.entry)
         self.entry = None
 
@@ -267,7 +269,7 @@ class _Dm:
             before = row.get("predecessor", (number - 1.0,))[0]
             if before not in range(number):
                 words = f"{owner}: predecessor is {plain(before)}, must be an integer from 0 (the reference member) to"
-                f.fault(child, f"{words} {number - 1}: place links after the link that carries them", before)
+                f.fault(child, f"{words} {number - 1}: list each link after its predecessor", before)
                 before = 0.0
             joint = self._ball(child, owner, row) if link == "BallnSocketLink" else self._one(child, owner, link, row)
             self._enter(self._body(child, owner, name, names[int(before)], joint, row), child)
@@ -328,7 +330,11 @@ class _Dm:
         if not given:
             return ()
         if missing := [word for word in words if word not in row]:
-            f.fault(at, f"{owner} has {', '.join(given)}, but no {', '.join(missing)}", remedy="drag needs all four, or none")
+            f.fault(
+                at,
+                f"{owner} has {', '.join(given)}, but no {', '.join(missing)}",
+                remedy="set axis, Cd, length and radius, or omit all four",
+            )
             return ()
         axis, coefficient, length, radius = (row[word][0] for word in words)
         if axis not in (0.0, 1.0, 2.0):
@@ -353,8 +359,8 @@ class _Dm:
         own = "thetaMDH" if turns else "dMDH"
         start = value["jointPos"] if "jointPos" in row else value[own]
         if "jointPos" in row and own in row and value[own] != start:
-            what = f"{own} {plain(value[own])} beside jointPos {plain(start)}"
-            self.findings.note("assumed", at, owner, what, "jointPos is used, because both are the coordinate of the joint")
+            what = f"{own} {plain(value[own])} differs from jointPos {plain(start)}"
+            self.findings.note("assumed", at, owner, what, "jointPos is used, because both keywords set the joint position")
         placement = Mdh(
             a=value["aMDH"],
             alpha=value["alphaMDH"],
@@ -369,7 +375,7 @@ class _Dm:
     def _ball(self, at: Element, owner: str, row: dict[str, Any]) -> Joint:
         """Return a ball joint from a position in the previous link and Euler angles."""
         if "p" not in row:
-            self.findings.note("assumed", at, owner, "no p", "at the origin of the previous link")
+            self.findings.note("assumed", at, owner, "no p", "placed at the origin of the previous link")
         angles = row.get("jointPos", row.get("q", ZERO))
         velocity = row.get("jointVel", ZERO)
         return joints.Ball(placement=Origin(row.get("p", ZERO)), orientation=_quaternion(angles), velocity=velocity)  # type: ignore[arg-type]
@@ -400,7 +406,11 @@ class _Dm:
         """Note that an entry or block is ignored, with its contents."""
         derived = _kind(child, DERIVED)
         guess = "" if derived or child.children else nearest(child.tag, known).partition(";")[0]
-        why = "a result, or derived from other entries" if derived else "a model cannot represent it" + guess
+        why = (
+            "this entry is a result, or is derived from other entries"
+            if derived
+            else "a model cannot represent this content" + guess
+        )
         for element in child.walk():
             inside = "" if element is child else f" of {child.tag}"
             values = f" {element.text[:80]}{' ...' if len(element.text) > 80 else ''}" if element.text else ""

@@ -79,5 +79,5 @@ def misplaced_file(data: dict[str, Any], wanted: str, source: str) -> Fault | No
         return None
     key, other = others[0]
     remedy = other.use.format(source)
-    words = f"this is {other.name}, not {kind.name}, which starts with '{kind.first}'; {remedy}"
+    words = f"the file is {other.name}, not {kind.name}, which starts with '{kind.first}'; {remedy}"
     return Fault((key,), words, data[key], remedy=remedy)

@@ -126,7 +126,7 @@ def _rigid_body(faults: list[Fault], M: np.ndarray, given: np.ndarray | None, we
     I = 0.5 * (M[3:, 3:] + M[3:, 3:].T) + m * S @ S  # about the centre of gravity, by the parallel-axis theorem
     moments = np.linalg.eigvalsh(I)
     if moments[0] < -1e-9 * abs(moments[2]) or moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
-        words = "must be at least 0, and the two smaller must sum to at least the largest; check that M_RB[3:, 3:] is about CO"
+        words = "must be at least 0, and the largest at most the sum of the others; check that M_RB[3:, 3:] is about CO"
         faults.append(Fault(("M_RB",), f"M_RB has principal moments {plain(tuple(moments))} kg·m² about its centre, {words}"))
         return None
     return Inertia(mass=m, com=tuple(inside), tensor=(I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]))

@@ -119,7 +119,7 @@ class Findings:
         file = "" if at is None or at.file == self.source else at.file
         self.notes.append(Note(kind, element, value, done, None if at is None else at.line, file))
 
-    def left_out(self, at: Element, element: str, value: str, done: str = "a model cannot represent it") -> None:
+    def left_out(self, at: Element, element: str, value: str, done: str = "a model cannot represent this content") -> None:
         """Add a note on content that the model cannot represent."""
         self.note("ignored", at, element, value, done)
 
@@ -130,7 +130,7 @@ class Findings:
             if child.tag not in known:
                 self.left_out(child, owner, f"<{child.tag}>{_short(child)}")
             elif child.tag in seen and child.tag not in MANY:
-                self.left_out(child, owner, f"a second <{child.tag}>{_short(child)}", "the first is used")
+                self.left_out(child, owner, f"a second <{child.tag}>{_short(child)}", "the first element is used")
             seen.add(child.tag)
 
     def unknown_attributes(self, element: Element, known: Iterable[str], owner: str) -> None:

@@ -53,7 +53,7 @@ def read_actuators(
             else:
                 why = _read(item, settings, names, kinds, out, ratios)
             if why:
-                item.left_out(why, "it has no effect; add a drive or a thruster")
+                item.left_out(why, "the actuator has no effect; add a drive or a thruster")
     return list(out.values()), ratios
 
 
@@ -94,21 +94,21 @@ def _read(
     if not written:
         for name in ("tendon", "site", "slidersite", "body"):
             if target := item.text(name):
-                return f"it acts on the {name} {target!r}"
-        return "it has no target"
+                return f"the actuator acts on the {name} {target!r}"
+        return "the actuator has no target"
     if written not in names:
         item.fault(f"the joint {written!r} does not exist", written, "correct the name")
         return ""
     joint = names[written]
     if not isinstance(kinds[joint], joints.Revolute | joints.Prismatic):
-        return f"it acts in the {kinds[joint].kind} joint {written!r}"
+        return f"the actuator drives the {kinds[joint].kind} joint {written!r}"
     if joint in out:
-        return f"it is the second actuator of joint {written!r}"
+        return f"joint {written!r} already has an actuator"
     gear = (item.row("gear", 1, 6) or (1.0,))[0]
     if gear == 0.0:
-        return "its gear is 0"
+        return "the gear of the actuator is 0"
     if item.text("dyntype", "none") != "none" or item.number("timeconst", 0.0):
-        return f"it has internal state, dyntype {item.text('dyntype')!r}"
+        return f"the actuator has internal state, dyntype {item.text('dyntype')!r}"
     gains = _gains(item)
     if isinstance(gains, str):
         return gains
@@ -117,24 +117,26 @@ def _read(
     limit = abs(gear) * force
     ctrl = _highest(item, "ctrlrange", "ctrllimited", settings)
     if not all(x > 1e-100 for x in (limit, abs(gear * gain) * ctrl, gear * gear)):
-        return f"gear {gear:g}, gain {gain:g} give no force"
+        return f"gear {gear:g} and gain {gain:g} produce no force"
     if stiffness == 0.0 and damping == 0.0:
         limit = min(limit, abs(gear * gain) * ctrl)
         drive: drives.Drive = drives.Torque(joint=joint, limit=limit)
         if gear * gain != 1.0:
             what = f"gear {gear:g}" + (f", gain {gain:g}" if gain != 1.0 else "")
-            item.note("assumed", what, f"its command is the force in the joint, {gear * gain:g} times ctrl")
+            item.note("assumed", what, f"the command of the drive is the joint force, {gear * gain:g} times ctrl")
     else:
         drive = drives.Servo(joint=joint, stiffness=gear * gear * stiffness, damping=gear * gear * damping, limit=limit)
         if item.tag == "position" and (ratio := item.number("dampratio", 0.0)) > 0.0:
             ratios[joint] = ratio
         if gear != 1.0:
-            item.note("assumed", f"gear {gear:g}", "its command is the position of the joint, ctrl divided by gear")
+            item.note("assumed", f"gear {gear:g}", "the command of the servo is the joint position, ctrl divided by gear")
         if stiffness == 0.0:
-            item.note("assumed", "a velocity servo", "a servo without stiffness: its command is the rate of its target")
+            item.note(
+                "assumed", "a velocity servo", "imported as a servo without stiffness, whose command is the rate of the target"
+            )
         elif math.isfinite(ctrl):
             what = f"ctrlrange={item.text('ctrlrange')!r}"
-            item.left_out(what, "the target has only the limits of the joint", of="ctrlrange")
+            item.left_out(what, "only the joint limits restrict the target of the servo", of="ctrlrange")
     out[joint] = drive
     return ""
 
@@ -145,16 +147,16 @@ def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Com
     row = item.row("gear", 1, 6) or (1.0,)
     gear[: len(row)] = row
     if item.text("refsite") or gear[3:].any() or not gear[:3].any():
-        return f"it exerts more than a force on site {site!r}"
+        return f"the actuator exerts a torque, no force, or uses refsite, at site {site!r}"
     if item.text("dyntype", "none") != "none":
-        return f"it has internal state, dyntype {item.text('dyntype')!r}"
+        return f"the actuator has internal state, dyntype {item.text('dyntype')!r}"
     gains = _gains(item)
     if isinstance(gains, str) or any(gains[1:]) or not gains[0]:
-        return gains if isinstance(gains, str) else "its force depends on its length"
+        return gains if isinstance(gains, str) else "the force depends on the length of the actuator"
     ctrl = item.row("ctrlrange", 2, 2)
     word = item.word("ctrllimited", ("true", "false", "auto"), "auto")
     if ctrl is None or word == "false" or (word == "auto" and not settings.autolimits):
-        return f"it acts on site {site!r} without the ctrlrange that a thruster requires"
+        return f"the actuator at site {site!r} lacks the ctrlrange that a thruster requires"
     push = gains[0] * gear[:3]
     force = float(np.linalg.norm(push))
     name = item.element.attributes.get("name") or f"{site}.thruster"
@@ -166,7 +168,7 @@ def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Com
         return ""
     out[name] = Thruster(name=name, frame=frame, curve=ideal_curve(force * ctrl[1], -force * ctrl[0]))
     if force != 1.0:
-        item.note("assumed", f"gear {force:g}", f"its command is the thrust in newtons, {force:g} times ctrl")
+        item.note("assumed", f"gear {force:g}", f"the command of the thruster is the thrust in newtons, {force:g} times ctrl")
     return ""
 
 
@@ -176,10 +178,10 @@ def _gains(item: Item) -> tuple[float, float, float] | str:
         return 1.0, 0.0, 0.0
     if item.tag == "position":
         kp, kv = item.number("kp", 1.0), item.number("kv", 0.0)
-        return ("its gains are negative") if kp < 0.0 or kv < 0.0 else (kp, kp, kv)
+        return "the gains of the actuator are negative" if kp < 0.0 or kv < 0.0 else (kp, kp, kv)
     if item.tag == "velocity":
         kv = item.number("kv", 1.0)
-        return ("its gain is negative") if kv < 0.0 else (kv, 0.0, kv)
+        return "the gain of the actuator is negative" if kv < 0.0 else (kv, 0.0, kv)
     if item.tag != "general":
         return f"no drive is equivalent to a {item.tag}"
     gaintype, biastype = item.text("gaintype", "fixed"), item.text("biastype", "none")

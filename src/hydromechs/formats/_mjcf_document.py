@@ -25,7 +25,7 @@ ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 WHY = {
     "asset": "visual only",
     "camera": "models have no cameras; add a sensor on a frame",
-    "composite": "not expanded; write its bodies in full",
+    "composite": "not expanded; write the bodies in full",
     "contact": "contact pairs are part of a scenario",
     "custom": "custom numbers have no meaning in a model",
     "deformable": "deformable bodies are not supported",
@@ -35,12 +35,12 @@ WHY = {
     "keyframe": "the initial state is the zero position of the file; set joint positions to change it",
     "light": "visual only",
     "material": "visual only",
-    "attach": "not expanded; write its bodies in full",
+    "attach": "not expanded; write the bodies in full",
     "sensor": "add sensors of hydromechs.sensors on frames",
     "size": "memory sizes of MuJoCo",
     "skin": "visual only",
     "statistic": "visual only",
-    "tendon": "models have no tendons; their joints move freely",
+    "tendon": "models have no tendons; the coupled joints move freely",
     "texture": "visual only",
     "visual": "visual only",
 }  # fmt: skip
@@ -82,7 +82,7 @@ class Item:
         """Add a note on the item at the line of one of its attributes; see `Findings.note`."""
         self.findings.note(kind, self.place(of), self.label, value, done)
 
-    def left_out(self, value: str, done: str = "a model cannot represent it", *, of: str = "") -> None:
+    def left_out(self, value: str, done: str = "a model cannot represent this element", *, of: str = "") -> None:
         """Add a note on content that the model cannot represent."""
         self.note("ignored", value, done, of=of)
 
@@ -253,7 +253,7 @@ class Document:
                     attributes.setdefault((element.file, element.tag, name), []).append(element)
             waiting += [(child, element) for child in reversed(element.children)]
         for (_, parent_tag, tag), found in elements.items():
-            why = WHY.get(tag, WHY.get(parent_tag, "a model cannot represent it"))
+            why = WHY.get(tag, WHY.get(parent_tag, "a model cannot represent this element"))
             self.findings.left_out(found[0], f"<{tag}> in <{parent_tag}>", _counted(found), why)
         for (_, tag, name), found in attributes.items():
             found.sort(key=lambda e: e.line)

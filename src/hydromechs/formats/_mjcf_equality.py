@@ -101,7 +101,7 @@ class Equalities:
                 apart = Pose(x[:3], quaternion_matrix(x[3:] / np.linalg.norm(x[3:]))) if turned else apart @ here
                 on_a, on_b = on_a @ apart, on_b @ here
                 if item.number("torquescale", 1.0) != 1.0:
-                    item.left_out(f"torquescale {item.number('torquescale', 1.0):g}", "loops are rigid in all directions")
+                    item.left_out(f"torquescale {item.number('torquescale', 1.0):g}", "the loop is rigid in all directions")
         frames = [self.add(x.body, f"{name}.{k}", pose) for k, x, pose in ((1, a, on_a), (2, b, on_b))]
         return Loop(name=name, holder=frames[0], held=frames[1], free=("rx", "ry", "rz") if item.tag == "connect" else ())
 
@@ -111,7 +111,7 @@ class Equalities:
         for key, name in zip(("joint1", "joint2"), names, strict=True):
             if name and name not in self.joints:
                 words = f"{key} is {name!r}, but this joint does not exist or has several coordinates"
-                item.fault(words, name, "use the name of a hinge or slide", of=key)
+                item.fault(words, name, "use the name of a hinge or slide joint", of=key)
                 return None
         if not names[0]:
             item.fault(f"joint1 is missing, but joint2 is {names[1]!r}", "", "set joint1 to the dependent joint")

@@ -78,12 +78,12 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
     kind = item.word("type", KINDS, "sphere")
     name = item.text("mesh")
     if name and kind != "mesh":
-        item.fault(f"a {kind} fitted to the mesh {name!r} is not supported", name, "set its size and pose")
+        item.fault(f"a {kind} fitted to the mesh {name!r} is not supported", name, "set the size and the pose of the geom")
         return None
     pose, size = within @ pose_of(item, settings), item.row("size", 1, 3) or ()
     if kind in ("plane", "hfield", "sdf"):
         item.pass_over()
-        item.left_out(f"type={kind!r}", "ignored; add terrain to a scenario (docs/terrain.md)")
+        item.left_out(f"type={kind!r}", "add terrain to a scenario instead (docs/terrain.md)")
         return None
     geom = Geom(item=item, kind=kind, pose=pose, size=size)
     if kind == "mesh":
@@ -117,7 +117,7 @@ def _sized(geom: Geom, within: Pose) -> bool:
         size = (size[0], half) if n == 2 and size else (size[0], size[0], half) if size else ()
         geom.pose = within @ Pose(ends.mean(axis=0), turned_to(along / length))
     if len(size) < n or not all(1e-12 < s < 1e12 for s in size[:n]):  # smaller volumes are 0 in floating point
-        must = f"must have {n} number(s) above 1e-12 m" + (" (with fromto, one)" if n > 1 else "")
+        must = f"must have {n} number(s) above 1e-12 m" + (" (only the radius with fromto)" if n > 1 else "")
         item.fault(f"size of the {geom.kind} is {size}, {must}", size, "set the size in metres", of="size")
         return False
     geom.size = tuple(size[:n])
@@ -142,7 +142,7 @@ def _mass(geom: Geom, settings: Settings) -> Mass:
         unit = solid.inertia(1.0 / volume)
     m = density * volume if mass is None else mass[0]
     if m < 0.0 or not math.isfinite(m):
-        item.fault(f"its mass is {m:g} kg, must be at least 0", m)
+        item.fault(f"the mass of the geom is {m:g} kg, must be at least 0", m)
         return NOTHING
     R = geom.pose.R
     return Mass(m, geom.pose.p + R @ com, m * R @ unit @ R.T)
@@ -173,11 +173,11 @@ def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float
         touches = types != {0.0}
         material = item.text("material")
         if material and material not in colors:
-            item.left_out(f"material={material!r}", "it is not defined", of="material")
+            item.left_out(f"material={material!r}", "this material is not defined", of="material")
         rgba = item.row("rgba", 4, 4) or colors.get(material, (0.5, 0.5, 0.5, 1.0))
         color, opacity = tuple(min(max(c, 0.0), 1.0) for c in rgba[:3]), min(max(rgba[3], 0.0), 1.0)
         if geom.mesh is not None and geom.mesh.file.lower().endswith(".msh"):
-            done = "used only for its mass, without contact and appearance; save it as STL or OBJ"
+            done = "only the mass of the mesh is used, without contact and appearance; save the mesh as STL or OBJ"
             item.left_out("a mesh in the MSH format of MuJoCo", done)
             continue
         if touches and geom.kind == "ellipsoid":
@@ -221,7 +221,7 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         drags.append(drag.ShapeDrag(shape=solid, coefficient=tuple(coefficients)))
         rest = {"angular drag": angular, "Kutta lift": kutta, "Magnus force": magnus}
         lost = ", ".join(f"{what} {value:g}" for what, value in rest.items() if value)
-        done = "added mass and drag of the ellipsoid; no volume: buoyancy is 0"
+        done = "added mass and drag of the ellipsoid, without buoyancy"
         item.note("assumed", "fluidshape='ellipsoid'", done)
         if lost:
             item.left_out(f"fluidcoef: {lost}")

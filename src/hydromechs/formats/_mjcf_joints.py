@@ -76,7 +76,7 @@ def _free(items: list[Item], body: str, pose: Pose) -> BodyJoint:
         item.findings.fault(item.element, words, None, "delete the other joints")
     lost = [f"{name} {item.number(name, 0.0):g}" for name in ("damping", "stiffness", "frictionloss") if item.number(name, 0.0)]
     if lost:
-        item.left_out(f"{', '.join(lost)} of a free joint", "a free joint has none of these")
+        item.left_out(f"{', '.join(lost)} of a free joint", "a free joint does not support these attributes")
     for name in ("pos", "axis", "range", "limited", "type", "ref", "springref"):
         item.text(name)  # meaningless for a free joint
     joint = joints.Free(position=tuple(pose.p), orientation=tuple(quaternion_from_matrix(pose.R)))
@@ -117,8 +117,8 @@ def _one_axis(
     if limits is not None and not limits[0] <= ref <= limits[1]:
         position = min(max(ref, limits[0]), limits[1])
         unit = "rad" if kind == "hinge" else "m"
-        done = f"it starts at {position:.4g} {unit}, the nearest limit"
-        item.note("repaired", f"its zero position {ref:g} {unit} is outside its range", done)
+        done = f"the joint starts at {position:.4g} {unit}, the nearest limit"
+        item.note("repaired", f"the zero position of the joint, {ref:g} {unit}, is outside its range", done)
     stiffness, rest = _linear(item, "stiffness"), scaled(item.number("springref", 0.0))
     if stiffness < 0.0:
         item.left_out(f"stiffness {stiffness:g}", "a negative stiffness would drive the joint away", of="stiffness")
@@ -147,11 +147,11 @@ def _linear(item: Item, name: str) -> float:
 def _limits(item: Item, scaled: Callable[[float], float], settings: Settings) -> tuple[float, float] | None:
     row, limited = item.row("range", 2, 2), item.word("limited", ("true", "false", "auto"), "auto")
     if limited == "auto" and row is not None and any(row) and not settings.autolimits:
-        item.left_out(f"range {row}", "autolimits is off: it has no stops", of="range")
+        item.left_out(f"range {row}", "autolimits is off, so the joint has no stops", of="range")
     if limited == "false" or row is None or (limited == "auto" and not (settings.autolimits and any(row))):
         return None
     low, high = scaled(row[0]), scaled(row[1])
     if not low < high:
-        item.fault(f"range is {row}, must be in increasing order", row, "swap them", of="range")
+        item.fault(f"range is {row}, must be in increasing order", row, "swap the limits", of="range")
         return None
     return low, high

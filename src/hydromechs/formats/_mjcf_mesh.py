@@ -71,7 +71,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
         found = document.files.find(path)
     except Missing as missing:
         if findings.options.placeholders:
-            done = f"{missing}; a box of {PLACEHOLDER} m replaces it, including its mass"
+            done = f"{missing}; a box with edges of {PLACEHOLDER} m replaces the mesh, also in the computed mass"
             findings.left_out(item.element, label, f"file {file!r}", done)
             item.pass_over()
             return stand_in()
@@ -114,7 +114,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     volume, com, tensor = _moments(vertices, faces, positive=rule == "legacy")
     if not volume > 1e-15 * max(float(np.ptp(vertices, axis=0).max()) ** 3, 1e-300):
         remedy = "close the mesh and orient its faces outwards, or add <inertial> to its bodies"
-        findings.fault(item.element, f"{label}: its volume is {volume:g} m³, must be above 0", volume, remedy)
+        findings.fault(item.element, f"{label}: the volume of the mesh is {volume:g} m³, must be above 0", volume, remedy)
         return None
     return Mesh(file=str(found), scale=(scale[0], scale[1], scale[2]), volume=volume, com=com, tensor=tensor)
 

@@ -48,7 +48,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     loops = Equalities(document, reader.places(), reader.site_places(), reader.zeros(), reader.add_frame).read()
     document.list_the_rest()
     if not reader.bodies:
-        findings.fault(root, "the file has no body", None, "add one to <worldbody>")
+        findings.fault(root, "the file has no body", None, "add a body to <worldbody>")
     findings.raise_faults()
     world = World(
         axes="NED" if settings.down else "ENU",
@@ -137,7 +137,7 @@ class _Reader:
         joint = read_joints(inside.joints, name, pose, self.settings)
         if parent is not None and isinstance(joint.joint, joints.Free):
             words = f"body {name!r} has a free joint, but its parent is {parent.body.name!r}"
-            self.document.findings.fault(element, words, None, "move it into <worldbody>")
+            self.document.findings.fault(element, words, None, "move the body into <worldbody>")
             return
         moves = joint.joint.nv > 0 or (parent is not None and parent.moves)
         mass = NOTHING if is_world else self._mass(element, name, inside, moves)
@@ -312,7 +312,10 @@ class _Reader:
         if settings.balanceinertia and bounded[0] + bounded[1] < bounded[2]:
             bounded = np.full(3, bounded.mean())
         if m != mass.mass or (bounded != moments).any():
-            what, done = f"mass {mass.mass:g} kg, moments {moments}", f"bounds in <compiler>: {m:g} kg, {bounded}"
+            what, done = (
+                f"mass {mass.mass:g} kg, moments {moments}",
+                f"changed by the bounds in <compiler> to mass {m:g} kg, moments {bounded}",
+            )
             self.document.findings.note("repaired", element, f"body {name!r}", what, done)
         return Mass(m, mass.com, axes @ np.diag(bounded) @ axes.T)
 
@@ -324,11 +327,13 @@ class _Reader:
         I = np.diag(diagonal or (0.0, 0.0, 0.0)) if full is None else tensor_matrix(full)
         if mass < 0.0 or np.linalg.eigvalsh(I)[0] < -1e-12 * np.abs(I).max():
             shown = f"mass {mass:g} kg, moments {np.linalg.eigvalsh(I)} kg·m²"
-            remedy = "correct it, or delete <inertial> to use the inertia of geoms"
+            remedy = "correct these values, or delete <inertial> to use the inertia of the geoms"
             findings.fault(item.element, f"{owner}: {shown}, must be at least 0", mass, remedy)
             return None
         if mass == 0.0 and I.any():
-            findings.note("repaired", item.element, owner, "it has moments but no mass", "left without inertia")
+            findings.note(
+                "repaired", item.element, owner, "moments of inertia without a mass", "set to 0: the body has no inertia"
+            )
         return Mass(mass, pose.p, pose.R @ I @ pose.R.T)
 
     def total_mass(self) -> None:

@@ -98,7 +98,7 @@ class MjcfWriter(RobotWriter):
                 continue
             kind = {(): "weld", ("rx", "ry", "rz"): "connect"}.get(loop.free)
             if kind is None:
-                self.lost.append(f"loop {loop.name!r}: it is open in the file, because it is neither a ball joint nor rigid")
+                self.lost.append(f"loop {loop.name!r}: open in the file, because the loop is neither a ball joint nor rigid")
                 continue
             for body in {loop.holder, loop.held} - set(self.model.frames):
                 tags[body].add("site", name=body)
@@ -132,7 +132,7 @@ class MjcfWriter(RobotWriter):
         if inertia.mass > 0.0:
             tag.add("inertial", pos=numbers(inertia.com), mass=repr(inertia.mass), **self._moments(body))
         elif body.joint.nv:
-            self.lost.append(f"body {body.name!r}: it has no mass, which MuJoCo rejects for a moving body")
+            self.lost.append(f"body {body.name!r}: zero mass, which MuJoCo rejects for a moving body")
         for shape in body.shapes:
             self._geom(tag, body, shape)
         for frame in body.frames:
@@ -152,7 +152,7 @@ class MjcfWriter(RobotWriter):
         given = np.maximum(w, LEAST)
         given[2] = min(given[2], given[0] + given[1])
         if np.abs(given - w).max() > CLOSE * w[2]:
-            moments = f"its principal moments ({numbers(w)}) kg m^2, which MuJoCo rejects: replaced by ({numbers(given)})"
+            moments = f"principal moments ({numbers(w)}) kg m^2, which MuJoCo rejects: replaced by ({numbers(given)})"
             self.lost.append(f"body {body.name!r}: {moments}")
         axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
         return {"quat": numbers(quaternion_from_matrix(axes)), "diaginertia": numbers(given)}
@@ -181,7 +181,9 @@ class MjcfWriter(RobotWriter):
                 fields |= {"type": "ball", "range": numbers((0.0, part.limit))} if part.limit else {"type": "ball"}
                 fields |= {"stiffness": repr(part.stiffness[0])} if any(part.stiffness) else {}
                 if len(set(part.stiffness)) > 1:
-                    self.lost.append(f"body {body.name!r}: stiffness {part.stiffness} of its ball joint; the first is used")
+                    self.lost.append(
+                        f"body {body.name!r}: stiffness {part.stiffness} of the ball joint; the first value is used"
+                    )
             else:
                 fields |= {"type": JOINTS[type(part)], "axis": numbers(rest.R.T @ part.unit_axis)}
                 fields |= {"range": numbers(part.limits)} if part.limits else {}
@@ -193,7 +195,7 @@ class MjcfWriter(RobotWriter):
             raise UnsupportedFeature(f"body {body.name!r}: an MJCF supports free joints only on the world; write a .yaml file")
         assert isinstance(part, joints.Free)
         if plain_origin(part.placement) != Origin():
-            self.lost.append(f"body {body.name!r}: the placement of its free joint; positions are relative to the world origin")
+            self.lost.append(f"body {body.name!r}: the placement of the free joint; positions are relative to the world origin")
         start = _in_world(part, np.array(part.initial_q))
         tag.attributes |= {"pos": numbers(start[:3]), "quat": numbers(start[3:])}
         tag.add("freejoint", name=body.name)

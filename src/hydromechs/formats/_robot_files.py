@@ -81,7 +81,7 @@ class RobotFiles:
         """Return the folder of a package, from which files may be read afterwards; raise `Missing` otherwise."""
         root = next(self._package_roots(name), None)
         if root is None:
-            where = f"set its folder with packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
+            where = f"set the folder of the package with packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
             raise Missing(f"package {name!r} was not found in the folder of the file or its parents; {where}")
         self.packages[name] = root
         return root
@@ -92,7 +92,9 @@ class RobotFiles:
         if not os.path.isfile(found):
             raise Missing(f"the file {str(found)!r} does not exist")
         if not self._is_allowed(found):
-            raise Missing(f"file {str(found)!r} is outside the description's folder; allow its folder with folders= (--folder)")
+            raise Missing(
+                f"the file {str(found)!r} is outside the description's folder; allow this folder with folders= (--folder)"
+            )
         return found
 
     def _is_allowed(self, file: Path) -> bool:
@@ -104,11 +106,9 @@ class RobotFiles:
             if os.path.isfile(found):
                 if self._is_allowed(found):
                     return found
-                remedy = f"allow it with folders=[{str(found.parent)!r}] (--folder {found.parent}), or put the file there"
+                remedy = f"allow the folder with folders=[{str(found.parent)!r}] (--folder {found.parent}), or move the file"
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of the folder of the description; {remedy}")
-        raise Missing(
-            f"the file {written!r} does not exist; tried {_listed(tried)}; add it, or allow its folder: folders= (--folder)"
-        )
+        raise Missing(f"the file {written!r} does not exist; tried {_listed(tried)}; add the file, or set folders= (--folder)")
 
     def _package(self, written: str, rest: str) -> Path:
         name, _, inside = rest.replace("\\", "/").partition("/")
@@ -120,7 +120,9 @@ class RobotFiles:
                 if found.is_relative_to(root):
                     self.used.add(root)
                     return found
-                raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
+                raise Missing(
+                    f"the file {written!r} is {str(found)!r}, outside the package folder {str(root)!r}; move it there"
+                )
         where = f"set the folder of the package, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
         remedy = f"{where}; a package outside the folder of the description must contain a package.xml"
         raise Missing(f"the file {written!r} does not exist; tried {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")

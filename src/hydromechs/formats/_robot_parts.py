@@ -61,7 +61,7 @@ def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Ro
     [kg·m²], in axes rotated by rpy [rad] relative to the body axes.
     """
     if mass < 0.0:
-        findings.fault(at, f"{owner}: mass is {plain(mass)} kg, must be at least 0", mass, "give its mass")
+        findings.fault(at, f"{owner}: mass is {plain(mass)} kg, must be at least 0", mass, "set the mass of the link")
         return Inertia(mass=0.0)
     I = tensor_matrix(tensor)
     if any(rpy):
@@ -76,7 +76,7 @@ def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Ro
     if moments[0] < -1e-9 * np.abs(moments).max() or moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
         second = np.maximum(0.5 * moments.sum() - moments, 0.0)  # ∫ x² dm along each axis, which cannot be negative
         mended = second.sum() - second
-        what = f"principal moments of inertia {plain(tuple(map(float, moments)))} kg·m², which no body can have"
+        what = f"principal moments of inertia {plain(tuple(map(float, moments)))} kg·m², which are physically impossible"
         if mended.max() <= 1e-15 * mass:  # a radius of gyration of 30 nm: the rounding of a point mass
             findings.note("repaired", at, owner, what, "set to 0: a point mass")
             return Inertia(mass=mass, com=com, tensor=(0.0,) * 6)
@@ -106,7 +106,7 @@ def _hold_empty_joints(
         body = link.body
         if body.name not in heavy and body.joint.nv:
             joint = f"joint {names.get(body.name, body.name)!r}"
-            what = f"a {body.joint.kind} joint that carries no mass (link {body.name!r})"
+            what = f"a {body.joint.kind} joint that moves no mass (child link {body.name!r})"
             findings.note("repaired", elements.get(body.name, link.element), joint, what, "held fixed at its zero position")
             placement = body.joint.parts[0].placement
             body = replace(body, joint=joints.Fixed(placement=placement))
@@ -170,7 +170,7 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
             radius = math.cbrt(mass / WATER * 3.0 / (4.0 * math.pi))
             moment = 0.4 * mass * radius**2
             what = f"mass {plain(mass)} kg with principal moments {plain(tuple(map(float, moments)))} kg·m²"
-            done = f"that of a sphere of water, {moment:.4g} kg·m², added, because a joint would move no inertia"
+            done = f"{moment:.4g} kg·m² added, the inertia of a sphere of water, because a joint would move no inertia"
             findings.note("repaired", link.element, f"link {body.name!r}", what, done)
             inertia = replace(body.inertia, tensor=tensor_of(I + moment * np.eye(3)))
             links[i], found = Link(replace(body, inertia=inertia), link.element), True
@@ -327,7 +327,7 @@ class ShapeReader(ABC):
             file, scale = self.mesh(shape)
             row = f.numbers(scale, 3, shape, f"{owner}: mesh scale", (1.0, 1.0, 1.0))
             if not all(row):
-                f.left_out(shape, owner, f"mesh {file!r} with scale {plain(row)}", "it has no volume")
+                f.left_out(shape, owner, f"mesh {file!r} with scale {plain(row)}", "this shape has no volume")
                 return None
             return shape, {"file": file, "scale": row}
         if shape.tag not in self.known:
@@ -340,7 +340,7 @@ class ShapeReader(ABC):
             sizes[key] = row if n > 1 else row[0]
         if min(min(size) if isinstance(size, tuple) else size for size in sizes.values()) <= 0.0:
             shown = ", ".join(f"{key} {plain(size)} m" for key, size in sizes.items())
-            f.left_out(shape, owner, f"a {shape.tag} with {shown}", "it has no volume")
+            f.left_out(shape, owner, f"a {shape.tag} with {shown}", "this shape has no volume")
             return None
         return shape, {"axes": sizes["radii"]} if shape.tag == "ellipsoid" else sizes
 

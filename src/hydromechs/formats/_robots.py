@@ -134,7 +134,7 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
                 raise error if error.source == source else ModelError(source, error.faults) from None
     tag = "{}" if formats[0].parser else "<{}>"
     known = ", ".join(f"{tag.format(form.root)} ({form.name})" for form in formats)
-    text = f"its root element is not a supported robot description; supported are {known}"
+    text = f"the root element is not a supported robot description; supported formats are {known}"
     raise ModelError(source, [Fault((), text, line=root.line)])
 
 

@@ -272,8 +272,8 @@ class _ScenarioReader(Reader):
         for i, frame in enumerate(given.points):
             out.append(self.make(PointContact, {"frame": frame}, ("contact", "points", i)))
         if bool(given.bodies or given.groups) != (given.material is not None) and "contact" not in self.broken:
-            words = "contact.material goes with contact.bodies or contact.groups: pairs or groups of bodies, and their material"
-            self.add(("contact",), f"{words}; add the other key")
+            words = "contact.material and one of contact.bodies or contact.groups must be set together"
+            self.add(("contact",), f"{words}; add the missing key")
         rough = {} if given.material is None else {"material": given.material}
         pairs = [("bodies", BodyContact, rough, "two body names, such as [a, b]")] if rough else []
         groups = [("groups", CollisionGroup, rough, "a list of body names, or all")] if rough else []
@@ -479,7 +479,7 @@ class _ScenarioReader(Reader):
         try:
             if read is not None:
                 return read(source)
-            text = f"{self.label(path)} is {source!r}, but no library is available here"
+            text = f"{self.label(path)} is {source!r}, but the library of vehicles is not available here"
             self.add(path, text, source, remedy="set the path of a .yaml file")
         except CodeNotAllowed as e:
             self.locked += e.items

@@ -97,7 +97,7 @@ def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
         quaternion = np.array([x[6], *x[3:6]])
         length = float(np.linalg.norm(quaternion))
         if length < 1e-9:
-            findings.fault(pose, f"{owner}: its quaternion is zero", pose.text)
+            findings.fault(pose, f"{owner}: the quaternion is zero", pose.text)
             return IDENTITY
         return Pose(np.array(x[:3]), quaternion_matrix(quaternion / length))
     x = findings.numbers(pose.text, 6, pose, f"{owner}: pose (x y z, roll pitch yaw)", (0.0,) * 6)

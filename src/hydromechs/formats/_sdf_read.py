@@ -110,7 +110,7 @@ class _Sdf:
             f.fault(self.root, "the file has no <link>; add at least one <model> with links")
         elif self.missing:
             missing = ", ".join(map(repr, self.missing))
-            remedy = "set their folders with packages= (--package NAME=FOLDER) or folders= (--folder)"
+            remedy = "set the folders of these models with packages= (--package NAME=FOLDER) or folders= (--folder)"
             f.headlines.append(f"included models are missing: {missing}; {remedy}")
         f.raise_faults()
         water = Water(f, self.frames, only)
@@ -161,7 +161,7 @@ class _Sdf:
                 merge = is_true(child.attributes.get("merge", "")) and element.tag == "model"
                 if model is not None and merge and model.attributes.get("placement_frame", "").strip():
                     what = f"merge='true' of the include of {model.attributes.get('name')!r}, which has a placement_frame"
-                    f.left_out(child, "include", what, "it is a separate model; its links are named MODEL::LINK")
+                    f.left_out(child, "include", what, "imported as a separate model, with links named MODEL::LINK")
                     out.append(model)
                 elif model is not None and merge:
                     out += merged(model)
@@ -186,17 +186,22 @@ class _Sdf:
                 why = str(missing)
                 continue
             if depth >= INCLUDES:
-                f.fault(include, f"{owner}: more than {INCLUDES} levels of nested files", uri, "write their contents in full")
+                f.fault(
+                    include,
+                    f"{owner}: more than {INCLUDES} levels of nested files",
+                    uri,
+                    "write the contents of nested files in full",
+                )
                 return None
             self.files.included.add(str(path))
             root = parse_xml(read_bytes(path), str(path))
             model = root.first("model")
             if root.tag != "sdf" or model is None:
-                f.left_out(include, owner, f"a file that begins with <{root.tag}>", "it has no <model>")
+                f.left_out(include, owner, f"a file that begins with <{root.tag}>", "this file has no <model>")
                 return None
             self._include(model, depth + 1)
             return self._renamed(include, model)
-        f.left_out(include, owner, "a model in another file", f"{why}; its links are missing")
+        f.left_out(include, owner, "a model in another file", f"{why}; the links of this model are missing")
         self.missing[uri] = why
         return None
 
@@ -232,7 +237,7 @@ class _Sdf:
         f.unknown(scope.element, known, owner)
         for name, link in scope.links.items():
             if name == "world":
-                f.note("repaired", link, "link 'world'", "a link with the name of the world", "it is the world itself")
+                f.note("repaired", link, "link 'world'", "a link with the reserved name 'world'", "treated as the world itself")
             else:
                 self.links[scope.full(name)] = (scope, link)
         for model in scope.models.values():
@@ -269,7 +274,7 @@ class _Sdf:
             if len(ends) < 2 or None in ends or kind not in TYPES:
                 continue
             if kind == "gearbox":
-                f.left_out(element, f"joint {full!r}", "a gearbox", "the joints that it couples move independently")
+                f.left_out(element, f"joint {full!r}", "a gearbox", "the joints of the gearbox move independently")
                 continue
             turned = ends[1] == "world"
             first, second = (str(end) for end in (ends[::-1] if turned else ends))
@@ -286,7 +291,7 @@ class _Sdf:
         a = np.array(f.numbers(None if xyz is None else xyz.text, 3, axis, f"{owner}: axis xyz", (0.0, 0.0, 1.0)))
         length = float(np.linalg.norm(a))
         if not length:
-            f.fault(axis, f"{owner}: its axis is {plain(tuple(map(float, a)))}, must not be zero", None, "give its direction")
+            f.fault(axis, f"{owner}: the axis is {plain(tuple(map(float, a)))}, must not be zero", None, "give its direction")
             return np.array([0.0, 0.0, 1.0])
         expressed = "" if xyz is None else xyz.attributes.get("expressed_in", "").strip()
         old = axis.first("use_parent_model_frame")
@@ -321,10 +326,17 @@ class _Sdf:
         axes, n = edge.axes, {"fixed": 0, "ball": 0, "universal": 2, "revolute2": 2}.get(edge.kind, 1)
         words = f"a {edge.kind} joint between {edge.parent!r} and {edge.child!r}, which closes a loop"
         if len(axes) < n:
-            f.fault(edge.element, f"{owner}: it has {len(axes)} axes, but a {edge.kind} joint requires {n}", None, "add <axis>")
+            f.fault(
+                edge.element,
+                f"{owner}: the joint has {len(axes)} axes, but a {edge.kind} joint requires {n}",
+                None,
+                "add <axis>",
+            )
             return []
         if edge.kind not in CLOSING or (n == 2 and abs(axes[0] @ axes[1]) > 1e-9):
-            f.left_out(edge.element, owner, words, "the loop is open: it requires perpendicular axes and no screw")
+            f.left_out(
+                edge.element, owner, words, "the loop is open, because a loop joint requires perpendicular axes and no screw"
+            )
             return []
         for axis in edge.element.all("axis", "axis2"):
             lost = [tag for tag in ("limit", "dynamics") if axis.first(tag) is not None]
@@ -395,7 +407,10 @@ class _Sdf:
         elements = edge.element.all("axis", "axis2")
         if len(axes) < wanted:
             f.fault(
-                edge.element, f"{owner}: it has {len(axes)} axes, but a {edge.kind} joint requires {wanted}", None, "add <axis>"
+                edge.element,
+                f"{owner}: the joint has {len(axes)} axes, but a {edge.kind} joint requires {wanted}",
+                None,
+                "add <axis>",
             )
             return joints.Fixed()
         if wanted == 2:
@@ -443,7 +458,7 @@ class _Sdf:
         if edge.element.first("screw_thread_pitch") is not None:
             return f.child_number(edge.element, "screw_thread_pitch", owner, 0.0, "screw_thread_pitch [m]")
         if edge.element.first("thread_pitch") is None:
-            f.note("assumed", edge.element, owner, "a screw without a pitch", "1 m per turn")
+            f.note("assumed", edge.element, owner, "a screw without a pitch", "set to 1 m per turn")
             return 1.0
         per_metre = f.child_number(edge.element, "thread_pitch", owner, 1.0, "thread_pitch [rad/m]")
         return -2.0 * math.pi / per_metre if per_metre else 0.0
@@ -470,12 +485,12 @@ class _Sdf:
                 out["position"] = min(max(0.0, low), high)
                 if out["position"]:
                     what = f"limits {plain((low, high))}, without 0 between them"
-                    f.note("assumed", limit, owner, what, f"it starts at {plain(out['position'])}")
+                    f.note("assumed", limit, owner, what, f"the joint starts at {plain(out['position'])}")
             elif lower == upper and edge.kind in ("revolute", "prismatic", "screw"):
                 f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", LOCKED)
                 out["limits"] = (lower, upper)
             elif edge.kind != "continuous" and lower >= upper:
-                f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", "it has no stops")
+                f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", "the joint has no stops")
         if dynamics is not None:
             f.unknown(dynamics, ("damping", "friction", "spring_reference", "spring_stiffness"), owner)
             for key in ("damping", "friction"):
@@ -519,15 +534,15 @@ class _Sdf:
         frames = []
         if np.abs(shift.p).max() > 0.0:
             frames.append(Frame(f"{name}_origin", shift.origin))
-            what = "its joint's axis does not pass through its origin"
-            done = f"the body origin is on the axis; the link origin is frame {name + '_origin'!r}"
+            what = "the joint axis does not pass through the link origin"
+            done = f"the body origin is moved to the joint axis; the link origin is frame {name + '_origin'!r}"
             f.note("repaired", element, owner, what, done)
         if held is not None and edge is not None:
             joint = joints.Fixed(placement=joint.parts[0].placement)
             thrust = edge.axes[0] if edge.axes else edge.frame.R[:, 2]
             frames.append(Frame(held, Origin(_row((pose.inverse @ edge.frame).p), towards(pose.R.T @ thrust))))
             if np.abs(shift.p).max() > 0.0:
-                what = f"its axis is {np.linalg.norm(shift.p):.3g} m from the origin of the propeller's link"
+                what = f"the joint axis is {np.linalg.norm(shift.p):.3g} m from the origin of the propeller's link"
                 done = "the thrust acts on the axis; Gazebo applies it at the origin of the link"
                 f.note("assumed", edge.element, f"joint {edge.name!r}", what, done)
             f.left_out(edge.element, f"joint {edge.name!r}", "rotation of the propeller", HELD)
@@ -562,7 +577,12 @@ class _Sdf:
             return Inertia(mass=1.0, com=_row(shift.p), tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
         f.unknown(inertial, ("pose", "mass", "inertia", "fluid_added_mass"), owner)
         if is_true(inertial.attributes.get("auto", "")):
-            f.left_out(inertial, owner, "auto='true', an inertia from the collision shapes", "the numbers in the file are used")
+            f.left_out(
+                inertial,
+                owner,
+                "auto='true', which requests an inertia from the collision shapes",
+                "the numbers in the file are used",
+            )
         m = f.child_number(inertial, "mass", owner, 1.0)
         tensor = inertial.first("inertia") or Element("inertia", inertial.line)
         moments = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}

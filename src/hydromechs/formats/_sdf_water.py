@@ -42,7 +42,7 @@ GAZEBO = re.compile(r"\b(lib)?(gz|ignition)[-:]")
 """Pattern of file or name of the plugins of Gazebo."""
 THRUST = 1000.0
 """Default maximum thrust in Gazebo [N]."""
-HELD = "held fixed; the thruster pushes along its axis"
+HELD = "held fixed; the thruster pushes along the joint axis"
 """Action in the note on a propeller joint."""
 DENSITY = 1000.0
 """Default water density in Gazebo [kg/m³]."""
@@ -89,7 +89,7 @@ class Water:
         if ignored:
             listed = ", ".join(f"{name!r}" + (f" ({count} times)" if count > 1 else "") for name, count in ignored.items())
             self.findings.headlines.append(
-                f"unknown plugins for water, thrusters or fins are ignored: {listed}; set their numbers"
+                f"unknown plugins for water, thrusters or fins are ignored: {listed}; add their forces to the model or scenario"
             )
 
     def _buoyancy(self, scope: Scope, plugin: Element, owner: str) -> None:
@@ -160,7 +160,7 @@ class Water:
         for joint, plugin in self.made:
             frame = self.propellers[joint]
             if frame not in model.frames:
-                f.left_out(plugin, f"thruster of joint {joint!r}", "its joint carries no link of the tree")
+                f.left_out(plugin, f"thruster of joint {joint!r}", "the joint has no child link in the tree")
                 continue
             owner = f"thruster of joint {joint!r}"
             uuv = plugin.first("jointName") is not None
@@ -207,8 +207,8 @@ class Water:
             A = A + more
             damping += [damped] if damped is not None else []
         if damping and shift.p.any():
-            done = "applied about the origin of the body, on its axis"
-            self.findings.note("repaired", link, owner, "damping about its origin", done)
+            done = "applied about the body origin, which is on the joint axis"
+            self.findings.note("repaired", link, owner, "damping about the link origin", done)
         if not (volume or A.any() or damping):
             return None
         if shift.p.any():
@@ -227,7 +227,7 @@ class Water:
         for shape in solids:
             if isinstance(shape.shape, Mesh):
                 what = f"buoyancy of a mesh, {getattr(shape, 'file', '')!r}"
-                self.findings.left_out(link, owner, what, "its volume is ignored; set Hydro(volume=...)")
+                self.findings.left_out(link, owner, what, "the volume of the mesh is ignored; set Hydro(volume=...)")
                 continue
             total += shape.shape.volume
             moment += shape.shape.volume * np.array(shape.origin.xyz)
@@ -282,10 +282,10 @@ class Water:
             elif absolute:
                 coupled[f"{force.upper()}|{second.lower()}|{speed.lower()}"] = -c
             else:
-                f.left_out(child, owner, f"<{tag}> {plain(c)}", "a product of two speeds without its absolute value")
+                f.left_out(child, owner, f"<{tag}> {plain(c)}", "a product of two speeds without an absolute value")
         if is_true(plugin.text_of("disable_added_mass")):
             if A.any():
-                f.left_out(plugin, owner, "added mass", "the file disables it")
+                f.left_out(plugin, owner, "added mass", "the file disables this force")
             A = np.zeros((6, 6))
         if is_true(plugin.text_of("disable_coriolis")):
             f.left_out(plugin, owner, "disable_coriolis", "added-mass forces are always complete")
@@ -301,11 +301,11 @@ class Water:
             if bad:
                 which = ", ".join(f"{FORCES[i]}{SPEEDS[i]}" for i in bad)
                 what = f"{name} damping above 0 ({which}), which would amplify the motion"
-                f.note("repaired", plugin, owner, what, "its sign is changed: Gazebo's coefficients are negative")
+                f.note("repaired", plugin, owner, what, "the sign is changed, because Gazebo's coefficients are negative")
                 for i in bad:
                     M[i, i] = -M[i, i]
         if not np.allclose(A, A.T, rtol=1e-9, atol=0.0):
-            f.note("repaired", plugin, owner, "an asymmetric added mass", "its symmetric part is used")
+            f.note("repaired", plugin, owner, "an asymmetric added mass", "the symmetric part is used")
         damped = bool(D.any() or Q.any() or coupled)
         damping = drag.Damping(linear=_rows(D), quadratic=_rows(Q), coupled=tuple(coupled.items())) if damped else None
         return 0.5 * (A + A.T), damping

@@ -53,7 +53,9 @@ class SdfWriter(RobotWriter):
         self.tag.children += self.plugins
         self.lost += lost_details(model, shape_colors=False)
         root = Tag("sdf", {"version": "1.9"}, [self.tag])
-        world = f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3: part of its world"
+        world = (
+            f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3: properties of an SDF world"
+        )
         return file_text(model, root, "an SDF", [world, *self.lost], notes)
 
     def _new_name(self, name: str) -> str:
@@ -91,7 +93,7 @@ class SdfWriter(RobotWriter):
             self._visual(link, body, shape, k)
         for k, shape in enumerate(shape for shape in body.shapes if shape.contact):
             if isinstance(shape.shape, Convex) or not shape.shape.bounded:
-                self.lost.append(f"body {body.name!r}: contact of its {shape.shape.word}")
+                self.lost.append(f"body {body.name!r}: contact of the {shape.shape.word}")
                 continue
             tag = link.add("collision", name=f"collision_{k + 1}")
             tag.add("pose", numbers((*shape.origin.xyz, *shape.origin.rpy)))
@@ -111,7 +113,7 @@ class SdfWriter(RobotWriter):
                 for j in range(i, 6):
                     tag.add(AXES[i] + AXES[j], numbers([A[i, j]]))
         if h.volume:
-            self.lost.append(f"body {body.name!r}: its volume {h.volume:g} m^3 with centre {h.buoyancy_center}")
+            self.lost.append(f"body {body.name!r}: volume {h.volume:g} m^3 with centre {h.buoyancy_center}")
         for element in h.drag:
             if isinstance(element, drag.Damping) and element.origin == Origin():
                 self.plugins.append(_damping(self.names[body.name], element))
@@ -137,7 +139,7 @@ class SdfWriter(RobotWriter):
         part: Any = parts[0]
         if isinstance(part, joints.Free) and body.parent is None and len(parts) == 1:
             if any(part.velocity):
-                self.lost.append(f"body {body.name!r}: its initial velocity {part.velocity}")
+                self.lost.append(f"body {body.name!r}: initial joint velocity {part.velocity}")
             return
         kind = joints.foreign(JOINTS, part, f"body {body.name!r}", "an SDF", "write the model as .yaml")
         if len(parts) == 2 and all(isinstance(p, joints.Revolute) for p in parts) and parts[1].placement == Origin():
@@ -153,9 +155,9 @@ class SdfWriter(RobotWriter):
         if kind == "screw":
             joint.add("screw_thread_pitch", numbers([part.pitch]))
         if any(p.initial_q != p.neutral_q or any(p.initial_v) for p in parts):
-            self.lost.append(f"body {body.name!r}: the initial position of its joint")
+            self.lost.append(f"body {body.name!r}: the initial position of the joint")
         if isinstance(part, joints.Ball) and (part.damping or part.friction or any(part.stiffness) or part.limit is not None):
-            self.lost.append(f"body {body.name!r}: friction, stiffness and limit of its ball joint")
+            self.lost.append(f"body {body.name!r}: friction, stiffness and limit of the ball joint")
         for k, p in enumerate(parts):
             if isinstance(p, joints.OneAxis):
                 axis = joint.add("axis" if k == 0 else "axis2")

@@ -121,7 +121,7 @@ class _Urdf:
                 self.findings.fault(joint, f"joint {name!r} has no <{tag} link=.../>", remedy="add it")
             elif link not in self.links:
                 known = ", ".join(list(self.links)[:20])
-                self.findings.fault(end, f"joint {name!r}: its {tag} {link!r} does not exist; links are {known}", link)
+                self.findings.fault(end, f"joint {name!r}: the {tag} link {link!r} does not exist; links are {known}", link)
             else:
                 ends[tag] = link
         if len(ends) < 2:
@@ -129,8 +129,8 @@ class _Urdf:
         child = ends["child"]
         if child in self.carried_by:
             other = self.carried_by[child]
-            words = f"link {child!r} is carried by two joints, {other!r} (line {self.joints[other].line}) and {name!r}"
-            remedy = "a URDF is a tree: remove one joint, and close the loop with a constraint"
+            words = f"link {child!r} is the child of two joints, {other!r} (line {self.joints[other].line}) and {name!r}"
+            remedy = "a URDF must be a tree; remove one joint, and close the loop with a constraint"
             self.findings.fault(joint, words, child, remedy)
             return
         self.carried_by[child], self.parent[child] = name, ends["parent"]
@@ -141,7 +141,7 @@ class _Urdf:
         if len(roots) > 1 and not self.findings.faults:  # otherwise they follow from joints that connect nothing
             listed = ", ".join(f"{name!r} (line {self.links[name].line})" for name in roots[:10])
             more = ", ..." if len(roots) > 10 else ""
-            remedy = "connect them with joints, fixed ones to one root, or split the file"
+            remedy = "connect these roots with fixed joints to form one tree, or split the file"
             self.findings.fault(self.links[roots[1]], f"the robot has {len(roots)} roots: {listed}{more}", roots, remedy)
         reached: set[str] = set()
         for start in self.links:
@@ -154,7 +154,7 @@ class _Urdf:
                 names = list(walk)[list(walk).index(at) :]
                 ring = " → ".join([*reversed(names), names[-1]])
                 at_joint = self.joints[self.carried_by[at]]
-                remedy = "a URDF is a tree: remove one joint, and close the loop with a constraint"
+                remedy = "a URDF must be a tree; remove one joint, and close the loop with a constraint"
                 self.findings.fault(at_joint, f"the links {ring} form a loop", names, remedy)
             reached |= walk.keys()
         return roots[0] if roots else ""
@@ -170,7 +170,7 @@ class _Urdf:
         wanted = options.base
         if wanted == "auto":
             wanted = "free" if self._mass_with_fixed(links, base) > 0.0 else "fixed"
-            why = "it has mass" if wanted == "free" else "it has no mass"
+            why = "it has mass" if wanted == "free" else "the root has no mass"
             done = f"{wanted} in the world, because {why}; set base='free' or 'fixed' to override"
             f.note("assumed", self.links[base], f"link {base!r}", "the root; a URDF does not specify its motion", done)
         joint = joints.Free() if wanted == "free" else joints.Fixed()
@@ -226,7 +226,7 @@ class _Urdf:
         m = 0.0
         row: Any = (0.0,) * 6
         if mass is None:
-            f.fault(inertial, f"{owner}: its <inertial> has no <mass value=.../>", remedy="add it")
+            f.fault(inertial, f"{owner}: the <inertial> has no <mass value=.../>", remedy="add it")
         else:
             m = f.number(mass.attributes.get("value", ""), mass, f"{owner}: mass", 0.0)
         if tensor is None:
@@ -298,7 +298,7 @@ class _Urdf:
             return (1.0, 0.0, 0.0)
         axis = self.findings.numbers(element.attributes.get("xyz"), 3, element, f"{owner}: axis xyz", (1.0, 0.0, 0.0))
         if not any(axis):
-            self.findings.fault(element, f"{owner}: its axis is {plain(axis)}, must not be zero", axis, "give its direction")
+            self.findings.fault(element, f"{owner}: the axis is {plain(axis)}, must not be zero", axis, "give its direction")
             return (1.0, 0.0, 0.0)
         return axis
 
@@ -324,7 +324,7 @@ class _Urdf:
         limit, f = joint.first("limit"), self.findings
         if limit is None:
             if kind != "continuous":
-                f.note("assumed", joint, owner, f"a {kind} joint without <limit>", "it has no stops")
+                f.note("assumed", joint, owner, f"a {kind} joint without <limit>", "the joint has no stops")
             return None, 0.0
         f.unknown_attributes(limit, ("lower", "upper", "effort", "velocity"), owner)
         lower, upper, effort, velocity = (
@@ -340,14 +340,12 @@ class _Urdf:
             f.left_out(limit, owner, f"effort limit {plain(effort)}", "the joint has no drive")
         if math.isfinite(fast) and not 0.0 < effort < NONE:
             unit = "m/s" if kind == "prismatic" else "rad/s"
-            done = (
-                "the drive has no force limit that could decrease at this speed" if effort > 0.0 else "the joint has no drive"
-            )
+            done = "the drive has no effort limit to reduce at this speed" if effort > 0.0 else "the joint has no drive"
             f.left_out(limit, owner, f"velocity limit {plain(velocity)} {unit}", done)
         given = "lower" in limit.attributes or "upper" in limit.attributes
         if kind == "continuous":
             if given and (lower or upper):
-                f.left_out(limit, owner, f"limits {plain((lower, upper))} of a continuous joint", "it has no stops")
+                f.left_out(limit, owner, f"limits {plain((lower, upper))} of a continuous joint", "the joint has no stops")
             return None, 0.0
         if lower <= -NONE and upper >= NONE:
             return None, 0.0
@@ -355,13 +353,13 @@ class _Urdf:
             f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", LOCKED)
             return (lower, upper), lower
         if not lower < upper:
-            done = "it has no stops"
+            done = "the joint has no stops"
             f.note("repaired" if given else "assumed", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", done)
             return None, 0.0
         position = min(max(0.0, lower), upper)
         if position:
             what = f"limits {plain((lower, upper))}, without 0 between them"
-            f.note("assumed", limit, owner, what, f"it starts at {plain(position)}")
+            f.note("assumed", limit, owner, what, f"the joint starts at {plain(position)}")
         return (lower, upper), position
 
     def _planar(
@@ -415,7 +413,12 @@ class _UrdfShapes(ShapeReader):
             material = self.reader.materials[material.attributes["name"]]
         color = material.first("color")
         for texture in material.all("texture"):
-            f.left_out(texture, self.owner, f"texture {texture.attributes.get('filename', '')!r}", "its style gives the colour")
+            f.left_out(
+                texture,
+                self.owner,
+                f"texture {texture.attributes.get('filename', '')!r}",
+                "textures are not supported; the material's style or colour is used",
+            )
         if color is None:
             return {}
         r, g, b, a = f.numbers(color.attributes.get("rgba"), 4, color, f"{self.owner}: colour rgba", (0.5, 0.5, 0.5, 1.0))

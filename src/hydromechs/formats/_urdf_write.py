@@ -94,9 +94,9 @@ class UrdfWriter(RobotWriter):
         joints.foreign(JOINTS, part, f"body {body.name!r}", "a URDF", YAML)
         if not isinstance(part, joints.Ball):
             return [part]
-        self.lost.append(f"body {body.name!r}: its ball joint becomes three revolute joints about z, y and x")
+        self.lost.append(f"body {body.name!r}: the ball joint becomes three revolute joints about z, y and x")
         if any(part.stiffness) or part.limit is not None:
-            self.lost.append(f"body {body.name!r}: stiffness {part.stiffness} and limit {part.limit} of its ball joint")
+            self.lost.append(f"body {body.name!r}: stiffness {part.stiffness} and limit {part.limit} of the ball joint")
         axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
         return [
             joints.Revolute(
@@ -107,7 +107,7 @@ class UrdfWriter(RobotWriter):
 
     def _start(self, body: Body, part: Any) -> None:
         if part.initial_q != part.neutral_q or any(part.initial_v):
-            self.lost.append(f"body {body.name!r}: its joint starts at {part.initial_q} with velocity {part.initial_v}")
+            self.lost.append(f"body {body.name!r}: the joint starts at {part.initial_q} with velocity {part.initial_v}")
 
     def _part(self, body: Body, part: Any, name: str, parent: str, child: str) -> None:
         origin = plain_origin(part.placement)
@@ -147,7 +147,7 @@ class UrdfWriter(RobotWriter):
     def _visual(self, link: Tag, body: Body, look: BodyShape) -> None:
         if look.style == "propeller" or not isinstance(look.shape, Mesh | Box | Sphere | Cylinder | Capsule):
             what = "propeller" if look.style == "propeller" else look.shape.word
-            self.lost.append(f"body {body.name!r}: the appearance of its {what}")
+            self.lost.append(f"body {body.name!r}: the appearance of the {what}")
             return
         for tag in _placed(link, "visual", look):
             if look.color is not None:
@@ -155,7 +155,7 @@ class UrdfWriter(RobotWriter):
 
     def _collision(self, link: Tag, body: Body, shape: BodyShape) -> None:
         if not isinstance(shape.shape, Mesh | Box | Sphere | Cylinder | Capsule):
-            self.lost.append(f"body {body.name!r}: contact of its {shape.shape.word}")
+            self.lost.append(f"body {body.name!r}: contact of the {shape.shape.word}")
         else:
             _placed(link, "collision", shape)
 

@@ -35,7 +35,7 @@ def buoyancy(f: Findings, element: Element, link: Element, owner: str, density: 
     f.unknown(element, LINK, owner)
     volume = f.child_number(element, "volume", owner, 0.0, "volume [m³]")
     if volume < 0.0:
-        f.fault(element, f"{owner}: its volume is {volume:g} m³, must not be negative", volume)
+        f.fault(element, f"{owner}: the volume is {volume:g} m³, must not be negative", volume)
     if is_true(element.text_of("neutrally_buoyant")) and density > 0.0:
         volume = _mass(f, link, owner) / density
     center = element.first("center_of_buoyancy")

@@ -96,7 +96,9 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
         import xacro
     except ModuleNotFoundError:
         text = "the file is a xacro file, but the package xacro is not installed"
-        remedy = f"run `pip install 'hydromechs[xacro]'`, or expand it elsewhere: `xacro {Path(source).name} > robot.urdf`"
+        remedy = (
+            f"run `pip install 'hydromechs[xacro]'`, or expand the file elsewhere: `xacro {Path(source).name} > robot.urdf`"
+        )
         raise ModelError(source, [Fault((), f"{text}; {remedy}", remedy=remedy, line=1)]) from None
     from xml.parsers.expat import ExpatError
 
@@ -113,7 +115,9 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
             given = _Arguments(arguments)
             xacro.process_doc(document, mappings=given, verbosity=0)
             if unread := [name for name in arguments if name not in given.read]:
-                raise ValueError(f"it has no argument {unread[0]!r}{nearest(unread[0], sorted(given.read))}; correct the name")
+                raise ValueError(
+                    f"the file has no argument {unread[0]!r}{nearest(unread[0], sorted(given.read))}; correct the name"
+                )
             return document.toprettyxml(indent=" ")
         except (xacro.XacroException, Missing, ExpatError, OSError, ValueError, RecursionError) as error:
             text = f"xacro cannot expand the file: {str(error).strip() or type(error).__name__}"
@@ -182,7 +186,7 @@ class _Expansion:
         if b"\0" in raw:  # UTF-16 would hide the declarations searched for below
             raise Missing("the file is not UTF-8; save it as UTF-8")
         if b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
-            raise Missing("the file declares a document type or an entity, which is not supported; replace it with its content")
+            raise Missing("the file declares a document type or an entity, which is not supported; write the content in full")
         return minidom.parseString(raw)
 
     def load_yaml(self, filename: str) -> Any:
@@ -197,7 +201,7 @@ class _Expansion:
     def _count(self, raw: bytes) -> None:
         self.bytes += len(raw)
         if self.bytes > MAX_BYTES:
-            raise Missing(f"its files have more than {MAX_BYTES // 2**20} MiB in all; expand the file with xacro")
+            raise Missing(f"the included files have more than {MAX_BYTES // 2**20} MiB in all; expand the file with xacro")
 
     def _content(self, path: str) -> bytes:
         found = self.files.allowed_file(path)
@@ -225,7 +229,7 @@ class _Expansion:
     def _expand(self, characters: int) -> None:
         self.size += COST + characters
         if self.size > MAX_EXPANSION:
-            raise Missing(f"its elements, macros, blocks and texts expand to more than {MAX_EXPANSION} characters")
+            raise Missing(f"the elements, macros, blocks and texts of the file expand to more than {MAX_EXPANSION} characters")
 
     # -- expressions ----------------------------------------------------------------------------------------------------------
 
@@ -238,7 +242,7 @@ class _Expansion:
             return str(self.files.package(rest))
         if word == "arg":
             if rest not in arguments:
-                raise Missing(f"its argument {rest!r} has no value; set arguments={{{rest!r}: ...}} (--arg {rest}=VALUE)")
+                raise Missing(f"the argument {rest!r} has no value; set arguments={{{rest!r}: ...}} (--arg {rest}=VALUE)")
             return arguments[rest]
         if word == "dirname":
             return str(Path(self.xacro.filestack[-1]).parent)
@@ -260,7 +264,7 @@ class _Expansion:
     def _spend(self, items: int) -> None:
         self.work += items
         if self.work > MAX_WORK:
-            words = f"its expressions read more than {MAX_WORK} items of lists and texts"
+            words = f"the expressions of the file read more than {MAX_WORK} items of lists and texts"
             raise Missing(f"{words}; evaluate fewer or shorter expressions, or expand the file with xacro")
 
     def _value(self, node: ast.expr, symbols: Mapping[str, Any]) -> Any:

@@ -71,9 +71,9 @@ class RobotWriter(abc.ABC):
         if isinstance(h, Hydro):
             elements = ", ".join(map(element_word, (*h.added_mass, *h.drag))) or "no elements"
             what = f"volume {h.volume:g} m^3, centre of buoyancy {h.buoyancy_center}, {elements}"
-            self.lost.append(f"body {body.name!r}: its hydrodynamics ({what})")
+            self.lost.append(f"body {body.name!r}: hydrodynamics ({what})")
         elif h is not None:
-            self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(h).__name__})")
+            self.lost.append(f"body {body.name!r}: hydrodynamics ({type(h).__name__})")
 
 
 def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: Iterable[str]) -> RobotText:
@@ -116,14 +116,14 @@ def _write(root: Tag, lines: list[str]) -> None:
 
 def lost_details(model: Model, *, shape_colors: bool) -> list[str]:
     """Return features that no XML format can store: sources of numbers and details of visuals."""
-    out = ["the sources of its numbers"] if model.sources else []
+    out = ["the sources of the numbers"] if model.sources else []
     for body in model.bodies:
         styles = sorted({shape.style for shape in body.shapes if shape.style != "hull"})
-        what = [f"styles of its shapes ({', '.join(styles)}), and the colours that follow from them"] if styles else []
+        what = [f"styles of the shapes ({', '.join(styles)}), and the colours of these styles"] if styles else []
         if any(getattr(shape.shape, "rounding", 0.0) or getattr(shape.shape, "bore", 0.0) for shape in body.shapes):
-            what.append("rounding and bores of its shapes")
+            what.append("rounding and bores of the shapes")
         if not shape_colors and any(shape.color is not None for shape in body.shapes if not shape.appearance):
-            what.append("colours of its shapes")
+            what.append("colours of the shapes")
         out += [f"body {body.name!r}: {'; '.join(what)}"] if what else []
     return out
 

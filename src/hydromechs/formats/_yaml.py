@@ -178,7 +178,7 @@ def parse(text: str) -> Document:
     data = builder.build(root, ())
     written, meant = len(builder.size), builder.size[id(root)]
     if meant - written > MAX_EXPANSION:
-        raise UnreadableText(1, f"its aliases expand to more than {MAX_EXPANSION} values; write the values in full")
+        raise UnreadableText(1, f"the aliases in the file expand to more than {MAX_EXPANSION} values; write the values in full")
     return Document(data, tuple(builder.problems), root)
 
 
@@ -197,7 +197,9 @@ class _Builder:
         if key in self._built:
             return self._built[key]
         if key in self._open:
-            raise UnreadableText(node.start_mark.line + 1, "an alias refers to a value that contains it; write the value out")
+            raise UnreadableText(
+                node.start_mark.line + 1, "an alias refers to a value that contains the alias; write the value in full"
+            )
         self._open.add(key)
         self.size[key] = 1
         data: Any
@@ -257,7 +259,11 @@ class _Builder:
             self._add(node, path, f"{show(text)} has the tag {_tag(node)}, which is not supported; delete the tag")
             return text
         if not (_PATTERNS[kind].fullmatch(text) or (kind == "float" and _PATTERNS["int"].fullmatch(text))):
-            self._add(node, path, f"{show(text)} has the tag {_tag(node)} but is not one; delete the tag or correct the value")
+            self._add(
+                node,
+                path,
+                f"{show(text)} has the tag {_tag(node)} but is not of this type; delete the tag or correct the value",
+            )
             return text
         if kind == "null":
             return None

@@ -130,7 +130,7 @@ class Iterated(Scheme):
 
 @dataclass(frozen=True, slots=True)
 class Exact(Scheme):
-    """Scheme with added mass in the inertia of the engine: all of it in MuJoCo and DART; in Bullet, a remainder is iterated."""
+    """Scheme with added mass in the engine's inertia: all of it in MuJoCo and DART, with an iterated remainder in Bullet."""
 
     name = "exact"
     limit = np.inf
@@ -139,7 +139,7 @@ class Exact(Scheme):
         return engine.carries(model, added)
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
-        """Take a step with the inertia of the engine; see `agree` for a remainder."""
+        """Take a step with added mass in the inertia of the engine, and iterate any remainder with `agree`."""
         if engine.takes_inertia:
             return engine.advance(h, now.force, now.added)
         return agree(engine, now, now.added - now.carried, a, h)

@@ -11,13 +11,13 @@ from ._placement import Mdh
 from .joints import Fixed, Revolute
 
 TURNS = 2.0
-"""Joint travel in either direction above which integer limits are reported as degrees [turns]."""
+"""Joint travel above which a warning says that integer limits are probably in degrees [turns]."""
 LIGHT = 100.0
-"""Ratio of displaced mass to mass of a body above which the volume is reported as litres; foam has 10 to 30 [-]."""
+"""Ratio of displaced mass to mass above which a warning says that the volume is probably in litres; foam has 10 to 30 [-]."""
 DENSEST = 25_000.0
-"""Density above which the mass of a body is reported as grams; osmium has 22,600 [kg/m³]."""
+"""Density above which a warning says that the mass is probably in grams; osmium has 22,600 [kg/m³]."""
 LIGHTEST = 0.01
-"""Density below which the lengths of a body are reported as millimetres, one hundredth of the density of air [kg/m³]."""
+"""Density below which a warning says that lengths are probably in millimetres; about 1 % of the density of air [kg/m³]."""
 
 
 def unit_mistakes(body: Body, density: float) -> list[str]:
@@ -31,10 +31,12 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
         return out
     if isinstance(body.hydro, Hydro) and density * body.hydro.volume > LIGHT * mass:
         ratio = f"which displaces {density * body.hydro.volume / mass:.4g} times its mass"
-        out.append(f"its volume is {body.hydro.volume:g} m³, {ratio}; in litres it would be {body.hydro.volume / 1e3:g} m³")
+        out.append(
+            f"its volume is {body.hydro.volume:g} m³, {ratio}; if this is in litres, write {body.hydro.volume / 1e3:g} m³"
+        )
     if isinstance(body.hydro, Hydro) and mass > DENSEST * body.hydro.volume > 0.0:
         dense = f"{mass / body.hydro.volume:.3g} kg/m³, denser than any metal"
-        meant = f"in grams, the mass would be {mass / 1e3:g} kg; check the mass, and the volume in m³"
+        meant = f"if the number is in grams, write {mass / 1e3:g} kg; check the mass, and the volume in m³"
         out.append(f"its mass of {plain(mass)} kg in a volume of {body.hydro.volume:g} m³ is {dense}; {meant}")
     solids = [s.shape for s in body.shapes if s.contact or s.wetting]
     if isinstance(body.hydro, Hydro):

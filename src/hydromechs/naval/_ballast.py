@@ -228,8 +228,8 @@ def _refusal(sums: Sums, lift: float, down: Array, wanted: float, places: Array,
     size = " × ".join(f"{x:.3g}" for x in np.linalg.norm(places[[4, 2, 1]] - places[0], axis=1))  # as `product` orders corners
     if bare is None:
         return (
-            f"ballast: no weights and floats in the box, {size} m, give a net {lift:.4g} kg up and this attitude to "
-            f"{sums.mass:.4g} kg that displace {sums.water:.4g} kg; give a larger `box` or another attitude"
+            f"ballast: no weights and floats in the box, {size} m, give {sums.mass:.4g} kg that displace {sums.water:.4g} kg "
+            f"a net lift of {lift:.4g} kg and this attitude; give a larger `box` or another attitude"
         )
     moments, given = _arms(sums, 1.0 + lift / total, places, share)
     least, most = float(down @ (given + bare @ moments)) / (sums.mass + float(bare.sum()) + lift), wanted

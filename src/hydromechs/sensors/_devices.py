@@ -72,7 +72,7 @@ DEVICES: Mapping[str, Device] = {
             "nearest": 0.7,
             "tilt": 30.0 * DEG,
         },
-        "estimate: four-beam 600 kHz log, typical of work-class vehicles",
+        "estimate: four-beam 600 kHz DVL, typical of work-class vehicles",
     ),
     "bar30": Device(
         DepthGauge,

@@ -117,8 +117,8 @@ class FreeForces:
             times = [f"{begin:g} s to {min(end, self._t):g} s" for begin, end in spans]
             when = times[0] if count == 1 else f"{times[0]}, {count} times, the last {times[-1]}"
             out.append(
-                f"t = {when}: the constraints {name} are redundant; up to {most:.0f} of their "
-                "force components are undetermined and were set to 0 (constraint_free in the recording)"
+                f"t = {when}: the constraints {name} are redundant; up to {most:.0f} constraint "
+                "forces are undetermined and were set to 0 (`constraint_free` in the recording)"
             )
         return out
 

@@ -186,10 +186,14 @@ def _leg(model: Model, kin: Kinematics, foot: str, root: int) -> _Leg:
     end = R.T @ (np.asarray(kin.R_WB[place.body], dtype=float) @ place.p + kin.p_WB[place.body] - p)
     _, slide, _ = columns[-1]
     if abs(slide[2]) < 1.0 - STRAIGHT:
-        raise ValueError(f"leg of foot {foot!r} slides along {np.round(slide, 3).tolist()}; align the slide with z of the half")
+        raise ValueError(
+            f"leg of foot {foot!r} slides along the axis {np.round(slide, 3).tolist()}; align this axis with z of the half"
+        )
     if len(parts) == 1:
         return _Leg(parts, np.asarray(end, dtype=float), slide, np.zeros(3), None)
     origin, v, w = columns[0]
     if abs(w[1]) < 1.0 - STRAIGHT:
-        raise ValueError(f"leg of foot {foot!r} swings about {np.round(w, 3).tolist()}; align this axis with y of the half")
+        raise ValueError(
+            f"leg of foot {foot!r} swings about the axis {np.round(w, 3).tolist()}; align this axis with y of the half"
+        )
     return _Leg(parts, np.asarray(end, dtype=float), slide, origin - np.cross(v, w), w)
