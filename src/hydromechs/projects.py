@@ -110,7 +110,7 @@ def create_project(robot: Model | Imported, folder: Path) -> Project:
         notes += grouped(f"{n.element}: {n.value}; {n.kind}: {n.done}" for n in noted)
         moving = {body.name for body in model.bodies if body.joint.nv}
         renamed = [f"{joint} → {body}" for joint, body in robot.joint_bodies.items() if joint != body and body in moving]
-        notes += [f"names: a joint has the name of the body that it carries: {', '.join(renamed)}"] if renamed else []
+        notes += [f"names: joints are named after their child bodies: {', '.join(renamed)}"] if renamed else []
     files.write_text(folder / "README.md", _instructions(name, folder, notes))
     floats = bool(_free(model))
     warnings += _water_warnings(model)
@@ -163,7 +163,7 @@ def _water_warnings(model: Model) -> list[str]:
     moving = [body for body, moves in zip(model.bodies, model.moves, strict=True) if moves and body.inertia.mass]
     dry = [body.name for body in moving if body.hydro is None]
     if dry and not _free(model):  # otherwise hydrostatics reports it
-        found.append(f"dry: no hydrodynamics on {', '.join(dry)}, because they have no shapes")
+        found.append(f"dry: no hydrodynamics on {', '.join(dry)}, because these bodies have no shapes")
     return found
 
 
@@ -257,7 +257,7 @@ def _with_tool(model: Model, notes: list[str]) -> Model:
     body = model.bodies[moved[-1]]
     x, y, z = body.inertia.com
     name = "end_tool" if "tool" in model.body_names else "tool"
-    notes.append(f"{name}: a frame on {body.name!r}, at twice the distance of its centre of mass")
+    notes.append(f"{name}: a frame on {body.name!r}, at twice the distance of the centre of mass")
     return _replaced(model, moved[-1], frames=(*body.frames, Frame(name=name, origin=Origin((2.0 * x, 2.0 * y, 2.0 * z)))))
 
 

@@ -222,8 +222,8 @@ def test_info_with_water_lists_guesses_and_warns(run, tmp_path):
     assert status == 0, err
     words = " ".join(out.split())
     assert "centre of buoyancy" in words and "±" in words
-    assert "heavy: it sinks with 15.9 N, 10% of its weight" in words
+    assert "heavy: the vehicle sinks with 15.9 N, 10% of its weight" in words
     assert "out of trim by 21.8°" in words
     hm.save(hm.load(tmp_path / "dry.yaml"), tmp_path / "dry.sdf")  # the same as a robot description
     words = " ".join(run("info", tmp_path / "dry.sdf", "--water")[1].split())
-    assert "volume" in words and "±" in words and "heavy: it sinks with" in words
+    assert "volume" in words and "±" in words and "heavy: the vehicle sinks with" in words

@@ -124,7 +124,7 @@ def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
         (("replay", "RUN", "--html", "."), "--html . is a folder; give the name of a file"),
         (("replay", "RUN", "--html", "mission.yaml"), "mission.yaml has the suffix '.yaml'; use the suffix .html"),
         (("replay", "RUN", "--html", "b.html", "--speed", 4, "--camera", "x"), "--speed, --camera"),
-        (("compare", "RUN", "RUN", "--tolerance", -1), "--tolerance -1 is not a number of at least 0"),
+        (("compare", "RUN", "RUN", "--tolerance", -1), "--tolerance -1 must be a number of at least 0"),
         (
             ("plot", "RUN", "q", "--out", "q.xyz"),
             "--out q.xyz is not a plot file; use one of the suffixes .png, .svg, .pdf, .jpg",

@@ -182,7 +182,7 @@ class _Range(hm.TracedBlock):
     ("name", "words"),
     [
         ("sensor", ("_Range.update: tick.measured has no 'dept'", "did you mean 'depth'?")),
-        ("memory", ("memory ['dept']", "first_memory lists ['last']", "in prepare")),
+        ("memory", ("memory ['dept']", "`first_memory` lists ['last']", "in prepare")),
         ("command", ("commands ['dept']", "commanded lists ['thruster_1']", "in prepare")),
     ],
 )

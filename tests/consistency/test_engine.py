@@ -266,7 +266,7 @@ def test_inputs_out_of_range_name_item_value_and_fix(module, tmp_path):
         "RangeError: seed is 1000000, but this page has waves of the seeds 3 to",
         "Error: no actuator 'screw'; actuators are thruster",
         "Error: held input 'rope.closed' is 0.5, must be 0",
-        "Error: t = 0.1 s: grasp 'rope': 'nose' and 'ring' do not meet: they are",
+        "Error: t = 0.1 s: grasp 'rope': 'nose' and 'ring' do not meet: the frames are",
         "Error: until is NaN",
         "Error: unknown quantity 'depth.anchor'",
     )

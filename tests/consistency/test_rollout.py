@@ -287,7 +287,7 @@ def test_errors(compiled):
             hm.rollout(dyn, *arguments, **options)
     with pytest.raises(KeyError, match="unknown open parameter 'vehicle.inertia.mass'"):
         hm.rollout(dyn, q, v, tau, H, 1, parameters={"vehicle.inertia.mass": 3.0})
-    with pytest.raises(TypeError, match="give a compiled model"):
+    with pytest.raises(TypeError, match="pass a compiled model"):
         hm.rollout(MODEL, q, v, tau, H, 1)
 
 

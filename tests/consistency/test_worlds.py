@@ -357,7 +357,7 @@ def test_rejected_by_name(plant):
     with pytest.raises(UnsupportedFeature, match="integrator 'linearly_implicit' .* target 'cuda'"):
         hm.Worlds(plant, 4, target="cuda", method="linearly_implicit")
     model = hm.load("bluerov2_heavy_alpha5")
-    with pytest.raises(ValueError, match=r"tau of shape \(3, 10\) has rows for 3 worlds; give rows for 4 worlds"):
+    with pytest.raises(ValueError, match=r"tau of shape \(3, 10\) has rows for 3 worlds; use rows for 4 worlds"):
         hm.Worlds(model, 4).step(np.zeros((3, model.nv)), 2)
     with pytest.raises(ValueError, match="step_faults applies only to a plant; "):
         hm.Worlds(model, 4).step_faults()
@@ -374,7 +374,7 @@ def test_rejected_by_name(plant):
             hm.Worlds(plant, 4, **options)
     with pytest.raises(KeyError, match="unknown open parameter 'hull.inertia.mas'"):
         hm.Worlds(plant, 4, parameters={"hull.inertia.mas": 1.0})
-    with pytest.raises(TypeError, match="give a Model"):
+    with pytest.raises(TypeError, match="pass a Model"):
         hm.Worlds("rover", 4)
     worlds = hm.Worlds(plant, 4, step=STEP)
     with pytest.raises(KeyError, match="unknown command or held input 'prot'"):

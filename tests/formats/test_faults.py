@@ -113,7 +113,7 @@ BODY_FAULTS = {
         ("joint:", "  type: composite", "  parts:", "    - {type: revolute}", "    - {type: fixed} # <-", MASS),
         ["joint.parts.1.type is 'fixed'", "set the placement of the next part"],
     ),
-    "no parts": (("joint: {type: composite, parts: []} # <-", MASS), ["has no parts; add one"]),
+    "no parts": (("joint: {type: composite, parts: []} # <-", MASS), ["has no parts; add a part"]),
     "unknown shape of added mass": (
         (FREE, MASS, "hydro:", "  added_mass:", "    - {type: shape, shape: {type: elipsoid, axes: [1, 1, 1]}} # <-"),
         ["hydro.added_mass.0.shape.type is 'elipsoid'", "did you mean 'ellipsoid'", "box"],
@@ -366,7 +366,7 @@ FILE_FAULTS = {
     "duplicate frames": (
         HEAD + "  a: {joint: fixed, frames: {t: {}}}\n  b: {joint: fixed, frames: {t: {}}}\n",
         5,
-        ["body 'b'", "frame 't'", "rename it"],
+        ["body 'b'", "frame 't'", "rename this frame"],
     ),
     "duplicate key at the top": (
         "hydromechs_model: 2\nname: m\nbodies:\n" + GOOD + "name: n\n",
@@ -421,11 +421,11 @@ def test_all_errors_at_once_in_order():
         "line 7: body 'a': inertia.mass is -1",
         "line 11: body 'b': unknown key 'colour'",
         "line 12: body 'b': inertia.mass is -2",
-        "line 14: body 'c': its parent 'nobody'",
+        "line 14: body 'c': the parent 'nobody'",
         "line 15: body 'c': joint.type is 'revolut'",
         "line 16: body 'c': inertia.mass is 'heavy'",
         "line 17: body 'c': shapes.tip.radius is -1",
-        "line 19: body 'd': its parents form a loop (d → e → d)",
+        "line 19: body 'd': the parents form a loop (d → e → d)",
         "line 24: body 'e': joint: the key 'joint' appears twice, first in line 23",
         "line 25: body 'f' is 5",
     )
@@ -445,7 +445,7 @@ def test_error_of_added_mass_is_not_invented_where_the_inertia_cannot_be_read():
 
 def test_added_mass_that_is_not_positive_alone_is_a_warning():
     text = body(FREE, MASS, "hydro: {added_mass: {type: diagonal, diagonal: [-1, 1, 1, 1, 1, 1]}}")
-    with pytest.warns(UserWarning, match=r"m: body 'arm': its added mass alone is not positive semidefinite \(eigenvalue -1\)"):
+    with pytest.warns(UserWarning, match=r"m: body 'arm': the added mass alone is not positive semidefinite \(eigenvalue -1\)"):
         assert loads(text).nb == 1
 
 

@@ -99,7 +99,7 @@ def test_actuators_become_drives():
     ]
     left = {note.element: str(note) for note in imported.notes if note.kind == "ignored"}
     assert "line 15: motor 'second'" in left["motor 'second'"]
-    assert "it acts on the tendon 't'" in left["motor 'pull'"]
+    assert "the actuator acts on the tendon 't'" in left["motor 'pull'"]
     assert "muscle 'flesh'" in left
     assert "<tendon> in <mujoco>" in left
 
@@ -255,14 +255,14 @@ def _world(inside):
         (_world("<body><joint/><geom type='mesh' mesh='m'/></body>"), "line 3: <geom>: the mesh 'm' does not exist in <asset>"),
         (
             _world("<body><joint range='2 1'/><geom size='1'/></body>"),
-            "line 3: <joint>: range is .* increasing order; swap them",
+            "line 3: <joint>: range is .* increasing order; swap the limits",
         ),
         (_world("<body name='a'/>\n<body name='a'/>"), "line 4: two bodies are named 'a'"),
         (
             _world("<body><joint name='j'/><geom size='1'/></body>\n<body><joint name='j'/><geom size='1'/></body>"),
             "line 4: two joints are named 'j', the first in line 3",
         ),
-        (_world("<body><body><freejoint/></body></body>"), "has a free joint, but its parent is 'body_1'; move it into"),
+        (_world("<body><body><freejoint/></body></body>"), "has a free joint, but its parent is 'body_1'; move the body into"),
         (_world("<body><inertial pos='0 0 0' mass='-1'/></body>"), "line 3: <inertial> of body 'body_1': mass -1 kg"),
         (
             "<mujoco>\n<asset><mesh file='no.stl'/></asset>\n</mujoco>",

@@ -106,7 +106,7 @@ def test_a_scenario_runs_it_with_permission(folder):
     [
         ("", "", ""),
         ("rail.py:Ell", "rail.py:El", "joint.type .*has no class 'ElipticRail' (did you mean 'EllipticRail'?)"),
-        ("rail.py", "gone.py", "there is no file"),
+        ("rail.py", "gone.py", "does not exist; write the path"),
         ("rail.py:EllipticRail", "no_such.module:Rail", "'no_such.module' cannot be imported"),
         ("b: 1.0", "c: 1.0", "unknown key 'c'"),
         ("      b: 1.0\n", "", "the key 'b' is missing"),

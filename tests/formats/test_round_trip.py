@@ -152,7 +152,7 @@ def test_odd_models(model):
     assert same(loads(dumps(model)), model)
 
 
-@pytest.mark.filterwarnings("ignore:.*in (millimetres|degrees) it would be")
+@pytest.mark.filterwarnings("ignore:.*if (this is|these are) in (millimetres|degrees), write")
 @PROFILE
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e40, max_value=1e40))
 def test_every_float(x):

@@ -280,7 +280,7 @@ def test_times_are_integer_multiples_of_steps():
     [
         ("", "the file is empty"),
         ("[1, 2]", "must be a mapping that starts with 'hydromechs_scenario: 2'"),
-        ("hydromechs_model: 2\nname: x", "this is a model file"),
+        ("hydromechs_model: 2\nname: x", "the file is a model file"),
         ("a: [", "not YAML"),
         ("hydromechs_scenario: 2\nname: x\nrun: {duration: 1}\nmodels: {}", "models is empty"),
         ("hydromechs_scenario: 2\nname: x\nrun: {duration: 1}", "the key 'models' is missing"),
@@ -488,7 +488,7 @@ def test_controllers_of_files(tmp_path):
     [
         ("hold_pos", {}, r"blocks.controller.type is 'hold_pos' \(did you mean 'hold_pose'\?\)"),
         ("no.such.module:Thing", {}, "blocks.controller.type.*'no.such.module' cannot be imported: ModuleNotFoundError"),
-        ("none.py:Hold", {}, "blocks.controller.type.*there is no file"),
+        ("none.py:Hold", {}, "blocks.controller.type.*does not exist; write the path"),
         ("own.py:Hod", {}, r"has no class 'Hod' \(did you mean 'Hold'\?\)"),
         ("own.py:number", {}, "has no class 'number'"),
         ("own.py:Hold", {}, "blocks.controller: the key 'gain' is missing"),

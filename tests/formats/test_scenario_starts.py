@@ -142,7 +142,7 @@ def test_points_bring_their_own_grid(folder):
         assert f"line {line}: terrain.hill.{words}" in said
     np.save(folder / "seabed.npy", HEIGHTS)
     said = faults(folder, ("x: [0, 2], ", ""), text=FIELD)
-    assert "'seabed.npy' does not specify its position" in said
+    assert "'seabed.npy' does not specify the position of the grid" in said
     said = faults(folder, ("x: [0, 2], ", ""), ("file: seabed.npy", "generate: {type: slope, rise: 0, spacing: 1}"), text=FIELD)
     assert f"line {line}: terrain.hill: has no x" in said
 
@@ -216,7 +216,7 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     assert "contains complex128; save real numbers" in said(HEIGHTS * 1j)
     assert "x is [0.0, 1.0, 2.0, 3.0], must contain the 3 grid lines of" in said(HEIGHTS, ("x: [0, 2]", "x: [0, 1, 2, 3]"))
     assert "keep one of them" in said(HEIGHTS, ("file:", "heights: [[0, 0], [0, 0]], file:"))
-    assert "heights, file or generate" in said(HEIGHTS, (", file: seabed.npy", ""))
+    assert "add one of `heights`, `file` or `generate`" in said(HEIGHTS, (", file: seabed.npy", ""))
     assert "must end in one of .npy, .csv, .png" in said(HEIGHTS, ("seabed.npy", "seabed.doc"))
     assert "is an image; set low and high" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
     assert "is not an image; remove low and high" in said(HEIGHTS, ("seabed.npy", "seabed.npy, low: -3"))

@@ -143,7 +143,7 @@ SOLID = MESH.replace("visual", "collision")
         (robot(link("a"), link("a")), 3, "link 'a' appears twice, first in line 2; rename"),
         (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "a", "b")), 5, "the child of two joints, 'j'"),
         (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), 5, "form a loop"),
-        (robot(link("a"), joint("j", "a", "x")), 3, "its child 'x' does not exist; links are a"),
+        (robot(link("a"), joint("j", "a", "x")), 3, "the child link 'x' does not exist; links are a"),
         (robot(link("a"), link("b"), joint("j", "a", "b", "hinge")), 4, "type is 'hinge', must be one of"),
         (robot(link("a"), link("b"), joint("j", "a", "b", "revolute", '<axis xyz="0 0 0"/>')), 4, "axis"),
         (robot(link("a", '<mass value="-2"/>')), 2, "mass is -2 kg, must be at least 0"),
@@ -301,7 +301,7 @@ def test_details_that_no_format_carries_stand_in_the_first_comment(suffix):
     body = hm.Body(name="a", joint=hm.joints.Free(position=(0, 0, 2)), inertia=inertia, shapes=[look])
     model = hm.Model(name="m", bodies=[body], world=hm.World(axes="ENU"), sources={"a.inertia": "a guess"})
     head = dumps_robot(model, suffix).partition("-->")[0]
-    for words in ("sources", "styles of its shapes (frame)", "rounding"):
+    for words in ("sources", "styles of the shapes (frame)", "rounding"):
         assert words in head
     assert suffix != ".urdf" or "starts at (0.0, 0.0, 2.0" in head
 

@@ -47,7 +47,7 @@ CASES = [
     (revolute(damping=-1.0), ["joint.damping is -1 N·m·s/rad", "at least 0"]),
     (revolute(placement=hm.Origin((np.nan, 0, 0))), ["joint.placement.xyz", "nan"]),
     (one(joint=hm.joints.Free(orientation=(1, 1, 0, 0))), ["orientation [1, 1, 0, 0] has norm 1.41421", "unit quaternion"]),
-    (one(joint=hm.joints.Composite(parts=[])), ["has no parts; add one"]),
+    (one(joint=hm.joints.Composite(parts=[])), ["has no parts; add a part"]),
     (one(joint=hm.joints.Composite(parts=[hm.joints.Free(), hm.joints.Ball()])), ["9 degrees of freedom, the maximum is 6"]),
     (one(joint=hm.joints.Composite(parts=[hm.joints.Fixed()])), ["fixed joint cannot be a part"]),
     (one(joint="revolute"), ["'revolute'", "must be Free, Fixed, Revolute"]),
@@ -96,7 +96,7 @@ def test_all_errors_of_a_model_come_together():
         "'nobody'",
         "'b', 'c', 'c'",
         "used twice",
-        "name of a body",
+        "same name as a body",
         "axes is 'XYZ'",
         "gravity is -9.81",
     ):
@@ -204,7 +204,7 @@ def test_massless_link_between_is_allowed_where_it_can_move():
 
 def test_added_mass_that_is_not_semidefinite_is_a_warning():
     indefinite = hm.Hydro(added_mass=hm.added_mass.Diagonal((-1, 5, 5, 1, 1, 1)))
-    with pytest.warns(UserWarning, match="'b': its added mass alone is not positive semidefinite .eigenvalue -1"):
+    with pytest.warns(UserWarning, match="'b': the added mass alone is not positive semidefinite .eigenvalue -1"):
         hm.Model(name="m", bodies=[one(hydro=indefinite)])
 
 

@@ -235,7 +235,7 @@ def test_custom_classes_need_consent(own):
     assert read(data, folder=own, code=True)[0] == machine  # the same class as long as the file is the same
     for word, words in (
         ("own.py:Wait", "has no class 'Wait'"),
-        ("gone.py:Weight", "there is no file"),
+        ("gone.py:Weight", "does not exist; write the path"),
         ("own.py:Other", "must be a class derived from Part"),
     ):
         (text,) = texts({"title": "m", "parts": {"w": {"type": word}}}, folder=own, code=True)

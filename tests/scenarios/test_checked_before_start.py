@@ -192,26 +192,38 @@ def test_a_good_one_is_good(run_check):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("[-1.5, 1.5]", "[-90, 90]", "limits [-90, 90] rad are 14.3 turns; in degrees they would be [-1.571, 1.571]"),
+        (
+            "[-1.5, 1.5]",
+            "[-90, 90]",
+            "limits [-90, 90] rad are 14.3 turns; if these are degrees, write [-1.571, 1.571]",
+        ),
         (
             "volume: 0.0245",
             "volume: 24.5",
-            "volume is 24.5 m³, which displaces 1046 times its mass; in litres it would be 0.0245",
+            "volume is 24.5 m³, which displaces 1046 times its mass; if this is in litres, write 0.0245",
         ),
-        ("mass: 24,", "mass: 24000,", "9.8e+05 kg/m³, denser than any metal; in grams, the mass would be 24 kg"),
+        ("mass: 24,", "mass: 24000,", "9.8e+05 kg/m³, denser than any metal; if the number is in grams, write 24 kg"),
         ("size: [0.6, 0.4, 0.3]", "size: [600, 400, 300]", "lighter than air"),
         (
             "xyz: [0, 0, 0]",
             "rpy: [0, -90, 0]",
-            "frame 't1' rpy is [0, -90, 0] rad, 14.3 turns; in degrees it would be [0, -1.5",
+            "frame 't1' rpy is [0, -90, 0] rad, 14.3 turns; if this is in degrees, write [0, -1.5",
         ),
-        ("limits: [-1.5, 1.5]", "placement: {rpy: [0, 90, 0]}", "'arm': joint rpy is [0, 90, 0] rad, 14.3 turns; in degrees"),
+        (
+            "limits: [-1.5, 1.5]",
+            "placement: {rpy: [0, 90, 0]}",
+            "'arm': joint rpy is [0, 90, 0] rad, 14.3 turns; if this is in degrees",
+        ),
         (
             "limits: [-1.5, 1.5]",
             "placement: {type: mdh, alpha: 90}",
-            "joint mdh alpha is 90 rad, 14.3 turns; in degrees it would be 1.5708 rad",
+            "joint mdh alpha is 90 rad, 14.3 turns; if this is in degrees, write 1.5708 rad",
         ),
-        ("limits: [-1.5, 1.5]", "position: 45", "'arm': joint position is 45 rad, 7.16 turns; in degrees it would be 0.785398"),
+        (
+            "limits: [-1.5, 1.5]",
+            "position: 45",
+            "'arm': joint position is 45 rad, 7.16 turns; if this is in degrees, write 0.785398",
+        ),
         ("0.4, 0.3]}", "0.4, 0.3], origin: {rpy: [0, 90, 0]}}", "shapes.box origin rpy is [0, 90, 0] rad"),
         (
             "limits: [-1.5, 1.5]",
@@ -340,7 +352,7 @@ def test_inertia_of_the_water_alone_is_rejected_under_a_free_surface(run_check, 
     text = text[: text.index("  arm:")]
     model = loads(text)
     hm.Simulation(model)  # under water all is well
-    words = "body 'hull': its free joint moves no inertia.*there is a free surface"
+    words = "body 'hull': its free joint moves no inertia.*with a free surface, the added mass vanishes"
     with pytest.raises(ModelError, match=words):
         hm.Simulation(model, environment=hm.Environment(surface=hydro.FreeSurface()))
     (folder / "rov.yaml").write_text(text)

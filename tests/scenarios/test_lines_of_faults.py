@@ -100,7 +100,7 @@ SERVO = "joints: {arm: {drive: {type: servo, stiffness: 20, damping: 2}}}\n"
         (
             "grasps:\n  g: {type: grasp, holder: hull, held: arm, closed: true}\n",
             "g: {type: grasp",
-            "do not meet: they are 0.3 m and",
+            "do not meet: the frames are 0.3 m and",
         ),
         (LQR, "go:", "go: speed control of 'hull': the mode at 0 1/s is uncontrollable"),
         ("contact:\n  material: sand\n  bodies:\n    - [hull, arm]\n", "[hull, arm]", "body 'arm' has no shape for contact"),

@@ -70,7 +70,7 @@ def test_arguments_of_simulations_and_scenarios(given, words):
         (lambda: hm.Event(name="a", quantity=5, level=1.0), "Event.quantity is 5, must be text"),
         (lambda: hm.Event(name="a", quantity="time", level=1.0, command=5), "Event.command is 5, must map names"),
         (lambda: hm.Event(name="a", quantity="time", level=1.0, command={"x": "y"}), "command of 'x' is 'y', must be a number"),
-        (lambda: hm.rollout(MODEL, Q, V, V, 0.01, 3), "give a compiled model, hm.compile"),
+        (lambda: hm.rollout(MODEL, Q, V, V, 0.01, 3), "pass a compiled model, hm.compile"),
         (lambda: Scenario(name="x", models=[MODEL]), r"models\[0\] is <Model.*ModelStart"),
         (lambda: Scenario(name="x", models=MODEL), "models is <Model.*must be a list"),
         (lambda: Scenario(name=5, models=[ModelStart(model=MODEL)]), "Scenario.name is 5"),
@@ -84,9 +84,7 @@ def test_other_arguments(call, words):
 def test_batches_that_do_not_fit():
     dyn = hm.compile(MODEL)
     q, v = np.tile(Q, (4, 1)), np.tile(V, (4, 1))
-    with pytest.raises(
-        ValueError, match=r"tau of shape \(3, 7\) has one row per step but not the batch \(4,\); give it the shape"
-    ):
+    with pytest.raises(ValueError, match=r"tau of shape \(3, 7\) has one row per step but not the batch \(4,\); use the shape"):
         hm.rollout(dyn, q, v, np.zeros((3, 7)), 0.01, 3)
     with pytest.raises(ValueError, match=r"batch shapes are incompatible: q and v \(4,\), tau \(5,\)"):
         hm.rollout(dyn, q, v, np.zeros((5, 7)), 0.01, 3)

@@ -88,7 +88,7 @@ def test_check_runs_code_with_permission_only(folder, monkeypatch):
     text = (folder / "own.yaml").read_text()
     for old, new, words in (
         ("own.py:SpringLine", "own.py:SprngLine", "has no class 'SprngLine' (did you mean 'SpringLine'?)"),
-        ("own.py:SpringLine", "gone.py:SpringLine", "there is no file"),
+        ("own.py:SpringLine", "gone.py:SpringLine", "does not exist; write the path"),
         ("own.py:SpringLine", "no_such_package.module:Line", "'no_such_package.module' cannot be imported"),
     ):
         (folder / "bad.yaml").write_text(text.replace(old, new))
@@ -254,7 +254,7 @@ def test_what_act_returns_is_checked():
         (None, "act returned None, must return an Action"),
         (hm.Action(rates={"x": 1.0}), "act returned rates of \\['x'\\]"),
         (hm.Action(record={"y": 1.0}), "act records \\['y'\\]"),
-        (hm.Action(energy=2.0), "stores energy, but its Action has no power"),
+        (hm.Action(energy=2.0), "stores energy, but the Action has no power"),
     ):
         with pytest.raises((TypeError, ValueError), match=f"component 'odd' \\(Odd\\).*{words}"):
             hm.Plant(model=model, components=[Odd(action)])

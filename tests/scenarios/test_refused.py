@@ -215,7 +215,7 @@ def test_rollouts_report_which_shape_does_not_fit():
     plant = hm.Plant(model=pendulum(), components=components_of(pendulum(), [hm.actuation.ExternalWrench(body="bob")]))
     s = plant.model.initial()
     q, v = np.stack([s.q] * 3), np.stack([s.v] * 3)
-    with pytest.raises(ValueError, match=r"batch shapes are incompatible: q \(3,\), v \(2,\); give all arrays the same"):
+    with pytest.raises(ValueError, match=r"batch shapes are incompatible: q \(3,\), v \(2,\); use the same leading dimensions"):
         hm.rollout(plant, q, v[:2], {}, 1e-3, 4)
     with pytest.raises(ValueError, match=r"q and v \(3,\), external.bob.X \(2,\)"):
         hm.rollout(plant, q, v, {"external.bob.X": np.ones(2)}, 1e-3, 4)

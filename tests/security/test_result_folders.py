@@ -253,7 +253,7 @@ STRANGE = {
 def test_strange_arrays_of_a_chunk_are_named_with_the_remedy(here, kind):
     rewritten(lambda name, raw: STRANGE[kind] if name == "end_time.npy" else raw)
     for use in (sweeps.load_campaign, lambda folder: command(*COMMANDS["campaign"]).exception):
-        with pytest.raises(ValueError, match=r"worlds-0000002.*delete it and run the campaign again"):
+        with pytest.raises(ValueError, match=r"worlds-0000002.*delete this file and run the campaign again"):
             error = use(Path("campaign"))
             raise error
 

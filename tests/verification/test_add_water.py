@@ -323,10 +323,10 @@ def test_warnings_of_a_naval_architect():
 
     assert words(102.5, (0, 0, 0.05)) == ""
     assert words(102.5, (0, 0, 0.05), added=()).startswith("no added mass: b ")
-    assert "heavy: it sinks with 172 N, 15% of its weight; add 17.1 L of volume" in words(120.0, (0, 0, 0.05))
-    assert "light: it rises with" in words(90.0, (0, 0, 0.05))
+    assert "heavy: the vehicle sinks with 172 N, 15% of its weight; add 17.1 L of volume" in words(120.0, (0, 0, 0.05))
+    assert "light: the vehicle rises with" in words(90.0, (0, 0, 0.05))
     assert words(200.0, (0, 0, -0.05)).startswith(
-        "heavy: it sinks with 956 N, 49% of its weight, like a machine that stands on the bed"
+        "heavy: the vehicle sinks with 956 N, 49% of its weight, like a machine that stands on the bed"
     )
     assert "unstable: the centre of buoyancy is 50 mm below" in words(102.5, (0, 0, -0.05))
     assert "barely stable" in words(102.5, (0, 0, 1e-4))

@@ -574,7 +574,7 @@ def test_bad_input_is_named():
     with pytest.raises(FileNotFoundError, match=r"hull\.stl' does not exist; correct the path"):
         contact_pairs(meshed, [floor])
     round_ = hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=[hm.geometry.Ellipsoid(axes=(1, 2, 3))])])
-    with pytest.raises(hm.UnsupportedFeature, match="'hull'.*ellipsoid.*remove its role contact"):
+    with pytest.raises(hm.UnsupportedFeature, match="'hull'.*ellipsoid.*remove the role 'contact' of this shape"):
         contact_pairs(round_, [floor])
 
 

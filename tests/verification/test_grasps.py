@@ -435,7 +435,9 @@ def test_frames_that_do_not_meet():
     moved = state.q.copy()
     moved[-7:-4] += [0.0, 0.3, 0.4]
     sim.reset(replace(state, q=moved))
-    with pytest.raises(ValueError, match=r"grasp 'catch': 'hand' and 'grip' do not meet: they are 0\.5 m and .* rad apart"):
+    with pytest.raises(
+        ValueError, match=r"grasp 'catch': 'hand' and 'grip' do not meet: the frames are 0\.5 m and .* rad apart"
+    ):
         sim.grasp("catch")
     np.testing.assert_array_equal(sim.state.held, [0.0])
     with pytest.raises(ValueError, match="do not meet"):

@@ -161,5 +161,5 @@ def test_mesh_files(tmp_path):
     part = part_of(geometry.Placed(shape=geometry.Mesh(file="hull.stl", scale=(2.0, -1.0, 1.0)), origin=POSE), tmp_path)
     assert part.integrals().volume == pytest.approx(2 * solid.integrals().volume, rel=1e-6)
     np.testing.assert_allclose(part.integrals().center, POSE.xyz, atol=1e-6)
-    with pytest.raises(FileNotFoundError, match="give its folder"):
+    with pytest.raises(FileNotFoundError, match="set the folder of the mesh"):
         read_mesh_of(tmp_path / "none.stl")

@@ -43,7 +43,7 @@ def allocation_matrix(model: Model, thrusters: Sequence[Thruster], body: str) ->
         its_root, R, p = _on_rigid_body(model, carrier)
         if its_root != root:
             raise ValueError(
-                f"thruster {thruster.name!r}: its frame {thruster.frame!r} is on body {model.bodies[carrier].name!r}, which "
+                f"thruster {thruster.name!r}: the frame {thruster.frame!r} is on body {model.bodies[carrier].name!r}, which "
                 f"moves relative to {body!r}; allocate over thrusters on one rigid body"
             )
         e = R_RB.T @ R @ R_B[:, 0]

@@ -37,7 +37,7 @@ class ForceCurve:
         n = len(self.commands)
         if n < 2 or len(self.forces) != n:
             raise ValueError(
-                f"ForceCurve has {n} commands and {len(self.forces)} forces, must have equal numbers of at least 2"
+                f"ForceCurve has {n} commands and {len(self.forces)} forces, must have equal numbers of both, at least 2"
             )
         for k, (a, b) in enumerate(itertools.pairwise(self.commands)):
             if b <= a:

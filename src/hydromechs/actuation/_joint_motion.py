@@ -50,7 +50,7 @@ class JointMotion(Checked, InJoint):
 
     def check_beside(self, parts: Sequence[Component]) -> None:
         if any(isinstance(c, Drive) and c.joint == self.joint for c in parts):
-            raise ValueError(f"joint {self.joint!r} has a drive and a prescribed motion; remove one of them")
+            raise ValueError(f"joint {self.joint!r} has a drive and a prescribed motion; remove the drive or the motion")
 
     def entries(self, model: Model) -> list[str]:
         return [self.joint]
@@ -62,11 +62,13 @@ class JointMotion(Checked, InJoint):
         if part.joint.nq != 1 or part.joint.nv != 1:
             raise ValueError(
                 f"motion of joint {self.joint!r}: the joint has {part.joint.nv} velocities, but a motion requires one; use a "
-                "composite of joints with one velocity each, and prescribe all of their motions"
+                "composite of joints with one velocity each, and prescribe the motions of all these joints"
             )
         faults = self.motion.faults()
         if faults:
-            raise ValueError(f"motion of joint {self.joint!r} ({type(self.motion).__name__}): {faults[0]}; correct its rates")
+            raise ValueError(
+                f"motion of joint {self.joint!r} ({type(self.motion).__name__}): {faults[0]}; correct the rates of the motion"
+            )
 
     @property
     def timed(self) -> Sequence[str]:
@@ -82,7 +84,7 @@ class JointMotion(Checked, InJoint):
     def check_start(self, now: Now) -> None:
         joint, given = now.joint(self.joint), self.motion.now(float(now.t))
         begins, speed = float(joint.q[0]), float(joint.v[0])
-        remedy = f"at t = {float(now.t):g} s; start it on its motion with plant.on_motions(state)"
+        remedy = f"at t = {float(now.t):g} s; start the joint on the prescribed motion with plant.on_motions(state)"
         if not abs(begins - given.position) <= FAR:
             raise ValueError(
                 f"joint {self.joint!r} starts at {begins:.6g}, but its prescribed motion is at {given.position:.6g} {remedy}"

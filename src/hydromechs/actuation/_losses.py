@@ -200,7 +200,7 @@ class JointStops(InJoint):
         part = checked_part(model, self.joint, "stops need")
         if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
             raise ValueError(
-                f"stops of joint {self.joint!r}: it has {part.joint.nv} velocities, but stops require one or a ball joint; "
+                f"stops: joint {self.joint!r} has {part.joint.nv} velocities, but stops require one velocity or a ball joint; "
                 "remove the stops"
             )
         if self.acts and isinstance(part.joint, joints.Ball) and not (0.0 < self.upper < math.pi and self.lower <= 0.0):
@@ -224,5 +224,5 @@ class JointStops(InJoint):
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         moves = mobility.joint(model.joint_part(self.joint).v)
         found = mode_of(f"stops of joint {self.joint!r}", self.stiffness, self.damping, moves, meets=True)
-        advice = "set softer stops of the joint than these defaults from the limits in the model, or `stops: none`"
+        advice = "define stops that are softer than these defaults, or `stops: none`"
         return (found._replace(remedy=advice) if self.assumed else found,)

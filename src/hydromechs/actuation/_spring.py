@@ -61,7 +61,7 @@ class JointSpring(InJoints):
             joint = model.joint_part(name).joint
             if self.stiffness is not None and (joint.nq != 1 or joint.nv != 1):
                 raise ValueError(
-                    f"spring of joint {name!r}: it has {joint.nv} velocities, but a stiffness requires one; omit stiffness"
+                    f"spring: joint {name!r} has {joint.nv} velocities, but a stiffness requires exactly one; omit stiffness"
                 )
             if self.stiffness is None and not isinstance(joint, joints.Ball | joints.ModalJoint):
                 raise ValueError(f"spring of joint {name!r}: the model has no stiffness for this joint; set stiffness")

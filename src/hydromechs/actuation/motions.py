@@ -158,10 +158,10 @@ class Recorded(Motion):
                 f"times and positions have shapes {t.shape} and {x.shape}, must be rows of equal length with at least 5 samples"
             )
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
-            raise ValueError("times or positions are not finite; remove these samples first")
+            raise ValueError("times or positions contain non-finite numbers; remove these samples")
         if not (np.diff(t) > 0.0).all():
             raise ValueError(
-                f"times do not increase at sample {int(np.argmin(np.diff(t) > 0.0)) + 1}; sort them and remove duplicates"
+                f"times do not increase at sample {int(np.argmin(np.diff(t) > 0.0)) + 1}; sort samples, remove duplicates"
             )
         if not 0.0 <= smoothing < math.inf:
             raise ValueError(f"smoothing is {smoothing!r}, must be finite and at least 0")
@@ -221,7 +221,7 @@ def recorded_file(
         with raw, gzip.open(raw) if file.endswith(".gz") else raw as plain:
             lines = plain.read(files.MAX_BYTES + 1).decode().splitlines()
             if plain.read(1):
-                raise files.UnreadableFile(f"more than {files.MAX_BYTES // 2**20} MiB of text; split it")
+                raise files.UnreadableFile(f"more than {files.MAX_BYTES // 2**20} MiB of text; split the file")
         for line in lines:
             files.require_columns(line)
         names = [name.strip() for name in lines[0].split(",")] if lines else []

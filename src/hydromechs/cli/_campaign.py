@@ -238,10 +238,12 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
     loaded = with_settings(load_scenario(about["source"], code=code), settings)
     if not same_scenario(results, loaded):
         raise ValueError(
-            f"scenario {about['source']} has changed since the campaign in {folder}, or its models or code have; "
-            "restore it (its text is in campaign.json), or fly the campaign again"
+            f"scenario {about['source']}, or a model or code file of it, has changed since the campaign in {folder}; "
+            "restore the original (stored in campaign.json), or run the campaign again"
         )
-    missing = TARGETS[about["target"]].unavailable() if about["target"] in TARGETS else "this version does not know the target"
+    missing = (
+        TARGETS[about["target"]].unavailable() if about["target"] in TARGETS else "this version does not support the target"
+    )
     if missing:
         Console().print(Text(f"the campaign ran on {about['target']}; the replay runs on the CPU: {missing}", "yellow"))
     name, target = f"{loaded.name}-world-{world}", NATIVE.target if missing else about["target"]

@@ -62,7 +62,7 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
         from hydromechs.identification.validation import load_validation_study
 
         load_validation_study(file)
-        return f"{file}: no errors; only `hydromechs validate` reads its logs"
+        return f"{file}: no errors; only `hydromechs validate` reads the logs of the study"
     if not kinds and Path(file).suffix.lower() in (".yaml", ".yml") and Path(file).is_file():
         firsts = ", ".join(f"'{kind.first}'" for kind in FILE_KINDS.values())
         raise ModelError(file, [f"line 1: the file has no key that states its kind; add one of {firsts} as the first line"])

@@ -118,7 +118,7 @@ def papers(
     from hydromechs import bench
 
     if what not in ("", "counts", "lines", "lift"):
-        raise typer.BadParameter(f"unknown argument {what!r}; use counts, lines or lift, or omit it for the list")
+        raise typer.BadParameter(f"unknown argument {what!r}; use counts, lines or lift, or omit the argument for the list")
     if what != "lift" and (quick or picture):
         raise typer.BadParameter("--quick and --picture apply only to `hydromechs papers lift`")
     if what == "lift":
@@ -179,7 +179,7 @@ def print_papers(counted: dict[str, Any], console: Console) -> None:
     console.print(table_of(">N", ">Lilly and Orin", ">thesis", ">HydroMechs, mass matrix", ">HydroMechs, recursion", rows=rows))
     console.print(Text("\nClaims: savings and increases in M + A", "bold"))
     rows = [(c["what"], c["source"], c["stated"], *(f"{c[key]:.1f}" for key in ("papers", "ours"))) for c in counted["claims"]]
-    console.print(table_of("claim", "where", ">stated", ">from counts in the papers", ">from our counts", rows=rows))
+    console.print(table_of("claim", "where", ">stated", ">from the counts in the papers", ">from our counts", rows=rows))
     console.print(Text("\nMisprints", "bold"))
     for where, what in counted["misprints"].items():
         console.print(Text(f"{where}: {what}"))

@@ -132,7 +132,7 @@ def print_water(report: WaterReport, console: Console) -> None:
     if report.kept:
         console.print(Text(f"unchanged: {', '.join(report.kept)}"))
     if report.dry:
-        console.print(Text(f"still dry, because they have no shapes: {', '.join(report.dry)}"))
+        console.print(Text(f"still without hydrodynamics, because these bodies have no shapes: {', '.join(report.dry)}"))
     for note in report.notes:
         console.print(Text(f"note: {note}"))
 

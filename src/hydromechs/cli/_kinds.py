@@ -75,7 +75,7 @@ def expect(source: str, command: str, *wanted: str) -> None:
     if not found and wanted == ("run",) and not Path(source).exists():
         runs = sorted(str(p.parent) for p in Path("runs").glob("*/recording.zarr"))
         hint = nearest(str(Path("runs") / source), runs) if runs else "; simulate a scenario first: hydromechs run NAME"
-        raise FileNotFoundError(f"path {source} does not exist; give the folder of a run{hint}")
+        raise FileNotFoundError(f"path {source} does not exist; set the folder of a run{hint}")
 
 
 class SuggestingCommand(TyperCommand):

@@ -127,7 +127,7 @@ def run(
         fixed = {"--seed": seed, "--duration": duration, "--engine": engine, "--resume": resume, "--set": settings}
         for option in (name for name, value in fixed.items() if value not in (None, "", [])):
             raise ValueError(
-                f"{option} cannot be combined with --world, because a replay uses the settings of its campaign; remove {option}"
+                f"{option} cannot be combined with --world, because a replay uses the settings of the campaign; remove {option}"
             )
         replay = world_run(scenario, world, code=code)
         scenario, duration, seed, replaced = replay.source, replay.duration, replay.seed, replay.settings

@@ -99,11 +99,11 @@ def _simulation(source: str, code: bool) -> Simulation:
     if source in plant_names() and source not in scenario_names():
         return Simulation(load_plant(source))
     if source not in scenario_names() and Path(source).exists() and not is_scenario_file(source):
-        raise ValueError(f"{source} is not a scenario file; write a scenario that contains it and its actuators")
+        raise ValueError(f"{source} is not a scenario file; write a scenario that contains this model and its actuators")
     known = [*scenario_names(), *plant_names()]
     if source not in known and not Path(source).exists():
         raise ValueError(
-            f"there is no library scenario or vehicle {source!r}{nearest(source, known)}; or give the path of a scenario file"
+            f"there is no library scenario or vehicle {source!r}{nearest(source, known)}; or set the path of a scenario file"
         )
     return load_scenario(source, code=code).simulation()
 

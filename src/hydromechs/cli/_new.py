@@ -39,7 +39,7 @@ def new(
     found = import_file(robot, **options) if is_robot_file(robot) else load(robot, code=code, **options)
     place = Path(project or file_name(found))
     if place.exists():
-        raise FileExistsError(f"folder {place} exists; choose another one: hydromechs new {robot} PROJECT")
+        raise FileExistsError(f"folder {place} exists; choose another folder: hydromechs new {robot} PROJECT")
     console, made = Console(), create_project(found, place)
     text = f"created {place}: {made.name}.yaml, mission.yaml, README.md with {len(made.notes)} assumptions"
     console.print(Text(text, "bold"), soft_wrap=True)

@@ -57,7 +57,7 @@ def page(
     if path.suffix not in (".html", ".htm"):
         raise ValueError(f"--out {out} has the suffix {path.suffix!r}, but pages are HTML files; use the suffix .html")
     if path.is_dir():
-        raise ValueError(f"--out {out} is a folder; give the name of a file")
+        raise ValueError(f"--out {out} is a folder; set the name of a file")
     chosen = None if parameters is None else dict(map(_parameter, parameters))
     console = Console()
     with console.status("compiling (cached afterwards)") as status:

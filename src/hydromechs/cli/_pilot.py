@@ -86,7 +86,9 @@ def vehicle_file(name: str, folder: str) -> str:
     text = f"hydromechs_scenario: 2\nname: {name}\ntitle: {title}\nmodels:\n  rov: {model}\nrun: {run}\n"
     path = Path(folder) / f"{name}_still_water.yaml"
     if path.exists() and files.read_text(path) != text:
-        raise ValueError(f"{path} exists with other contents; fly it by its path, move it, or choose another folder with --out")
+        raise ValueError(
+            f"{path} exists with other contents; pilot this file by path, move the file, or choose another folder with --out"
+        )
     files.write_text(path, text)
     return str(path)
 
@@ -94,7 +96,7 @@ def vehicle_file(name: str, folder: str) -> str:
 def link_of(delay: float | None, distance: float | None, message_time: float, loss: float) -> AcousticLink | None:
     """Return the acoustic link for a one-way delay [s] or a distance [m], or None if both are omitted."""
     if delay is not None and distance is not None:
-        raise ValueError(f"--delay {delay:g} and --distance {distance:g} are both given; remove one")
+        raise ValueError(f"--delay {delay:g} and --distance {distance:g} are both given; remove one of these options")
     if delay is None and distance is None:
         if message_time or loss:
             raise ValueError("--message-time and --loss require --delay or --distance; add --delay 0 for a link without delay")
@@ -138,8 +140,8 @@ def fly(
     folder = station.session.run_folder
     if folder.has_run():
         console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
-        console.print(Text(f"to view it: hydromechs replay {folder.path}"), soft_wrap=True)
-        console.print(Text(f"to simulate it again: hydromechs pilot --again {folder.path}"), soft_wrap=True)
+        console.print(Text(f"to view the run: hydromechs replay {folder.path}"), soft_wrap=True)
+        console.print(Text(f"to simulate the run again: hydromechs pilot --again {folder.path}"), soft_wrap=True)
 
 
 def fly_again(run: str, out: str, console: Console, *, code: bool = False) -> None:

@@ -78,14 +78,14 @@ def compare(
     expect(first, "compare", "run")
     expect(second, "compare", "run")
     if tolerance is not None and not tolerance >= 0.0:
-        raise ValueError(f"--tolerance {tolerance:g} is not a number of at least 0; give a fraction such as 1e-6")
+        raise ValueError(f"--tolerance {tolerance:g} must be a number of at least 0; use a fraction such as 1e-6")
     if quantity and not out:
         raise ValueError(f"--quantity {quantity[0]} requires a plot file; add --out FILE.png, or omit --quantity")
     if out and Path(out).suffix.lower() not in (".html", *PLOTS):
         raise ValueError(f"--out {out} is not a page or plot; use one of the suffixes .html, {', '.join(PLOTS)}")
     if quantity and out.endswith(".html"):
         raise ValueError(
-            f"--quantity {quantity[0]} does not apply to pages, which show all quantities; omit it, or use --out FILE.png"
+            f"--quantity {quantity[0]} does not apply to pages (they show all quantities); omit it, or use --out FILE.png"
         )
     datasets = load_recording(first), load_recording(second)
     try:

@@ -236,7 +236,7 @@ def _print_result(result: RunResult, console: Console) -> None:
         address = folder.report.absolute().as_uri()
         console.print(Text(f"report with replay and plots: {folder.report} ({address})", "bold"), soft_wrap=True)
     console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
-    console.print(Text(f"to replay it in a full window: {own_command()} replay {folder.path}"), soft_wrap=True)
+    console.print(Text(f"to replay the run in a full window: {own_command()} replay {folder.path}"), soft_wrap=True)
     if result.summary.diverged is not None:
         console.print(Text(f"error: {result.summary.diverged}", "red"))
         console.print(Text(f"last finite state: {folder.last_finite_state}", "red"), soft_wrap=True)

@@ -24,7 +24,7 @@ def parsed_settings(texts: Sequence[str] | None) -> dict[str, Any]:
         if not (equals and path.strip() and value.strip()):
             raise SettingError(f"--set {text!r} is not of the form PATH=VALUE; write, for example, vehicle.inertia.mass=12")
         if path.strip() in out:
-            raise SettingError(f"--set {path.strip()} is given twice; keep one of them")
+            raise SettingError(f"--set {path.strip()} is given twice; keep one value")
         out[path.strip()] = _value(value.strip())
     return out
 

@@ -95,7 +95,7 @@ def replay(
     console = Console()
     expect(run, "replay", "run")
     if html and video:
-        raise typer.BadParameter("--html and --video are both given; remove one")
+        raise typer.BadParameter("--html and --video are both given; remove one of these options")
     usual = {"--speed": (speed, 1.0), "--fps": (fps, 25.0), "--size": (size, "640x360"), "--camera": (camera, "still")}
     usual |= {"--azimuth": (azimuth, -38.0), "--from": (begin, None), "--to": (end, None), "--layers": (layers, "")}
     given = [option for option, (value, default) in usual.items() if value != default]
@@ -149,7 +149,7 @@ def _write_video(
     speed, rate = how["speed"], how["rate"]
     for option, value in (("--speed", speed), ("--fps", rate)):
         if not (np.isfinite(value) and value > 0.0):
-            raise ValueError(f"{option} {value:g} is not finite and > 0; give a positive number")
+            raise ValueError(f"{option} {value:g} is not finite and > 0; use a positive number")
     scene, _ = run_scene(run, model, rate=min(rate / max(speed, 1e-3), 1e3), most=20_000)
     shown = _layers(scene, layers)
     view = None if camera == "still" else follow(scene, camera, azimuth=how["azimuth"], aspect=width / height)
@@ -168,7 +168,7 @@ def _new_file(name: str, option: str) -> Path:
     """Return the path of a file to write; create its folder if missing."""
     path = Path(name)
     if path.is_dir():
-        raise ValueError(f"{option} {name} is a folder; give the name of a file")
+        raise ValueError(f"{option} {name} is a folder; set the name of a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -245,7 +245,7 @@ def picture(
         path = browser_picture(scene.at(moments[0]), out, layers=shown)
     else:
         path = write_picture(scene, out, moments, azimuth=azimuth, layers=shown)
-    several = f": bodies at {len(moments)} times, everything else at the last of them" if len(moments) > 1 else ""
+    several = f": bodies at {len(moments)} times, everything else at the last time" if len(moments) > 1 else ""
     Console().print(Text(f"{path}{several}"), soft_wrap=True)
 
 

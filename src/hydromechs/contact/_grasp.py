@@ -35,7 +35,7 @@ class Grasp(Component):
     refers = HOLDING
     outputs = (
         Output("grasp_force", "N, N m", "force of the holder on the held body, in the holder's axes", SIX, "six"),
-        Output("grasp_load", "N", "magnitude of that force"),
+        Output("grasp_load", "N", "magnitude of the force of the holder"),
         Output("grasp_error", "m, rad", "distance and angle error of the grasp", ("distance", "angle"), "misfit"),
     )
 
@@ -108,7 +108,7 @@ def check_frames(model: Model, who: str, holder: str, held: str) -> None:
     except KeyError as e:
         raise KeyError(f"{who}: {message_of(e)}") from None
     if bodies[0] == bodies[1] or not any(model.moves[i] for i in bodies):
-        raise ValueError(f"{who} connects bodies that cannot move relative to each other; remove it")
+        raise ValueError(f"{who} connects bodies that cannot move relative to each other; remove this grasp")
 
 
 def joined_wrenches(now: Now, joined: dynamics.Joined, f: Array) -> list[Wrench]:

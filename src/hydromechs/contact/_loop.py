@@ -55,7 +55,7 @@ class CouplingClosure(Component):
     cause = "loops"
     outputs = (
         Output("coupling_force", "N m or N", "force in the following joint"),
-        Output("coupling_error", "rad or m", "deviation of its coordinate from the coupled value"),
+        Output("coupling_error", "rad or m", "deviation of the joint coordinate from the coupled value"),
     )
 
     coupling: Coupling
@@ -90,9 +90,9 @@ def _check_closed(component: Component, loop: Loop | Coupling, now: Now) -> None
     rate = float(np.abs(rows.J @ now.v).max())
     text = ""
     if max(distance, angle) > loop.tolerance:
-        text = f"is open: its ends are {distance:.3g} m and {angle:.3g} rad apart, allowed are {loop.tolerance:g}"
+        text = f"is open: the ends are {distance:.3g} m and {angle:.3g} rad apart, the limits are {loop.tolerance:g}"
     elif rate > loop.tolerance:
-        text = f"opens: its ends move apart at {rate:.3g} per second, allowed are {loop.tolerance:g}"
+        text = f"opens: the ends move apart at {rate:.3g} per second, the limits are {loop.tolerance:g}"
     if text:
         raise ValueError(f"t = {float(now.t):g} s: {component.kind} {loop.name!r} {text}; use state = model.on_loops(state)")
 

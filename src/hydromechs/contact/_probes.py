@@ -190,6 +190,6 @@ def touching_shape(body: str, piece: BodyShape) -> BodyShape:
     if not isinstance(piece.shape, Sphere | Box | Capsule | Cylinder | Convex):
         raise UnsupportedFeature(
             f"body {body!r}: contact with a {piece.shape.word} (shape {piece.name!r}) is not possible; "
-            "remove its role contact and add spheres, capsules, cylinders, boxes or convex hulls"
+            "remove the role 'contact' of this shape and add spheres, capsules, cylinders, boxes or convex hulls"
         )
     return piece

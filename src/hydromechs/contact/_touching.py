@@ -104,7 +104,7 @@ class BodyContact(Touching):
             raise ValueError(f"bodies {self.bodies[0]!r} and {self.bodies[1]!r} have no relative motion; remove the pair")
         for at in (a, b):
             if not any(shape.contact for shape in model.bodies[at].shapes):
-                raise ValueError(f"body {model.body_names[at]!r} has no shape for contact; add one, or remove the pair")
+                raise ValueError(f"body {model.body_names[at]!r} has no shape for contact; add a shape, or remove the pair")
 
     def owns(self, model: Model, component: Component) -> bool:
         if not isinstance(component, Pair) or component.other is None:
@@ -127,7 +127,9 @@ class CollisionGroup(Touching):
         if not isinstance(self.bodies, tuple | list) or not all(isinstance(x, str) for x in self.bodies):
             raise FieldError("CollisionGroup.bodies", self.bodies, "must be body names, such as ('hand', 'pipe', 'panel')")
         if len(set(self.bodies)) < len(self.bodies) or len(self.bodies) == 1:
-            raise FieldError("CollisionGroup.bodies", self.bodies, "must name at least two different bodies, or none for all")
+            raise FieldError(
+                "CollisionGroup.bodies", self.bodies, "must name at least two different bodies, or be empty for all bodies"
+            )
         object.__setattr__(self, "bodies", tuple(self.bodies))
         if not isinstance(self.material, Material):
             raise FieldError("CollisionGroup.material", self.material, "must be a contact.Material(...)")
@@ -143,7 +145,7 @@ class CollisionGroup(Touching):
         able = [at for at in map(model.body_index, names) if any(shape.contact for shape in model.bodies[at].shapes)]
         if self.bodies and len(able) < len(names):
             bare = next(name for name in names if model.body_index(name) not in able)
-            raise ValueError(f"body {bare!r} has no shape for contact; add one, or remove it from the collision group")
+            raise ValueError(f"body {bare!r} has no shape for contact; add a shape, or remove it from the collision group")
         rigid = _rigid_parts(model)
         beside = {
             frozenset((rigid[at], rigid[parent]))

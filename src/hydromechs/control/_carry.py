@@ -112,7 +112,7 @@ class CarryLoad(TracedBlock):
                 body = model.parent[body]
             if len(dofs) < 6 or len(grasp.rows) < 6:
                 raise ValueError(
-                    f"grasp {grasp.name!r}: the grasp fixes {len(grasp.rows)} directions and its arm has {len(dofs)} "
+                    f"grasp {grasp.name!r}: the grasp fixes {len(grasp.rows)} directions and the arm has {len(dofs)} "
                     "torque-driven joints; fix six directions and use at least six torque-driven joints"
                 )
             grasps.append(grasp)

@@ -109,7 +109,7 @@ def _floats(data: Sequence[Any], dtype: Any, shape: Sequence[int], name: str) ->
     dtype, size = np.dtype(dtype), sum(map(len, data))
     if math.prod(shape) > MAX_NUMBERS or math.prod(shape) * dtype.itemsize != size:
         raise ValueError(
-            f"{name!r} has {size} bytes, unlike shape {tuple(shape)} with at most {MAX_NUMBERS:,} values; export it again"
+            f"{name!r} has {size} bytes, unlike shape {tuple(shape)} with at most {MAX_NUMBERS:,} values; export the file again"
         )
     return np.frombuffer(b"".join(data), dtype).astype(float).reshape(tuple(shape))
 
@@ -128,7 +128,7 @@ def _sequence(
     for k, name in sorted(numbered.items()):
         bias = rest.format(k)
         if bias not in names:
-            raise ValueError(f"bias {bias!r} of {name!r} is missing; export both")
+            raise ValueError(f"bias {bias!r} of {name!r} is missing; export weights and biases")
         yield Layer(name, read(name), read(bias), last if k == max(numbered) else activation)
 
 
@@ -232,7 +232,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
         if byte < 128:
             return out, at
         if shift > 63:
-            raise ValueError("the file is damaged: an integer exceeds 64 bits; export it again")
+            raise ValueError("the file is damaged: an integer exceeds 64 bits; export the file again")
 
 
 def _message(data: memoryview) -> _Message:
@@ -249,7 +249,7 @@ def _message(data: memoryview) -> _Message:
             if kind == 2:
                 size, at = _varint(data, at)
             if size < 0 or at + size > len(data):
-                raise ValueError("the file is damaged or not an ONNX file; export it again")
+                raise ValueError("the file is damaged or not an ONNX file; export the file again")
             value, at = data[at : at + size], at + size
         files.count("values", 1)
         out.setdefault(key >> 3, []).append(value)

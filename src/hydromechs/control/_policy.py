@@ -177,7 +177,7 @@ class Policy(TracedBlock):
         name = self.body or (free[0] if free else "")
         if name not in free:
             raise ValueError(
-                f"policy: {name!r} is not a body with a free joint; use one of: {', '.join(free) or 'none available'}"
+                f"policy: {name!r} is not a body with a free joint; choose from {', '.join(free) or 'none available'}"
             )
         at = model.body_index(name)
         check_free_in_world(model, at)

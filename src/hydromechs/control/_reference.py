@@ -134,10 +134,10 @@ def _check_targets(joint: str, targets: Sequence[float], stops: JointStops, unit
     for k, x in enumerate(targets):
         if not stops.lower - BEYOND <= x <= stops.upper + BEYOND:
             degrees = unit == "rad" and stops.lower <= math.radians(x) <= stops.upper
-            slip = f"enter {x:g}° as {math.radians(x):.4g} rad" if degrees else "keep it within"
+            slip = f"write {x:g}° as {math.radians(x):.4g} rad" if degrees else "keep it within"
             raise ValueError(
-                f"waypoint {k} moves joint {joint!r} to {x:g} {unit}, outside its stops [{stops.lower:g}, "
-                f"{stops.upper:g}] {unit}; {slip}, or set 'stops: none' or custom stops for the joint"
+                f"waypoint {k} moves joint {joint!r} to {x:g} {unit}, outside the stops of the joint [{stops.lower:g}, "
+                f"{stops.upper:g}] {unit}; {slip}, or define other stops for the joint ('stops: none' removes them)"
             )
 
 

@@ -75,7 +75,7 @@ def axes_of(names: Sequence[str]) -> list[int]:
         if name not in AXES:
             raise ValueError(f"controlled contains an unknown axis {name!r}{nearest(str(name), AXES)}")
     if len(set(names)) < len(names):
-        raise ValueError(f"controlled is {', '.join(names)}; list each axis once")
+        raise ValueError(f"controlled is {', '.join(names)}; list every axis only once")
     return [list(AXES).index(name) for name in names]
 
 

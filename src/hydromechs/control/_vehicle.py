@@ -49,7 +49,7 @@ class Vehicle:
         name = body or (free[0] if free else None)
         if name is None or name not in free:
             raise ValueError(
-                f"pose control: {name!r} is not a body with a free joint; use one of: {', '.join(free) or 'none available'}"
+                f"pose control: {name!r} is not a body with a free joint; choose from {', '.join(free) or 'none available'}"
             )
         self.name = name
         """Name of the vehicle body."""
@@ -63,7 +63,9 @@ class Vehicle:
         self.thrusters = [c for c in parts if isinstance(c, Thruster) and model.locate(c.frame).body in rigid]
         """Thrusters on the vehicle body or on bodies fixed to it."""
         if not self.thrusters:
-            raise ValueError(f"pose control: {name!r} and bodies fixed to it have no thrusters; add at least one")
+            raise ValueError(
+                f"pose control: {name!r} and the bodies fixed to this body have no thrusters; add at least one thruster"
+            )
         self.limits = np.array([t.curve.limits for t in self.thrusters])
         """Minimum and maximum thrust of each thruster [N], shape (nt, 2)."""
         self.B = allocation_matrix(model, self.thrusters, name)

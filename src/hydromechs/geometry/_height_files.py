@@ -65,7 +65,7 @@ def read_heights(
     if suffix not in IMAGES and not (low is None and high is None):
         raise ValueError(f"{path.name!r} is not an image; remove low and high")
     if (spacing is not None) is not (suffix in MESHES):
-        words = "is a mesh; set the spacing of the grid over it" if spacing is None else "contains its own grid; remove spacing"
+        words = "is a mesh; set the spacing of the height grid" if spacing is None else "contains its own grid; remove spacing"
         raise ValueError(f"{path.name!r} {words}")
     try:
         files.require_file(path)
@@ -96,7 +96,7 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
     for axis, own, given, n in zip("xy", (grid.x, grid.y), (x, y), grid.heights.shape, strict=True):
         ends = None if given is None else [float(a) for a in given]
         if own is None and ends is None:
-            raise ValueError(f"{file!r} does not specify its position; set the first and last grid line in {axis}")
+            raise ValueError(f"{file!r} does not specify the position of the grid; set the first and last grid line in {axis}")
         if ends is not None and len(ends) not in (2, n):
             has = f"must contain the {n} grid lines of {file!r}, or only the first and the last"
             raise FieldError(axis, ends, has)
@@ -163,7 +163,9 @@ def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightG
     bare = np.argwhere(np.isinf(heights))
     if len(bare):
         i, j = bare[0]
-        raise ValueError(f"{path.name!r} has no surface at x = {x[i]:g}, y = {y[j]:g}; close its holes, or use a smaller grid")
+        raise ValueError(
+            f"{path.name!r} has no surface at x = {x[i]:g}, y = {y[j]:g}; close the holes of the mesh, or use a smaller grid"
+        )
     return HeightGrid(heights, x, y)
 
 
@@ -188,14 +190,14 @@ def _raise_to(heights: np.ndarray, x: np.ndarray, y: np.ndarray, corners: np.nda
 
 def _small(path: Path, n: int) -> None:
     if n > MAX_HEIGHTS:
-        raise ValueError(f"{path.name!r} has {n} heights, must have at most {MAX_HEIGHTS}; crop or resample it")
+        raise ValueError(f"{path.name!r} has {n} heights, must have at most {MAX_HEIGHTS}; crop or resample the file")
 
 
 def _npy(path: Path) -> np.ndarray:
     try:
         heights = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError) as e:
-        raise ValueError(f"{path.name!r} cannot be read as numbers: {e}; write them with numpy.save") from None
+        raise ValueError(f"{path.name!r} cannot be read as numbers: {e}; write the file with numpy.save") from None
     if heights.dtype.kind not in "fiu":
         raise ValueError(f"{path.name!r} contains {heights.dtype}; save real numbers")
     if heights.ndim != 2:

@@ -49,9 +49,11 @@ def height_field(
     sources = [key for key, there in given.items() if there]
     options = {key: value for key, value in (("low", low), ("high", high), ("spacing", spacing)) if value is not None}
     if len(sources) != 1:
-        raise ValueError(f"has {' and '.join(sources)}; keep one of them" if sources else "add heights, file or generate")
+        raise ValueError(
+            f"has {' and '.join(sources)}; keep one of them" if sources else "add one of `heights`, `file` or `generate`"
+        )
     if options and not file and not callable(heights):
-        raise ValueError(f"has {' and '.join(options)}, which apply only with file; remove them")
+        raise ValueError(f"has {' and '.join(options)}, which apply only with `file`; remove these keys")
     missing = [key for key, lines in (("x", x), ("y", y)) if lines is None]
     if missing and not file:
         raise ValueError(f"has no {' and '.join(missing)}; add at least the first and the last grid line")

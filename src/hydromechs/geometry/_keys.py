@@ -40,7 +40,7 @@ def _expand(word: str, values: dict[str, Any]) -> dict[str, Any]:
         if first in values and second not in values:
             raise ValueError(f"{first!r} is set without {second!r}; set both")
     if len({"at", "from", "normal"} & set(values)) > 1:
-        raise ValueError(f"the position is defined more than once, by {', '.join(values)}; keep one of them")
+        raise ValueError(f"the position is defined more than once, by {', '.join(values)}; keep one of these keys")
     if "at" in values:
         return {"origin": {"xyz": list(values["at"])}}
     placed = (

@@ -54,17 +54,17 @@ def mtl_colors(raw: bytes) -> bytes:
 def checked_glb(raw: bytes) -> bytes:
     """Return a GLB file without textures and mesh extensions, after checks of its sizes."""
     if len(raw) < 20 or raw[:4] != b"glTF" or raw[16:20] != b"JSON":
-        raise RejectedMesh("it is not a GLB file")
+        raise RejectedMesh("the file is not a GLB file")
     length = int.from_bytes(raw[12:16], "little")
     if length > MAX_HEADER:
-        raise RejectedMesh(f"its header is larger than {MAX_HEADER // 2**20} MiB")
+        raise RejectedMesh(f"the header is larger than {MAX_HEADER // 2**20} MiB")
     header = json.loads(raw[20 : 20 + length])
     accessors, views = header.get("accessors", []), header.get("bufferViews", [])
     if any("bufferView" not in accessor for accessor in accessors):
-        raise RejectedMesh("its vertices are compressed or sparse; export it without compression")
+        raise RejectedMesh("the vertices are compressed or sparse; export the mesh without compression")
     strided = [a for a in accessors if "byteStride" in views[a["bufferView"]]]  # only these are kept
     if sum(_count(a) * COMPONENTS[a["type"]] * COMPONENT_BYTES[a["componentType"]] for a in strided) > MAX_COPIED + len(raw):
-        raise RejectedMesh("its accessors repeat the data")
+        raise RejectedMesh("the accessors repeat the data")
     meshes = header.get("meshes", [])
     for mesh in meshes:
         for primitive in mesh["primitives"]:
@@ -118,7 +118,7 @@ def _xml(raw: bytes) -> Element:
         nonlocal depth
         depth += 1
         if depth > MAX_DEPTH:
-            raise RejectedMesh(f"its elements are nested more than {MAX_DEPTH} levels deep")
+            raise RejectedMesh(f"the elements are nested more than {MAX_DEPTH} levels deep")
         builder.start(tag.rpartition("}")[2], {name.rpartition("}")[2]: value for name, value in attributes.items()})
 
     def end(tag: str) -> None:
@@ -127,7 +127,7 @@ def _xml(raw: bytes) -> Element:
         builder.end(tag.rpartition("}")[2])
 
     def doctype(*_: object) -> None:
-        raise RejectedMesh("it declares a document type")
+        raise RejectedMesh("the file declares a document type")
 
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = start, end
@@ -175,7 +175,7 @@ class _Placed:
 def _limit(parts: int, vertices: int) -> None:
     if parts > MAX_PARTS or vertices > MAX_VERTICES:
         raise RejectedMesh(
-            f"it places {parts} parts with {vertices} vertices, the maxima are {MAX_PARTS} and {MAX_VERTICES}; simplify it"
+            f"{parts} parts with {vertices} vertices, the maxima are {MAX_PARTS} and {MAX_VERTICES}; simplify the mesh"
         )
     files.count("vertices", vertices)
 
@@ -209,7 +209,9 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
     if not path.is_file():
         raise FileNotFoundError(f"mesh {str(path)!r} does not exist; correct the path, relative to the file that contains it")
     if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"mesh {str(path)!r} ends in {path.suffix!r}, must be one of {', '.join(FORMATS)}; export it again")
+        raise ValueError(
+            f"mesh {str(path)!r} ends in {path.suffix!r}, must be one of {', '.join(FORMATS)}; export the mesh again"
+        )
     collada = path.suffix.lower() == ".dae"
     if collada and find_spec("collada") is None:
         raise ValueError(
@@ -228,9 +230,9 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
     except Exception as error:  # for a damaged file the reader may raise any error
         ours = isinstance(error, ModuleNotFoundError | files.UnreadableFile | RejectedMesh)  # other messages may quote the file
         reason = str(error) if ours else type(error).__name__
-        raise ValueError(f"mesh {str(path)!r} cannot be read ({reason}); export it as OBJ, STL or GLB") from error
+        raise ValueError(f"mesh {str(path)!r} cannot be read ({reason}); export the mesh as OBJ, STL or GLB") from error
     if not any(len(part.faces) for part in parts):
-        raise ValueError(f"mesh {str(path)!r} has no triangles; export it again")
+        raise ValueError(f"mesh {str(path)!r} has no triangles; export the mesh again")
     return parts
 
 
@@ -246,7 +248,7 @@ def _materials(path: Path) -> Any:
             found = Path(os.path.realpath(path.parent / name.strip()))
             if path.suffix.lower() != ".obj" or not found.is_relative_to(os.path.realpath(path.parent)):
                 raise files.UnreadableFile(
-                    "it refers to a file other than an MTL file in the folder of the mesh; move the MTL file there"
+                    "the mesh refers to a file other than an MTL file in the folder of the mesh; move the MTL file there"
                 )
             return mtl_colors(files.read_bytes(found))
 

@@ -103,7 +103,7 @@ class Triangles:
         if not len(faces):
             return [f"{name} has no triangles; use another mesh"]
         if not np.isfinite(self.vertices).all():
-            return [f"{name} has a corner that is not finite; export it again"]
+            return [f"{name} has a vertex that is not finite; export the mesh again"]
         edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
         n = len(self.vertices)
         ahead, count = np.unique(edges[:, 0] * n + edges[:, 1], return_counts=True)
@@ -120,11 +120,11 @@ class Triangles:
             place = ", ".join(f"{x:.4g}" for x in self.vertices[int(ahead[lonely][0] // n)])
             return [
                 f"{name} is open: {int(lonely.sum())} edges have only one triangle, the first at ({place}) m; fill "
-                "its holes (Blender: Mesh, Clean Up, Fill Holes), use a closed mesh in `meshes`, or use its convex_hull()"
+                "the holes (Blender: Mesh, Clean Up, Fill Holes), use a closed mesh in `meshes`, or use convex_hull()"
             ]
         volume, size = self.integrals().volume, float(np.prod(np.ptp(self.vertices, axis=0)))
         if volume < 0.0:
-            return [f"{name} is inside out: its volume is {volume:.4g} m³; flip its normals (Blender: Mesh, Normals, Flip)"]
+            return [f"{name} is inside out, with a volume of {volume:.4g} m³; flip the normals (Blender: Mesh, Normals, Flip)"]
         if volume <= 1e-12 * size or not size:
             return [f"{name} is flat and has no volume; use a mesh of the solid, or a shape with a thickness"]
         return []
@@ -136,7 +136,9 @@ class Triangles:
         try:
             hull = ConvexHull(self.vertices)
         except (QhullError, ValueError):
-            raise ValueError(f"{self.name} has no convex hull with a volume: it is flat, empty or not finite") from None
+            raise ValueError(
+                f"{self.name} has no convex hull with a volume, because the mesh is flat, empty or not finite"
+            ) from None
         used = np.unique(hull.simplices)
         faces = np.searchsorted(used, hull.simplices)
         out = Triangles(self.vertices[used], faces, f"the convex hull of {self.name}")

@@ -50,7 +50,7 @@ def attach(
     before = _prefix(vehicle, part, prefix)
     problem = mount_problem(part)
     if problem:
-        raise ValueError(f"attach: {problem}; attach each separately")
+        raise ValueError(f"attach: {problem}; attach the roots separately")
     mounted = mounted_bodies(part, before, carrier, _composed(mount, at or Origin()))
     carried = f"{part.name}: {part.description}" if part.description else ""
     sources = dict(vehicle.sources)
@@ -105,7 +105,7 @@ def _check_worlds(vehicle: Model, part: Model) -> None:
     other = [f"{what} {mine}, {vehicle.name} {theirs}" for what, mine, theirs in both if mine != theirs]
     if not other:
         return
-    turn = "; this does not rotate the part, so set `at` to keep its up direction" if "axes" in other[0] else ""
+    turn = "; the axes of the part are not rotated, so set `at` to keep its up direction" if "axes" in other[0] else ""
     raise ValueError(
         f"attach: {part.name} has {'; '.join(other)}; use the same world: dataclasses.replace(part, world=vehicle.world){turn}"
     )
@@ -114,7 +114,7 @@ def _check_worlds(vehicle: Model, part: Model) -> None:
 def _prefix(vehicle: Model, part: Model, prefix: str | None) -> str:
     """Return the prefix of all names of the part; raise `ValueError` if the vehicle already has a prefixed name."""
     if prefix is not None and (not isinstance(prefix, str) or not prefix.strip()):
-        raise ValueError(f"attach: prefix is {prefix!r}, must be a text; remove it to keep the names")
+        raise ValueError(f"attach: prefix is {prefix!r}, must be a text; omit prefix to keep the names")
     taken = {*vehicle.body_names, *vehicle.frames, "world"}
     names = [*part.body_names, *part.frames, f"{part.name}.mount"]
     for before in ("", f"{part.name}.") if prefix is None else (f"{prefix}.",):

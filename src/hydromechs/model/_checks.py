@@ -116,10 +116,10 @@ def body_faults(index: int, body: Any) -> list[Fault]:
 def _joint(c: _Collector, path: tuple, joint: Any) -> None:
     if isinstance(joint, Composite):
         if path != ("joint",):
-            c.add(path, f"{_dotted(path)}: a composite joint cannot be a part of another; list its parts directly")
+            c.add(path, f"{_dotted(path)}: a composite joint cannot be a part of another joint; list the inner parts directly")
             return
         if not joint.parts:
-            c.add(path, "a composite joint has no parts; add one, or use type 'fixed'")
+            c.add(path, "a composite joint has no parts; add a part, or use type 'fixed'")
         for i, part in enumerate(joint.parts):
             _joint(c, (*path, "parts", i), part)
         total = sum(p.nv for p in joint.parts if isinstance(p, Joint))
@@ -160,7 +160,7 @@ def _inertia(c: _Collector, inertia: Any) -> None:
     elif a + b < d * (1 - 1e-9):
         c.add(
             ("inertia", "tensor"),
-            f"{moments} break the triangle inequality (the two smaller must sum to the largest); "
+            f"{moments} break the triangle inequality (the two smaller moments must sum to at least the largest); "
             "use the order xx yy zz xy xz yz, about the centre of mass",
         )
     elif inertia.mass == 0 and d > 0:
@@ -239,7 +239,7 @@ def _added_mass(c: _Collector, path: tuple, element: object) -> None:
             c.add(
                 (*path, "matrix"),
                 f"added mass is not symmetric: entry ({i + 1}, {j + 1}) is {A[i, j]:.6g}, entry ({j + 1}, {i + 1}) is "
-                f"{A[j, i]:.6g}; correct one, or use their mean",
+                f"{A[j, i]:.6g}; correct one entry, or set both to the mean",
             )
 
 
@@ -255,7 +255,7 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
     """
     out = []
     if not links:
-        out.append(Fault(("bodies",), "the model has no bodies; give at least one"))
+        out.append(Fault(("bodies",), "the model has no bodies; add at least one body"))
     names = [name for name, _ in links if isinstance(name, str)]
     known = ", ".join(map(repr, names[:MANY])) + (", ..." if len(names) > MANY else "")
     there = set(names)
@@ -267,13 +267,13 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
             out.append(Fault(("bodies", i, "name"), f"body {name!r}: the name is used twice; rename one of the bodies"))
         seen.add(name)
         if parent is not None and parent not in there:
-            text = f"body {name!r}: its parent {parent!r} does not exist; bodies are {known}"
+            text = f"body {name!r}: the parent {parent!r} does not exist; bodies are {known}"
             out.append(Fault(("bodies", i, "parent"), text))
     frame_names: set[str] = set()
     for i, body_frames in enumerate(frames):
         for frame in body_frames:
             if frame in seen or frame in frame_names:
-                text = f"body {links[i][0]!r}: frame {frame!r} has the name of a body or another frame; rename it"
+                text = f"body {links[i][0]!r}: frame {frame!r} has the same name as a body or another frame; rename this frame"
                 out.append(Fault(("bodies", i, "frames"), text))
             frame_names.add(frame)
     return out + _rings(links)
@@ -292,7 +292,7 @@ def _rings(links: list[tuple]) -> list[Fault]:
         if isinstance(at, str) and at in walk:
             names = list(walk)
             ring = " → ".join([*names[names.index(at) :], at])
-            text = f"body {at!r}: its parents form a loop ({ring}); attach one of them to the world"
+            text = f"body {at!r}: the parents form a loop ({ring}); attach one of these bodies to the world"
             out.append(Fault(("bodies", place[at], "parent"), text))
     return out
 

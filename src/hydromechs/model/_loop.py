@@ -100,7 +100,7 @@ def check_free(free: Sequence[str], who: str) -> None:
         if direction not in DIRECTIONS:
             raise ValueError(f"{who}: free has {direction!r}, must be one of {', '.join(DIRECTIONS)}")
     if len(set(free)) == 6:
-        raise ValueError(f"{who} constrains nothing because all six directions are free; remove a direction from free")
+        raise ValueError(f"{who} constrains nothing because all six directions are free; remove a direction from `free`")
 
 
 def held_rows(free: Sequence[str]) -> tuple[int, ...]:
@@ -196,13 +196,13 @@ def _reference_fault(model: Model, loop: Loop | Coupling) -> str:
             if part is None or part.joint.nv != 1:
                 known = ", ".join(n for n, p in model.joint_parts.items() if p.joint.nv == 1)
                 return f"coupling {loop.name!r}: {name!r} is not a joint with one coordinate; available: {known}"
-        return f"coupling {loop.name!r} couples {loop.joint!r} to itself; remove it" if loop.joint == loop.of else ""
+        return f"coupling {loop.name!r} couples {loop.joint!r} to itself; remove this coupling" if loop.joint == loop.of else ""
     try:
         a, b = (model.locate(name).body for name in (loop.holder, loop.held))
     except KeyError as error:
         return f"loop {loop.name!r}: {message_of(error)}"
     if a == b or not (model.moves[a] or model.moves[b]):
-        return f"loop {loop.name!r} connects bodies that cannot move relative to each other; remove it"
+        return f"loop {loop.name!r} connects bodies that cannot move relative to each other; remove this loop"
     return ""
 
 
@@ -225,7 +225,7 @@ def _open_loops(model: Model) -> list[tuple[int, str]]:
                 (
                     k,
                     f"loop {loop.name!r}: {loop.holder!r} and {loop.held!r} cannot meet; the smallest error is {shown}; "
-                    "correct lengths, axes or initial positions, or add directions to free that joints already constrain",
+                    "correct lengths, axes or initial positions, or add directions that joints already constrain to `free`",
                 )
             )
     return out

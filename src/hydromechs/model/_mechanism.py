@@ -80,7 +80,7 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
     out = []
     for i, (body, I) in enumerate(zip(model.bodies, inertia, strict=True)):
         if not is_small(I):
-            out.append(Fault(("bodies", i), f"body {body.name!r}: the sum of its inertia and added mass is {TOO_LARGE}"))
+            out.append(Fault(("bodies", i), f"body {body.name!r}: the sum of inertia and added mass is {TOO_LARGE}"))
             continue
         lowest = float(np.linalg.eigvalsh(I)[0])
         if lowest < -1e-9 * np.abs(I).max():
@@ -151,7 +151,7 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
                 return [*out, Fault(("bodies", i, "joint"), text)]
             D = S.T @ A @ S
             if _relative_lowest(D, np.diag(carried)) <= 1e-13:
-                remedy = "set mass and tensor of the body or of a body that it carries, or make the joint fixed"
+                remedy = "set mass and tensor of the body or of a body outboard, or make the joint fixed"
                 text = (
                     f"body {body.name!r}: its {body.joint.kind} joint moves no inertia (mass {plain(body.inertia.mass)} kg), "
                     f"so its acceleration is undefined; {remedy}"
@@ -185,7 +185,7 @@ def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
             if lowest < -1e-9 * np.abs(total).max(initial=0.0):
                 negative = bool((np.diag(total) < 0.0).any())
                 out.append(
-                    f"body {body.name!r}: its added mass alone is not positive semidefinite (eigenvalue {lowest:.4g}); "
+                    f"body {body.name!r}: the added mass alone is not positive semidefinite (eigenvalue {lowest:.4g}); "
                     + (ADDED_MASS_SIGN if negative else "identified values often are not, and the total inertia is")
                 )
         out += [f"body {body.name!r}: {text}" for text in unit_mistakes(body, density)]

@@ -11,13 +11,13 @@ from ._placement import Mdh
 from .joints import Fixed, Revolute
 
 TURNS = 2.0
-"""Joint travel above which a warning says that integer limits are probably in degrees [turns]."""
+"""Joint travel above which a warning suggests that integer limits are in degrees [turns]."""
 LIGHT = 100.0
-"""Ratio of displaced mass to mass above which a warning says that the volume is probably in litres; foam has 10 to 30 [-]."""
+"""Ratio of displaced mass to mass above which a warning suggests that the volume is in litres; foam has 10 to 30 [-]."""
 DENSEST = 25_000.0
-"""Density above which a warning says that the mass is probably in grams; osmium has 22,600 [kg/m³]."""
+"""Density above which a warning suggests that the mass is in grams; osmium has 22,600 [kg/m³]."""
 LIGHTEST = 0.01
-"""Density below which a warning says that lengths are probably in millimetres; about 1 % of the density of air [kg/m³]."""
+"""Density below which a warning suggests that lengths are in millimetres; about 1 % of the density of air [kg/m³]."""
 
 
 def unit_mistakes(body: Body, density: float) -> list[str]:
@@ -25,19 +25,19 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
     out, mass = [], body.inertia.mass
     for part in body.joint.parts:
         if isinstance(part, Revolute) and part.limits is not None:
-            text = limits_mistake("its joint limits", part.limits)
+            text = limits_mistake("the joint limits", part.limits)
             out += [text] if text else []
     if not mass:
         return out
     if isinstance(body.hydro, Hydro) and density * body.hydro.volume > LIGHT * mass:
         ratio = f"which displaces {density * body.hydro.volume / mass:.4g} times its mass"
         out.append(
-            f"its volume is {body.hydro.volume:g} m³, {ratio}; if this is in litres, write {body.hydro.volume / 1e3:g} m³"
+            f"the volume is {body.hydro.volume:g} m³, {ratio}; if this is in litres, write {body.hydro.volume / 1e3:g} m³"
         )
     if isinstance(body.hydro, Hydro) and mass > DENSEST * body.hydro.volume > 0.0:
         dense = f"{mass / body.hydro.volume:.3g} kg/m³, denser than any metal"
         meant = f"if the number is in grams, write {mass / 1e3:g} kg; check the mass, and the volume in m³"
-        out.append(f"its mass of {plain(mass)} kg in a volume of {body.hydro.volume:g} m³ is {dense}; {meant}")
+        out.append(f"the mass of {plain(mass)} kg in a volume of {body.hydro.volume:g} m³ is {dense}; {meant}")
     solids = [s.shape for s in body.shapes if s.contact or s.wetting]
     if isinstance(body.hydro, Hydro):
         solids += [placed.shape for placed in body.hydro.own_shapes.values()]
@@ -45,7 +45,7 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
         volume = solid.volume if solid.bounded and not isinstance(solid, Mesh) else 0.0
         if volume * LIGHTEST > mass:
             what = f"its {solid.word} of {volume:.3g} m³ and its mass of {plain(mass)} kg"
-            out.append(f"{what} make it lighter than air; use lengths in metres")
+            out.append(f"{what} make the body lighter than air; write lengths in metres")
     return out
 
 
@@ -55,7 +55,7 @@ def limits_mistake(what: str, limits: tuple[float, ...]) -> str:
     if turns <= TURNS or not all(x.is_integer() and abs(x) <= 360.0 for x in limits if math.isfinite(x)):
         return ""
     meant = ", ".join(f"{math.radians(x):.4g}" for x in limits)
-    return f"{what} {plain(limits)} rad are {turns:.3g} turns; in degrees they would be [{meant}] rad"
+    return f"{what} {plain(limits)} rad are {turns:.3g} turns; if these are degrees, write [{meant}] rad"
 
 
 FULL_TURN = 2.0 * math.pi * 1.001
@@ -84,12 +84,12 @@ def angle_mistake(what: str, angles: tuple[float, ...]) -> str:
     if most <= FULL_TURN:
         return ""
     given, meant = (plain(angles if len(angles) > 1 else angles[0]) for angles in (angles, tuple(map(math.radians, angles))))
-    return f"{what} is {given} rad, {most / (2.0 * math.pi):.3g} turns; in degrees it would be {meant} rad"
+    return f"{what} is {given} rad, {most / (2.0 * math.pi):.3g} turns; if this is in degrees, write {meant} rad"
 
 
 def _placements(body: Body) -> Iterator[tuple[str, Origin | Mdh]]:
     for k, part in enumerate(body.joint.parts):
-        yield "joint" if len(body.joint.parts) == 1 else f"part {k + 1} of its joint", part.placement
+        yield "joint" if len(body.joint.parts) == 1 else f"part {k + 1} of the joint", part.placement
     for frame in body.frames:
         yield f"frame {frame.name!r}", frame.origin
     yield from ((f"shapes.{shape.name} origin", shape.origin) for shape in body.shapes)
@@ -134,7 +134,7 @@ def _length_mistakes(body: Body, size: float) -> list[str]:
         if distance > max(FAR * size, NEAR):
             given, meant = (plain(x if len(x) > 1 else x[0]) for x in (at, tuple(a / 1000.0 for a in at)))
             far = f"{distance / size:.3g} times the size of the largest body, {size:.3g} m"
-            out.append(f"{what} is {given} m, {far}; in millimetres it would be {meant} m")
+            out.append(f"{what} is {given} m, {far}; if this is in millimetres, write {meant} m")
     return out
 
 

@@ -128,8 +128,8 @@ class Constraint(NamedTuple):
         if max(distance, angle) > self.tolerance:
             raise ValueError(
                 f"t = {t:g} s: {component.kind} {component.name!r}: {self.between[0]!r} and {self.between[1]!r} do not meet: "
-                f"they are {distance:.3g} m and {angle:.3g} rad apart, allowed are {self.tolerance:g}; move them together "
-                "first, or widen its tolerance"
+                f"the frames are {distance:.3g} m and {angle:.3g} rad apart, with limits of {self.tolerance:g}; move the "
+                "frames together first, or increase the tolerance"
             )
 
 

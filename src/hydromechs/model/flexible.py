@@ -152,7 +152,7 @@ class Beam(FlexibleLink):
         needs = zip(self.counts, (("bending_y",), ("bending_z",), ("torsion", "twist_inertia")), strict=True)
         for name in ("mass", *(x for n, names in needs if n for x in names)):
             if not min(np.atleast_1d(getattr(self, name)), default=0.0) > 0.0:
-                remedy = "" if name == "mass" else "; set it, or set the number of these modes in counts to 0"
+                remedy = "" if name == "mass" else "; set this value, or set the number of these modes in counts to 0"
                 raise FieldError(f"beam.{name}", getattr(self, name), f"must be > 0{remedy}")
         if not any(self.counts):
             raise FieldError("beam.counts", self.counts, "must have at least one mode; increase a count, or use a rigid body")

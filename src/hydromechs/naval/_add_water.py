@@ -69,7 +69,7 @@ class WaterReport:
         if self.kept:
             lines.append(f"kept: {', '.join(self.kept)}")
         if self.dry:
-            lines.append(f"still dry, because they have no shapes: {', '.join(self.dry)}")
+            lines.append(f"still without hydrodynamics, because these bodies have no shapes: {', '.join(self.dry)}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -226,7 +226,7 @@ def _kept_note(name: str, hydro: Hydro) -> str:
     if not hydro.added_mass:
         done = f"the drag is unchanged, and there is no added mass; use bodies=[{name!r}] to estimate both"
     else:
-        done = "its added mass and drag are kept" if hydro.drag else "the added mass is unchanged, and there is no drag"
+        done = "added mass and drag are unchanged" if hydro.drag else "the added mass is unchanged, and there is no drag"
     return f"body {name!r} had no volume, which is now estimated; {done}"
 
 

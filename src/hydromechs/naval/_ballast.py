@@ -137,7 +137,7 @@ def ballast(
     if abs(buoyancy) > most:
         raise ValueError(
             f"ballast: buoyancy is {buoyancy:g} N, more than the weight or displacement of the vehicle, {most:.4g} N; "
-            "reduce it, for example to 20 N for a small vehicle"
+            "reduce `buoyancy`, for example to 20 N for a small vehicle"
         )
     corners = np.array(list(product(*zip(low, high, strict=True))))
     places = (corners @ kin.R_WB[index].T + kin.p_WB[index] - kin.p_WB[root]) @ kin.R_WB[root]
@@ -185,7 +185,7 @@ def _masses(
         if np.abs(masses - last).max() <= NOTHING * sums.mass:
             return masses
     raise ValueError(
-        f"ballast: did not converge, {masses.sum():.3g} kg after {ROUNDS} rounds; give a larger `box`, less `stability` or "
+        f"ballast: no convergence, {masses.sum():.3g} kg after {ROUNDS} iterations; set a larger `box`, less `stability` or "
         "less `buoyancy`"
     )
 
@@ -228,8 +228,8 @@ def _refusal(sums: Sums, lift: float, down: Array, wanted: float, places: Array,
     size = " × ".join(f"{x:.3g}" for x in np.linalg.norm(places[[4, 2, 1]] - places[0], axis=1))  # as `product` orders corners
     if bare is None:
         return (
-            f"ballast: no weights and floats in the box, {size} m, give {sums.mass:.4g} kg that displace {sums.water:.4g} kg "
-            f"a net lift of {lift:.4g} kg and this attitude; give a larger `box` or another attitude"
+            f"ballast: vehicle of {sums.mass:.4g} kg that displaces {sums.water:.4g} kg: no weights and floats in the box of "
+            f"{size} m give a net lift of {lift:.4g} kg at this attitude; set a larger `box` or another attitude"
         )
     moments, given = _arms(sums, 1.0 + lift / total, places, share)
     least, most = float(down @ (given + bare @ moments)) / (sums.mass + float(bare.sum()) + lift), wanted
@@ -238,8 +238,8 @@ def _refusal(sums: Sums, lift: float, down: Array, wanted: float, places: Array,
         reached = _programme(sums, lift, down, middle, places, share, total) is not None
         least, most = (middle, most) if reached else (least, middle)
     return (
-        f"ballast: `stability` of {wanted:.3g} m is out of reach: weights and floats in the box, {size} m, give at most "
-        f"{least:.3g} m; give a larger `box`, less `stability`, or another attitude"
+        f"ballast: `stability` of {wanted:.3g} m is out of reach: weights and floats in the box of {size} m give at most "
+        f"{least:.3g} m; set a larger `box`, less `stability`, or another attitude"
     )
 
 
@@ -247,7 +247,7 @@ def _carrier(model: Model, name: str | None) -> tuple[int, int]:
     """Return the indices of the freely floating body and of the body that carries the ballast."""
     roots = [i for i in range(model.nb) if model.parent[i] < 0 and isinstance(model.bodies[i].joint, joints.Free)]
     if len(roots) != 1:
-        raise ValueError(f"ballast: {model.name} has {len(roots)} freely floating bodies, must have one")
+        raise ValueError(f"ballast: {model.name} has {len(roots)} freely floating bodies, must have exactly one")
     if name is not None and name not in model.body_names:
         raise KeyError(f"ballast: {model.name} has no body {name!r}{nearest(name, model.body_names)}")
     root = roots[0]

@@ -158,14 +158,13 @@ def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrost
     litres = f"{abs(h.mass - h.displaced_mass) / model.world.water_density * 1e3:.3g} L"
     force = f"{_three(abs(h.net_weight))} N, {abs(ratio):.0%} of its weight"
     if ratio > STANDS:
-        words = (
-            f"heavy: it sinks with {force}, like a machine that stands on the bed; add {litres} of volume if it should float"
-        )
+        stands = f"heavy: the vehicle sinks with {force}, like a machine that stands on the bed"
+        words = f"{stands}; add {litres} of volume to make the vehicle float"
         return replace(h, warnings=(words, *dry))
     if ratio > OUT_OF_BALANCE:
-        out.append(f"heavy: it sinks with {force}; add {litres} of volume")
+        out.append(f"heavy: the vehicle sinks with {force}; add {litres} of volume")
     elif ratio < -OUT_OF_BALANCE:
-        out.append(f"light: it rises with {force}; remove {litres} of volume, or add ballast")
+        out.append(f"light: the vehicle rises with {force}; remove {litres} of volume, or add ballast")
     size = (h.displaced_mass / model.world.water_density) ** (1.0 / 3.0)
     arm = float(np.linalg.norm(h.com - h.cob))
     if arm < TENDER * size:
@@ -211,8 +210,8 @@ def _sinking(model: Model, chosen: Sequence[int]) -> list[str]:
     if not names:
         return []
     return [
-        f"no buoyancy: drag or added mass, but no volume, on {', '.join(names)}; in Gazebo a plugin of the world supplies "
-        "buoyancy. Use hm.add_water (info --water) to estimate it from the shapes, or set Hydro(volume=...)"
+        f"no buoyancy: drag or added mass, but no volume, on {', '.join(names)}; in Gazebo, a world plugin adds "
+        "buoyancy. Estimate the volume from shapes with hm.add_water (info --water), or set Hydro(volume=...)"
     ]
 
 
@@ -235,7 +234,7 @@ def _dry(model: Model, chosen: Sequence[int]) -> list[str]:
     bodies = [model.bodies[i] for i in chosen if model.moves[i]]
     least = NEGLIGIBLE * sum(body.inertia.mass for body in bodies)
     dry = [body.name for body in bodies if body.hydro is None and body.inertia.mass > least]
-    return [f"dry: no hydrodynamics on {', '.join(dry)}; hm.add_water adds it to bodies with shapes"] if dry else []
+    return [f"dry: no hydrodynamics on {', '.join(dry)}; estimate hydrodynamics from shapes with hm.add_water"] if dry else []
 
 
 def _three(x: float) -> str:

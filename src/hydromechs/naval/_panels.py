@@ -71,7 +71,7 @@ def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
     skew = _size(matrix - matrix.T, matrix, whole.volume)
     if not skew < CROOKED:
         raise ValueError(
-            f"{solid.name}: {len(fine)} panels are too few for its thin parts (the added mass is asymmetric by "
+            f"{solid.name}: {len(fine)} panels are too few for the thin parts (the added mass is asymmetric by "
             f"{skew:.0%}); increase FromPanels.count, or remove thin parts from the mesh"
         )
     uncertainty = max(ONCE, skew)

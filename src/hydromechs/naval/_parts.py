@@ -16,7 +16,7 @@ def check_model(where: str, model: Any) -> None:
     """Raise `TypeError` if an argument of the function `where` is not a model."""
     if not isinstance(model, Model):
         inside = isinstance(getattr(model, "model", None), Model)
-        remedy = "its `.model` is one" if inside else "hydromechs.load gives one"
+        remedy = "pass its attribute `.model`" if inside else "hydromechs.load gives one"
         value = type(model).__name__ if inside else repr(model)
         raise TypeError(f"{where}: model is {value}, must be a Model; {remedy}")
 
@@ -28,7 +28,7 @@ def configuration(where: str, model: Model, q: Array | None) -> Array:
         raise ValueError(f"{where}: q has shape {out.shape}, must be ({model.nq},) for {model.name}")
     if not np.isfinite(out).all():
         k = int(np.flatnonzero(~np.isfinite(out))[0])
-        raise ValueError(f"{where}: q is {out[k]} at [{k}], must be finite numbers")
+        raise ValueError(f"{where}: q has the value {out[k]} at index {k}, must contain finite numbers")
     return out
 
 
@@ -48,8 +48,7 @@ def check_angle(where: str, name: str, value: float, most: float) -> None:
     check_finite(where, **{name: value})
     if abs(value) > most:
         raise ValueError(
-            f"{where}: {name} is {value:g} rad, must be from {-most:.4g} to {most:.4g}; "
-            f"for degrees give math.radians({value:g})"
+            f"{where}: {name} is {value:g} rad, must be from {-most:.4g} to {most:.4g}; for degrees use math.radians({value:g})"
         )
 
 
@@ -124,7 +123,9 @@ def solid_or_drawn(body: Body) -> tuple[list[BodyShape], list[BodyShape]]:
 def read_mesh_of(path: Path) -> Triangles:
     """Return the triangles of a mesh file; raise `ValueError` if the file is unreadable or has no triangles."""
     if not path.is_file():
-        raise FileNotFoundError(f"mesh {str(path)!r} does not exist; give its folder with `folder`, or the mesh in `meshes`")
+        raise FileNotFoundError(
+            f"mesh {str(path)!r} does not exist; set the folder of the mesh with `folder`, or the mesh with `meshes`"
+        )
     return read_triangles(path)
 
 

@@ -31,7 +31,7 @@ def _module(path: str, key: str) -> Any:
     name = f"{PREFIX}{key}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None:
-        raise ImportError(f"{path} is not a Python file; give the path of a .py file")
+        raise ImportError(f"{path} is not a Python file; set the path of a .py file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look up their module by name
     try:  # the bytecode cache may be stale: Python compares only size and modification time in seconds
@@ -72,13 +72,15 @@ def imported(reference: str, folder: Path | None, functions: bool = False) -> An
     try:
         found = module_kept(path) if module.endswith(".py") else importlib.import_module(module)
     except FileNotFoundError:
-        raise ValueError(f"there is no file {path!r}; give its path relative to this file") from None
+        raise ValueError(f"file {path!r} does not exist; write the path relative to this file") from None
     except Exception as e:  # third-party code
         raise ValueError(f"{module!r} cannot be imported: {type(e).__name__}: {message_of(e)}; correct the code") from e
     target: Any = getattr(found, name, None)
     if not (isinstance(target, type) or (functions and callable(target))):
         own = [n for n, x in vars(found).items() if isinstance(x, type) and x.__module__ == found.__name__]
-        raise ValueError(f"{module!r} has no class {name!r}{suggestion(name, own)}; its classes are {', '.join(own) or 'none'}")
+        raise ValueError(
+            f"{module!r} has no class {name!r}{suggestion(name, own)}; the classes of the module are {', '.join(own) or 'none'}"
+        )
     return target
 
 
@@ -90,7 +92,9 @@ def reference_to(cls: Any, folder: Path | None) -> str:
     """
     module, name = sys.modules.get(cls.__module__), cls.__name__
     if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ or getattr(module, name, None) is not cls:
-        raise UnsupportedFeature(f"{name} cannot be imported by name; move it to the top level of a module before saving")
+        raise UnsupportedFeature(
+            f"{name} cannot be imported by name; move the class to the top level of a module before saving"
+        )
     source = cls.__module__
     if source.startswith(PREFIX):
         source = str(getattr(module, "__file__", source))

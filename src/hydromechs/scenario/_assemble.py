@@ -168,7 +168,7 @@ def _mount_problems(i: int, starts: Sequence[ModelStart], names: Sequence[str]) 
     """Return the invalid keys of a mounted model, each with the reason."""
     start = starts[i]
     posed = [key for key in ("position", "orientation", "velocity") if getattr(start, key) is not None]
-    out = [(key, f"but mount {start.mount!r} determines it; remove one of them") for key in posed]
+    out = [(key, f"but mount {start.mount!r} also determines this value; remove one of them") for key in posed]
     try:
         carrier, frame = _mount(start, names)
     except KeyError:
@@ -222,10 +222,10 @@ def _world_faults(i: int, name: str, start: ModelStart, first_name: str, first: 
 
 def _same_world(start: ModelStart, what: str, value: str | float) -> str:
     if what == "axes":
-        return f"rewrite the model in {value} axes, including its positions and orientations"
+        return f"rewrite the model, with all positions and orientations, in {value} axes"
     if start.source is None:
-        return f"set it for all models with Scenario(world=WorldSettings({what}={value}))"
-    return f"set it for all models with 'world: {{{what}: {value}}}' in the scenario"
+        return f"set this value for all models with Scenario(world=WorldSettings({what}={value}))"
+    return f"set this value for all models with 'world: {{{what}: {value}}}' in the scenario"
 
 
 def _roots(model: Model) -> tuple[list[Body], list[Body]]:
@@ -273,11 +273,11 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
                 text = f"{key}.{name} is {shown}, must be finite"
             elif own and len(row) != (joint.nq if key == "joints" else joint.nv):
                 n = joint.nq if key == "joints" else joint.nv
-                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; give {n} numbers"
+                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; set {n} numbers"
             elif own:
                 continue
             elif isinstance(value, tuple) is not ball or (ball and len(row) != size):
-                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; give {must if ball else 'a number'}"
+                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; set {must if ball else 'a number'}"
             elif ball and key == "joints" and not abs(np.linalg.norm(row) - 1.0) < UNIT_TOLERANCE:
                 text = f"{key}.{name} has norm {np.linalg.norm(row):.9g}, must be a unit quaternion (w, x, y, z)"
             else:
@@ -297,7 +297,7 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
     """
     starts = tuple(starts)
     if not starts:
-        raise ScenarioError("models", ["models is empty; give at least one model"])
+        raise ScenarioError("models", ["models is empty; add at least one model"])
     names = [start.name for start in starts]
     faults = start_faults(starts)
     if faults:

@@ -112,7 +112,7 @@ def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
             out += rejections(("blocks", i), block.check, model)
             out += rejections(("blocks", i), block.check_beside, scenario.components)
         if block.name in [other.name for other in scenario.blocks[:i]]:
-            out.append(Fault(("blocks", i), f"{kind} {block.name!r}: another {kind} has the same name; rename one"))
+            out.append(Fault(("blocks", i), f"{kind} {block.name!r}: another {kind} has the same name; rename one of them"))
     if not out and sensors:
         out = rejections(("blocks",), common_period, sensors)
     if out or not sensors:
@@ -194,7 +194,7 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         path: tuple[Any, ...] = ("models", i, "joints", joint) if given else ("models", i)
         within = f"rotations up to {upper:g} rad" if ball else f"{lower:g} to {upper:g}"
         remedy = "change the initial position or the stops ('stops: none' removes them)"
-        out.append(Fault(path, f"models.{i}: joint {joint!r} starts at {x:g}, but its stops allow {within}; {remedy}"))
+        out.append(Fault(path, f"models.{i}: joint {joint!r} starts at {x:g}, but the stops allow {within}; {remedy}"))
     return out
 
 
@@ -208,7 +208,7 @@ def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         given = dict(scenario.models[i].joints)
         begins = float(c.motion.now(scenario.start.t).position)
         if joint in given and not np.allclose(given[joint], begins, rtol=0.0, atol=1e-9):
-            text = f"models.{i}: joint {joint!r} starts at {given[joint]:g}, but its prescribed motion starts at {begins:g}"
+            text = f"models.{i}: joint {joint!r} starts at {given[joint]:g}, but the prescribed motion starts at {begins:g}"
             out.append(Fault(("models", i, "joints", joint), f"{text}; remove the position or change the motion"))
     return out
 
@@ -238,7 +238,7 @@ def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     i, _ = owner_of(scenario, model.body_names[deepest.body])
     text = (
         f"models.{i} starts {-gap:.3g} m inside another body or the ground: contact {deepest.name!r} "
-        f"would eject it with {force:.3g} N, at about {speed:.3g} m/s; change its position (down is +z in NED, "
+        f"would eject the model with {force:.3g} N, at about {speed:.3g} m/s; change the initial position (down is +z in NED, "
         "−z in ENU) or the terrain"
     )
     return [Fault(("models", i), text)]

@@ -291,7 +291,7 @@ def _reference(kind: Any) -> str:
 def scenario_faults(scenario: Scenario) -> list[Fault]:
     """Return the problems of a scenario whose fields have the right types: unknown names, inconsistent times."""
     if not scenario.models:
-        return [Fault(("models",), "models is empty; give at least one model")]
+        return [Fault(("models",), "models is empty; add at least one model")]
     out = _time_faults(scenario)
     faults = start_faults(scenario.models_in_world)
     faults += [] if scenario.world is None else axes_faults(scenario.world, scenario.models)
@@ -343,7 +343,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     for key, what, items in named:
         for i, item in enumerate(items):
             if item.name in [other.name for other in items[:i]]:
-                text = f"{what} {item.name!r}: another {what} has the same name; rename one"
+                text = f"{what} {item.name!r}: another {what} has the same name; rename one of them"
                 out.append(Fault((key, i, "name"), text))
     inputs = [(c, slot) for c in acting for slot in c.inputs(model)]
     out += _command_faults(scenario, model, [slot.full_name(c.name) for c, slot in inputs if not slot.setting])
@@ -391,7 +391,7 @@ def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], li
     for i, part in enumerate(scenario.components):
         faults = [Fault(("components", i, key), text) for key, text in part.unknown_names(model)]
         if names.setdefault((part.name, part.acts), i) != i:
-            text = f"{type(part).__name__} {part.name!r}: another component has the same name; rename one"
+            text = f"{type(part).__name__} {part.name!r}: another component has the same name; rename one of them"
             faults.append(Fault(("components", i, "name"), text))
         faults = faults or rejections(("components", i), part.check, model)
         faults = faults or rejections(("components", i), part.check_beside, list(scenario.components))

@@ -84,7 +84,7 @@ class SavedState:
             )
         if self.layout and self.layout != sim.layout_names:
             raise ValueError(
-                f"{self.path} was saved by a different scenario: its joints, actuators, contacts, controllers or engine "
+                f"{self.path} was saved by a different scenario: joints, actuators, contacts, controllers or the engine "
                 "scheme differ in name or order; resume with the scenario of the saved run"
             )
         if self.run.get("seed", seed) != seed:
@@ -111,12 +111,16 @@ def _state_file(path: str | os.PathLike[str]) -> Path:
     if given.is_file():
         return given
     if not given.exists():
-        raise ValueError(f"cannot resume from {given}: it does not exist; give a state.json or the folder of a run")
+        raise ValueError(
+            f"cannot resume from {given}: this path does not exist; set the path of a state.json or of the folder of a run"
+        )
     folder = RunFolder(given)
     if folder.state.is_file():
         return folder.state
     if folder.last_finite_state.exists():
-        raise ValueError(f"cannot resume from {given}: its run diverged; {folder.last_finite_state} is its last finite state")
+        raise ValueError(
+            f"cannot resume from {given}: the run diverged; {folder.last_finite_state} contains the last finite state"
+        )
     if folder.has_run():
         raise ValueError(f"cannot resume from {given}: the run was killed before its first checkpoint; start the run again")
-    raise ValueError(f"cannot resume from {given}: it is not the folder of a run; choose another folder")
+    raise ValueError(f"cannot resume from {given}: this path is not the folder of a run; choose another folder")

@@ -94,7 +94,7 @@ def _start_mistakes(scenario: Scenario) -> list[str]:
         if volume > 0.0 and depth < -_size(body, volume):
             axes = "in NED, depths are positive z" if ned else "in ENU, depths are negative z"
             words = f"body {body.name!r} starts {-depth:.3g} m above the water level"
-            remedy = f"lower it ({axes}) or set 'surface: free' in the environment"
+            remedy = f"lower the body ({axes}) or set 'surface: free' in the environment"
             return [f"{words} but is submerged, because the scenario has no free surface; {remedy}"]
     return []
 
@@ -133,8 +133,8 @@ def _sensor_mistakes(scenario: Scenario) -> list[str]:
     if scenario.parts(Terrain):
         return []
     return [
-        f"sensor {s.name!r} measures nothing: no terrain reflects its beams, and it does not track the water; "
-        "add terrain, or set water_noise of the sensor"
+        f"sensor {s.name!r} measures nothing: no terrain reflects the beams, and water tracking is off; "
+        "add terrain, or set `water_noise` of the sensor"
         for s in scenario.sensors
         if isinstance(s, Dvl) and s.water_noise is None
     ]

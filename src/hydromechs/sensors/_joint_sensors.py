@@ -70,7 +70,7 @@ class ForceTorque(Mounted):
         body = model.locate(self.frame).body
         if model.parent[body] < 0 and model.bodies[body].joint.nv == 6:
             raise ValueError(
-                f"sensor {self.name!r}: body {model.body_names[body]!r} has no parent, so that its joint transmits no wrench; "
+                f"sensor {self.name!r}: body {model.body_names[body]!r} has no parent, so the joint transmits no wrench; "
                 "mount the sensor on the body outboard of the wrist"
             )
 

@@ -89,7 +89,7 @@ class PlainSensing:
         names = ", ".join(repr(s.name) for s in self.sampling.sensors if isinstance(s, Imu | Aid))
         if names and controlled:
             text = (
-                "the controller reads the true pose and velocity, because no navigation filter estimates them from "
+                "the controller reads the true pose and velocity, because no navigation filter uses the readings of "
                 f"{names}; to control from estimates, add Navigation() to the blocks (in a file, {{type: error_state_filter}})"
             )
             self.state["sensing reported"] = np.zeros(1)

@@ -63,7 +63,7 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
     """Raise an error that names the component unless `action`, the result of `act` for floats, is a valid action."""
     who = f"component {component.name!r} ({type(component).__name__})"
     if not isinstance(action, Action):
-        raise TypeError(f"{who}: act returned {_short(action)}, must return an Action(...)")
+        raise TypeError(f"{who}: act returned {_short(action)}, but must return an Action(...)")
 
     def require(good: bool, what: str, value: object, must: str) -> None:
         if not good:
@@ -99,18 +99,18 @@ def check_action(component: Component, model: Model, action: object, z: Mapping[
             raise ValueError(f"{who}: the armature is {item[1]}, must be finite and at least 0")
     if set(action.rates) != set(z):
         raise ValueError(
-            f"{who}: act returned rates of {sorted(action.rates)}, must return the rates of its states {sorted(z)}"
+            f"{who}: act returned rates of {sorted(action.rates)}, but must return the rates of the states {sorted(z)}"
         )
     declared = {o.name for o in component.outputs}
     recorded = {*action.record, *(name for c in action.constraints for name in c.record(np.zeros(len(c.bias))))}
     recorded |= {name for m in action.motions for name in m.record(np.zeros(len(m.vdot)))}
     if recorded != declared:
-        raise ValueError(f"{who}: act records {sorted(recorded)}, must record its outputs {sorted(declared)}")
+        raise ValueError(f"{who}: act records {sorted(recorded)}, but must record the outputs {sorted(declared)}")
     for name, value in (("energy", action.energy), ("power", action.power), *action.rates.items()):
         require(value is None or _is_number(value), f"{name} =", value, "a number")
     if action.energy is not None and action.power is None:
         raise ValueError(
-            f"{who} stores energy, but its Action has no power; set power to Σ F·V + d(energy)/dt for the energy audit"
+            f"{who} stores energy, but the Action has no power; set power to Σ F·V + d(energy)/dt for the energy audit"
         )
 
 

@@ -141,7 +141,7 @@ def _felt_inertia(model: Model, rotors: Mapping[str, float], M: Array) -> dict[s
     if not found or not all(inertia > 0.0 for inertia in found.values()):
         diagonal = np.diag(M)
         ends = [f"{diagonal[k]:.6g} ({model.coordinate_names[1][k]})" for k in (np.argmin(diagonal), np.argmax(diagonal))]
-        words = f"the diagonal of the mass matrix ranges from {ends[0]} to {ends[1]}, too widely to compute inertias of joints"
+        words = f"the diagonal of the mass matrix ranges from {ends[0]} to {ends[1]}, too widely for inertias of joints"
         with placed(*_extreme_place(model, rotors, diagonal)):
             raise ValueError(f"{words}; correct masses, inertia tensors and lengths")
     return found

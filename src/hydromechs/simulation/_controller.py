@@ -96,7 +96,7 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
     """
     if controller is None:
         if period is not None:
-            raise ValueError(f"period is {period!r}, but there is no controller; omit period, or give a controller")
+            raise ValueError(f"period is {period!r}, but there is no controller; omit period, or pass a controller")
         return None
     if isinstance(controller, type):
         name = controller.__name__
@@ -118,7 +118,7 @@ def as_controller(controller: Any, period: float | None) -> Controller | None:
     remembers = [name for name in ("memory", "start", "period") if hasattr(controller, name)]
     if remembers and not isinstance(controller, type(as_controller)):
         raise TypeError(
-            f"controller {type(controller).__name__} has {', '.join(remembers)}; derive its class from hydromechs.Controller, "
+            f"controller {type(controller).__name__} has {', '.join(remembers)}; derive the class from hydromechs.Controller, "
             "so that a run can be resumed"
         )
     if period is None:
@@ -157,7 +157,7 @@ def check_free_in_world(model: Model, body: int) -> None:
     """
     name, parent = model.body_names[body], model.parent[body]
     if parent >= 0 and model.moves[parent]:
-        text = f"the free joint of {name!r} is on {model.body_names[parent]!r}, which moves"
+        text = f"the free joint of {name!r} is on the moving body {model.body_names[parent]!r}"
         raise ValueError(f"{text}; remove the parent, because control requires the pose in the world")
     q = model.initial().q.copy()
     q[model.q_slices[body]] = (0, 0, 0, 1, 0, 0, 0)

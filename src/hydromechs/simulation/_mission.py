@@ -405,9 +405,7 @@ class Mission:
         given = block(state)
         if len(self.parts) > 1 and given is not None and not isinstance(given, Mapping):
             name = type(block).__name__
-            raise ValueError(
-                f"part {k} ({name}) returned commands in order; if there are several parts, return a mapping of commands"
-            )
+            raise ValueError(f"part {k} ({name}) returned a list of commands; with several parts, return a mapping of commands")
         return given
 
     def _received(self, values: Array) -> dict[str, Measured]:

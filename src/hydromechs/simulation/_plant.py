@@ -85,14 +85,14 @@ class Plant:
         _ = self._open_values  # a KeyError that lists the known names
         if "world.gravity" in named and self.environment.waves:
             raise ValueError(
-                "parameter 'world.gravity' cannot stay open with waves, whose lengths depend on it; set it in the model, or "
+                "parameter 'world.gravity' cannot stay open with waves, whose lengths depend on it; set gravity in the model, or "
                 "remove the waves"
             )
         shaping = [name for name in named if self._shapes_wet_part(name)]
         if shaping and self.environment.surface is not None:
             raise ValueError(
-                f"parameter {shaping[0]!r} cannot stay open with a free surface, because the wet geometry depends on "
-                "it; set it in the model, or remove the surface (a volume can stay open if the body has shapes)"
+                f"parameter {shaping[0]!r} cannot stay open with a free surface, because it changes the wet "
+                "geometry; set this value in the model, or remove the surface (a volume can stay open if the body has shapes)"
             )
         faults = [] if self.environment.surface is None else dry_faults(self.model)
         if faults:
@@ -137,7 +137,7 @@ class Plant:
             if word in taken:
                 raise ValueError(
                     f"component {c.name!r} ({type(c).__name__}): the {what} {word!r} is reserved for recordings; "
-                    f"change it in the class, for example to {what} = {word + '_of_mine'!r}"
+                    f"change the {what} in the class, for example to {what} = {word + '_of_mine'!r}"
                 )
 
     def _shapes_wet_part(self, name: str) -> bool:
@@ -364,7 +364,7 @@ class Plant:
                     with placed("components", next(owners[dof] for dof in dofs if dof in owners)):
                         raise ValueError(
                             f"joint of body {self.model.body_names[i]!r}: the prescribed motion lacks "
-                            f"{', '.join(lacking)}; prescribe these too, or split the joint with a massless body"
+                            f"{', '.join(lacking)}; prescribe these coordinates too, or split the joint with a massless body"
                         )
                 out.append(i)
         return tuple(out)
@@ -453,7 +453,9 @@ class Plant:
         for name in given:
             if name not in self.parameters:
                 hint = nearest(name, self.parameters)
-                raise KeyError(f"unknown open parameter {name!r}{hint}; list it in parameters=[...] of the plant or simulation")
+                raise KeyError(
+                    f"unknown open parameter {name!r}{hint}; list the parameter in parameters=[...] of the plant or simulation"
+                )
         out = []
         for name in self.parameters:
             own = self._open_values[name]

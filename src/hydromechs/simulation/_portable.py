@@ -106,8 +106,8 @@ def _check(sim: Simulation) -> None:
     for part in () if sim.mission is None else sim.mission.python:
         name = f"{part.name!r} ({type(part.block).__name__})" if part.name else type(part.block).__name__
         raise UnsupportedFeature(
-            f"block {name} runs in Python, but a compiled mission requires traced blocks; derive it from TracedBlock, "
-            "or remove it"
+            f"block {name} runs in Python, but a compiled mission requires traced blocks; derive its class from TracedBlock, "
+            "or remove the block"
         )
 
 

@@ -174,7 +174,7 @@ class Reduction:
     def statistics(self, totals: Array, quantity: str) -> Statistics:
         """Return the statistics of a quantity in each world, from `totals`, shape (worlds, n)."""
         if quantity not in self.quantities:
-            raise KeyError(f"statistics of {quantity!r} were not accumulated; add it to watch=[...]")
+            raise KeyError(f"statistics of {quantity!r} were not accumulated; add the quantity to watch=[...]")
         sums = _Sums(*self._parts(totals)[1][:, self.quantities.index(quantity)].T)
         return Statistics(sums.last, *(sums.statistic(name) for name in ("min", "max", "rms")))
 

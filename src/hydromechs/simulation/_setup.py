@@ -84,7 +84,9 @@ def setup_of(
     if not isinstance(what, Plant):
         given["blocks"] = bool(blocks)
     for name in (name for name, is_given in given.items() if is_given):
-        raise TypeError(f"{name} is given with a {kind}, which already contains it; change the {kind} with dataclasses.replace")
+        raise TypeError(
+            f"{name} is given, but the {kind} already contains this setting; change the {kind} with dataclasses.replace"
+        )
     if isinstance(what, Plant):
         return Setup(plant=what, mission=mission_of(blocks, what.components))
     setup = what.setup(tuple(parameters)) if isinstance(what, SimulationSource) else what

@@ -114,7 +114,9 @@ class Simulation:
         self.plant = setup.plant
         """Simulated plant."""
         if integrator is not None and setup.engine:
-            raise TypeError(f"integrator is given, but the engine {setup.engine!r} takes the steps itself; remove one of them")
+            raise TypeError(
+                f"integrator is given, but the engine {setup.engine!r} takes the steps itself; remove one of the two"
+            )
         self.method = method_named(setup.integrator if integrator is None else integrator)
         self.step_size = positive(setup.step if step is None else step, "step")
         if controller is not None and blocks:
@@ -224,7 +226,7 @@ class Simulation:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "a Simulation cannot be pickled or copied; pickle its Scenario and its state, and rebuild the Simulation from them"
+            "a Simulation cannot be pickled or copied; pickle its Scenario and its state, and build a new Simulation from both"
         )
 
     def reset(self, state: State | None = None) -> State:

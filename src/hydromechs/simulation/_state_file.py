@@ -101,7 +101,7 @@ def load_state(path: str | os.PathLike) -> State:
                 content.pop(about, None)
             t, control = finite(content.pop("t", 0.0), "t"), finite(content.pop("control", 1.0), "control")
             return State(t=t, control=control, **{name: _numbers(name, values) for name, values in content.items()})
-        fault = "it has no 'hydromechs_state'"
+        fault = "the key 'hydromechs_state' is missing"
     except (ValueError, TypeError, AttributeError, OverflowError, files.UnreadableFile) as error:
         version, fault = None, str(error)
     if version is not None:

@@ -153,7 +153,7 @@ def _stiff_parts(plant: Plant, mobility: _Mobility, method: Integrator, step: fl
     return [
         (
             c,
-            f"{mode.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {mode.fastest:.3g} 1/s and "
+            f"{mode.name} is too stiff for a step of {step:g} s with {method.name}; the rate of {mode.fastest:.3g} 1/s "
             f"requires a step below {limit:.2g} s; {_remedy(mode, other)}",
         )
         for limit, c, mode in worst

@@ -210,12 +210,12 @@ class TracedBlock(Controller):
             if set(given) != set(known):
                 returned = f"{what.replace('commanded', 'commands').replace('_texts', 's')} {sorted(given)}"
                 raise ValueError(
-                    f"{update} returns {returned}, but {what} lists {sorted(known)}; list all of them in {what} in prepare"
+                    f"{update} returns {returned}, but {what} lists {sorted(known)}; list all names in `{what}` in prepare"
                 )
         if extra := set(done.memory) - set(tick.memory):
             raise ValueError(
-                f"{update} returns memory {sorted(extra)}, but first_memory lists {sorted(tick.memory)}; list all of them in "
-                "first_memory in prepare"
+                f"{update} returns memory {sorted(extra)}, but `first_memory` lists {sorted(tick.memory)}; list all names in "
+                "`first_memory` in prepare"
             )
         after = [done.memory.get(name, x) for name, x in before.items()]
         after[0] = before["ticks"] + 1.0

@@ -126,11 +126,13 @@ class _Problem:
         table = environment.current is not None and len(environment.current.times) > 1
         unsteady = {"waves": environment.waves, "gusts": environment.gusts, "currents that change": table}
         if plant.given_motion:
-            raise ValueError("trim requires joints without prescribed motions, but some joints have them; remove these motions")
+            raise ValueError(
+                "trim requires joints without prescribed motions, but some joints have them; remove the prescribed motions"
+            )
         for what, there in unsteady.items():
             if there:
                 raise ValueError(
-                    f"trim requires steady water, but the environment has {what}; remove them from the environment"
+                    f"trim requires steady water, but the environment has {what}; remove {what} from the environment"
                 )
         self._values = _values(plant, state)
         self.given_plant, self.start, self.given = plant.with_values(plant.parameter_values(self._values)), state, given
@@ -197,7 +199,7 @@ class _Problem:
         moves = [c.name for c in self.plant.components if self._moves(c)]
         raise ValueError(
             f"trim requires a steady system, but {', '.join(map(repr, moves)) or 'a component'} changes with time; "
-            "remove it from the plant, or set its amplitude or rate to 0"
+            "remove this component from the plant, or set its amplitude or rate to 0"
         )
 
     def _moves(self, component: Component) -> bool:

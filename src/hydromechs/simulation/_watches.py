@@ -72,7 +72,7 @@ class EnergyWatch:
         share = f"of the exchanged energy of {exchanged:.3g} J (limit {100 * SHARE:g} %)"
         out = []
         if abs(self._residual) > limit and not (damped and self._residual < 0.0):
-            goes = "appear without a cause" if self._residual > 0.0 else "disappear without a cause"
+            goes = "appear unexplained" if self._residual > 0.0 else "disappear unexplained"
             out.append(
                 f"energy residual: {abs(self._residual):.3g} J {goes}, {100 * abs(self._residual) / exchanged:.2g} % {share}, "
                 f"mostly from t = {self._jump[1]:g} s to {self._jump[2]:g} s; {remedy}"

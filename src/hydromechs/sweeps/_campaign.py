@@ -182,7 +182,7 @@ def _spread(fleet: Fleet, tasks: Sequence[Task], workers: Workers) -> Iterator[t
             if rows is not None:
                 yield task, rows[0]
             elif len(task.runs) == 1:
-                reason = f"its worker died {ATTEMPTS} times; check free memory, and custom code for crashes"
+                reason = f"the worker died {ATTEMPTS} times; check free memory, and custom code for crashes"
                 yield task, fleet.lost(task.seeds[0], reason)
             else:
                 half = len(task.runs) // 2

@@ -242,7 +242,9 @@ def read_chunk(path: Path, worlds: range, about: Mapping[str, Any]) -> Rows:
             return {name: _member(packed, name, none, len(worlds)) for name, none in empty.items()}
     except Exception as error:  # NumPy and zipfile can raise anything on a damaged file
         why = f"{type(error).__name__}: {message_of(error)}"
-        raise ValueError(f"{path} is not a chunk of this campaign ({why}); delete it and run the campaign again") from None
+        raise ValueError(
+            f"{path} is not a chunk of this campaign ({why}); delete this file and run the campaign again"
+        ) from None
 
 
 def _member(packed: zipfile.ZipFile, name: str, none: Array, worlds: int) -> Array:

@@ -68,7 +68,7 @@ class Dask(Executor):
             return distributed.Client(self.address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise ValueError(
-                f"cannot reach a Dask scheduler at {self.address!r}: {error}; start one with `dask scheduler`, and give its "
+                f"cannot reach a Dask scheduler at {self.address!r}: {error}; start `dask scheduler`, and set its "
                 "address in the form tcp://10.0.0.1:8786"
             ) from None
 
@@ -115,7 +115,7 @@ def _run(plugin: str, task: Task) -> list[Any]:
     worker: Any = get_worker()
     if worker.plugins[plugin].source != source_of():
         raise RuntimeError(
-            f"the Dask worker {worker.address} has a different version of hydromechs; install the version of the sender"
+            f"the Dask worker {worker.address} has a different version of hydromechs; install the same version as the client"
         )
     mine = worker.hydromechs_work.__dict__
     if plugin not in mine:

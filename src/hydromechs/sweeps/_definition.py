@@ -300,7 +300,7 @@ class ParameterSweep(SweepSettings):
         except KeyError as e:
             return message_of(e)
         if found is None:
-            return f"{path!r} is not a number; give the path of a number"
+            return f"{path!r} is not a number; set the path of a number"
         if isinstance(found, bool) or not isinstance(found, float | int | str):
             try:
                 shape = registry.value(self.scenario, path).shape

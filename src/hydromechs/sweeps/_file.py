@@ -118,7 +118,7 @@ class _SweepReader(Reader):
         """Return the scenario with the changes for all runs; add a problem and return None if it cannot be loaded."""
         if bool(file.scenario) == bool(file.model):
             both = "both scenario and model" if file.scenario else "neither scenario nor model"
-            self.add(("scenario",) if file.scenario else (), f"the sweep has {both}; give one of them")
+            self.add(("scenario",) if file.scenario else (), f"the sweep has {both}; set exactly one of them")
             return None
         key, reference = ("scenario", file.scenario) if file.scenario else ("model", file.model)
         source = (self.folder or Path()) / reference if is_path(reference) else reference

@@ -121,7 +121,7 @@ def _blocks(workers: Workers, store: SweepStore, left: Sequence[int]) -> Iterato
     alone = [_task(sweep, [run]) for task in deadly for run in task.runs]
     found: dict[int, Row] = {}
     for task, rows in workers.outcomes(alone) if alone else ():
-        reason = f"its worker died {2 * ATTEMPTS} times; check free memory, and external code for crashes"
+        reason = f"the worker died {2 * ATTEMPTS} times; check free memory, and external code for crashes"
         found[task.runs[0]] = failed_row(sweep, reason) if rows is None else rows[0]
         block = task.runs[0] // store.block
         if all(run in found for run in store.blocks[block]):

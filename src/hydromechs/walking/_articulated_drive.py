@@ -99,7 +99,7 @@ class ArticulatedDrive(TracedBlock):
         middle, *others = self._modules
         if sorted(math.copysign(1.0, x.ball[0] + x.axle[0]) for x in others) != [-1.0, 1.0]:
             raise ValueError(
-                f"{others[0].name!r} and {others[1].name!r} are on one side of {middle.name!r}; put one on each side"
+                f"{others[0].name!r} and {others[1].name!r} are on one side of {middle.name!r}; put one module on each side"
             )
         wheels = [wheel for module in self._modules for wheel in module.wheels]
         self._servos = JointServos(site, wheels, 0.0)
@@ -218,7 +218,11 @@ def _modules(model: Model, given: Mapping[str, Sequence[str]]) -> list[_Module]:
         joint = model.bodies[i].joint
         wanted = joints.Free if name == first else joints.Ball
         if not isinstance(joint, wanted) or (name != first and model.parent[i] != root):
-            how = "has no free joint; add one" if name == first else f"is not connected to {first!r} by a ball joint; add one"
+            how = (
+                "has no free joint; add a free joint"
+                if name == first
+                else f"is not connected to {first!r} by a ball joint; add a ball joint"
+            )
             raise ValueError(f"module {name!r} {how}")
         if name == first:
             check_free_in_world(model, i)

@@ -31,7 +31,9 @@ class Ground:
         self.solids = list(solids.values())
         """Terrain solids in contact pairs."""
         if not self.solids:
-            raise ValueError("the robot has no ground to walk on, as it touches no terrain; add terrain with contact pairs")
+            raise ValueError(
+                "the robot has no ground to walk on, because no contact pair involves terrain; add terrain and contact pairs"
+            )
         self.down = np.asarray(simulation.model.world.down, dtype=float)
         """Downward unit vector, shape (3,)."""
         self.up = -float(self.down[2])

@@ -178,7 +178,7 @@ def _leg(model: Model, kin: Kinematics, foot: str, root: int) -> _Leg:
         at = model.parent[at]
     body = model.body_names[root]
     if at < 0:
-        raise ValueError(f"foot {foot!r} is not on body {body!r}; list it under its half")
+        raise ValueError(f"foot {foot!r} is not on body {body!r}; list the foot under the half that carries it")
     kinds = [type(part.joint) for part in parts]
     if kinds not in ([joints.Prismatic], [joints.Revolute, joints.Prismatic]):
         words = ", ".join(f"{part.name!r} ({type(part.joint).__name__.lower()})" for part in parts) or "no joint"

@@ -83,7 +83,9 @@ class Gait(Described, abc.ABC):
         self.period = positive(period, "period")
         self.duty = number(duty, "duty")
         if not (self.least_duty <= self.duty < 1.0 and self.duty > 0.0):
-            raise FieldError("duty", duty, f"must be at least {self.least_duty:.3g} for {type(self).__name__}, > 0 and < 1")
+            raise FieldError(
+                "duty", duty, f"must be at least {self.least_duty:.3g} for {type(self).__name__}, above 0 and below 1"
+            )
 
     @abc.abstractmethod
     def offsets(self, places: Array) -> Array:

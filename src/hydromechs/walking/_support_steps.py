@@ -118,7 +118,9 @@ class Steps:
                 raise ValueError(f"{degrees}, but no joint rotates the halves; omit turn_deg")
             low, high = self._limits
             if part and not (low <= turn <= high and low <= -turn <= high):
-                raise ValueError(f"{degrees}, but joint {part.name!r} only by {math.degrees(high):.3g}; reduce turn_deg")
+                raise ValueError(
+                    f"{degrees}, but joint {part.name!r} turns by at most {math.degrees(high):.3g}; reduce turn_deg"
+                )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without compiled programs, for pickling."""

@@ -33,20 +33,20 @@ def source_of(
     if isinstance(what, Plant):
         if tuple(inputs):
             raise ValueError(
-                "inputs applies only to a model, because the inputs of a plant are its commands and held inputs; omit it"
+                "inputs applies only to a model, because a plant has commands and held inputs instead; omit inputs"
             )
         for name in () if isinstance(parameters, Mapping) else parameters:
             if name not in what.parameters:
-                raise ValueError(f"parameter {name!r} is not open in the plant; list it in Plant(parameters=[...])")
+                raise ValueError(f"parameter {name!r} is not open in the plant; list the parameter in Plant(parameters=[...])")
         return PlantSource(what, method, lanes, threads)
     if isinstance(what, Model):
         what = equations.compile(what, lanes=lanes, threads=1 if threads is None else threads, parameters=list(parameters))
     elif not isinstance(what, Dynamics):
         kind = type(what).__name__
-        raise TypeError(f"worlds are of type {kind}; give a Model, a compiled model, a Plant or a Scenario")
+        raise TypeError(f"worlds are of type {kind}; pass a Model, a compiled model, a Plant or a Scenario")
     elif lanes is not None or threads is not None:
         raise ValueError(
-            "lanes and threads apply only to models and plants; set those of a compiled model with hm.compile(model, lanes=8)"
+            "lanes and threads apply only to models and plants; for a compiled model, use hm.compile(model, lanes=8)"
         )
     return Mechanism(what, method, inputs)
 
@@ -82,7 +82,7 @@ def simulation_of(
         )
     for name, given in (("sensors", sensors), ("controller", controller)):
         if given and not isinstance(what, Plant):
-            raise ValueError(f"{name} applies only to a plant; build one with hm.Plant(model=..., components=...)")
+            raise ValueError(f"{name} applies only to a plant; build a plant with hm.Plant(model=..., components=...)")
     if controller is not None and not isinstance(controller, TracedBlock):
         raise TypeError(f"controller is {controller!r}, must be a TracedBlock; write the controller in NumPy operations")
     if controller is None and not sensors and not (isinstance(what, Plant) and _opens(what)):

@@ -41,7 +41,7 @@ class Mechanism(Source):
         for name in given:
             if name not in self.places:
                 if name in FLOW:
-                    raise KeyError(f"input {name!r} was not compiled; list it in Worlds(..., inputs=[{name!r}])")
+                    raise KeyError(f"input {name!r} was not compiled; list the input in Worlds(..., inputs=[{name!r}])")
                 raise KeyError(f"unknown input {name!r}{nearest(name, self.places)}")
         return given
 

@@ -70,7 +70,7 @@ class PlantSource(Source):
         if not isinstance(inputs, Mapping):
             x = inputs if hasattr(inputs, "shape") else np.asarray(inputs, dtype=float)
             if x.ndim < 1 or x.shape[-1] != len(self.commands):
-                raise ValueError(f"commands must have shape (..., {len(self.commands)}), got {x.shape}; or give a mapping")
+                raise ValueError(f"commands must have shape (..., {len(self.commands)}), got {x.shape}; or pass a mapping")
             return {name: x[..., k] for k, name in enumerate(self.commands)}
         for name in inputs:
             if name not in self.places:

@@ -77,7 +77,7 @@ def rollout(
         given = inputs if isinstance(inputs, Mapping) else {"tau": inputs}
         options["inputs"] = [name for name in FLOW if name in given]
     elif not isinstance(what, Plant):
-        raise TypeError(f"rollout received a {type(what).__name__}; give a compiled model, hm.compile(model), or a Plant")
+        raise TypeError(f"rollout received a {type(what).__name__}; pass a compiled model, hm.compile(model), or a Plant")
     elif memory is not None and controller is None:
         raise ValueError("memory applies only with a controller; add a controller or omit memory")
     model, source = what.model, source_of(what, chosen, options.get("inputs", ()), (), lanes, threads)
@@ -109,7 +109,7 @@ def _opened(source: Source, given: Mapping[str, Any], where: str) -> dict[str, t
     for name, value in given.items():
         if name not in source.opened:
             raise KeyError(
-                f"unknown open parameter {name!r}{nearest(name, source.opened)}; list it in {where}(parameters=[...])"
+                f"unknown open parameter {name!r}{nearest(name, source.opened)}; list this name in {where}(parameters=[...])"
             )
         x, shape = as_array(value, name), source.opened[name].shape
         if x.shape[x.ndim - len(shape) :] != shape:

@@ -88,7 +88,7 @@ class Samples(Quantities):
     def of(self, name: str) -> Array:
         """Return the samples of a quantity, shape (worlds, n)."""
         if name not in self._rows:
-            raise KeyError(f"quantity {name!r} was not sampled; add it to watch=[...]")
+            raise KeyError(f"quantity {name!r} was not sampled; add the quantity to watch=[...]")
         return np.concatenate(self._rows[name], axis=1)
 
     def judge(self, checks: Iterable[Check]) -> list[list[CheckResult]]:

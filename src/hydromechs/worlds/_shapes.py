@@ -25,7 +25,7 @@ def batch_of(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
         raise ValueError(
-            f"batch shapes are incompatible: {listed}; give all arrays the same leading dimensions, or none"
+            f"batch shapes are incompatible: {listed}; use the same leading dimensions for all arrays, or none"
         ) from None
 
 
@@ -55,7 +55,7 @@ def check_quaternions(model: Model, q: np.ndarray) -> None:
                     world = f" of world {where}" if where else ""
                     raise ValueError(
                         f"q[..., {at}:{at + 4}], the quaternion of body {body.name!r}{world}, has norm {length[where]:.6g}; "
-                        "give a unit quaternion (w, x, y, z)"
+                        "set a unit quaternion (w, x, y, z)"
                     )
 
 
@@ -67,13 +67,15 @@ def leading(x: np.ndarray, name: str, shape: tuple[int, ...], batch: tuple[int, 
     lead = x.shape[: x.ndim - n]
     if len(lead) == len(batch) + 1:
         if lead[-1] != steps:
-            raise ValueError(f"{name} of shape {x.shape} has {lead[-1]} rows for {steps} steps; give one row per step")
+            raise ValueError(f"{name} of shape {x.shape} has {lead[-1]} rows for {steps} steps; use one row per step")
         return lead[:-1]
     if len(lead) > len(batch) + 1:
-        raise ValueError(f"{name} of shape {x.shape} has too many dimensions for the batch {batch} and the steps; remove some")
+        raise ValueError(
+            f"{name} of shape {x.shape} has too many dimensions for the batch {batch} and the steps; remove dimensions"
+        )
     if lead and batch and steps > 1 and lead == (steps,) and lead != batch[-1:]:
         raise ValueError(
-            f"{name} of shape {x.shape} has one row per step but not the batch {batch}; give it the shape "
+            f"{name} of shape {x.shape} has one row per step but not the batch {batch}; use the shape "
             f"{(*[1] * len(batch), *x.shape)} for the same rows in all worlds"
         )
     return lead

@@ -391,7 +391,7 @@ class Worlds:
         for name in given:
             if name not in self.source.opened:
                 raise KeyError(
-                    f"unknown open parameter {name!r}{nearest(name, self.source.opened)}; list it in parameters=[...]"
+                    f"unknown open parameter {name!r}{nearest(name, self.source.opened)}; list this name in parameters=[...]"
                 )
         everyone = np.arange(self.worlds)
         for name, place in self.source.opened.items():
@@ -473,7 +473,7 @@ class Worlds:
             progress: Function called regularly with the current time [s].
         """
         if until is None and self.scenario is None:
-            raise ValueError("until is missing, and a plant has no duration; give until")
+            raise ValueError("a plant has no duration; set the final time `until`")
         until = positive(self.scenario.duration if until is None and self.scenario else until, "until")
         self._plant_run("run").run(until, self.record, self._sampled, progress)
 
@@ -531,7 +531,7 @@ class Worlds:
             lead = leading(x, name, shape, (self.worlds,), steps)
             if lead not in ((), (1,), (self.worlds,)):
                 raise ValueError(
-                    f"{name} of shape {x.shape} has rows for {lead[0]} worlds; give rows for {self.worlds} worlds, or one row"
+                    f"{name} of shape {x.shape} has rows for {lead[0]} worlds; use rows for {self.worlds} worlds, or one row"
                 )
             if x.ndim == len(lead) + 1 + len(shape):
                 driven[name] = x if lead == (1,) else x.reshape(self.worlds, steps, *shape)
@@ -552,7 +552,7 @@ def check_record(steps: int, record: int) -> None:
     """Raise `ValueError` if the last step would not be recorded."""
     if steps % record:
         least = -(-steps // record) * record
-        words = f"steps is {steps}, must be a multiple of record ({record}), so that the end is recorded"
+        words = f"steps is {steps}, must be a multiple of record ({record}), so that the final state is recorded"
         raise ValueError(f"{words}; take {least} steps or change record")
 
 

@@ -59,7 +59,7 @@ class CoefficientMap(DragElement):
         if table.shape != shape:
             raise ValueError(
                 f"drag.coefficients must have the shape {shape}: a row for each of {shape[0]} angles of attack, with six "
-                f"numbers for each of {shape[1]} angles of sideslip; it has {table.shape}"
+                f"numbers for each of {shape[1]} angles of sideslip; the shape is {table.shape}"
             )
         object.__setattr__(self, "coefficients", tuple(tuple(map(tuple, row)) for row in table.tolist()))
 

@@ -34,7 +34,7 @@ class DragElement:
     def wrench(self, V_r: Array, density: Scalar) -> Array:
         """Return the wrench (6,) about the body origin for V_r (6,) relative to water with a density [kg/m³], in body axes."""
         if type(self).numbers is DragElement.numbers:
-            raise NotImplementedError(f"{type(self).__name__} has no method wrench(V_r, density); define it")
+            raise NotImplementedError(f"{type(self).__name__} has no method wrench(V_r, density); define this method")
         return self.numbers(density).wrench(V_r)
 
     def numbers(self, density: Scalar) -> Any:
@@ -50,7 +50,7 @@ class DragElement:
         The force f = −k |a V_r| a V_r opposes the velocity a V_r of a point or strip along some directions, the rows of a.
         Its matrix D = k |a V_r| aᵀ a is symmetric and positive semidefinite. The arguments are those of `wrench`.
         """
-        raise UnsupportedFeature(f"{self!r} has no method matrix(V_r, density); define the method, or use damping_force")
+        raise UnsupportedFeature(f"{self!r} has no method matrix(V_r, density); define this method, or use damping_force")
 
     @property
     def center(self) -> Array | None:
@@ -155,7 +155,9 @@ class Damping(DragElement):
         if not is_finite(values):
             yield unfit(label, "coupled", values, "must be finite")
         for term in sorted(term for term, n in Counter(term for term, _ in self.coupled).items() if n > 1):
-            yield Fault(("coupled",), f"{label}.coupled has the term {term!r} twice; give their sum once")
+            yield Fault(
+                ("coupled",), f"{label}.coupled has the term {term!r} twice; keep one term with the sum of the coefficients"
+            )
 
 
 class Coefficients(NamedTuple):

@@ -185,13 +185,16 @@ class Joint(abc.ABC):
         elif self.adds and self.nq != self.nv:
             yield (), f"{where}: {many}; define the chart methods retract, chart_rate and difference"
         if self.limits is not None and not self.nq == self.nv == 1:
-            yield ("limits",), f"joint limits are {plain(self.limits)}, but the joint has {self.nq} coordinates; remove them"
+            yield (
+                ("limits",),
+                f"joint limits are {plain(self.limits)}, but the joint has {self.nq} coordinates; remove the limits",
+            )
         else:
             yield from limit_problems(self)
         if self.quaternion is not None:
             length = float(np.linalg.norm(self.initial_q[self.quaternion : self.quaternion + 4]))
             if not abs(length - 1.0) <= UNIT_TOLERANCE:
-                yield ("position",), f"the quaternion in its position has norm {length:.9g}, must be a unit quaternion"
+                yield ("position",), f"the quaternion in the position has norm {length:.9g}, must be a unit quaternion"
 
     def disagreements(self) -> Iterator[str]:
         """Yield inconsistencies of pose, subspace, derivative and chart, given valid data."""
