@@ -48,7 +48,7 @@ def dry_faults(model: Model) -> list[Fault]:
     out: list[Fault] = []
     for q in _configurations(model).values():
         for fault in _motions_without_inertia(model, inertia, q):
-            text = f"{fault.text}; its added mass acts only under water, and there is a free surface"
+            text = f"{fault.text}; with a free surface, the added mass vanishes out of the water"
             out.append(Fault(fault.path, text))
             i = fault.path[1]
             inertia[i] = inertia[i] + np.eye(6)  # reported once

@@ -85,7 +85,7 @@ class Plant:
         _ = self._open_values  # a KeyError that lists the known names
         if "world.gravity" in named and self.environment.waves:
             raise ValueError(
-                "parameter 'world.gravity' cannot stay open with waves, whose lengths depend on it; set gravity in the model, or "
+                "parameter 'world.gravity' cannot stay open with waves, whose lengths depend on it; set it in the model, or "
                 "remove the waves"
             )
         shaping = [name for name in named if self._shapes_wet_part(name)]
