@@ -285,9 +285,7 @@ def _servos(model: Model, driven: set[str], limits: dict[str, float], notes: lis
         numbers = {"stiffness": _rounded(stiffness), "damping": _rounded(2.0 * np.sqrt(stiffness * inertia))}
         servos.append(drives.Servo(joint=name, limit=limits.get(name, np.inf), **numbers))
     limited = "; limits of torque from the robot file" if any(np.isfinite(servo.limit) for servo in servos) else ""
-    stiff = (
-        f"servos of at least {SERVO:g} rad/s that deflect by at most {SAG:g} rad or {SAG_SLIDE:g} m under weight and buoyancy"
-    )
+    stiff = f"servos of at least {SERVO:g} rad/s that sag at most {SAG:g} rad or {SAG_SLIDE:g} m under weight and buoyancy"
     notes.append(f"drives: {stiff}, with critical damping{limited}")
     return servos
 

@@ -216,7 +216,7 @@ def test_info_with_water_lists_guesses_and_warns(run, tmp_path):
     words = " ".join(run("info", tmp_path / "dry.yaml")[1].split())
     assert (
         words.count("warning") == 1
-        and "warning: dry: no hydrodynamics on hull; hm.add_water adds it to bodies with shapes" in words
+        and "warning: dry: no hydrodynamics on hull; estimate hydrodynamics from shapes with hm.add_water" in words
     )
     status, out, err = run("info", tmp_path / "dry.yaml", "--water")
     assert status == 0, err

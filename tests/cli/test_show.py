@@ -121,7 +121,7 @@ def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
         (("picture", "held_load", "--out", "c.jpg"), "--out c.jpg is not a PNG file; use the suffix .png"),
         (("view", "held_load", "--port", 99999), "port 99999 is outside 1 to 65535"),
         (("replay", "RUN", "--video", "a.gif", "--speed", "nan"), "--speed nan is not finite and > 0"),
-        (("replay", "RUN", "--html", "."), "--html . is a folder; give the name of a file"),
+        (("replay", "RUN", "--html", "."), "--html . is a folder; set the name of a file"),
         (("replay", "RUN", "--html", "mission.yaml"), "mission.yaml has the suffix '.yaml'; use the suffix .html"),
         (("replay", "RUN", "--html", "b.html", "--speed", 4, "--camera", "x"), "--speed, --camera"),
         (("compare", "RUN", "RUN", "--tolerance", -1), "--tolerance -1 must be a number of at least 0"),

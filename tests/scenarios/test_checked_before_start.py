@@ -75,7 +75,7 @@ def test_checks_have_different_names(folder):
             "height: 5, period: 2",
             "environment.waves.0: wave.height is 5 m, but a wave of 2 s breaks above",
         ),
-        ("arm: 0.5", "arm: 2", "models.0: joint 'arm' starts at 2, but its stops allow -1.5 to 1.5"),
+        ("arm: 0.5", "arm: 2", "models.0: joint 'arm' starts at 2, but the stops allow -1.5 to 1.5"),
         ("position: [0, 0, 5], joints", "position: [0, 0, 25], joints", "models.0 starts 5.15 m inside"),
         ("duration: 0.2", "duration: 1.0e+300", "record is 0.1 s, so a run of 1e+300 s has more than 1e+09 samples"),
         ("step: 0.01", "step: 1.0e-300", "step is 1e-300 s, so a run of 0.2 s has more than 1e+12 steps"),
@@ -94,7 +94,7 @@ def test_a_joint_without_stops_may_start_anywhere(folder):
 
 
 @pytest.mark.parametrize(
-    ("target", "slip"), [("40", "enter 40° as 0.6981 rad, or set 'stops: none'"), ("200", "keep it within")]
+    ("target", "slip"), [("40", "write 40° as 0.6981 rad, or define other stops"), ("200", "keep it within")]
 )
 def test_check_rejects_targets_beyond_the_stops(run_check, target, slip):
     """Degrees, where radians are meant, are named; without stops, any target is fine."""
@@ -105,7 +105,7 @@ def test_check_rejects_targets_beyond_the_stops(run_check, target, slip):
     moved = moved.replace("TARGET", target) + "joints: {arm: {drive: {type: servo, stiffness: 40, damping: 4, limit: 30}}}\n"
     status, err = run_check(moved)
     assert status == 1
-    assert f"waypoint 1 moves joint 'arm' to {target} rad, outside its stops [-1.5, 1.5] rad; {slip}" in err
+    assert f"waypoint 1 moves joint 'arm' to {target} rad, outside the stops of the joint [-1.5, 1.5] rad; {slip}" in err
     assert run_check(moved.replace("arm: {drive", "arm: {stops: none, drive"))[0] == 0
 
 

@@ -95,7 +95,7 @@ def test_batches_that_do_not_fit():
 @pytest.mark.parametrize(
     ("action", "words"),
     [
-        (None, r"act returned None, must return an Action\(...\)"),
+        (None, r"act returned None, but must return an Action\(...\)"),
         (Action(forces=Wrench(0, np.zeros(6))), "with forces Wrench.*must be a list of wrenches, such as frame.force"),
         (Action(forces=[np.zeros(6)]), "with forces .*must be a list of wrenches"),
         (Action(forces=[Wrench(9, np.zeros(6))]), "with a wrench on body 9, must be the index of a body, 0 to 1"),

@@ -251,7 +251,7 @@ def test_what_act_returns_is_checked():
 
     model = hm.load("puma560")
     for action, words in (
-        (None, "act returned None, must return an Action"),
+        (None, "act returned None, but must return an Action"),
         (hm.Action(rates={"x": 1.0}), "act returned rates of \\['x'\\]"),
         (hm.Action(record={"y": 1.0}), "act records \\['y'\\]"),
         (hm.Action(energy=2.0), "stores energy, but the Action has no power"),

@@ -337,9 +337,11 @@ def test_warnings_of_a_naval_architect():
 
 def test_a_dry_vehicle_is_called_dry():
     dry = two_bodies()
-    assert hm.hydrostatics(dry).warnings == ("dry: no hydrodynamics on hull, arm; hm.add_water adds it to bodies with shapes",)
+    assert hm.hydrostatics(dry).warnings == (
+        "dry: no hydrodynamics on hull, arm; estimate hydrodynamics from shapes with hm.add_water",
+    )
     assert hm.hydrostatics(dry, bodies=[0]).warnings == (
-        "dry: no hydrodynamics on hull; hm.add_water adds it to bodies with shapes",
+        "dry: no hydrodynamics on hull; estimate hydrodynamics from shapes with hm.add_water",
     )
     assert not any(w.startswith("dry") for w in hm.hydrostatics(hm.add_water(dry).model).warnings)
 

@@ -78,9 +78,7 @@ def imported(reference: str, folder: Path | None, functions: bool = False) -> An
     target: Any = getattr(found, name, None)
     if not (isinstance(target, type) or (functions and callable(target))):
         own = [n for n, x in vars(found).items() if isinstance(x, type) and x.__module__ == found.__name__]
-        raise ValueError(
-            f"{module!r} has no class {name!r}{suggestion(name, own)}; the classes of the module are {', '.join(own) or 'none'}"
-        )
+        raise ValueError(f"{module!r} has no class {name!r}{suggestion(name, own)}; its classes are {', '.join(own) or 'none'}")
     return target
 
 

@@ -128,7 +128,7 @@ def value(thing: Any, path: str) -> Array:
     """Return the number or array of numbers at a path, shape () for one number; raise `KeyError` for any other object."""
     found = part(thing, path)
     if found is None:
-        raise KeyError(f"{path!r} has no value; set a number first")
+        raise KeyError(f"{path!r} is not set; set it to a number first")
     if not _is_numeric(found):
         parts = ", ".join(_shown(_steps(found)))
         raise KeyError(
@@ -325,7 +325,7 @@ def _rest(thing: Any, at: Keys, rest: str, path: str) -> list[Keys]:
         return [(*at, rest)]  # a new name in a mapping that accepts any name
     step, before = rest.partition(".")[0], path[: len(path) - len(rest) - 1]
     if thing is None or thing == ():
-        raise KeyError(f"{path!r}: {before} has no value; set a value first")
+        raise KeyError(f"{path!r}: {before} is not set; set it first")
     if not steps:
         raise KeyError(f"{path!r}: {before} is {thing!r}, which has no parts; remove .{rest}")
     raise KeyError(f"{path!r}: {before} has no {step!r}{nearest(step, _shown(steps))}")

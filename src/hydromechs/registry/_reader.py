@@ -44,7 +44,7 @@ class _Broken:
 
 BROKEN: Any = _Broken()
 """Placeholder for an unreadable value, so that the rest of the file is still read and checked."""
-PLAIN = {str: "text; put the text in quotes", bool: "true or false", int: "an integer"}
+PLAIN = {str: "text; put it in quotes", bool: "true or false", int: "an integer"}
 """Types of single values, with their descriptions in messages."""
 NUMBERS = {int, float}
 """Number types in plain data; a Boolean is not a number."""
@@ -159,7 +159,7 @@ class Reader:
             missing = [name for name in missing if repr(name) not in meant]
             hint, remedy = meant or suggestion(key, keys), f"use the keys {', '.join(keys)}"
             if renames:
-                hint, remedy = "", f"remove this key, because the key {part_name!r} before the mapping is the name"
+                hint, remedy = "", f"remove it, because the key {part_name!r} before the mapping is the name"
             words = f"{self._inside(path)}unknown key {key!r} with the value {show(data[key])}{hint}"
             self.add((*path, key), words, data[key], remedy=remedy)
             if meant:

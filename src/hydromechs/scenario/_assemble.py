@@ -273,11 +273,11 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
                 text = f"{key}.{name} is {shown}, must be finite"
             elif own and len(row) != (joint.nq if key == "joints" else joint.nv):
                 n = joint.nq if key == "joints" else joint.nv
-                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; set {n} numbers"
+                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; give {n} numbers"
             elif own:
                 continue
             elif isinstance(value, tuple) is not ball or (ball and len(row) != size):
-                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; set {must if ball else 'a number'}"
+                text = f"{key}.{name} is {shown}, but {name!r} is a {joint.kind} joint; give {must if ball else 'a number'}"
             elif ball and key == "joints" and not abs(np.linalg.norm(row) - 1.0) < UNIT_TOLERANCE:
                 text = f"{key}.{name} has norm {np.linalg.norm(row):.9g}, must be a unit quaternion (w, x, y, z)"
             else:
