@@ -248,7 +248,7 @@ def test_ball_joints_steer_back_to_the_line(scenarios, programs):
             "dante_step",
             {"gait": SupportGait(turn_deg=20)},
             ValueError,
-            "turns by 20 degrees per step, but joint 'inner.2' only by 11.5",
+            "turns by 20 degrees per step, but joint 'inner.2' turns by at most 11.5",
         ),
         ("dante_step", {"gait": "trot"}, ValueError, "gait is 'trot', must be a SupportGait"),
         ("dante_step", {"evenness": -1}, ValueError, "evenness is -1, must"),
