@@ -392,7 +392,7 @@ def test_drag_without_buoyancy_gets_its_volume_and_keeps_the_rest():
     assert (hydro.drag, hydro.added_mass) == (split.drag, split.added_mass)
     assert {g.quantity for g in report.estimates} == {"volume", "centre of buoyancy"} and not report.kept
     assert not any("no buoyancy" in text for text in hm.hydrostatics(wet).warnings)
-    assert report.notes == ("body 'hull' had no volume, which is now estimated; its added mass and drag are kept",)
+    assert report.notes == ("body 'hull' had no volume, which is now estimated; added mass and drag are unchanged",)
 
 
 def test_a_hull_that_keeps_its_drag_is_noted_if_it_has_no_added_mass():

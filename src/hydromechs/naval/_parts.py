@@ -28,7 +28,7 @@ def configuration(where: str, model: Model, q: Array | None) -> Array:
         raise ValueError(f"{where}: q has shape {out.shape}, must be ({model.nq},) for {model.name}")
     if not np.isfinite(out).all():
         k = int(np.flatnonzero(~np.isfinite(out))[0])
-        raise ValueError(f"{where}: q has the value {out[k]} at index {k}, must contain finite numbers")
+        raise ValueError(f"{where}: q is {out[k]} at index {k}, must contain finite numbers")
     return out
 
 
