@@ -305,7 +305,7 @@ def test_recording_as_a_table():
 def test_a_missing_package_is_named_with_its_extra(module, extra, call, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     model = TestCasadi.MODEL
-    with pytest.raises(ModuleNotFoundError, match=rf"needs {module}.*pip install 'hydromechs\[{extra}\]'"):
+    with pytest.raises(ModuleNotFoundError, match=rf"requires {module}.*pip install 'hydromechs\[{extra}\]'"):
         call(model, *model.neutral())
 
 

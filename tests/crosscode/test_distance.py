@@ -27,9 +27,10 @@ SMALL = 1e-6
 
 
 def poses():
-    """Axes and origins of random poses in which about half of the pairs overlap."""
-    R = np.stack([matrix_from_rpy(rpy) for rpy in RNG.uniform(-np.pi, np.pi, size=(COUNT, 3))])
-    return R, 0.25 * RNG.normal(size=(COUNT, 3))
+    """Axes and origins of random poses in which about half of the pairs overlap; the same for each pair of shapes."""
+    rng = np.random.default_rng(3)
+    R = np.stack([matrix_from_rpy(rpy) for rpy in rng.uniform(-np.pi, np.pi, size=(COUNT, 3))])
+    return R, 0.25 * rng.normal(size=(COUNT, 3))
 
 
 def solve(a, b, R, p):
@@ -79,7 +80,8 @@ def by_coal(coal, a, b, R, p):
 def test_against_coal(a, b):
     """1e-9 m for polytopes. For smooth shapes 1e-7 m, unless coal's distance is below a proven lower bound.
 
-    The nearest points bound the distance from above, and the supports along any normal from below.
+    The nearest points bound the distance from above, and the supports along any normal from below. In one of several
+    thousand poses, an ellipsoid and a shape with edges are up to 2e-7 m apart from the lower bound.
     """
     R, p = poses()
     d, n, x, y = solve(a, b, R, p)

@@ -403,7 +403,7 @@ def test_only_the_browser_of_the_pilot_draws_the_picture(station):
     """A guest whose view is older is not asked; what it sends is rejected."""
     with Tab(station) as pilot, Tab(station) as guest, OnBoard(guest, png((1280, 720))) as other:
         pilot.say(type="picture")
-        assert "open it" in pilot.hear("picture")["problem"] and other.asked == 0
+        assert "show it first" in pilot.hear("picture")["problem"] and other.asked == 0
         with OnBoard(pilot, png((1280, 720))) as own:
             pilot.say(type="picture")
             assert Path(pilot.hear("picture")["file"]).read_bytes()[:4] == b"\x89PNG"

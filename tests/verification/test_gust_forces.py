@@ -42,7 +42,7 @@ def test_acceleration_of_the_displaced_water_is_a_cause_of_its_own(recording):
 
 def test_reports_show_it_under_its_own_name(recording):
     assert any("fluid acceleration" in p.series for p in plot_groups(recording)["forces"].panels)
-    assert "displaced water" in recording.force_fluid_acceleration.attrs["long_name"]
+    assert "Froude-Krylov" in recording.force_fluid_acceleration.attrs["long_name"]
 
 
 def test_still_water_has_no_such_force():

@@ -161,7 +161,7 @@ def test_traced_equals_floats():
             r"forces\[1\] is -1 N after 0 N.*reverse the frame of the thruster",
         ),
         (lambda: ForceCurve(commands=(0, 1), forces=(0,), unit="N"), "2 commands and 1 forces"),
-        (lambda: ForceCurve(commands=(0, np.inf), forces=(0, 1), unit="N"), "commands holds inf, must be finite"),
+        (lambda: ForceCurve(commands=(0, np.inf), forces=(0, 1), unit="N"), "commands contains inf, must be finite"),
         (lambda: linear_curve(10, -5), "reverse -5 N, must be finite, at least 0"),
         (lambda: linear_curve(10, 5, dead_band=1), "dead_band is 1, must be at least 0 and below 1"),
         (lambda: thruster(time_constant=-0.1), "Thruster.time_constant is -0.1, must be finite and at least 0"),

@@ -149,5 +149,5 @@ def test_ball_joints_alone_can_have_springs():
     inertia = hm.Inertia(mass=1.0, tensor=(1.0, 1.0, 1.0, 0, 0, 0))
     with pytest.raises(hm.ModelError, match="stiffness"):
         hm.Model(name="m", bodies=[hm.Body(name="b", joint=hm.joints.Ball(stiffness=(1.0, -1.0, 0.0)), inertia=inertia)])
-    with pytest.raises(ValueError, match="joint 'module2': not a ball joint"):
+    with pytest.raises(ValueError, match="joint 'module2': the model has no stiffness for this joint; set stiffness"):
         hm.Simulation(library.snake(3), components=[JointSpring(joints=("module2",))])

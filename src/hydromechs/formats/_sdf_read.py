@@ -424,12 +424,10 @@ class _Sdf:
         rest: dict[str, Any] = {"placement": placement, "axis": axes[0], **self._one(edge, elements[0], name)}
         pitch = self._pitch(edge) if edge.kind == "screw" else 0.0
         low, high = rest.get("limits", (-math.inf, math.inf))
-        if low == high and edge.kind == "prismatic":
-            return locked_joint(placement, axes[0], slide=low)
         if low == high:
-            return locked_joint(placement, axes[0], angle=low, slide=pitch * low / math.tau)
-        if edge.kind == "screw":
-            rest["pitch"] = pitch
+            turned = {"slide": low} if edge.kind == "prismatic" else {"angle": low, "slide": pitch * low / math.tau}
+            return locked_joint(placement, axes[0], **turned)
+        rest |= {"pitch": pitch} if edge.kind == "screw" else {}
         return JOINTS[edge.kind](**rest)
 
     def _heavy(self, name: str) -> bool:
