@@ -433,8 +433,7 @@ class _Sdf:
     def _heavy(self, name: str) -> bool:
         """True if a link, or a link fixed to it directly or indirectly, has mass."""
         waiting = [name]
-        while waiting:
-            link = waiting.pop()
+        for link in waiting:
             inertial = self.links[link][1].first("inertial")
             if inertial is None or self.findings.child_number(inertial, "mass", f"link {link!r}", 1.0) > 0.0:
                 return True
