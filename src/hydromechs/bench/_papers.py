@@ -211,7 +211,7 @@ def operations(lift: Lift) -> dict[str, int]:
 
 
 def plot_lift(report: dict[str, Any], path: Path) -> None:
-    """Plot Fig. 14: error over computing time of the serial methods."""
+    """Plot Fig. 14: error against computing time of the serial methods."""
     from hydromechs.viewer import figure
 
     with figure(path, height=4.0, width=6.0) as fig:

@@ -105,7 +105,7 @@ def papers(
     picture: Annotated[
         Path | None,
         typer.Option(
-            help="File for a plot of error over computing time of the lifting experiment (Fig. 14), such as lift.png."
+            help="File for a plot of error against computing time of the lifting experiment (Fig. 14), such as lift.png."
         ),
     ] = None,
     as_json: JSON = False,

@@ -206,7 +206,7 @@ def picture(
     at: Annotated[
         list[float] | None,
         typer.Option(
-            help="Time in the run [s]; repeat it to show several times in one picture. Defaults to the end of the run."
+            help="Time in the run [s]; repeat the option for several instants in one picture. Defaults to the end of the run."
         ),
     ] = None,
     azimuth: AZIMUTH = -38.0,

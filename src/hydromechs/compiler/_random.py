@@ -269,7 +269,7 @@ static double hm_sum(double a, double b) { volatile double y = a; return y + b; 
 static int hm_zeros(unsigned long long x) { int n = 0; while (!(x >> 63)) { x <<= 1; ++n; } return n; }
 #define HM_ZEROS(x) hm_zeros(x)
 """
-"""Sums that no C compiler fuses with a product, independent of its options."""
+"""Sums that no C compiler fuses with a product, regardless of its options."""
 NORMAL = """{device} double hm_normal(unsigned long long bits)
 {{
     const unsigned long long magnitude = (bits & 0x7FFFFFFFFFFFFFFFull) | 1ull;

@@ -72,7 +72,7 @@ def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tup
     """Return the roots of the trees that hold the load, each with its grips; the load is a free body without children."""
     if model.parent[load] >= 0 or model.free_rows[load] != (0, 1, 2, 3, 4, 5) or load in model.parent:
         raise ValueError(
-            f"load {model.body_names[load]!r} must be a single free body; for loads with joints, use the general solution"
+            f"load {model.body_names[load]!r} must be a single free body; for loads with joints, use a simulation with grasps"
         )
     out: dict[int, list] = {}
     for holding in holdings:

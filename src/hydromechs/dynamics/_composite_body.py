@@ -108,7 +108,7 @@ def pass_axis_masses(model: Model, paths: Sequence[Path], inertias: list[BodyIne
 
 
 def composite_inertias(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) -> list[BodyInertia]:
-    """Return K_i of each body and all bodies that it carries; the arguments are those of `mass_matrix`."""
+    """Return the composite inertia K_i of each body with all bodies that it carries; arguments as in `mass_matrix`."""
     K = pass_axis_masses(model, kin.paths, body_inertias(model, inertia))
     for i in reversed(range(model.nb)):
         parent, path, own = model.parent[i], kin.paths[i], K[i]

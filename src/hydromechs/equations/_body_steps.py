@@ -199,7 +199,7 @@ class JointSteps:
 
 
 def after_program(alike: Alike, world: World, flow: Flow, after: After, *, moving: bool) -> Program:
-    """Return the program for the quantities `after` of one body.
+    """Return the program that computes the quantities in `after` for one body.
 
     Inputs are the parameters, V, a_f − g, axes and origin, a', velocity, acceleration and gradient of the water, and totals.
     Results are rows and totals. `moving` is true if the velocity of the water is an input.

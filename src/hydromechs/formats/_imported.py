@@ -184,7 +184,7 @@ def _still(model: Model) -> list[str]:
     if model.nv:
         return []
     why = "no link has a mass; add <inertial>" if not mass else "all links are fixed; use base='free' for a free root"
-    return [f"nothing moves: the model has 0 degrees of freedom and {mass:g} kg; {why}"]
+    return [f"nothing moves: the model has 0 degrees of freedom and a mass of {mass:g} kg; {why}"]
 
 
 def _float(text: str) -> float:

@@ -80,8 +80,8 @@ class ModelKeys(Checked):
     """Initial joint positions, keyed by name of the body that the joint carries: a number [rad or m], or {rpy_deg: [...]}
     or {quaternion: [...]} for a ball joint; body.2 is the second part of a composite joint."""
     joint_velocities: Mapping[str, Any] = field(default_factory=dict)
-    """Initial joint velocities, keyed by name of the body that the joint carries: a number [rad/s or m/s], or 3 for a ball
-    joint, in body axes [rad/s]."""
+    """Initial joint velocities, keyed by the name of the carried body: a number [rad/s or m/s], or three numbers for a
+    ball joint, in body axes [rad/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)

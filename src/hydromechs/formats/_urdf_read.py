@@ -165,7 +165,7 @@ class _Urdf:
         if base == "world":
             element = self.links["world"]
             for child in element.all("inertial", "visual", "collision"):
-                f.left_out(child, "link 'world'", f"<{child.tag}>", "the world has no mass")
+                f.left_out(child, "link 'world'", f"<{child.tag}>", "a model has no mass and no shapes fixed to the world")
             return links
         wanted = options.base
         if wanted == "auto":

@@ -115,7 +115,10 @@ class _Parser:
         self._refuse(self.expat.CurrentLineNumber, f"the file declares a document type, {name!r}, not supported; {remedy}")
 
     def _entity(self, name: str, *_: object) -> None:
-        self._refuse(self.expat.CurrentLineNumber, f"the file declares the entity {name!r}; write its contents in full")
+        self._refuse(
+            self.expat.CurrentLineNumber,
+            f"the file declares the entity {name!r}, not supported; write its contents where it is used",
+        )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         line = self.expat.CurrentLineNumber

@@ -271,7 +271,7 @@ def _strips(cells: tuple[HullCell, ...], center: np.ndarray, k: float) -> list[_
 
 
 def _strip(cells: Sequence[HullCell]) -> tuple[_Strip | None, float]:
-    """Return the strip formed by cells, or None if its axes are undefined; and the length of a line with the largest moment."""
+    """Return the strip formed by cells, or None if its axes are undefined; and the length of a line of equal moment."""
     share = sum(cell.weight for cell in cells)
     places = [np.array(cell.origin.xyz) for cell in cells]
     center = np.asarray(sum(cell.weight / share * p for cell, p in zip(cells, places, strict=True)))

@@ -115,6 +115,6 @@ def named(*vectors: str) -> tuple[str, ...]:
 
 
 def drawn(random: Sequence[np.random.Generator], low: Any, high: Any, size: int) -> Array:
-    """Return uniform numbers between `low` and `high`, one row per generator, shape (len(random), size)."""
+    """Return uniformly distributed numbers between `low` and `high`, one row per generator, shape (len(random), size)."""
     unit = np.array([g.random(size) for g in random]).reshape(len(random), size)
     return np.asarray(low) + (np.asarray(high) - np.asarray(low)) * unit

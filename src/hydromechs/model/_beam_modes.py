@@ -42,7 +42,7 @@ class BeamShape(NamedTuple):
 def bending_shapes(
     n: int, length: float, mass: Callable[[Array], Array], stiffness: Callable[[Array], Array], tip_mass: float
 ) -> list[BeamShape]:
-    """Return n bending modes for mass per length [kg/m] and stiffness E·I [N·m²] along s, and a tip load [kg]."""
+    """Return n bending modes for mass per length [kg/m] and bending stiffness E·I [N·m²] along s, and a tip mass [kg]."""
     basis = [Polynomial([0.0, 0.0, 1.0]) * _legendre(k) for k in range(n + SPARE)]
     bent, values = (np.array([p(S) for p in row]) for row in ([p.deriv(2) for p in basis], basis))
     tips = np.array([p(1.0) for p in basis])

@@ -224,7 +224,7 @@ class Mobility(Protocol):
 
 
 class Order(enum.IntEnum):
-    """Order of components in a plant. Components of equal rank follow the order of the joints in the model, or of the list."""
+    """Order of components in a plant. Within a rank, they follow the order of their joints, or of the list of components."""
 
     THRUSTER = 0
     DRIVE = 1
@@ -336,7 +336,7 @@ class Component(abc.ABC):
 
     @property
     def external_body(self) -> str | None:
-        """Name of the body on which inputs of the component, set by name, act as a wrench; None by default."""
+        """Name of the body to which the component applies a wrench that callers and events set; None by default."""
         return None
 
     def as_force(self, given: bool) -> Component:

@@ -170,7 +170,9 @@ def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrost
     if arm < TENDER * size:
         out.append(f"barely stable: centres of buoyancy and mass are {1e3 * arm:.2g} mm apart; move floats up or weights down")
     elif h.stability < 0.0:
-        out.append(f"unstable: the centre of buoyancy is {-1e3 * h.stability:.3g} mm below the centre of mass; it capsizes")
+        out.append(
+            f"unstable: the centre of buoyancy is {-1e3 * h.stability:.3g} mm below the centre of mass; the vehicle capsizes"
+        )
     elif h.tilt > OUT_OF_TRIM:
         roll, pitch = (math.degrees(a) + 0.0 for a in h.rest)
         out.append(

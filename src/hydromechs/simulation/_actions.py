@@ -32,7 +32,7 @@ Each: TypeAlias = Callable[..., list[Any]]
 
 
 def each_on(lanes: int) -> Each:
-    """Return `compiler.each` for a number of lanes. With one lane, calls evaluate several points on lanes."""
+    """Return `compiler.each` for a number of worlds per vector. With one world, points are side by side in a vector."""
     return partial(compiler.each, least=0 if lanes == 1 else COPIED)
 
 

@@ -268,7 +268,7 @@ class Plant:
 
     @cached_property
     def first_actions(self) -> tuple[Action, ...]:
-        """Actions of components at the initial state of the model, in still water with rest inputs; used to detect forces."""
+        """Actions of components at the initial state of the model, in still water with inputs at rest values."""
         now = self._first_instant()
         return tuple(self._first_action(c, now) for c in self.components)
 

@@ -90,7 +90,7 @@ class Reduction:
             if self._late(c) and period_of(c.quantity) is not None:
                 raise UnsupportedFeature(
                     f"check {c.name!r}: `mean_of` ends at {c.mean_of[1] if c.mean_of else 0:g} s, after the first sample of "
-                    f"the angle at {c.after:g} s; set `after` to the end of `mean_of`, or keep the samples"
+                    f"the angle at {c.after:g} s; set `after` to the end of `mean_of`, or use `samples=True`"
                 )
         self._vehicles = sorted(vehicles(programs.plant))
         self._now = QuantitiesNow(programs, self._names, signals, self._vehicles)

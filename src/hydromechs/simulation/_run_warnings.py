@@ -46,7 +46,7 @@ SUBCRITICAL: dict[type, float] = {Cylinder: 0.7, Sphere: 0.3}
 """Drag coefficient above which the flow around a shape is subcritical [-], keyed by class of the shape. Beyond the drag
 crisis, cylinders have 0.3 to 0.7 and spheres 0.1 to 0.2."""
 SLOW_FLOW = 0.1
-"""Speed through the water, relative to its maximum, below which angles outside a map are negligible [-]; forces are 1 %."""
+"""Speed through water, relative to its maximum, below which angles outside a map do not matter [-]: forces are below 1 %."""
 
 
 def run_warnings(

@@ -81,7 +81,7 @@ class Fleet:
         return 8.0 * COPIES * sum((*routine.state.values(), *routine.work.values())) + RESULTS
 
     def chunk_size(self) -> int:
-        """Return the number of worlds in a chunk, limited by free memory, as full vectors for all threads if possible."""
+        """Return the number of worlds in a chunk, limited by free memory; if possible, full vectors on all threads."""
         free, target = self._free(), self.campaign.target
         most = MAX_CHUNK[target]
         fitting = most if free is None else int(min(most, SHARE * free // self.world_memory))

@@ -133,7 +133,7 @@ class FrameWalker:
         return np.asarray(self._points + along + c * (r - along) + s * np.cross(a, r))
 
     def legs(self, places: Array) -> Array:
-        """Return flat leg positions [m, rad] for feet in half axes (n, 3) [m]; errors normal to the leg planes remain."""
+        """Return flat leg positions [m, rad] for feet in axes of their half (n, 3) [m]; errors normal to leg planes remain."""
         if not self.swings:
             return np.asarray(((places - self._ends) * self._slides).sum(axis=1))
         a, d = self._axes, self._slides

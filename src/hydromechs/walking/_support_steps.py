@@ -133,7 +133,7 @@ class Steps:
         return np.array([at[self._present.index(k)] if k in self._present else 0.0 for k in (0, 1)])
 
     def flat(self, torso: Array, feet: Array) -> Array:
-        """Return x and y of feet in axes of the first half [m], shape (n, 2), for feet in half axes (n, 3)."""
+        """Return x and y of feet in axes of the first half [m], shape (n, 2), for feet in axes of their half, (n, 3)."""
         return np.where((self.walker.half == 1)[:, None], self.walker.relative(torso).points(feet), feet[:, :2])
 
     def joints(self, home: Array, torso: Array, ahead: Array, feet: Array, z: Scalar, tilt: Array) -> Array:

@@ -41,7 +41,9 @@ class _OfJoint(MovingStep):
                 raise
             remedy = "use NumPy functions, such as np.cos(q[0]), and hydromechs.spatial.where for branches"
             if isinstance(self, OpenStep):
-                remedy += ", also on the fields, which are inputs of the rolled form; or compile with form='specialised'"
+                remedy += (
+                    "; this also applies to fields, which are inputs of the rolled form; or compile with form='specialised'"
+                )
             raise UnsupportedFeature(f"method {name} of joint type {self.joint.kind} cannot be traced: {e}; {remedy}") from e
 
     @property
