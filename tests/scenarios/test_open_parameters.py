@@ -108,7 +108,7 @@ def test_parameters_that_do_not_fit_are_rejected_by_name():
         hm.Simulation(plant, parameters={MASS: [3.0, 4.0]})
     with pytest.raises(ValueError, match="parameter 'hull.inertia.mass' is nan"):
         hm.Simulation(vehicle(), parameters={MASS: np.nan})
-    with pytest.raises(TypeError, match="parameters is given with a Plant"):
+    with pytest.raises(TypeError, match="parameters is given, but the Plant already"):
         hm.Simulation(plant, parameters=[MASS])
 
 

@@ -307,7 +307,7 @@ def test_every_world_starts_at_its_own_rest():
     p = hm.Plant(model=model, components=[drives.Servo(joint="arm", stiffness=50.0, damping=2.0)])
     got = hm.rollout(p, np.array([[0.0], [1.0]]), np.zeros(1), {}, STEP, 50, lanes=1)
     np.testing.assert_allclose(got.q[:, -1], [[0.0], [1.0]], atol=1e-12)
-    with pytest.raises(TypeError, match="seed is given with a Plant"):
+    with pytest.raises(TypeError, match="seed is given, but the Plant already"):
         hm.Simulation(p, seed=5)
     with pytest.raises(ValueError, match="t applies only to a plant"):
         hm.rollout(hm.compile(model), model.initial().q, model.initial().v, np.zeros(1), STEP, 2, t=7.0)

@@ -80,7 +80,7 @@ def test_blocks_that_do_not_fit_a_simulation(options, error, words):
 
 
 def test_blocks_beside_a_scenario():
-    with pytest.raises(TypeError, match="blocks is given with a Scenario"):
+    with pytest.raises(TypeError, match="blocks is given, but the Scenario already"):
         hm.Simulation(hm.load_scenario("sinking_chain"), blocks=[PythonBlock(controller=lambda s: {}, period=0.1)])
 
 

@@ -109,7 +109,7 @@ def test_ready_materials_report_where_they_come_from():
             lambda f: geometry.height_field(heights=np.ones((3, 2)), x=(0, 1, 2, 3), y=(0, 1)),
             "must contain 4 rows",
         ),
-        (lambda f: geometry.height_field(file=f / "h.npy"), "position; .* x"),
+        (lambda f: geometry.height_field(file=f / "h.npy"), "position of the grid; .* x"),
         (lambda f: geometry.height_field(file=f / "h.obj"), "is a mesh; set the spacing"),
         (lambda f: geometry.height_field(file=f / "none.xyz"), "none.xyz' does not exist"),
         (

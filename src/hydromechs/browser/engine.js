@@ -464,8 +464,8 @@ const HydroMechsEngine = (() => {
           if (found.closing[k] && !(Math.max(distance, angle) <= c.tolerance)) {
             const frames = c.between.map(quoted).join(" and ");
             throw new Error(
-              `t = ${formatted(t)} s: ${c.kind} ${quoted(c.name)}: ${frames} do not meet: they are ${formatted(distance, ".3g")} m and ` +
-                `${formatted(angle, ".3g")} rad apart, allowed are ${formatted(c.tolerance)}; move them together first, or widen its tolerance`,
+              `t = ${formatted(t)} s: ${c.kind} ${quoted(c.name)}: ${frames} do not meet: the frames are ${formatted(distance, ".3g")} m and ` +
+                `${formatted(angle, ".3g")} rad apart, with limits of ${formatted(c.tolerance)}; move the frames together first, or increase the tolerance`,
             );
           }
         });
