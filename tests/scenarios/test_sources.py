@@ -61,16 +61,16 @@ def test_worlds_of_a_model_with_components_are_those_of_the_plant():
     worlds.step({"rod": 1.0})
     np.testing.assert_allclose(worlds.v[:, 0], [0.005, 0.0025], rtol=1e-12)
     for what in (scenario, scenario.plant):
-        with pytest.raises(TypeError, match=f"components is given with a {type(what).__name__}"):
+        with pytest.raises(TypeError, match=f"components is given, but the {type(what).__name__} already"):
             hm.Worlds(what, 2, components=options["components"])
 
 
 def test_what_does_not_go_together_is_named():
     scenario = rod()
     for what in (scenario, scenario.plant):
-        with pytest.raises(TypeError, match=f"components is given with a {type(what).__name__}"):
+        with pytest.raises(TypeError, match=f"components is given, but the {type(what).__name__} already"):
             hm.Simulation(what, components=[hm.drives.Torque(joint="rod")])
-        with pytest.raises(TypeError, match=f"environment is given with a {type(what).__name__}"):
+        with pytest.raises(TypeError, match=f"environment is given, but the {type(what).__name__} already"):
             hm.Simulation(what, environment=hm.Environment())
     with pytest.raises(TypeError, match=r"Model, a Plant or a Scenario, got str"):
         hm.Simulation("bluerov2")
