@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-# Two workers more than the cores of a small machine: many tests wait for processes and browsers of their own.
-TEST_ARGS ?= -n 4 --dist worksteal
+# Three workers more than the cores of a small machine: many tests wait for processes and browsers of their own.
+TEST_ARGS ?= -n 5 --dist worksteal
 # Some containers forbid Python to keep what it has compiled; then each of the tests' many processes would compile every package anew.
 unexport PYTHONDONTWRITEBYTECODE
 # The workers fill the cores; threads of the linear algebra in each would only wait for each other.

@@ -16,6 +16,10 @@ SHORT = 1.0
 """Duration of a mission in these tests [s]; up to the first samples after its first event if that is later."""
 
 
+SAME_BITS = ("fast_manipulation", "hexapod_walk", "tethered_rov", "wave_zone")
+"""Missions that also run on the lanes of worlds; their code is the same, but each is traced again."""
+
+
 def shortened(scenario):
     """The scenario, up to a second after its first event, with the checks that can be judged then."""
     times = [e.level for e in scenario.events if e.quantity == "time"]
@@ -36,7 +40,8 @@ def compiled(name):
 def test_worlds_of_a_mission_are_its_simulation(name):
     """Every sample of each world agrees to 1e-9: one-lane and eight-lane code round differently, and contact amplifies it.
 
-    On the lanes of the worlds, a simulation ends in the same state to the last bit.
+    On the lanes of the worlds, a simulation ends in the same state to the last bit: with sensors, filter and an arm, a walker,
+    a tether, a sea.
     """
     scenario, sim = compiled(name)
     first = sim.model.coordinate_names[0][0]
@@ -52,7 +57,8 @@ def test_worlds_of_a_mission_are_its_simulation(name):
             np.testing.assert_allclose(missions.samples(quantity)[world], want, rtol=0, atol=1e-9 * scale)
     np.testing.assert_array_equal(missions.q[0], missions.q[2])
     np.testing.assert_allclose(missions.q[0], sim.state.q, rtol=0, atol=1e-8)
-    same_bits(scenario, missions, 0)
+    if name in SAME_BITS:
+        same_bits(scenario, missions, 0)
 
 
 def same_bits(scenario, worlds, world, **start):

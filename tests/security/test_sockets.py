@@ -362,7 +362,8 @@ EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpa
 
 def png(size, frames=1):
     file = io.BytesIO()
-    more = {"save_all": True, "append_images": [Image.new("RGB", size, "red")] * (frames - 1)} if frames > 1 else {}
+    more = {"compress_level": 1}
+    more |= {"save_all": True, "append_images": [Image.new("RGB", size, "red")] * (frames - 1)} if frames > 1 else {}
     Image.new("RGB", size).save(file, "PNG", **more)
     return file.getvalue()
 

@@ -261,7 +261,7 @@ def test_signals_act_within_half_a_second_and_keep_finished_chunks(tmp_path, def
     fastest = math.inf
     for k in range(4):
         folder = tmp_path / str(k)
-        words = ["campaign", "sinking_chain", "--worlds", "100000", "--chunk", "512", "--threads", "1", "--out", str(folder)]
+        words = ["campaign", "sinking_chain", "--worlds", "100000", "--chunk", "128", "--threads", "1", "--out", str(folder)]
         run = subprocess.Popen([sys.executable, "-m", "hydromechs.cli", *words], stdout=subprocess.PIPE, text=True)
         while not (folder.exists() and files(folder)):
             assert run.poll() is None
@@ -273,7 +273,7 @@ def test_signals_act_within_half_a_second_and_keep_finished_chunks(tmp_path, def
         fastest = min(fastest, time.perf_counter() - begun)
         run.communicate()
         assert run.returncode == 128 + number and "to resume" in out
-        assert load_campaign(folder).dataset.sizes["world"] % 512 == 0 and not (folder / "campaign.lock").exists()
+        assert load_campaign(folder).dataset.sizes["world"] % 128 == 0 and not (folder / "campaign.lock").exists()
         if fastest < 0.5:
             return
     raise AssertionError(f"the fastest took {fastest:.2f} s")

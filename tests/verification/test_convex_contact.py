@@ -386,12 +386,13 @@ def test_worlds_and_resumed_runs():
     crate = body("a", SHAPES["box"], position=(0, 0, -0.2995), velocity=(0.5, 0.2, 0, 0, 0, 3.0))
     parts = [block(material(0.3), (2, 2, 0.2), (0, 0, -0.1))]
     sim = simulation([crate], parts, 1e-3)
-    whole = sim.run(0.3).state
-    again = simulation([crate], parts, 1e-3)
-    again.reset(again.run(0.1).state)
-    resumed = again.run(0.2).state
+    start = sim.state
+    whole = sim.run(0.2).state
+    sim.reset(start)
+    sim.reset(sim.run(0.07).state)
+    resumed = sim.run(0.13).state
     for x, y in ((whole.q, resumed.q), (whole.v, resumed.v), (whole.internal, resumed.internal)):
         np.testing.assert_array_equal(x, y)
-    worlds = hm.Worlds(simulation([crate], parts, 1e-3).plant, 3, step=1e-3)
-    worlds.run(0.3)
+    worlds = hm.Worlds(sim.plant, 3, step=1e-3)
+    worlds.run(0.2)
     np.testing.assert_allclose(worlds.q, np.tile(whole.q, (3, 1)), atol=1e-9)
