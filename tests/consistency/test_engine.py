@@ -12,6 +12,7 @@ import hydromechs as hm
 from hydromechs import browser, drag
 from hydromechs.actuation import ExternalWrench, Thruster, linear_curve
 from hydromechs.browser import compile_scenario, fly_again
+from hydromechs.browser._gains import gain_row
 from hydromechs.contact import Grasp
 from hydromechs.hydro import Current, Environment, Gusts, PiersonMoskowitzSea, RegularWave
 from hydromechs.scenario import ModelStart
@@ -240,6 +241,7 @@ def test_gains_change_in_the_page_and_in_its_repetition(tmp_path):
     speed, same, other, value = flown(module, tmp_path, script)
     assert speed == same != other and value == [0.8]
     assert_same(fly_again(tmp_path / "a.nc", pushed).recording, hm.load_recording(tmp_path / "a.nc"))
+    assert 0.5 in gain_row(pushed, hm.Simulation(pushed), "second.gain", 1.0, 2.0)["values"]  # that of the scenario
     with pytest.raises(hm.UnsupportedFeature, match="'second.sign' is part of the program of Push"):
         compile_scenario(pushed, ["second.sign"])
     with pytest.raises(ValueError, match="changes one number of a controller"):

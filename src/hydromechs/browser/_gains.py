@@ -41,9 +41,12 @@ def redesigned(scenario: Scenario, path: str, value: float) -> tuple[int, Traced
 
 
 def gain_row(scenario: Scenario, sim: Simulation, path: str, low: float, high: float) -> dict[str, Any]:
-    """Return values of a gain between two limits, the design numbers of the controller for each, and the initial index."""
+    """Return values of a gain, the design numbers of the controller for each, and the index of its first design number.
+
+    The values lie between two limits; the value in the scenario is always one of them, because missions start with it.
+    """
     own = float(registry.value(scenario, path))
-    values = sorted({own, *np.linspace(low, high, POINTS).tolist()} if low <= own <= high else np.linspace(low, high, POINTS))
+    values = sorted({own, *np.linspace(low, high, POINTS).tolist()})
     found = [redesigned(scenario, path, value) for value in values]
     number, first = found[0]
     parts = () if sim.mission is None else sim.mission.parts

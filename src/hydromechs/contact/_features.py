@@ -103,7 +103,7 @@ def features_of(shape: Shape) -> Features:
                 for side in (-1.0, 1.0)
                 for a in turns
             ]
-            reach = half - shape.radius  # of the axis of the capsule inside, which meets the round sides of others
+            reach = half - shape.radius  # of the axis of the capsule inside, which meets the round sides of other shapes
             axis = [(0.0, 0.0, -reach), (0.0, 0.0, reach)]
             edges = _anchored(*_edge(*axis), r, (0.0, 1.0)) if reach > 0.0 else []
             return Features(tuple(edges), tuple(rims), shape.radius, r, 0.5)

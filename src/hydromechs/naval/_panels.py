@@ -114,7 +114,7 @@ def _simple(solid: Triangles, count: int) -> Triangles:
 
 
 def panels(solid: Triangles, count: int) -> Array:
-    """Return triangles of similar size that cover a mesh; large triangles are halved, and corners may be on edges of others.
+    """Return triangles of similar size that cover a mesh; large ones are halved; corners may be on edges of neighbours.
 
     Returns:
         Corners of the panels [m], shape (n, 3, 3); n is at most `count`, unless the mesh has more triangles.

@@ -80,7 +80,7 @@ def _drain(updates: Any, progress: Progress) -> None:
 
 ITERATIONS, GAIN = 30, 1e-3
 """Maximum number of iterations of a fit, and minimum relative cost reduction predicted for another iteration."""
-TOLD = 20
+MAX_NOTES = 20
 """Maximum number of notes on logs printed before the fits."""
 
 
@@ -172,7 +172,8 @@ def validate(
         raise ValueError(f"{data} contains only one motion, {groups[0]}; add trials of another motion")
     on_message(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
     notes = campaign.notes
-    for note in (*notes[:TOLD], *([f"{len(notes) - TOLD} more notes on logs are in the report"] if len(notes) > TOLD else [])):
+    more = [f"{len(notes) - MAX_NOTES} more notes on logs are in the report"] if len(notes) > MAX_NOTES else []
+    for note in (*notes[:MAX_NOTES], *more):
         on_message(note)
     campaign.problem_of(campaign.trials[:1]).compile()  # once, for all workers
     on_message(f"compiled after {time.perf_counter() - began:.0f} s")
